@@ -1,0 +1,28 @@
+# pmu-probe: see README.md. `make demo` shows it, `make check` tests it.
+# One non-recursive Makefile; each part of the house brings its own few lines from make/.
+
+BUILD  := build
+CC     ?= gcc
+CSTD   := -std=c11 -D_GNU_SOURCE
+WARN   := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wvla
+CFLAGS ?= -O2 -g
+PREFIX ?= /usr/local
+
+all: $(BUILD)/pmu-probe
+
+include make/deps.mk
+include make/probe.mk
+include make/firmware.mk
+include make/board.mk
+include make/unit.mk
+include make/fuzz.mk
+include make/system.mk
+include make/lint.mk
+include make/demo.mk
+include make/install.mk
+
+clean:
+	rm -rf $(BUILD)
+
+.PHONY: all demo check bench install deps lint format clean
+.DELETE_ON_ERROR:

@@ -1,0 +1,37 @@
+# The host tool: libpmu.a is everything but main.c. Built twice: to be used, and under sanitizers for the tests.
+
+PROBE_SRC  := $(sort $(wildcard probe/*/*.c probe/*/*/*.c))
+PROBE_PKGS := libdw libelf jansson
+PROBE_INC  := -Iprobe -I$(BUILD)/gen
+SANITIZE   := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -O1 -g
+# := inside recipes would run pkg-config before `deps` could install it
+pkg         = $(shell pkg-config $(1) $(PROBE_PKGS))
+
+PROBE_OBJ := $(PROBE_SRC:%.c=$(BUILD)/obj/%.o)
+ASAN_OBJ  := $(PROBE_SRC:%.c=$(BUILD)/asan/%.o)
+GEN       := $(BUILD)/gen/pmu_tcl.h
+
+# A text file as the initializer of a char array
+$(BUILD)/gen/pmu_tcl.h: openocd-cfg/pmu.tcl
+	@mkdir -p $(@D)
+	sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' $< > $@
+
+$(BUILD)/obj/%.o: %.c Makefile make/probe.mk | $(GEN)
+	@mkdir -p $(@D)
+	$(CC) $(CSTD) $(WARN) $(CFLAGS) $(PROBE_INC) $(call pkg,--cflags) -MMD -MP -c $< -o $@
+
+$(BUILD)/asan/%.o: %.c Makefile make/probe.mk | $(GEN)
+	@mkdir -p $(@D)
+	$(CC) $(CSTD) $(WARN) $(SANITIZE) $(PROBE_INC) $(call pkg,--cflags) -MMD -MP -c $< -o $@
+
+$(BUILD)/libpmu.a: $(PROBE_OBJ)
+	rm -f $@ && ar rcs $@ $^
+$(BUILD)/asan/libpmu.a: $(ASAN_OBJ)
+	rm -f $@ && ar rcs $@ $^
+
+$(BUILD)/pmu-probe: $(BUILD)/obj/probe/main.o $(BUILD)/libpmu.a
+	$(CC) $(CFLAGS) $^ $(call pkg,--libs) -lm -o $@
+$(BUILD)/asan/pmu-probe: $(BUILD)/asan/probe/main.o $(BUILD)/asan/libpmu.a
+	$(CC) $(SANITIZE) $^ $(call pkg,--libs) -lm -o $@
+
+-include $(PROBE_OBJ:.o=.d) $(ASAN_OBJ:.o=.d) $(BUILD)/obj/probe/main.d $(BUILD)/asan/probe/main.d

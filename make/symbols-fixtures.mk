@@ -1,0 +1,44 @@
+# Programs that the tests of symbols/ read, of every shape that matters there.
+
+SYM_DIR  := tests/unit/symbols/fixtures
+SYM_OUT  := $(BUILD)/fixtures
+SYM_BARE := -mcpu=cortex-m3 -mthumb -nostdlib -ffreestanding -ffunction-sections -Wl,--gc-sections -Wl,--build-id
+SYM_IN   := $(SYM_DIR)/startup.S $(SYM_DIR)/blink.c $(SYM_DIR)/other.c
+SYM_ELFS := $(patsubst %,$(SYM_OUT)/%.elf,blink blink4 blink0 blinkz flash stripped nodebug shapes mixed host many)
+
+# $(call blink,FLAGS): the program with flash at address 0; the compiler must not fold its two halves into one
+blink = sed 's/FLASH_ORIGIN/$(or $(2),0)/' $(SYM_DIR)/blink.ld > $@.ld && \
+    arm-none-eabi-gcc $(SYM_BARE) $(1) -T $@.ld $(SYM_IN) -lgcc -o $@
+
+$(SYM_ELFS): make/symbols-fixtures.mk $(wildcard $(SYM_DIR)/*) | $(SYM_OUT)
+$(SYM_OUT):
+	mkdir -p $@
+
+$(SYM_OUT)/blink.elf:
+	$(call blink,-O2 -g)
+$(SYM_OUT)/blink4.elf:
+	$(call blink,-O2 -gdwarf-4 -gstrict-dwarf)
+$(SYM_OUT)/blink0.elf:
+	$(call blink,-O0 -g)
+$(SYM_OUT)/blinkz.elf:
+	$(call blink,-O2 -g -gz)
+$(SYM_OUT)/nodebug.elf:
+	$(call blink,-O2)
+$(SYM_OUT)/flash.elf:
+	$(call blink,-O2 -g,0x08000000)
+$(SYM_OUT)/stripped.elf: $(SYM_OUT)/blink.elf
+	arm-none-eabi-strip $< -o $@
+$(SYM_OUT)/shapes.elf:
+	arm-none-eabi-g++ -mcpu=cortex-m3 -mthumb -nostdlib -fno-exceptions -Ttext 0x10000000 -O2 -g $(SYM_DIR)/shapes.cpp -o $@
+$(SYM_OUT)/mixed.elf:
+	arm-none-eabi-gcc -mcpu=cortex-a8 -nostdlib -O2 -g -Wl,-N -Ttext 0x10000 $(SYM_DIR)/mixed.c -o $@
+$(SYM_OUT)/host.elf:
+	$(CC) -nostdlib -static -no-pie -fno-stack-protector -Wl,--build-id -O2 -g $(SYM_DIR)/host.c -o $@
+# 100000 functions, to see that nothing takes long
+$(SYM_OUT)/many.elf:
+	awk 'BEGIN { print ".text\n.globl _start\n_start:"; for (i = 0; i < 100000; i++) \
+	    printf ".type driver_of_device_%d, @function\ndriver_of_device_%d: .byte 0\n", i, i }' > $@.S
+	$(CC) -nostdlib -static -no-pie $@.S -o $@
+	rm $@.S
+
+$(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/symbols/test_*.c)): | $(SYM_ELFS)

@@ -1,0 +1,48 @@
+#include "base/deadline.h"
+
+#include <stddef.h>
+#include <time.h>
+
+int64_t deadline_now_us(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+struct deadline deadline_in_ms(int64_t ms, const volatile sig_atomic_t *cancel)
+{
+    return (struct deadline){.at_us = deadline_now_us() + ms * 1000, .cancel = cancel};
+}
+
+struct deadline deadline_slice(const struct deadline *deadline, int64_t ms)
+{
+    struct deadline slice = deadline_in_ms(ms, deadline->cancel);
+    if (deadline->at_us < slice.at_us)
+        slice.at_us = deadline->at_us;
+    return slice;
+}
+
+bool deadline_cancelled(const struct deadline *deadline)
+{
+    return deadline->cancel != NULL && *deadline->cancel != 0;
+}
+
+bool deadline_passed(const struct deadline *deadline)
+{
+    return deadline_left_us(deadline) == 0;
+}
+
+int64_t deadline_left_us(const struct deadline *deadline)
+{
+    if (deadline_cancelled(deadline))
+        return 0;
+    int64_t left = deadline->at_us - deadline_now_us();
+    return left > 0 ? left : 0;
+}
+
+int deadline_poll_ms(const struct deadline *deadline)
+{
+    int64_t ms = (deadline_left_us(deadline) + 999) / 1000;
+    return ms > 1000 ? 1000 : (int)ms;
+}

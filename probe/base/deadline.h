@@ -1,0 +1,23 @@
+/*
+ * Deadlines: how long a call may take, and the flag by which the user ends it early. A deadline is
+ * handed down through every layer that can wait; no layer waits without one.
+ */
+#pragma once
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct deadline {
+    int64_t at_us;                       /* on the clock of deadline_now_us */
+    const volatile sig_atomic_t *cancel; /* non-zero: stop as soon as possible; may be NULL */
+};
+
+int64_t deadline_now_us(void); /* monotonic */
+struct deadline deadline_in_ms(int64_t ms, const volatile sig_atomic_t *cancel);
+/* The nearer of `deadline` and `ms` from now; same cancel flag. */
+struct deadline deadline_slice(const struct deadline *deadline, int64_t ms);
+bool deadline_cancelled(const struct deadline *deadline);
+bool deadline_passed(const struct deadline *deadline); /* also true when cancelled */
+int64_t deadline_left_us(const struct deadline *deadline); /* never negative; 0 when cancelled */
+int deadline_poll_ms(const struct deadline *deadline);     /* for poll(2): rounded up, at most 1 s */

@@ -1,0 +1,90 @@
+#include "base/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { EXIT_USAGE = 2, EXIT_MEASURE = 3 };
+
+struct advice {
+    int exit_code;
+    const char *text;
+};
+
+static const struct advice advice[ERROR_KINDS] = {
+    [ERROR_NONE] = {0, NULL},
+    [ERROR_USAGE] = {EXIT_USAGE, "pmu-probe --help shows the commands and their options."},
+    [ERROR_SYMBOL] = {EXIT_USAGE, "A location is a symbol, symbol+0x10, file.c:42 or *0x10000200."},
+    [ERROR_AMBIGUOUS] = {EXIT_USAGE, "Name one of them by its address, as *0x... above."},
+    [ERROR_ELF] = {EXIT_USAGE, "Give the ELF file that the linker wrote, with --elf FILE."},
+    [ERROR_ELF_MISMATCH] = {EXIT_MEASURE,
+                            "Flash the program that --elf names, or name the one that the target runs."},
+    [ERROR_NO_PROBE] = {EXIT_MEASURE,
+                        "Start OpenOCD (openocd -f board/....cfg), or let pmu-probe start it: -f board/....cfg"},
+    [ERROR_NOT_A_PROBE] = {EXIT_MEASURE,
+                           "OpenOCD's Tcl port is wanted (tcl_port, 6666 unless it was changed), not its GDB "
+                           "or telnet port."},
+    [ERROR_LINK_LOST] = {EXIT_MEASURE, "Check OpenOCD's own output and the cable, then start again."},
+    [ERROR_LINK_PROTOCOL] = {EXIT_MEASURE, "OpenOCD 0.12 or later is wanted at the other end."},
+    [ERROR_FAULT] = {EXIT_MEASURE, "Is the address mapped, and are the target's power and clocks on?"},
+    [ERROR_ASLEEP] = {EXIT_MEASURE,
+                      "Wake the target, or keep its debug clocks on in sleep (DBGMCU on STM32), then try again."},
+    [ERROR_NO_CORE] = {EXIT_MEASURE, "pmu-probe info shows what can be seen; -C N takes another core."},
+    [ERROR_NO_COUNTER] = {EXIT_MEASURE, "pmu-probe info shows the counter blocks; --counter NAME takes one."},
+    [ERROR_NO_COMPARATOR] = {EXIT_MEASURE, "Remove a hardware breakpoint in the other debugger, then try again."},
+    [ERROR_ADDRESS] = {EXIT_MEASURE, "Take a location in flash, or in RAM that the program runs from."},
+    [ERROR_HALTED] = {EXIT_MEASURE, "Two ways on: --resume lets it run, measures, and halts it again at the end; "
+                                    "or resume it in the debugger that halted it."},
+    [ERROR_FOREIGN_STOP] = {EXIT_MEASURE, "The core is left halted there for whoever set that breakpoint."},
+    [ERROR_RESET] = {EXIT_MEASURE, "Something reset the target: a watchdog, a brown-out, the program itself. No "
+                                   "number is made of a region with a reset in it."},
+    [ERROR_LOCKUP] = {EXIT_MEASURE, "A fault inside a fault handler does this. Reset the target and look at the "
+                                    "faulting code first."},
+    [ERROR_START] = {EXIT_MEASURE, "Does the program get there? A longer --timeout waits longer."},
+    [ERROR_END] = {EXIT_MEASURE, "Does every way from the start lead to the end? A longer --timeout waits longer."},
+    [ERROR_CANCELLED] = {EXIT_MEASURE, NULL},
+    [ERROR_SYSTEM] = {EXIT_MEASURE, NULL},
+};
+
+bool error_set(struct error *error, enum error_kind kind, const char *format, ...)
+{
+    if (error == NULL || error->kind != ERROR_NONE)
+        return false;
+    error->kind = kind;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(error->text, sizeof error->text, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+bool error_prefix(struct error *error, const char *format, ...)
+{
+    if (error == NULL)
+        return false;
+    char text[sizeof error->text];
+    va_list arguments;
+    va_start(arguments, format);
+    int used = vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if (used >= 0 && (size_t)used < sizeof text)
+        snprintf(text + used, sizeof text - (size_t)used, "%s", error->text);
+    memcpy(error->text, text, sizeof text);
+    return false;
+}
+
+void error_clear(struct error *error)
+{
+    error->kind = ERROR_NONE;
+    error->text[0] = '\0';
+}
+
+const char *error_advice(enum error_kind kind)
+{
+    return (unsigned)kind < ERROR_KINDS ? advice[kind].text : NULL;
+}
+
+int error_exit_code(enum error_kind kind)
+{
+    return (unsigned)kind < ERROR_KINDS ? advice[kind].exit_code : EXIT_MEASURE;
+}

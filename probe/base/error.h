@@ -1,0 +1,51 @@
+/*
+ * Errors: the layer that fails states the fact and its kind, once; what to do about each kind of
+ * failure, and the exit code that it ends in, stand in error.c and nowhere else.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum error_kind {
+    ERROR_NONE,
+    ERROR_USAGE,         /* the command line or a file of the user's is wrong */
+    ERROR_SYMBOL,        /* a location names nothing in the ELF */
+    ERROR_AMBIGUOUS,     /* a location names several addresses */
+    ERROR_ELF,           /* the ELF cannot be used */
+    ERROR_ELF_MISMATCH,  /* the target runs something else */
+    ERROR_NO_PROBE,      /* nothing to connect to */
+    ERROR_NOT_A_PROBE,   /* something answers, but not what we speak */
+    ERROR_LINK_LOST,     /* the link went away under us */
+    ERROR_LINK_PROTOCOL, /* the other end breaks its own protocol */
+    ERROR_FAULT,         /* the target refused an access */
+    ERROR_ASLEEP,        /* the target does not answer for now */
+    ERROR_NO_CORE,       /* no core that we know */
+    ERROR_NO_COUNTER,    /* no counter block that we can use */
+    ERROR_NO_COMPARATOR, /* all breakpoint units are taken */
+    ERROR_ADDRESS,       /* no breakpoint can be put there */
+    ERROR_HALTED,        /* the core was halted before we came */
+    ERROR_FOREIGN_STOP,  /* another debugger's breakpoint */
+    ERROR_RESET,         /* the target was reset under us */
+    ERROR_LOCKUP,        /* the core locked up */
+    ERROR_START,         /* start never reached */
+    ERROR_END,           /* end never reached */
+    ERROR_CANCELLED,     /* Ctrl-C or SIGTERM */
+    ERROR_SYSTEM,        /* the host failed us: memory, files, processes */
+    ERROR_KINDS
+};
+
+struct error {
+    enum error_kind kind;
+    char text[1024]; /* what was tried and what came back */
+};
+
+/* Keeps the first fact: a later call on the same error is ignored. Always returns false. */
+bool error_set(struct error *error, enum error_kind kind, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Puts words in front of a fact that is already set ("cannot restore: ..."). Always returns false. */
+bool error_prefix(struct error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void error_clear(struct error *error);
+/* What the user can do next; NULL where the fact says it all. */
+const char *error_advice(enum error_kind kind);
+int error_exit_code(enum error_kind kind);

@@ -1,0 +1,32 @@
+/*
+ * Settings: what a core or a counter wants a register to be for the time of a measurement, and how that
+ * register is put back afterwards. Data only; the ledger carries them out.
+ */
+#pragma once
+
+#include "base/step.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum restore_how {
+    RESTORE_PLAIN,     /* write (old & mask) | key */
+    RESTORE_CLEAR_NEW, /* write-1-to-clear: clears the bits of mask that came up since */
+    RESTORE_PAIR,      /* a set register, its clear register at `clear`: bits put back one by one */
+};
+
+struct restore {
+    enum restore_how how;
+    uint64_t mask; /* bits that count; 0 stands for all */
+    uint64_t key;  /* or-ed into a plain restore */
+    struct address clear;
+};
+
+struct setting {
+    struct address at;
+    uint64_t test;  /* nothing is written when (old & test) == set already ... */
+    bool always;    /* ... unless this is true */
+    uint64_t keep;  /* else (old & keep) | set | key is written */
+    uint64_t set, key;
+    struct restore restore;
+};

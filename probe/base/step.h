@@ -1,0 +1,75 @@
+/*
+ * Steps: what a link executes. A measurement is planned as a list of register accesses and waits,
+ * and a link runs the list as near to the target as it can. Steps know nothing of cores or counters.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum space {
+    SPACE_MEMORY, /* memory as one of the link's views sees it; unit = the view's number */
+    SPACE_AP,     /* a register of an access port; unit = AP number, offset as in ADIv5 */
+    SPACE_DP,     /* a register of the debug port */
+    SPACE_MSR,    /* an x86 model-specific register; unit = CPU number */
+};
+
+struct address {
+    uint8_t space; /* enum space */
+    uint8_t size;  /* bytes of one access: 1, 2, 4 or 8 */
+    uint16_t unit;
+    uint64_t offset;
+};
+
+enum op {
+    OP_READ,   /* result: what was read */
+    OP_WRITE,  /* result: unspecified */
+    OP_UNTIL,  /* read again until (read & mask) == value; result: the read that matched */
+    OP_EXPECT, /* a read with (read & mask) == value, else the list ends: UNEXPECTED; result: the read */
+    OP_TIME,   /* result: microseconds on the link's own steadily running clock, see below */
+};
+
+/*
+ * OP_TIME bounds the moments at which the steps around it reach the target: with value TIME_BEFORE
+ * the result is not later than the step after it, with TIME_AFTER not earlier than the step before it.
+ */
+enum { TIME_BEFORE, TIME_AFTER };
+
+struct step {
+    enum op op;
+    struct address at;
+    uint64_t value, mask;
+};
+
+enum why {
+    DONE,
+    NOT_YET,      /* an OP_UNTIL ran out of its slice: the caller decides whether to go on from there */
+    UNEXPECTED,   /* an OP_EXPECT did not match */
+    TARGET_WAIT,  /* the target did not answer in time: asleep, or clocks off */
+    TARGET_FAULT, /* the target refused the access */
+    LINK_LOST,    /* unknown whether step `done` was carried out */
+};
+
+/* results[0..done) are valid, and nothing after step `done` touched the target. */
+struct outcome {
+    enum why why;
+    size_t done;
+    uint64_t saw; /* NOT_YET, UNEXPECTED: the last value read at step `done` */
+};
+
+struct step step_read(struct address at);
+struct step step_write(struct address at, uint64_t value);
+struct step step_until(struct address at, uint64_t mask, uint64_t value);
+struct step step_expect(struct address at, uint64_t mask, uint64_t value);
+struct step step_time(unsigned which);
+
+/* A list under construction. Adding to a full list only sets `overflow`: check it once, at the end. */
+struct steps {
+    struct step *items;
+    size_t n, room;
+    bool overflow;
+};
+
+/* Returns the index at which the step's result will be found. */
+size_t steps_add(struct steps *list, struct step step);

@@ -1,0 +1,23 @@
+/*
+ * Commands: one file each, options in, library calls, result to report/. Each returns the exit code.
+ */
+#pragma once
+
+#include "commands/options.h"
+
+#include <signal.h>
+#include <stdio.h>
+
+/* What main gives to a command. `cancel` is set by Ctrl-C and SIGTERM. */
+struct context {
+    const struct options *options;
+    const volatile sig_atomic_t *cancel;
+    FILE *out;
+};
+
+enum { EXIT_DONE = 0 };
+
+int command_probes(const struct context *context, struct error *error);
+int command_info(const struct context *context, struct error *error);
+int command_delta(const struct context *context, struct error *error);
+int command_watch(const struct context *context, struct error *error);

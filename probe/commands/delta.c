@@ -1,0 +1,172 @@
+/* delta FUNCTION, delta START END: the main job. */
+#include "commands/command.h"
+#include "commands/session.h"
+#include "measure/delta.h"
+#include "report/json.h"
+#include "report/progress.h"
+#include "report/text.h"
+#include "target/lowered.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+struct delta_command {
+    struct session session;
+    struct location start, end;
+    struct region region;
+    struct conditions conditions;
+    struct progress progress;
+    struct summary summary;
+    bool unwritten; /* the output could not be written */
+};
+
+static bool locate_region(struct delta_command *self, const struct options *options, struct error *error)
+{
+    struct symbols *symbols = self->session.symbols;
+    if (options->n_operands < 1 || options->n_operands > 2)
+        return error_set(error, ERROR_USAGE, "delta wants a function, or a start and an end");
+    if (!symbols_locate(symbols, options->operands[0], &self->start, error))
+        return false;
+    self->region = (struct region){
+        .start = self->start.address, .low = self->start.low, .high = self->start.high, .to_return = true};
+    if (options->n_operands == 1) {
+        if (!self->start.is_function_entry)
+            return error_set(error, ERROR_USAGE,
+                             "%.128s is not the entry of a function: name an end as well", options->operands[0]);
+        return true;
+    }
+    if (!symbols_locate(symbols, options->operands[1], &self->end, error))
+        return false;
+    self->region.to_return = false;
+    self->region.end = self->end.address;
+    return true;
+}
+
+static void on_hit(void *context, const struct hit_result *hit)
+{
+    struct delta_command *self = context;
+    const struct context *command = self->session.context;
+    if (command->options->json && !json_hit(command->out, hit, self->summary.columns))
+        self->unwritten = true;
+}
+
+static void on_tick(void *context, uint64_t hits, enum engine_wait wait)
+{
+    struct delta_command *self = context;
+    progress_show(&self->progress, "%" PRIu64 " hits, waiting for %s", hits,
+                  wait == WAIT_END                  ? "the end"
+                  : self->start.name[0] != '\0' ? self->start.name
+                                                    : "the start");
+}
+
+static void print_header(struct delta_command *self)
+{
+    const struct context *command = self->session.context;
+    struct column columns[BLOCK_COUNTERS] = {0};
+    const struct counter_block *block = self->session.target.block;
+    for (size_t i = 0; i < block->n; i++)
+        snprintf(columns[i].name, sizeof columns[i].name, "%s", block->counters[i].name);
+    if (!command->options->json)
+        text_header(command->out, &self->conditions);
+    else if (!json_header(command->out, &self->conditions, columns, block->n, time(NULL)))
+        self->unwritten = true;
+}
+
+static void describe_region(struct delta_command *self)
+{
+    struct conditions *conditions = &self->conditions;
+    snprintf(conditions->start, sizeof conditions->start, "%s", self->start.name);
+    snprintf(conditions->start_source, sizeof conditions->start_source, "%s", self->start.source);
+    conditions->start_address = self->region.start;
+    if (self->region.to_return) {
+        snprintf(conditions->end, sizeof conditions->end, "its return");
+        return;
+    }
+    snprintf(conditions->end, sizeof conditions->end, "%s", self->end.name);
+    snprintf(conditions->end_source, sizeof conditions->end_source, "%s", self->end.source);
+    conditions->end_address = self->region.end;
+}
+
+/* Between taking the target and putting it back. */
+static bool measure(struct delta_command *self, struct error *error)
+{
+    struct session *session = &self->session;
+    const struct options *options = session->context->options;
+    struct clock clock;
+    if (!session_clock(session, &clock, error))
+        return false;
+    session_conditions(session, &clock, &self->conditions);
+    describe_region(self);
+    print_header(self);
+    struct delta_options wanted = {.hits = options->hits,
+                                   .timeout_ms = (int64_t)(options->timeout_s * 1000),
+                                   .calibrate = !options->no_calibrate,
+                                   .clock = clock};
+    struct delta_sink sink = {.context = self, .hit = on_hit, .tick = on_tick};
+    struct engine *engine = lowered_new(&session->target);
+    if (engine == NULL)
+        return error_set(error, ERROR_SYSTEM, "out of memory");
+    struct deadline deadline = session_deadline(session);
+    bool ok = engine->ops->arm(engine, &self->region, &deadline, error) &&
+              delta_measure(engine, &session->target, &wanted, &sink, &self->summary, &deadline, error);
+    progress_clear(&self->progress);
+    struct error after = {0};
+    struct deadline last = session_last_deadline();
+    if (error->kind != ERROR_LINK_LOST && !engine->ops->disarm(engine, &last, &after))
+        error_set(error, after.kind, "%s", after.text);
+    else if (error->kind != ERROR_LINK_LOST && !target_check_block(&session->target, &last, &after))
+        ok = error_set(error, after.kind, "%s", after.text);
+    if (error->kind == ERROR_FOREIGN_STOP) {
+        char place[512];
+        session_place(session, engine->stopped_at, place, sizeof place);
+        error_clear(error);
+        error_set(error, ERROR_FOREIGN_STOP, "stopped at %s, not ours", place);
+    }
+    engine->ops->free(engine);
+    return ok;
+}
+
+/* A region with a reset in it, or readings that mean nothing, must not end in a table. */
+static bool is_printable(const struct delta_command *self, const struct error *error)
+{
+    return error->kind == ERROR_NONE ||
+           (self->summary.hits > 0 && error->kind != ERROR_RESET && error->kind != ERROR_NO_COUNTER);
+}
+
+int command_delta(const struct context *context, struct error *error)
+{
+    struct delta_command self = {.session.context = context};
+    progress_begin(&self.progress, stderr);
+    bool ok = session_open_elf(&self.session, error) && locate_region(&self, context->options, error) &&
+              session_open_target(&self.session, error) && session_take(&self.session, error) &&
+              measure(&self, error);
+    struct error after = {0};
+    bool closed = session_close(&self.session, &after);
+    if (self.summary.n > 0 && is_printable(&self, error)) {
+        self.summary.conditions = self.conditions;
+        if (error->kind != ERROR_NONE)
+            snprintf(self.summary.ended, sizeof self.summary.ended, "%.255s",
+                     error->kind == ERROR_CANCELLED ? "Ctrl-C" : error->text);
+        if (!context->options->json)
+            text_summary(context->out, &self.summary);
+        else if (!json_summary(context->out, &self.summary))
+            self.unwritten = true;
+    }
+    /* Ctrl-C is how one ends a measurement that has enough. */
+    if (error->kind == ERROR_CANCELLED && self.summary.hits > 0) {
+        error_clear(error);
+        ok = true;
+    }
+    summary_free(&self.summary);
+    if (!closed) {
+        if (error->kind == ERROR_NONE)
+            *error = after;
+        else if (after.kind != ERROR_NONE && after.kind != error->kind)
+            error_prefix(error, "%s; then ", after.text);
+        ok = false;
+    }
+    if (self.unwritten || fflush(context->out) != 0)
+        ok = error_set(error, ERROR_SYSTEM, "the output could not be written");
+    return ok ? EXIT_DONE : error_exit_code(error->kind);
+}

@@ -1,0 +1,264 @@
+#include "commands/options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum kind { TEXT, NUMBER_CORE, FREQUENCY, COUNT, MILLISECONDS, SECONDS, FLAG, OPENOCD };
+
+struct option {
+    char letter;
+    const char *name, *value;
+    enum kind kind;
+    size_t offset;
+    const char *help;
+};
+
+#define AT(member) offsetof(struct options, member)
+
+static const struct option table[] = {
+    {'p', "probe", "PROBE", TEXT, AT(probe), "openocd[:HOST[:PORT]]; default: $PMU_PROBE, or localhost:6666"},
+    {'f', "file", "FILE", OPENOCD, 0, "start an OpenOCD of our own with this file"},
+    {'c', "tcl", "TCL", OPENOCD, 0, "... and this command, as OpenOCD's own -c"},
+    {'s', "search", "DIR", OPENOCD, 0, "... and this folder to look for files, as OpenOCD's own -s"},
+    {0, "elf", "FILE", TEXT, AT(elf), "the program on the target, for names and lines"},
+    {'C', "core", "N", NUMBER_CORE, AT(core), "which core, as info numbers them"},
+    {0, "counter", "BLOCK", TEXT, AT(counter), "dwt or systick; default: the best there is"},
+    {0, "freq", "HZ", FREQUENCY, AT(freq_hz), "the core's clock (12M, 125MHz), when the program does not tell"},
+    {'r', "repeat", "N", COUNT, AT(hits), "exactly N hits; default: up to 100, or 2 s after the first"},
+    {'I', "interval", "MS", MILLISECONDS, AT(interval_ms), "watch: time between lines, default 1000"},
+    {0, "for", "TIME", SECONDS, AT(for_s), "watch: how long, default until Ctrl-C"},
+    {0, "timeout", "S", SECONDS, AT(timeout_s), "to wait for the start, and then for the end; default 10"},
+    {0, "resume", NULL, FLAG, AT(resume), "let a halted core run, measure, and halt it again"},
+    {0, "no-calibrate", NULL, FLAG, AT(no_calibrate), "do not measure what a halt adds, and do not remove it"},
+    {'j', "json", NULL, FLAG, AT(json), "JSON lines instead of text"},
+    {'o', "output", "FILE", TEXT, AT(output), "write there instead of to standard output"},
+    {'h', "help", NULL, FLAG, AT(help), "this text"},
+    {0, "version", NULL, FLAG, AT(version), "the version"},
+};
+
+enum { OPTIONS = sizeof table / sizeof *table };
+
+/* A number with an optional unit out of `units`, where units[i] multiplies by scales[i]. */
+static bool read_scaled(const char *text, const char *const *units, const double *scales, double *out)
+{
+    char *end;
+    errno = 0;
+    double value = strtod(text, &end);
+    if (end == text || errno != 0 || !isfinite(value) || value < 0)
+        return false;
+    for (size_t i = 0; units[i] != NULL; i++)
+        if (strcasecmp(end, units[i]) == 0) {
+            *out = value * scales[i];
+            return true;
+        }
+    return false;
+}
+
+static bool read_count(const char *text, uint64_t most, uint64_t *out)
+{
+    char *end;
+    errno = 0;
+    if (!isdigit((unsigned char)text[0]))
+        return false;
+    unsigned long long value = strtoull(text, &end, 0);
+    if (end == text || *end != '\0' || errno != 0 || value > most)
+        return false;
+    *out = value;
+    return true;
+}
+
+static bool store(struct options *options, const struct option *option, const char *text, struct error *error)
+{
+    static const char *const hz_units[] = {"", "hz", "k", "khz", "m", "mhz", "g", "ghz", NULL};
+    static const double hz_scales[] = {1, 1, 1e3, 1e3, 1e6, 1e6, 1e9, 1e9};
+    static const char *const s_units[] = {"", "s", "ms", "m", "min", NULL};
+    static const double s_scales[] = {1, 1, 1e-3, 60, 60};
+    char *at = (char *)options + option->offset;
+    uint64_t count = 0;
+    double value = 0;
+    bool ok = true;
+    switch (option->kind) {
+    case TEXT:
+        *(const char **)at = text;
+        break;
+    case NUMBER_CORE:
+        ok = read_count(text, 1000, &count);
+        *(int *)at = (int)count;
+        break;
+    case FREQUENCY:
+        ok = read_scaled(text, hz_units, hz_scales, &value) && value > 0 && value < 1e11;
+        *(double *)at = value;
+        break;
+    case COUNT:
+        ok = read_count(text, UINT64_MAX / 8, &count) && count > 0;
+        *(uint64_t *)at = count;
+        break;
+    case MILLISECONDS:
+        ok = read_count(text, 86400000, &count) && count > 0;
+        *(int64_t *)at = (int64_t)count;
+        break;
+    case SECONDS:
+        ok = read_scaled(text, s_units, s_scales, &value) && value > 0 && value < 1e7;
+        *(double *)at = value;
+        break;
+    case FLAG:
+        *(bool *)at = true;
+        break;
+    case OPENOCD:
+        if (options->n_openocd + 2 > OPTION_WORDS)
+            return error_set(error, ERROR_USAGE, "too many options for OpenOCD");
+        options->openocd[options->n_openocd++] = option->letter == 'f' ? "-f" : option->letter == 'c' ? "-c" : "-s";
+        options->openocd[options->n_openocd++] = text;
+        break;
+    }
+    if (!ok)
+        return error_set(error, ERROR_USAGE, "--%s wants %s, not \"%.64s\"", option->name, option->value, text);
+    return true;
+}
+
+static const struct option *find_option(const char *name, size_t length)
+{
+    for (size_t i = 0; i < OPTIONS; i++)
+        if (strlen(table[i].name) == length && memcmp(table[i].name, name, length) == 0)
+            return &table[i];
+    return NULL;
+}
+
+static const struct option *find_letter(char letter)
+{
+    for (size_t i = 0; i < OPTIONS; i++)
+        if (table[i].letter == letter)
+            return &table[i];
+    return NULL;
+}
+
+static bool read_argument(struct options *options, bool *said, int argc, char **argv, int *i, struct error *error)
+{
+    const char *word = argv[*i], *value = NULL;
+    const struct option *option;
+    if (word[1] == '-') {
+        size_t length = strcspn(word + 2, "=");
+        option = find_option(word + 2, length);
+        value = word[2 + length] == '=' ? word + 2 + length + 1 : NULL;
+    } else {
+        option = find_letter(word[1]);
+        value = word[2] != '\0' ? word + 2 : NULL;
+    }
+    if (option == NULL)
+        return error_set(error, ERROR_USAGE, "there is no option %.64s", word);
+    if (option->kind == FLAG && value != NULL)
+        return error_set(error, ERROR_USAGE, "--%s takes no value", option->name);
+    if (option->kind != FLAG && value == NULL) {
+        if (*i + 1 >= argc)
+            return error_set(error, ERROR_USAGE, "%.64s wants %s behind it", word, option->value);
+        value = argv[++*i];
+    }
+    said[option - table] = true;
+    return store(options, option, value, error);
+}
+
+static char *trim(char *text)
+{
+    while (isspace((unsigned char)*text))
+        text++;
+    size_t length = strlen(text);
+    while (length > 0 && isspace((unsigned char)text[length - 1]))
+        text[--length] = '\0';
+    return text;
+}
+
+static bool read_config_line(struct options *options, const bool *said, char *line, unsigned number,
+                             struct error *error)
+{
+    char *key = trim(line);
+    if (*key == '\0' || *key == '#')
+        return true;
+    char *equals = strchr(key, '=');
+    char *value = equals != NULL ? trim(equals + 1) : NULL;
+    if (equals != NULL)
+        *equals = '\0';
+    key = trim(key);
+    const struct option *option = find_option(key, strlen(key));
+    if (option == NULL)
+        return error_set(error, ERROR_USAGE, "pmu-probe.conf:%u: there is no option \"%.64s\"", number, key);
+    if (option->kind != FLAG && value == NULL)
+        return error_set(error, ERROR_USAGE, "pmu-probe.conf:%u: %s = %s is wanted", number, option->name,
+                         option->value);
+    if (said[option - table] || (option->kind == TEXT && *(char **)((char *)options + option->offset) != NULL))
+        return true;
+    return store(options, option, value, error);
+}
+
+static bool read_config(struct options *options, const bool *said, struct error *error)
+{
+    enum { LARGEST = 65536 };
+    FILE *file = fopen("pmu-probe.conf", "re");
+    if (file == NULL)
+        return true;
+    options->config = calloc(1, LARGEST + 1);
+    size_t length = options->config != NULL ? fread(options->config, 1, LARGEST, file) : 0;
+    bool whole = feof(file) != 0;
+    fclose(file);
+    if (!whole)
+        return error_set(error, ERROR_USAGE, "pmu-probe.conf cannot be read, or is larger than 64 KiB");
+    options->config[length] = '\0';
+    unsigned number = 0;
+    for (char *line = options->config; line != NULL;) {
+        char *next = strchr(line, '\n');
+        if (next != NULL)
+            *next++ = '\0';
+        if (!read_config_line(options, said, line, ++number, error))
+            return false;
+        line = next;
+    }
+    return true;
+}
+
+bool options_read(struct options *options, int argc, char **argv, struct error *error)
+{
+    bool said[OPTIONS] = {false}, only_operands = false;
+    *options = (struct options){.core = -1, .interval_ms = 1000, .timeout_s = 10};
+    for (int i = 1; i < argc; i++) {
+        const char *word = argv[i];
+        if (!only_operands && strcmp(word, "--") == 0) {
+            only_operands = true;
+        } else if (!only_operands && word[0] == '-' && word[1] != '\0') {
+            if (!read_argument(options, said, argc, argv, &i, error))
+                return false;
+        } else if (options->command == NULL) {
+            options->command = word;
+        } else if (options->n_operands < OPTION_OPERANDS) {
+            options->operands[options->n_operands++] = word;
+        } else {
+            return error_set(error, ERROR_USAGE, "too many words");
+        }
+    }
+    const char *from_environment = getenv("PMU_PROBE");
+    if (options->probe == NULL && from_environment != NULL && *from_environment != '\0')
+        options->probe = from_environment;
+    bool openocd_said = options->n_openocd > 0;
+    for (size_t i = 0; openocd_said && i < OPTIONS; i++)
+        said[i] = said[i] || table[i].kind == OPENOCD;
+    return read_config(options, said, error);
+}
+
+void options_free(struct options *options)
+{
+    free(options->config);
+    options->config = NULL;
+}
+
+void options_print(FILE *out)
+{
+    for (size_t i = 0; i < OPTIONS; i++) {
+        char left[64];
+        int used = snprintf(left, sizeof left, table[i].letter ? "-%c, " : "    ", table[i].letter);
+        snprintf(left + used, sizeof left - (size_t)used, "--%s%s%s", table[i].name, table[i].value ? " " : "",
+                 table[i].value ? table[i].value : "");
+        fprintf(out, "  %-24s%s\n", left, table[i].help);
+    }
+}

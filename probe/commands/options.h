@@ -1,0 +1,36 @@
+/*
+ * Options: what the user typed, before or after the command, or wrote into pmu-probe.conf. One table says
+ * which there are; it makes the parser and the help.
+ */
+#pragma once
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum { OPTION_WORDS = 64, OPTION_OPERANDS = 16 };
+
+struct options {
+    const char *probe, *elf, *counter, *output;
+    const char *openocd[OPTION_WORDS]; /* -f FILE, -c TCL, -s DIR in the user's order */
+    size_t n_openocd;
+    int core; /* -1: not said */
+    double freq_hz;
+    uint64_t hits; /* 0: not said */
+    int64_t interval_ms;
+    double timeout_s, for_s; /* for_s 0: until Ctrl-C */
+    bool json, resume, no_calibrate, help, version;
+
+    const char *command; /* NULL: none given */
+    const char *operands[OPTION_OPERANDS];
+    size_t n_operands;
+    char *config; /* the text of pmu-probe.conf, which other members point into */
+};
+
+/* Command line first, then $PMU_PROBE, then pmu-probe.conf in the current folder; what is said first counts. */
+bool options_read(struct options *options, int argc, char **argv, struct error *error);
+void options_free(struct options *options);
+void options_print(FILE *out);

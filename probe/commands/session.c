@@ -1,0 +1,214 @@
+#include "commands/session.h"
+
+#include "links/openocd.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CONNECT_MS = 5000, START_MS = 20000, ACCESS_MS = 5000, LAST_MS = 5000, CLOCK_MS = 60 };
+enum { OPENOCD_TCL_PORT = 6666 };
+
+struct deadline session_last_deadline(void)
+{
+    return deadline_in_ms(LAST_MS, NULL);
+}
+
+struct deadline session_deadline(const struct session *session)
+{
+    return deadline_in_ms(ACCESS_MS, session->context->cancel);
+}
+
+bool session_open_elf(struct session *session, struct error *error)
+{
+    const char *path = session->context->options->elf;
+    if (path == NULL)
+        return true;
+    session->symbols = symbols_open(path, error);
+    return session->symbols != NULL;
+}
+
+/* "openocd", "openocd:HOST", "openocd:HOST:PORT", "openocd:[::1]:PORT" */
+static bool read_probe(const char *probe, char *host, size_t size, uint16_t *port, struct error *error)
+{
+    snprintf(host, size, "localhost");
+    *port = OPENOCD_TCL_PORT;
+    if (probe == NULL)
+        return true;
+    if (strncmp(probe, "openocd", 7) != 0 || (probe[7] != '\0' && probe[7] != ':'))
+        return error_set(error, ERROR_USAGE, "--probe %.64s: only openocd[:HOST[:PORT]] is known", probe);
+    if (probe[7] == '\0')
+        return true;
+    const char *at = probe + 8;
+    const char *colon = at[0] == '[' ? strstr(at, "]:") : strrchr(at, ':');
+    size_t length = colon != NULL ? (size_t)(colon - at) : strlen(at);
+    const char *number = colon != NULL ? colon + (at[0] == '[' ? 2 : 1) : NULL;
+    if (at[0] == '[') {
+        at++;
+        length = colon != NULL ? length - 1 : strcspn(at, "]");
+    }
+    if (length >= size)
+        return error_set(error, ERROR_USAGE, "--probe: the host's name is too long");
+    if (length > 0)
+        snprintf(host, size, "%.*s", (int)length, at);
+    if (number != NULL) {
+        char *end;
+        errno = 0;
+        unsigned long value = strtoul(number, &end, 10);
+        if (end == number || *end != '\0' || errno != 0 || value == 0 || value > 65535)
+            return error_set(error, ERROR_USAGE, "--probe: \"%.32s\" is no port", number);
+        *port = (uint16_t)value;
+    }
+    return true;
+}
+
+struct link *session_connect(const struct context *context, struct error *error)
+{
+    const struct options *options = context->options;
+    if (options->n_openocd > 0) {
+        struct deadline deadline = deadline_in_ms(START_MS, context->cancel);
+        return openocd_start(options->openocd, options->n_openocd, &deadline, error);
+    }
+    char host[256];
+    uint16_t port;
+    if (!read_probe(options->probe, host, sizeof host, &port, error))
+        return NULL;
+    struct deadline deadline = deadline_in_ms(CONNECT_MS, context->cancel);
+    return openocd_connect(host, port, &deadline, error);
+}
+
+/* Compares the beginning of a piece of the file with the target; flash that differs at all differs soon. */
+static bool check_piece(struct session *session, uint64_t address, const uint8_t *bytes, size_t size,
+                        struct error *error)
+{
+    enum { WORDS = 64 };
+    struct step items[WORDS];
+    uint64_t results[WORDS];
+    struct steps list = {.items = items, .room = WORDS};
+    size_t skip = (4 - address % 4) % 4;
+    for (size_t at = skip; at + 4 <= size && list.n < WORDS; at += 4)
+        steps_add(&list, step_read(core_word(&session->target.chosen->core, address + at)));
+    if (list.n == 0)
+        return true;
+    struct deadline deadline = session_deadline(session);
+    struct outcome outcome =
+        ledger_execute(session->target.ledger, items, list.n, results, &deadline, error);
+    if (outcome.why != DONE)
+        return error_set(error, ERROR_ELF_MISMATCH, "the ELF's code at 0x%08" PRIX64 " cannot be read back", address);
+    for (size_t i = 0; i < list.n; i++) {
+        uint32_t in_file;
+        memcpy(&in_file, bytes + skip + 4 * i, 4);
+        if (in_file != results[i])
+            return error_set(error, ERROR_ELF_MISMATCH,
+                             "the target does not run this ELF: at 0x%08" PRIX64 " it holds 0x%08" PRIX32
+                             ", the file 0x%08" PRIX32,
+                             address + skip + 4 * i, (uint32_t)results[i], in_file);
+    }
+    return true;
+}
+
+/* The beginning, the middle and the end of each segment. */
+static bool check_elf(struct session *session, struct error *error)
+{
+    enum { SEGMENTS = 16, PIECE = 256 };
+    struct segment segments[SEGMENTS];
+    size_t n = session->symbols != NULL ? symbols_segments(session->symbols, segments, SEGMENTS) : 0;
+    for (size_t i = 0; i < n; i++) {
+        const struct segment *segment = &segments[i];
+        size_t offsets[] = {0, segment->size / 2 & ~(size_t)3, segment->size > PIECE ? segment->size - PIECE : 0};
+        for (size_t k = 0; k < sizeof offsets / sizeof *offsets; k++)
+            if (!check_piece(session, segment->address + offsets[k], segment->bytes + offsets[k],
+                             segment->size - offsets[k], error))
+                return false;
+    }
+    return true;
+}
+
+bool session_open_target(struct session *session, struct error *error)
+{
+    session->link = session_connect(session->context, error);
+    if (session->link == NULL)
+        return false;
+    struct deadline deadline = session_deadline(session);
+    return target_open(&session->target, session->link, &deadline, error) &&
+           target_choose(&session->target, session->context->options->core, error) && check_elf(session, error);
+}
+
+void session_place(struct session *session, uint64_t address, char *out, size_t size)
+{
+    struct location location;
+    symbols_describe(session->symbols, address, &location);
+    if (location.source[0] != '\0')
+        snprintf(out, size, "%s (%s)", location.source, location.name);
+    else
+        snprintf(out, size, "%s", location.name);
+}
+
+bool session_take(struct session *session, struct error *error)
+{
+    const struct options *options = session->context->options;
+    struct deadline deadline = session_deadline(session);
+    char place[512];
+    session_place(session, session->target.chosen->halted_at, place, sizeof place);
+    return target_take(&session->target, options->resume, place, &deadline, error) &&
+           target_take_block(&session->target, options->counter, &deadline, error);
+}
+
+static bool clock_from_program(struct session *session, struct clock *out)
+{
+    uint64_t address, size, value;
+    struct error ignored = {0};
+    struct deadline deadline = session_deadline(session);
+    if (session->symbols == NULL || !symbols_object(session->symbols, "SystemCoreClock", &address, &size) ||
+        size != 4)
+        return false;
+    if (!ledger_read(session->target.ledger, core_word(&session->target.chosen->core, address), &value, &deadline,
+                     &ignored))
+        return false;
+    if (value < 1000 || value > 2000000000)
+        return false;
+    *out = clock_given((double)value, "SystemCoreClock");
+    return true;
+}
+
+bool session_clock(struct session *session, struct clock *out, struct error *error)
+{
+    const struct options *options = session->context->options;
+    if (options->freq_hz > 0) {
+        *out = clock_given(options->freq_hz, "--freq");
+        return true;
+    }
+    if (session->target.block->counts_cycles && clock_from_program(session, out))
+        return true;
+    struct deadline deadline = session_deadline(session);
+    return clock_measure(&session->target, CLOCK_MS, out, &deadline, error);
+}
+
+void session_conditions(struct session *session, const struct clock *clock, struct conditions *out)
+{
+    const struct target *target = &session->target;
+    *out = (struct conditions){.clock_hz = clock->hz, .clock_error_hz = clock->error_hz};
+    link_describe(session->link, out->link, sizeof out->link);
+    snprintf(out->core, sizeof out->core, "%s core %d", target->chosen->core.name,
+             (int)(target->chosen - target->cores));
+    snprintf(out->counter, sizeof out->counter, "%.63s", target->block->text);
+    snprintf(out->note, sizeof out->note, "%s", target->block->note);
+    snprintf(out->clock_source, sizeof out->clock_source, "%s", clock->source);
+    if (session->symbols != NULL) {
+        snprintf(out->elf, sizeof out->elf, "%s", session->context->options->elf);
+        snprintf(out->build_id, sizeof out->build_id, "%s", symbols_build_id(session->symbols));
+    }
+}
+
+bool session_close(struct session *session, struct error *error)
+{
+    struct deadline deadline = session_last_deadline();
+    bool ok = session->link == NULL || target_close(&session->target, &deadline, error);
+    link_close(session->link);
+    session->link = NULL;
+    symbols_close(session->symbols);
+    session->symbols = NULL;
+    return ok;
+}

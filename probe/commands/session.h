@@ -1,0 +1,39 @@
+/*
+ * A session: what every measuring command opens and must close whatever happens: the ELF, the link and the
+ * target behind it.
+ */
+#pragma once
+
+#include "commands/command.h"
+#include "links/link.h"
+#include "measure/clock.h"
+#include "measure/result.h"
+#include "symbols/symbols.h"
+#include "target/target.h"
+
+#include <stdbool.h>
+
+struct session {
+    const struct context *context;
+    struct symbols *symbols; /* NULL without --elf */
+    struct link *link;
+    struct target target;
+};
+
+bool session_open_elf(struct session *session, struct error *error);
+/* The link that the options name, or the default. */
+struct link *session_connect(const struct context *context, struct error *error);
+/* Link, target and the chosen core; checks that the target runs the ELF. Nothing is changed yet. */
+bool session_open_target(struct session *session, struct error *error);
+/* Takes the core and its counter; from here on the target is ours. */
+bool session_take(struct session *session, struct error *error);
+bool session_clock(struct session *session, struct clock *out, struct error *error);
+/* Fills what the session knows of the conditions. */
+void session_conditions(struct session *session, const struct clock *clock, struct conditions *out);
+/* "main.c:88, main+0x12" or "0x10000200" */
+void session_place(struct session *session, uint64_t address, char *out, size_t size);
+/* Puts the target back and closes everything; false with `error` when something could not be put back. */
+bool session_close(struct session *session, struct error *error);
+/* For cleaning up: not to be cancelled by the Ctrl-C that made it necessary. */
+struct deadline session_last_deadline(void);
+struct deadline session_deadline(const struct session *session);

@@ -1,0 +1,96 @@
+/*
+ * Cores: the processor under test, as a maker of steps. A core knows which registers stop it, start it and
+ * tell where it is; it adds the steps for that to a list and reads the results, and never touches a link.
+ */
+#pragma once
+
+#include "base/setting.h"
+#include "base/step.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum core_register { CORE_PC, CORE_SP, CORE_LR, CORE_PSP, CORE_STATUS };
+
+enum core_state { CORE_RUNNING, CORE_ASLEEP, CORE_HALTED, CORE_LOCKUP };
+
+enum stop_cause {
+    STOP_BREAKPOINT,
+    STOP_REQUEST, /* a debugger asked for it */
+    STOP_RESET,
+    STOP_FAULT, /* caught at an exception vector */
+    STOP_WATCHPOINT,
+    STOP_OTHER,
+};
+
+/* Where a function returns to, found at its entry. */
+struct return_place {
+    uint64_t pc;
+    uint64_t sp; /* the stack pointer there, which tells this frame from another */
+};
+
+struct core;
+
+struct core_ops {
+    /* What must be set for the time of a run, and which registers act instead of holding a value. */
+    size_t (*settings)(const struct core *, struct setting *out, size_t room);
+    size_t (*commands)(const struct core *, struct address *out, size_t room);
+    /* The setting among them that switches debug on; undone last, and kept when the core is left halted. */
+    struct address (*debug_enable)(const struct core *);
+    struct address (*cause_register)(const struct core *);
+
+    /* The register that every wait reads, and what a value read from it says. */
+    struct address (*status)(const struct core *);
+    enum core_state (*state)(const struct core *, uint64_t status);
+
+    void (*add_wait_halt)(const struct core *, struct steps *);
+    void (*add_run)(const struct core *, struct steps *);
+    void (*add_halt)(const struct core *, struct steps *);
+    /* One instruction with interrupts held off; ends halted. */
+    void (*add_single_step)(const struct core *, struct steps *);
+
+    size_t (*add_register)(const struct core *, struct steps *, enum core_register); /* index of its value */
+    void (*add_expect_register)(const struct core *, struct steps *, enum core_register, uint64_t value);
+
+    /* Proof that a halt is a new breakpoint stop: clear the cause before running, expect it afterwards. */
+    void (*add_clear_cause)(const struct core *, struct steps *);
+    void (*add_expect_breakpoint)(const struct core *, struct steps *);
+    size_t (*add_cause)(const struct core *, struct steps *);
+    enum stop_cause (*cause)(const struct core *, uint64_t cause, uint64_t status_register);
+
+    /* Whether an interrupt will run before the next instruction; SIZE_MAX where the core cannot tell. */
+    size_t (*add_pending)(const struct core *, struct steps *);
+    bool (*pending)(const struct core *, uint64_t value);
+
+    /* Breakpoint comparators. */
+    bool (*can_compare)(const struct core *, uint64_t address);
+    struct setting (*comparators_on)(const struct core *); /* as a whole */
+    struct address (*comparator)(const struct core *, unsigned n);
+    uint64_t (*comparator_value)(const struct core *, uint64_t address);
+    bool (*comparator_used)(const struct core *, uint64_t value, uint64_t *address);
+    /* A breakpoint instruction for code that no comparator reaches, and what makes the core see it. */
+    uint16_t (*breakpoint_instruction)(const struct core *, uint8_t *size);
+    void (*add_code_changed)(const struct core *, struct steps *, uint64_t address);
+
+    /* Exception handlers: whether `lr` at a function's entry is such that the stack must be read to find
+     * the way back, which words of it, and what they say. */
+    bool (*returns_by_frame)(const struct core *, uint64_t lr);
+    uint64_t (*frame)(const struct core *, uint64_t lr, uint64_t sp, uint64_t psp); /* of FRAME_WORDS words */
+    struct return_place (*frame_return)(const struct core *, uint64_t lr, uint64_t frame, const uint64_t *words);
+};
+
+enum { FRAME_WORDS = 8 };
+
+struct core {
+    const struct core_ops *ops;
+    uint16_t unit;        /* the link's view that reaches it */
+    char name[48];        /* "Cortex-M0+ r0p1" */
+    uint32_t id;          /* CPUID or MIDR */
+    unsigned comparators; /* for code */
+    unsigned comparator_revision;
+    bool caches;          /* instructions written by a debugger need maintenance to be seen */
+};
+
+/* Word-sized memory as the core sees it. */
+struct address core_word(const struct core *core, uint64_t offset);

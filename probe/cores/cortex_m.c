@@ -1,0 +1,347 @@
+#include "cores/cortex_m.h"
+
+#include <stdio.h>
+
+/* System control and debug, DDI 0403 B3.2.2, C1.6; the subset of Armv6-M in DDI 0419 B3.2.2, C1.6. */
+enum {
+    CPUID = 0xE000ED00,
+    ICSR = 0xE000ED04,
+    CCR = 0xE000ED14,
+    DFSR = 0xE000ED30,
+    DHCSR = 0xE000EDF0,
+    DCRSR = 0xE000EDF4,
+    DCRDR = 0xE000EDF8,
+    DEMCR = 0xE000EDFC,
+    ICIMVAU = 0xE000EF58,
+    DCCMVAU = 0xE000EF64,
+    FP_CTRL = 0xE0002000, /* BP_CTRL on Armv6-M */
+    FP_COMP0 = 0xE0002008,
+};
+
+enum {
+    ICSR_ISRPREEMPT = 1 << 23, /* a pending exception will be taken on leaving Debug state */
+    CCR_IC = 1 << 17,
+    C_DEBUGEN = 1 << 0,
+    C_HALT = 1 << 1,
+    C_STEP = 1 << 2,
+    C_MASKINTS = 1 << 3,
+    S_REGRDY = 1 << 16,
+    S_HALT = 1 << 17,
+    S_SLEEP = 1 << 18,
+    S_LOCKUP = 1 << 19,
+    DFSR_HALTED = 1 << 0,
+    DFSR_BKPT = 1 << 1,
+    DFSR_DWTTRAP = 1 << 2,
+    DFSR_VCATCH = 1 << 3,
+    DFSR_ALL = 0x1F,
+    DEMCR_VC_CORERESET = 1 << 0,
+    FP_CTRL_ENABLE = 1 << 0,
+    FP_CTRL_KEY = 1 << 1,
+    IPSR = 0x1FF,
+};
+
+static const uint32_t DHCSR_KEY = 0xA05F0000;
+
+/* EXC_RETURN, DDI 0403 B1.5.8: bit 2 the stack, bit 4 clear when the frame holds floating-point registers. */
+enum { EXC_RETURN_PSP = 1 << 2, EXC_RETURN_BASIC = 1 << 4 };
+enum { FRAME_PC = 6, FRAME_XPSR = 7, FRAME_BASIC = 0x20, FRAME_EXTENDED = 0x68, XPSR_ALIGNED = 1 << 9 };
+
+static struct address word_at(uint16_t unit, uint32_t offset)
+{
+    return (struct address){.space = SPACE_MEMORY, .size = 4, .unit = unit, .offset = offset};
+}
+
+static size_t settings(const struct core *core, struct setting *out, size_t room)
+{
+    const struct setting all[] = {
+        /* Restored to C_DEBUGEN alone: whether the core is to be halted at the end is no matter of a register. */
+        {.at = word_at(core->unit, DHCSR),
+         .test = C_DEBUGEN,
+         .set = C_DEBUGEN,
+         .key = DHCSR_KEY,
+         .restore = {.mask = C_DEBUGEN, .key = DHCSR_KEY}},
+        /* A reset must stop the core: polling DHCSR clears the sticky bit that would tell of it. */
+        {.at = word_at(core->unit, DEMCR),
+         .test = DEMCR_VC_CORERESET,
+         .set = DEMCR_VC_CORERESET,
+         .keep = UINT64_MAX},
+        {.at = word_at(core->unit, DFSR), .always = true, .restore = {.how = RESTORE_CLEAR_NEW, .mask = DFSR_ALL}},
+    };
+    size_t n = sizeof all / sizeof *all;
+    for (size_t i = 0; i < n && i < room; i++)
+        out[i] = all[i];
+    return n;
+}
+
+static size_t commands(const struct core *core, struct address *out, size_t room)
+{
+    static const uint32_t acting[] = {DHCSR, DCRSR, DCRDR, DFSR, DCCMVAU, ICIMVAU};
+    size_t n = sizeof acting / sizeof *acting;
+    for (size_t i = 0; i < n && i < room; i++)
+        out[i] = word_at(core->unit, acting[i]);
+    return n;
+}
+
+static struct address debug_enable(const struct core *core)
+{
+    return word_at(core->unit, DHCSR);
+}
+
+static struct address cause_register(const struct core *core)
+{
+    return word_at(core->unit, DFSR);
+}
+
+static struct setting comparators_on(const struct core *core)
+{
+    return (struct setting){.at = word_at(core->unit, FP_CTRL),
+                            .test = FP_CTRL_ENABLE,
+                            .set = FP_CTRL_ENABLE,
+                            .key = FP_CTRL_KEY,
+                            .restore = {.mask = FP_CTRL_ENABLE, .key = FP_CTRL_KEY}};
+}
+
+static struct address status_address(const struct core *core)
+{
+    return word_at(core->unit, DHCSR);
+}
+
+static enum core_state state_of(const struct core *core, uint64_t status)
+{
+    (void)core;
+    if (status & S_HALT)
+        return CORE_HALTED;
+    if (status & S_LOCKUP)
+        return CORE_LOCKUP;
+    return status & S_SLEEP ? CORE_ASLEEP : CORE_RUNNING;
+}
+
+static void add_wait_halt(const struct core *core, struct steps *list)
+{
+    steps_add(list, step_until(word_at(core->unit, DHCSR), S_HALT, S_HALT));
+}
+
+static void write_control(const struct core *core, struct steps *list, uint32_t bits)
+{
+    steps_add(list, step_write(word_at(core->unit, DHCSR), DHCSR_KEY | C_DEBUGEN | bits));
+}
+
+static void add_run(const struct core *core, struct steps *list)
+{
+    write_control(core, list, 0);
+}
+
+static void add_halt(const struct core *core, struct steps *list)
+{
+    write_control(core, list, C_HALT);
+    add_wait_halt(core, list);
+}
+
+static void add_single_step(const struct core *core, struct steps *list)
+{
+    /* C_MASKINTS may change only while C_HALT stays set, DDI 0403 C1.6.2. */
+    write_control(core, list, C_HALT | C_MASKINTS);
+    write_control(core, list, C_STEP | C_MASKINTS);
+    add_wait_halt(core, list);
+    write_control(core, list, C_HALT);
+}
+
+static void add_transfer(const struct core *core, struct steps *list, enum core_register which)
+{
+    static const uint8_t selector[] = {
+        [CORE_PC] = 15, [CORE_SP] = 13, [CORE_LR] = 14, [CORE_PSP] = 18, [CORE_STATUS] = 16};
+    steps_add(list, step_write(word_at(core->unit, DCRSR), selector[which]));
+    steps_add(list, step_until(word_at(core->unit, DHCSR), S_REGRDY, S_REGRDY));
+}
+
+static size_t add_register(const struct core *core, struct steps *list, enum core_register which)
+{
+    add_transfer(core, list, which);
+    return steps_add(list, step_read(word_at(core->unit, DCRDR)));
+}
+
+static void add_expect_register(const struct core *core, struct steps *list, enum core_register which,
+                                uint64_t value)
+{
+    add_transfer(core, list, which);
+    uint32_t mask = which == CORE_PC ? 0xFFFFFFFEU : 0xFFFFFFFFU;
+    steps_add(list, step_expect(word_at(core->unit, DCRDR), mask, value & mask));
+}
+
+static void add_clear_cause(const struct core *core, struct steps *list)
+{
+    steps_add(list, step_write(word_at(core->unit, DFSR), DFSR_ALL));
+}
+
+static void add_expect_breakpoint(const struct core *core, struct steps *list)
+{
+    steps_add(list, step_expect(word_at(core->unit, DFSR), DFSR_BKPT, DFSR_BKPT));
+}
+
+static size_t add_cause(const struct core *core, struct steps *list)
+{
+    return steps_add(list, step_read(word_at(core->unit, DFSR)));
+}
+
+static enum stop_cause cause_of(const struct core *core, uint64_t cause, uint64_t status_register)
+{
+    (void)core;
+    if (cause & DFSR_VCATCH) /* no exception is active after a reset, one is after any other catch */
+        return status_register & IPSR ? STOP_FAULT : STOP_RESET;
+    if (cause & DFSR_BKPT)
+        return STOP_BREAKPOINT;
+    if (cause & DFSR_DWTTRAP)
+        return STOP_WATCHPOINT;
+    return cause & DFSR_HALTED ? STOP_REQUEST : STOP_OTHER;
+}
+
+static size_t add_pending(const struct core *core, struct steps *list)
+{
+    return steps_add(list, step_read(word_at(core->unit, ICSR)));
+}
+
+static bool pending_in(const struct core *core, uint64_t value)
+{
+    (void)core;
+    return (value & ICSR_ISRPREEMPT) != 0;
+}
+
+/* Flash Patch revision 0 compares bits 28:2 in the code half of memory only, DDI 0403 C1.11.5. */
+static bool can_compare(const struct core *core, uint64_t address)
+{
+    return core->comparators > 0 && (core->comparator_revision >= 1 || address < 0x20000000);
+}
+
+static struct address comparator_address(const struct core *core, unsigned n)
+{
+    return word_at(core->unit, FP_COMP0 + 4 * n);
+}
+
+static uint64_t comparator_value(const struct core *core, uint64_t address)
+{
+    if (core->comparator_revision >= 1)
+        return (address & 0xFFFFFFFEU) | 1;
+    return (address & 0x1FFFFFFCU) | (address & 2 ? 0x80000000U : 0x40000000U) | 1;
+}
+
+static bool comparator_used(const struct core *core, uint64_t value, uint64_t *address)
+{
+    if (core->comparator_revision >= 1)
+        *address = value & 0xFFFFFFFEU;
+    else
+        *address = (value & 0x1FFFFFFCU) | (value >> 30 == 2 ? 2 : 0);
+    return (value & 1) != 0;
+}
+
+static uint16_t breakpoint_instruction(const struct core *core, uint8_t *size)
+{
+    (void)core;
+    *size = 2;
+    return 0xBE50; /* not 0xBEAB, which means semihosting */
+}
+
+static void add_code_changed(const struct core *core, struct steps *list, uint64_t address)
+{
+    if (!core->caches)
+        return;
+    steps_add(list, step_write(word_at(core->unit, DCCMVAU), address));
+    steps_add(list, step_write(word_at(core->unit, ICIMVAU), address));
+}
+
+static bool returns_by_frame(const struct core *core, uint64_t lr)
+{
+    (void)core;
+    return lr >= 0xFFFFFF00U && lr <= 0xFFFFFFFFU;
+}
+
+static uint64_t frame_at(const struct core *core, uint64_t lr, uint64_t sp, uint64_t psp)
+{
+    (void)core;
+    return lr & EXC_RETURN_PSP ? psp : sp;
+}
+
+static struct return_place frame_return(const struct core *core, uint64_t lr, uint64_t frame,
+                                        const uint64_t *words)
+{
+    bool basic = cortex_m_is_v6(core) || (lr & EXC_RETURN_BASIC) != 0;
+    uint64_t sp = frame + (basic ? FRAME_BASIC : FRAME_EXTENDED);
+    if (words[FRAME_XPSR] & XPSR_ALIGNED)
+        sp += 4;
+    return (struct return_place){.pc = words[FRAME_PC] & 0xFFFFFFFEU, .sp = sp & 0xFFFFFFFFU};
+}
+
+static const struct core_ops cortex_m_ops = {
+    .settings = settings,
+    .commands = commands,
+    .debug_enable = debug_enable,
+    .cause_register = cause_register,
+    .comparators_on = comparators_on,
+    .status = status_address,
+    .state = state_of,
+    .add_wait_halt = add_wait_halt,
+    .add_run = add_run,
+    .add_halt = add_halt,
+    .add_single_step = add_single_step,
+    .add_register = add_register,
+    .add_expect_register = add_expect_register,
+    .add_clear_cause = add_clear_cause,
+    .add_expect_breakpoint = add_expect_breakpoint,
+    .add_cause = add_cause,
+    .cause = cause_of,
+    .add_pending = add_pending,
+    .pending = pending_in,
+    .can_compare = can_compare,
+    .comparator = comparator_address,
+    .comparator_value = comparator_value,
+    .comparator_used = comparator_used,
+    .breakpoint_instruction = breakpoint_instruction,
+    .add_code_changed = add_code_changed,
+    .returns_by_frame = returns_by_frame,
+    .frame = frame_at,
+    .frame_return = frame_return,
+};
+
+void cortex_m_add_identity(uint16_t unit, struct steps *list)
+{
+    static const uint32_t offsets[CORTEX_M_IDENTITY] = {[CORTEX_M_CPUID] = CPUID,
+                                                        [CORTEX_M_FP_CTRL] = FP_CTRL,
+                                                        [CORTEX_M_CCR] = CCR};
+    for (size_t i = 0; i < CORTEX_M_IDENTITY; i++)
+        steps_add(list, step_read(word_at(unit, offsets[i])));
+}
+
+static const struct {
+    uint16_t part;
+    const char *name;
+} parts[] = {
+    {0xC20, "Cortex-M0"},  {0xC60, "Cortex-M0+"}, {0xC21, "Cortex-M1"},  {0xC23, "Cortex-M3"},
+    {0xC24, "Cortex-M4"},  {0xC27, "Cortex-M7"},  {0xD20, "Cortex-M23"}, {0xD21, "Cortex-M33"},
+    {0xD31, "Cortex-M35P"}, {0xD22, "Cortex-M55"}, {0xD23, "Cortex-M85"},
+};
+
+bool cortex_m_identify(uint16_t unit, const uint64_t *values, struct core *out)
+{
+    uint32_t id = (uint32_t)values[CORTEX_M_CPUID], fp = (uint32_t)values[CORTEX_M_FP_CTRL];
+    unsigned architecture = id >> 16 & 0xF;
+    if (id >> 24 != 0x41 || (architecture != 0xC && architecture != 0xF))
+        return false;
+    const char *name = NULL;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (parts[i].part == (id >> 4 & 0xFFF))
+            name = parts[i].name;
+    if (name == NULL)
+        return false;
+    *out = (struct core){.ops = &cortex_m_ops,
+                         .unit = unit,
+                         .id = id,
+                         .comparators = (fp >> 4 & 0xF) | (fp >> 8 & 0x70),
+                         .comparator_revision = fp >> 28,
+                         .caches = (values[CORTEX_M_CCR] & CCR_IC) != 0};
+    snprintf(out->name, sizeof out->name, "%s r%up%u", name, id >> 20 & 0xF, id & 0xF);
+    return true;
+}
+
+bool cortex_m_is_v6(const struct core *core)
+{
+    return (core->id >> 16 & 0xF) == 0xC && (core->id >> 4 & 0xFFF) < 0xD00;
+}

@@ -1,0 +1,19 @@
+/*
+ * Cortex-M (Armv6-M, Armv7-M, Armv8-M): halting debug by DHCSR, register transfer by DCRSR and DCRDR,
+ * breakpoints by the BPU or FPB. Sources: DDI 0419 (Armv6-M) chapter C1, DDI 0403 (Armv7-M) chapter C1.
+ */
+#pragma once
+
+#include "cores/core.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What is read to identify a core: in this order. */
+enum { CORTEX_M_CPUID, CORTEX_M_FP_CTRL, CORTEX_M_CCR, CORTEX_M_IDENTITY };
+void cortex_m_add_identity(uint16_t unit, struct steps *list);
+/* False when that is no Cortex-M: CPUID is of another kind. */
+bool cortex_m_identify(uint16_t unit, const uint64_t *values, struct core *out);
+
+/* Armv6-M has a DWT without counters. */
+bool cortex_m_is_v6(const struct core *core);

@@ -1,0 +1,51 @@
+#include "counters/counter.h"
+
+#include "counters/dwt.h"
+#include "counters/systick.h"
+
+size_t counter_kinds(const struct block_kind *const **out)
+{
+    static const struct block_kind *const kinds[] = {&dwt_kind, &systick_kind};
+    *out = kinds;
+    return sizeof kinds / sizeof *kinds;
+}
+
+uint64_t counter_modulus(const struct counter *counter)
+{
+    if (counter->modulus != 0)
+        return counter->modulus;
+    return counter->bits >= 64 ? UINT64_MAX : 1ULL << counter->bits;
+}
+
+/* Counts since the last wrap. */
+static uint64_t phase(const struct counter *counter, uint64_t value)
+{
+    uint64_t modulus = counter_modulus(counter);
+    if (!counter->down)
+        return value;
+    return value == 0 && counter->zero_is_top ? 0 : modulus - value;
+}
+
+uint64_t counter_elapsed(const struct counter *counter, uint64_t from, uint64_t to)
+{
+    uint64_t a = phase(counter, from), b = phase(counter, to);
+    if (counter->bits >= 64)
+        return b - a;
+    return b >= a ? b - a : b + counter_modulus(counter) - a;
+}
+
+size_t counter_add_read(const struct counter *counter, struct steps *list)
+{
+    size_t at = steps_add(list, step_read(counter->low));
+    if (counter->high.size != 0)
+        steps_add(list, step_read(counter->high));
+    return at;
+}
+
+uint64_t counter_value(const struct counter *counter, const uint64_t *results, size_t at)
+{
+    uint64_t value = results[at];
+    if (counter->high.size != 0)
+        value |= results[at + 1] << 32;
+    return counter->bits >= 64 ? value : value & ((1ULL << counter->bits) - 1);
+}

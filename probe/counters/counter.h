@@ -1,0 +1,57 @@
+/*
+ * Counters: what counts on a core. A counter block is data: which registers hold its counters, how wide they
+ * are and in which direction they go, and what must be set so that they count. Blocks are identified from
+ * values that somebody else has read; nothing here touches a link.
+ */
+#pragma once
+
+#include "base/setting.h"
+#include "base/step.h"
+#include "cores/core.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct counter {
+    char name[32];            /* as an event: "CPU_CYCLES" */
+    struct address low, high; /* high.size 0: one word holds all */
+    uint8_t bits;
+    bool down;
+    bool zero_is_top; /* a down counter that shows 0 for the last tick before its reload */
+    uint64_t modulus; /* counts to a wrap; 0: 2^bits */
+};
+
+enum { BLOCK_COUNTERS = 4, BLOCK_SETTINGS = 6, BLOCK_IDENTITY = 8 };
+
+struct counter_block {
+    const struct block_kind *kind;
+    char text[96];  /* "SysTick, 24 bits, reload 0xFFFFFF" */
+    char state[96]; /* "runs", "idle", "in use by the program" */
+    char note[128]; /* what using it changes for the time; "" */
+    char unusable[128]; /* why it cannot be used; "" if it can */
+    struct counter counters[BLOCK_COUNTERS];
+    size_t n;
+    struct setting settings[BLOCK_SETTINGS]; /* in this order */
+    size_t n_settings;
+    bool counts_cycles; /* counter 0 runs with the core's clock */
+    struct address watched; /* a register that the program must not change during a run; size 0: none */
+    uint64_t watched_value;
+};
+
+struct block_kind {
+    const char *name; /* for --counter: "systick", "dwt" */
+    void (*add_identity)(const struct core *, struct steps *);
+    /* False when the core has no such block. */
+    bool (*identify)(const struct core *, const uint64_t *values, struct counter_block *out);
+};
+
+/* All kinds, best first. */
+size_t counter_kinds(const struct block_kind *const **out);
+
+/* The counts from `from` to `to`, if fewer than a modulus went by; always less than that. */
+uint64_t counter_elapsed(const struct counter *counter, uint64_t from, uint64_t to);
+uint64_t counter_modulus(const struct counter *counter); /* UINT64_MAX for a 64-bit counter */
+/* Adds the reads of one counter to a list; returns the index for counter_value. */
+size_t counter_add_read(const struct counter *counter, struct steps *list);
+uint64_t counter_value(const struct counter *counter, const uint64_t *results, size_t at);

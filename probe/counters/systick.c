@@ -1,0 +1,54 @@
+#include "counters/systick.h"
+
+#include <stdio.h>
+
+enum { SYST_CSR = 0xE000E010, SYST_RVR = 0xE000E014, SYST_CVR = 0xE000E018 };
+enum { CSR_ENABLE = 1 << 0, CSR_TICKINT = 1 << 1, CSR_CLKSOURCE = 1 << 2, RELOAD = 0xFFFFFF };
+
+static void add_identity(const struct core *core, struct steps *list)
+{
+    /* The one read of CSR: it may clear COUNTFLAG, which the program could be waiting for. */
+    steps_add(list, step_read(core_word(core, SYST_CSR)));
+    steps_add(list, step_read(core_word(core, SYST_RVR)));
+}
+
+static bool identify(const struct core *core, const uint64_t *values, struct counter_block *out)
+{
+    uint64_t csr = values[0], rvr = values[1] & RELOAD;
+    bool idle = (csr & CSR_ENABLE) == 0;
+    uint64_t reload = idle ? RELOAD : rvr;
+    *out = (struct counter_block){.kind = &systick_kind, .n = 1};
+    out->counts_cycles = idle || (csr & CSR_CLKSOURCE) != 0;
+    out->counters[0] = (struct counter){.low = core_word(core, SYST_CVR),
+                                        .bits = 24,
+                                        .down = true,
+                                        .zero_is_top = true,
+                                        .modulus = reload + 1};
+    snprintf(out->counters[0].name, sizeof out->counters[0].name, "%s",
+             out->counts_cycles ? "CPU_CYCLES" : "SYSTICK");
+    snprintf(out->text, sizeof out->text, "SysTick, 24 bits, reload 0x%06X", (unsigned)reload);
+    if (!idle) {
+        snprintf(out->state, sizeof out->state, "runs%s%s", csr & CSR_TICKINT ? ", interrupts the core" : "",
+                 out->counts_cycles ? "" : ", from a clock that is not the core's");
+        if (rvr == 0)
+            snprintf(out->unusable, sizeof out->unusable, "its reload value is 0: it stands still");
+        out->watched = core_word(core, SYST_RVR);
+        out->watched_value = rvr;
+        return true;
+    }
+    snprintf(out->state, sizeof out->state, "idle");
+    snprintf(out->note, sizeof out->note, "SysTick was idle and is borrowed; its count is not put back");
+    out->settings[out->n_settings++] = (struct setting){
+        .at = core_word(core, SYST_RVR), .test = RELOAD, .set = RELOAD, .restore = {.mask = RELOAD}};
+    /* Any write clears the count; the next tick loads the reload value. */
+    out->settings[out->n_settings++] =
+        (struct setting){.at = core_word(core, SYST_CVR), .always = true, .restore = {.mask = RELOAD}};
+    out->settings[out->n_settings++] = (struct setting){.at = core_word(core, SYST_CSR),
+                                                        .test = CSR_ENABLE,
+                                                        .set = CSR_ENABLE | CSR_CLKSOURCE,
+                                                        .always = true,
+                                                        .restore = {.mask = CSR_ENABLE | CSR_TICKINT | CSR_CLKSOURCE}};
+    return true;
+}
+
+const struct block_kind systick_kind = {.name = "systick", .add_identity = add_identity, .identify = identify};

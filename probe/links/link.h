@@ -1,0 +1,60 @@
+/*
+ * Links: a way to read and write registers. A link knows nothing of cores or counters; it lists the
+ * views through which memory can be seen, and executes steps. A server that does run control of its
+ * own (OpenOCD) is kept from interfering by link_hold, and told to move the core by link_server_*.
+ */
+#pragma once
+
+#include "base/deadline.h"
+#include "base/error.h"
+#include "base/step.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum view_state { VIEW_UNKNOWN, VIEW_RUNNING, VIEW_HALTED, VIEW_RESET };
+
+/* One way to see memory: an OpenOCD target, an access port of a probe of ours. */
+struct link_view {
+    uint16_t unit;       /* for struct address */
+    char name[64];       /* the server's name for it; only ever printed */
+    char type[32];       /* "cortex_m", "hla_target", "mem_ap", "ap" ... */
+    bool is_core;        /* run control is possible here */
+    enum view_state state; /* what the server believes */
+};
+
+struct link;
+
+struct link_ops {
+    struct outcome (*execute)(struct link *, const struct step *, size_t n, uint64_t *results,
+                              const struct deadline *, struct error *);
+    size_t (*views)(struct link *, struct link_view *out, size_t room, struct error *); /* 0 on error */
+    void (*describe)(struct link *, char *out, size_t size); /* "openocd localhost:6666" */
+    /* The three below may be NULL: no server. All are given the core's view. */
+    bool (*hold)(struct link *, bool hold, struct error *);
+    bool (*server_run)(struct link *, uint16_t unit, bool run, const struct deadline *, struct error *);
+    void (*close)(struct link *);
+};
+
+struct link {
+    const struct link_ops *ops; /* first member of each link's own struct */
+};
+
+/*
+ * The contract that everything rests on: execution stops at step k with results below k valid, and
+ * nothing after k ran. An OP_UNTIL gives up with NOT_YET after a slice of about 50 ms, or when the
+ * deadline passes; calling again with the rest of the list goes on. `error` is set for TARGET_* and
+ * LINK_LOST only. `results` has room for n.
+ */
+struct outcome link_execute(struct link *link, const struct step *steps, size_t n, uint64_t *results,
+                            const struct deadline *deadline, struct error *error);
+size_t link_views(struct link *link, struct link_view *out, size_t room, struct error *error);
+void link_describe(struct link *link, char *out, size_t size);
+/* While held, a server neither polls the core nor acts on what it finds there. Nothing to do without one. */
+bool link_hold(struct link *link, bool hold, struct error *error);
+/* Lets the server itself resume or halt the core, so that its caches stay true. */
+bool link_server_run(struct link *link, uint16_t unit, bool run, const struct deadline *deadline,
+                     struct error *error);
+bool link_has_server(const struct link *link);
+void link_close(struct link *link); /* NULL is allowed */

@@ -1,0 +1,101 @@
+/* The command table and the signal flag; everything else is in libpmu. */
+#include "base/version.h"
+#include "commands/command.h"
+#include "report/utf8.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int number)
+{
+    (void)number;
+    interrupted = 1;
+}
+
+static const struct {
+    const char *name, *operands, *help;
+    int (*run)(const struct context *, struct error *);
+} commands[] = {
+    {"probes", "", "what can be reached", command_probes},
+    {"info", "", "cores, counters, breakpoints, and what is in use", command_info},
+    {"delta", "FUNCTION | START END", "cycles from a start to an end, over many hits", command_delta},
+    {"watch", "", "cycles while the core runs, a line an interval", command_watch},
+};
+
+static void print_help(FILE *out)
+{
+    fprintf(out, "pmu-probe measures code on Arm targets from the outside, through a debug probe.\n\n");
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        fprintf(out, "  pmu-probe %-8s%-22s%s\n", commands[i].name, commands[i].operands, commands[i].help);
+    fprintf(out, "\nA location is symbol, symbol+0x10, file.c:42 or *0x10000200.\n\n");
+    options_print(out);
+    fprintf(out, "\nExit codes: 0 done, 2 wrong usage, 3 could not measure.\n");
+}
+
+static void print_error(const struct error *error)
+{
+    char text[UTF8_CLEAN_ROOM(sizeof error->text)];
+    char *rest = text;
+    const char *advice = error_advice(error->kind);
+    /* Lists in an error come line by line. */
+    char lines[sizeof error->text];
+    snprintf(lines, sizeof lines, "%s", error->text);
+    fprintf(stderr, "pmu-probe: ");
+    for (char *line = strtok_r(lines, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest))
+        fprintf(stderr, "%s\n", utf8_clean(text, sizeof text, line));
+    if (advice != NULL)
+        fprintf(stderr, "%s\n", advice);
+}
+
+static int run(const struct options *options, struct error *error)
+{
+    struct context context = {.options = options, .cancel = &interrupted, .out = stdout};
+    if (options->version) {
+        printf("pmu-probe %s\n", PMU_PROBE_VERSION);
+        return EXIT_DONE;
+    }
+    if (options->help) {
+        print_help(stdout);
+        return EXIT_DONE;
+    }
+    if (options->command == NULL) {
+        error_set(error, ERROR_USAGE, "no command given");
+        return error_exit_code(error->kind);
+    }
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        if (strcmp(options->command, commands[i].name) != 0)
+            continue;
+        if (options->output != NULL && (context.out = fopen(options->output, "we")) == NULL) {
+            error_set(error, ERROR_USAGE, "%.256s cannot be written: %s", options->output, strerror(errno));
+            return error_exit_code(error->kind);
+        }
+        int code = commands[i].run(&context, error);
+        if (context.out != stdout && fclose(context.out) != 0 && error->kind == ERROR_NONE) {
+            error_set(error, ERROR_SYSTEM, "%.256s could not be written: %s", options->output, strerror(errno));
+            code = error_exit_code(error->kind);
+        }
+        return code;
+    }
+    error_set(error, ERROR_USAGE, "there is no command \"%.64s\"", options->command);
+    return error_exit_code(error->kind);
+}
+
+int main(int argc, char **argv)
+{
+    struct sigaction action = {.sa_handler = on_signal};
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGHUP, &action, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    struct options options;
+    struct error error = {0};
+    int code = options_read(&options, argc, argv, &error) ? run(&options, &error) : error_exit_code(error.kind);
+    if (error.kind != ERROR_NONE)
+        print_error(&error);
+    options_free(&options);
+    return code;
+}

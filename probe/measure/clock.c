@@ -1,0 +1,72 @@
+#include "measure/clock.h"
+
+#include <stdio.h>
+#include <time.h>
+
+/* No core with these counters runs faster; used where nothing better is known. */
+static const double FASTEST_HZ = 1.2e9;
+/* Oscillators and PLLs are not exact. */
+static const double TOLERANCE = 1.05;
+
+struct clock clock_unknown(void)
+{
+    return (struct clock){.bound_hz = FASTEST_HZ};
+}
+
+struct clock clock_given(double hz, const char *source)
+{
+    struct clock clock = {.hz = hz, .bound_hz = hz * TOLERANCE};
+    snprintf(clock.source, sizeof clock.source, "%s", source);
+    return clock;
+}
+
+struct sample {
+    uint64_t value, before_us, after_us;
+};
+
+static bool take_sample(struct target *target, struct sample *out, const struct deadline *deadline,
+                        struct error *error)
+{
+    struct step items[4];
+    uint64_t results[4];
+    struct steps list = {.items = items, .room = 4};
+    size_t before = steps_add(&list, step_time(TIME_BEFORE));
+    size_t at = counter_add_read(&target->block->counters[0], &list);
+    size_t after = steps_add(&list, step_time(TIME_AFTER));
+    struct outcome outcome = ledger_execute(target->ledger, items, list.n, results, deadline, error);
+    if (outcome.why != DONE)
+        return error_set(error, ERROR_ASLEEP, "the counter could not be read in time");
+    *out = (struct sample){.value = counter_value(&target->block->counters[0], results, at),
+                           .before_us = results[before],
+                           .after_us = results[after]};
+    return true;
+}
+
+bool clock_measure(struct target *target, int ms, struct clock *out, const struct deadline *deadline,
+                   struct error *error)
+{
+    const struct counter *counter = &target->block->counters[0];
+    struct sample a, b;
+    double safe_ms = (double)counter_modulus(counter) / FASTEST_HZ * 1000 / 2;
+    *out = clock_unknown();
+    if (safe_ms < 1)
+        return true;
+    if (ms > safe_ms)
+        ms = (int)safe_ms;
+    struct timespec pause = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L};
+    if (!take_sample(target, &a, deadline, error))
+        return false;
+    nanosleep(&pause, NULL);
+    if (!take_sample(target, &b, deadline, error))
+        return false;
+    double longest = (double)(b.after_us - a.before_us) / 1e6;
+    double shortest = b.before_us > a.after_us ? (double)(b.before_us - a.after_us) / 1e6 : 0;
+    if (shortest <= 0 || longest * FASTEST_HZ >= (double)counter_modulus(counter))
+        return true;
+    double count = (double)counter_elapsed(counter, a.value, b.value);
+    double high = count / shortest, low = count / longest;
+    out->hz = (high + low) / 2;
+    out->error_hz = (high - low) / 2;
+    snprintf(out->source, sizeof out->source, "measured");
+    return true;
+}

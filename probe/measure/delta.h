@@ -1,0 +1,37 @@
+/*
+ * The main job: run hits through a region, calibrate, turn raw readings into counts that are right or say how
+ * far they may be off, and gather them. What happens on the way is told through a sink.
+ */
+#pragma once
+
+#include "base/deadline.h"
+#include "base/error.h"
+#include "measure/clock.h"
+#include "measure/result.h"
+#include "target/engine.h"
+#include "target/target.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct delta_options {
+    uint64_t hits;       /* exactly so many; 0: up to 100, or what comes in 2 s after the first */
+    int64_t timeout_ms;  /* for the start, and then for the end, to be reached */
+    bool calibrate;
+    struct clock clock;
+};
+
+struct delta_sink {
+    void *context;
+    void (*hit)(void *context, const struct hit_result *);
+    void (*tick)(void *context, uint64_t hits, enum engine_wait);
+};
+
+/*
+ * `engine` is armed. Fills hits, columns and times of `summary`; its columns' statistics belong to the caller
+ * (summary_free). On failure what was measured until then is there as well, and `summary->ended` says why.
+ */
+bool delta_measure(struct engine *engine, const struct target *target, const struct delta_options *options,
+                   const struct delta_sink *sink, struct summary *summary, const struct deadline *deadline,
+                   struct error *error);
+void summary_free(struct summary *summary);

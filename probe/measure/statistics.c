@@ -1,0 +1,299 @@
+#include "measure/statistics.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * Buckets: values below LINEAR have one each. Above, each power of two is cut into HALF buckets for its
+ * lower half and, as those may be half as wide again at 1.5 times the value, TWO_THIRDS for its upper
+ * half. A bucket is thereby never wider than 1/1024 of its values.
+ */
+enum {
+    DISTINCT = 4096,
+    LINEAR_BITS = 11,
+    LINEAR = 1 << LINEAR_BITS,
+    HALF = 512,
+    TWO_THIRDS = 342, /* 1024 / 3, rounded up */
+    OCTAVE = HALF + TWO_THIRDS,
+    BUCKETS = LINEAR + (64 - LINEAR_BITS) * OCTAVE,
+};
+
+struct entry {
+    uint64_t value, count;
+};
+
+struct statistics {
+    uint64_t count, min, max;
+    uint64_t first;             /* values are summed relative to it: small spreads stay exact near 2^63 */
+    uint64_t sum_high, sum_low; /* of value - first, two's complement */
+    double squares;             /* of the distances to the mean, summed */
+    bool bucketed;
+    size_t n;
+    /* Sorted. Before conversion: the values. After it: by bucket number, how often its 32 bits overflowed. */
+    struct entry entries[DISTINCT];
+    uint32_t buckets[BUCKETS];
+};
+
+struct statistics *statistics_new(void)
+{
+    return calloc(1, sizeof(struct statistics));
+}
+
+void statistics_free(struct statistics *statistics)
+{
+    free(statistics);
+}
+
+static size_t bucket_of(uint64_t value)
+{
+    if (value < LINEAR)
+        return (size_t)value;
+    unsigned octave = 63 - (unsigned)__builtin_clzll(value);
+    size_t first = LINEAR + (size_t)(octave - LINEAR_BITS) * OCTAVE;
+    size_t part = (size_t)(value >> (octave - LINEAR_BITS)) - LINEAR; /* in 1/2048 of the octave */
+    return first + (part < 1024 ? part / 2 : HALF + (part - 1024) / 3);
+}
+
+/* Of the bucket behind the last it would be 2^64, which is 0. */
+static uint64_t bucket_low(size_t bucket)
+{
+    if (bucket >= BUCKETS)
+        return 0;
+    if (bucket < LINEAR)
+        return bucket;
+    size_t octave = (bucket - LINEAR) / OCTAVE; /* counted from LINEAR_BITS */
+    size_t nth = (bucket - LINEAR) % OCTAVE;
+    uint64_t part = nth < HALF ? nth * 2 : 1024 + (nth - HALF) * 3;
+    return (LINEAR + part) << octave;
+}
+
+static uint64_t bucket_high(size_t bucket)
+{
+    return bucket_low(bucket + 1) - 1;
+}
+
+/* False: `value` is new and the table is full. */
+static bool entry_add(struct statistics *statistics, uint64_t value)
+{
+    struct entry *entries = statistics->entries;
+    size_t from = 0, to = statistics->n;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        if (entries[middle].value < value)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    if (from < statistics->n && entries[from].value == value) {
+        entries[from].count++;
+        return true;
+    }
+    if (statistics->n == DISTINCT)
+        return false;
+    memmove(&entries[from + 1], &entries[from], (statistics->n - from) * sizeof(*entries));
+    entries[from] = (struct entry){.value = value, .count = 1};
+    statistics->n++;
+    return true;
+}
+
+/* Entries are sorted and so are their buckets: the overflows fit in behind the entries already read. */
+static void convert(struct statistics *statistics)
+{
+    struct entry *entries = statistics->entries;
+    size_t overflows = 0;
+    for (size_t i = 0; i < statistics->n; i++) {
+        struct entry entry = entries[i];
+        size_t bucket = bucket_of(entry.value);
+        uint64_t low = (uint64_t)statistics->buckets[bucket] + (entry.count & UINT32_MAX);
+        uint64_t times = (entry.count >> 32) + (low >> 32);
+        statistics->buckets[bucket] = (uint32_t)low;
+        if (times == 0)
+            continue;
+        if (overflows > 0 && entries[overflows - 1].value == bucket)
+            entries[overflows - 1].count += times;
+        else
+            entries[overflows++] = (struct entry){.value = bucket, .count = times};
+    }
+    statistics->n = overflows;
+    statistics->bucketed = true;
+}
+
+static void bucket_add(struct statistics *statistics, uint64_t value)
+{
+    size_t bucket = bucket_of(value);
+    /* A full overflow table (2^44 values) leaves the bucket at its highest count */
+    if (statistics->buckets[bucket] == UINT32_MAX && !entry_add(statistics, bucket))
+        return;
+    statistics->buckets[bucket]++;
+}
+
+static double distance(uint64_t value, uint64_t from)
+{
+    return value >= from ? (double)(value - from) : -(double)(from - value);
+}
+
+/* The mean's distance from the first value. Taken from an exact sum: a running mean stops moving once
+   its steps are below its own resolution, which 10^9 values reach. */
+static double mean_distance(const struct statistics *statistics)
+{
+    uint64_t high = statistics->sum_high, low = statistics->sum_low;
+    bool negative = high >> 63;
+    if (negative) {
+        low = -low;
+        high = ~high + (low == 0);
+    }
+    double mean = ((double)high * 0x1p64 + (double)low) / (double)statistics->count;
+    return negative ? -mean : mean;
+}
+
+static void moments_add(struct statistics *statistics, uint64_t value)
+{
+    if (statistics->count == 0)
+        statistics->first = statistics->min = statistics->max = value;
+    if (value < statistics->min)
+        statistics->min = value;
+    if (value > statistics->max)
+        statistics->max = value;
+
+    double off = statistics->count == 0 ? 0 : distance(value, statistics->first) - mean_distance(statistics);
+    double before = (double)statistics->count;
+    statistics->squares += off * off * (before / (before + 1));
+
+    uint64_t difference = value - statistics->first;
+    statistics->sum_low += difference;
+    statistics->sum_high += (statistics->sum_low < difference) + (value < statistics->first ? UINT64_MAX : 0);
+    statistics->count++;
+}
+
+void statistics_add(struct statistics *statistics, uint64_t value)
+{
+    moments_add(statistics, value);
+    if (!statistics->bucketed && !entry_add(statistics, value))
+        convert(statistics);
+    else if (!statistics->bucketed)
+        return;
+    bucket_add(statistics, value);
+}
+
+uint64_t statistics_count(const struct statistics *statistics)
+{
+    return statistics->count;
+}
+
+uint64_t statistics_min(const struct statistics *statistics)
+{
+    return statistics->min;
+}
+
+uint64_t statistics_max(const struct statistics *statistics)
+{
+    return statistics->max;
+}
+
+double statistics_mean(const struct statistics *statistics)
+{
+    return statistics->count == 0 ? 0 : (double)statistics->first + mean_distance(statistics);
+}
+
+double statistics_deviation(const struct statistics *statistics)
+{
+    return statistics->count < 2 ? 0 : sqrt(statistics->squares / (double)(statistics->count - 1));
+}
+
+struct walk {
+    size_t at, overflow;
+};
+
+/* The middle of that part of the bucket which lies between min and max. */
+static uint64_t bucket_value(const struct statistics *statistics, size_t bucket)
+{
+    uint64_t low = bucket_low(bucket), high = bucket_high(bucket);
+    low = low < statistics->min ? statistics->min : low;
+    high = high > statistics->max ? statistics->max : high;
+    return low + (high - low) / 2;
+}
+
+/* The next value, or what stands for the next bucket, in rising order. */
+static bool walk_next(const struct statistics *statistics, struct walk *walk, struct entry *out)
+{
+    const struct entry *entries = statistics->entries;
+    if (!statistics->bucketed) {
+        if (walk->at == statistics->n)
+            return false;
+        *out = entries[walk->at++];
+        return true;
+    }
+    for (; walk->at < BUCKETS; walk->at++) {
+        uint64_t count = statistics->buckets[walk->at];
+        if (walk->overflow < statistics->n && entries[walk->overflow].value == walk->at)
+            count += entries[walk->overflow++].count << 32;
+        if (count == 0)
+            continue;
+        *out = (struct entry){.value = bucket_value(statistics, walk->at++), .count = count};
+        return true;
+    }
+    return false;
+}
+
+static uint64_t rank_of(double p, uint64_t count)
+{
+    /* 0.07 of 100 is the 7th, although neither 0.07 nor the product is exact */
+    double rank = ceil(p * (double)count * (1 - 4 * DBL_EPSILON));
+    if (!(rank > 1))
+        return 1;
+    return rank < (double)count ? (uint64_t)rank : count;
+}
+
+uint64_t statistics_quantile(const struct statistics *statistics, double p, bool *exact)
+{
+    if (exact != NULL)
+        *exact = !statistics->bucketed;
+    if (statistics->count == 0)
+        return 0;
+    uint64_t rank = rank_of(p, statistics->count);
+    if (rank == 1)
+        return statistics->min;
+    if (rank == statistics->count)
+        return statistics->max;
+
+    struct walk walk = {0};
+    struct entry entry;
+    for (uint64_t seen = 0; walk_next(statistics, &walk, &entry);) {
+        seen += entry.count;
+        if (seen >= rank)
+            return entry.value;
+    }
+    return statistics->max;
+}
+
+size_t statistics_histogram(const struct statistics *statistics, struct histogram_bin *out, size_t room)
+{
+    if (room == 0 || statistics->count == 0)
+        return 0;
+    uint64_t min = statistics->min, max = statistics->max, less_one = (max - min) / room; /* bin width - 1 */
+    if (statistics->bucketed) {
+        /* Narrower bins would show where the buckets are, not where the values are */
+        size_t widest = bucket_of(max);
+        uint64_t bucket = bucket_high(widest) - bucket_low(widest);
+        less_one = less_one < bucket ? bucket : less_one;
+    }
+    if (max - min <= less_one) {
+        out[0] = (struct histogram_bin){.low = min, .high = max, .count = statistics->count};
+        return 1;
+    }
+
+    size_t n = 0;
+    struct walk walk = {0};
+    struct entry entry;
+    while (walk_next(statistics, &walk, &entry)) {
+        uint64_t low = min + (entry.value - min) / (less_one + 1) * (less_one + 1);
+        if (n == 0 || out[n - 1].low != low) {
+            uint64_t high = max - low <= less_one ? max : low + less_one;
+            out[n++] = (struct histogram_bin){.low = low, .high = high};
+        }
+        out[n - 1].count += entry.count;
+    }
+    return n;
+}

@@ -1,0 +1,32 @@
+/*
+ * Statistics over any number of hits in constant memory: Welford's mean and deviation, and the distinct
+ * values themselves as long as there are at most a few thousand of them; beyond that values fall into
+ * buckets of at most 0.1 % width, and quantiles say that they are no longer exact.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct statistics;
+
+struct statistics *statistics_new(void); /* NULL: out of memory */
+void statistics_free(struct statistics *statistics);
+void statistics_add(struct statistics *statistics, uint64_t value);
+
+uint64_t statistics_count(const struct statistics *statistics);
+/* All zero while count is 0. */
+uint64_t statistics_min(const struct statistics *statistics);
+uint64_t statistics_max(const struct statistics *statistics);
+double statistics_mean(const struct statistics *statistics);
+double statistics_deviation(const struct statistics *statistics); /* of the sample, n-1; 0 for n < 2 */
+/* The smallest value that at least p (0..1) of all values do not exceed. `exact` may be NULL. */
+uint64_t statistics_quantile(const struct statistics *statistics, double p, bool *exact);
+
+struct histogram_bin {
+    uint64_t low, high; /* values in [low, high] */
+    uint64_t count;
+};
+/* At most `room` bins of equal width from min to max, empty ones left out; returns how many. */
+size_t statistics_histogram(const struct statistics *statistics, struct histogram_bin *out, size_t room);

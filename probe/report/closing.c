@@ -1,0 +1,103 @@
+#include "report/closing.h"
+
+#include "report/number.h"
+#include "report/utf8.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+enum { BINS = 8, BAR = 18, INDENT = 37, INDENT_MAX = 60 };
+enum { LINES = 2, LINE = 1024 };
+
+static bool is_constant(const struct column *column)
+{
+    return statistics_min(column->statistics) == statistics_max(column->statistics);
+}
+
+/* Every hit has the same numbers, and there is more than one hit to say that of. */
+static bool all_equal(const struct summary *summary)
+{
+    for (size_t i = 0; i < summary->n; i++) {
+        const struct column *column = &summary->columns[i];
+        if (!is_constant(column) || column->at_least > 0 || statistics_count(column->statistics) < 2)
+            return false;
+    }
+    return summary->n > 0;
+}
+
+static size_t put_left(char lines[LINES][LINE], const struct summary *summary)
+{
+    char hits[NUMBER_ROOM], wanted[NUMBER_ROOM], time[NUMBER_ROOM], tainted[NUMBER_ROOM];
+    char ended[UTF8_CLEAN_ROOM(sizeof(summary->ended))], past[NUMBER_ROOM];
+    utf8_clean(ended, sizeof(ended), summary->ended);
+    number_unsigned(hits, sizeof(hits), summary->hits);
+    number_unsigned(wanted, sizeof(wanted), summary->wanted);
+    number_elapsed(time, sizeof(time), summary->seconds);
+    number_unsigned(tainted, sizeof(tainted), summary->tainted);
+    number_unsigned(past, sizeof(past), summary->steps_past);
+
+    bool is_short = summary->hits<summary->wanted, has_time = summary->seconds> 0;
+    uint64_t of = is_short ? summary->wanted : summary->hits;
+    snprintf(lines[0], LINE, "%s%s%s%s%s hit%s%s%s%s%s%s%s", ended, ended[0] != '\0' ? ": " : "", hits,
+             is_short ? " of " : "", is_short ? wanted : "", of == 1 ? "" : "s", has_time ? " in " : "",
+             has_time ? time : "", summary->tainted > 0 ? ", " : "", summary->tainted > 0 ? tainted : "",
+             summary->tainted > 0 ? " tainted" : "", all_equal(summary) ? ", all equal" : "");
+    if (summary->steps_past == 0)
+        return 1;
+    snprintf(lines[1], LINE, "%s end%s in another frame, stepped past", past,
+             summary->steps_past == 1 ? "" : "s");
+    return 2;
+}
+
+static void put_bar(FILE *out, const struct histogram_bin *bin, uint64_t highest, size_t low_width)
+{
+    char low[NUMBER_ROOM], count[NUMBER_ROOM];
+    number_unsigned(low, sizeof(low), bin->low);
+    number_unsigned(count, sizeof(count), bin->count);
+    fprintf(out, "%*s%s  ", (int)(low_width - strlen(low)), "", low);
+    /* In half characters; what is there at all is seen */
+    long halves = lround(2.0 * BAR * (double)bin->count / (double)highest);
+    if (halves < 1)
+        halves = 1;
+    for (long i = 0; i < halves / 2; i++)
+        fputs("█", out);
+    fprintf(out, "%s  %s", halves % 2 != 0 ? "▌" : "", count);
+}
+
+void closing_print(FILE *out, const struct summary *summary)
+{
+    char lines[LINES][LINE] = {{0}};
+    size_t left = put_left(lines, summary);
+
+    struct histogram_bin bins[BINS];
+    size_t n = 0;
+    if (summary->n > 0 && !is_constant(&summary->columns[0]))
+        n = statistics_histogram(summary->columns[0].statistics, bins, BINS);
+    uint64_t highest = 0;
+    size_t low_width = 0, widest = 0;
+    for (size_t i = 0; i < n; i++) {
+        char low[NUMBER_ROOM];
+        size_t width = strlen(number_unsigned(low, sizeof(low), bins[i].low));
+        low_width = width > low_width ? width : low_width;
+        highest = bins[i].count > highest ? bins[i].count : highest;
+    }
+    for (size_t i = 0; i < left; i++) {
+        size_t width = utf8_width(lines[i]);
+        widest = width > widest ? width : widest;
+    }
+
+    /* Beside the words where there is room, else below them */
+    size_t indent = widest + 4 > INDENT ? widest + 4 : INDENT;
+    bool beside = indent <= INDENT_MAX;
+    size_t first = beside ? 0 : left;
+    for (size_t i = 0; i < left || i < first + n; i++) {
+        const char *words = i < left ? lines[i] : "";
+        fputs(words, out);
+        if (i >= first && i < first + n) {
+            fprintf(out, "%*s", (int)((beside ? indent : INDENT) - utf8_width(words)), "");
+            put_bar(out, &bins[i - first], highest, low_width);
+        }
+        fputc('\n', out);
+    }
+}

@@ -1,0 +1,11 @@
+/*
+ * The last block of a summary: how many hits in what time, why it ended early, and beside that how the hits
+ * are distributed.
+ */
+#pragma once
+
+#include "measure/result.h"
+
+#include <stdio.h>
+
+void closing_print(FILE *out, const struct summary *summary);

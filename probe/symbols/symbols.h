@@ -1,0 +1,53 @@
+/*
+ * Symbols: what an ELF file says about the program on the target. Locations (a symbol, symbol+0x10,
+ * file.c:42, *0x10000200) become addresses; addresses become words for people. Built on elfutils.
+ */
+#pragma once
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct symbols;
+
+enum instruction_set { ISA_THUMB, ISA_ARM, ISA_A64, ISA_OTHER };
+
+struct location {
+    uint64_t address;   /* Thumb bit cleared */
+    uint64_t low, high; /* the function around it, [low, high); both 0 if unknown */
+    enum instruction_set
+        isa; /* by mapping symbols ($a, $t, $x), else the symbol's Thumb bit, else the machine */
+    bool is_function_entry; /* `address` is where a function of the symbol table begins */
+    char name[128];         /* "fir_filter", "fir_filter+0x10", "0x10000200" */
+    char source[256];       /* "fir.c:42", empty if unknown */
+};
+
+/* NULL and `error` on failure. Any length and offset in the file is checked before it is used. */
+struct symbols *symbols_open(const char *path, struct error *error);
+struct symbols *symbols_open_memory(const void *bytes, size_t size, struct error *error); /* copies */
+void symbols_close(struct symbols *symbols); /* NULL is allowed */
+
+/*
+ * Finds what `text` names. One address: true. Several (inlining, a line with several statements): false,
+ * ERROR_AMBIGUOUS, with each of them listed in the error's text as a location that is accepted. None: false,
+ * ERROR_SYMBOL with near names. `symbols` may be NULL: then only *0x... can be found, and anything else
+ * says that --elf is missing. Addresses given as *0x... are looked up for names when symbols are there.
+ */
+bool symbols_locate(struct symbols *symbols, const char *text, struct location *out, struct error *error);
+/* Fills name and source for any address; never fails ("0x10000200" when nothing is known). */
+void symbols_describe(struct symbols *symbols, uint64_t address, struct location *out);
+
+/* The address and size in bytes of a data object; false when there is none, without an error. */
+bool symbols_object(struct symbols *symbols, const char *name, uint64_t *address, uint64_t *size);
+
+struct segment {
+    uint64_t address; /* where it is loaded (p_paddr) and run: only segments where both are equal */
+    size_t size;
+    const uint8_t *bytes; /* owned by `symbols` */
+};
+/* Read-only code and constants that must be in the target's memory as they are in the file. */
+size_t symbols_segments(struct symbols *symbols, struct segment *out, size_t room);
+/* Hex digits of the build id, or of nothing: "" when the file has none. */
+const char *symbols_build_id(struct symbols *symbols);

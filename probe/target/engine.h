@@ -1,0 +1,61 @@
+/*
+ * Engines: arm a region and run hits through it. An engine delivers raw readings as they come; what they mean
+ * (widths, overhead, statistics) is the business of whoever asked.
+ */
+#pragma once
+
+#include "base/deadline.h"
+#include "base/error.h"
+#include "counters/counter.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* From `start` to `end`, or to where the function around `start` returns to. */
+struct region {
+    uint64_t start, end;
+    bool to_return;
+    uint64_t low, high; /* that function is [low, high); both 0 if unknown */
+};
+
+/* Readings of the counters at two stops and what went on between them. */
+struct raw_hit {
+    uint64_t from[BLOCK_COUNTERS], to[BLOCK_COUNTERS];
+    uint64_t run_us;      /* the core ran for no longer than this */
+    unsigned pairs;       /* times that Debug state was left and entered again */
+    uint64_t past;        /* stops at the end in another frame, stepped past */
+    uint64_t end_address;
+    bool tainted;         /* an interrupt that pended while the core was halted ran first */
+};
+
+enum engine_wait { WAIT_START, WAIT_END };
+
+struct engine_sink {
+    void *context;
+    bool (*hit)(void *context, const struct raw_hit *);   /* false: enough */
+    void (*rehit)(void *context, const struct raw_hit *); /* from a stop to the same stop, nothing executed */
+    void (*tick)(void *context, enum engine_wait);        /* now and then while waiting */
+};
+
+struct engine_wish {
+    uint64_t hits;      /* at most; UINT64_MAX: until the sink has enough */
+    unsigned rehits;    /* at each end of the first hit of this call */
+    int64_t timeout_ms; /* for the start to be reached, and then for the end */
+};
+
+struct engine;
+
+struct engine_ops {
+    bool (*arm)(struct engine *, const struct region *, const struct deadline *, struct error *);
+    bool (*run)(struct engine *, const struct engine_wish *, const struct engine_sink *, const struct deadline *,
+                struct error *);
+    /* Takes every breakpoint away and lets the core go on, unless it stopped for somebody else. */
+    bool (*disarm)(struct engine *, const struct deadline *, struct error *);
+    void (*free)(struct engine *);
+};
+
+struct engine {
+    const struct engine_ops *ops;
+    uint64_t stopped_at; /* after ERROR_FOREIGN_STOP and ERROR_RESET */
+};

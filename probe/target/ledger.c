@@ -1,0 +1,221 @@
+#include "target/ledger.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { HELD_ROOM = 256, ALLOWED_ROOM = 32 };
+
+struct entry {
+    struct address at;
+    struct restore restore;
+    uint64_t old;
+};
+
+struct ledger {
+    struct link *link;
+    struct entry held[HELD_ROOM];
+    size_t n_held;
+    struct address allowed[ALLOWED_ROOM];
+    size_t n_allowed;
+};
+
+struct ledger *ledger_new(struct link *link)
+{
+    struct ledger *ledger = calloc(1, sizeof *ledger);
+    if (ledger != NULL)
+        ledger->link = link;
+    return ledger;
+}
+
+void ledger_free(struct ledger *ledger)
+{
+    free(ledger);
+}
+
+static bool same_address(struct address a, struct address b)
+{
+    return a.space == b.space && a.unit == b.unit && a.offset == b.offset && a.size == b.size;
+}
+
+static struct entry *find_entry(const struct ledger *ledger, struct address at)
+{
+    for (size_t i = 0; i < ledger->n_held; i++)
+        if (same_address(ledger->held[i].at, at))
+            return (struct entry *)&ledger->held[i];
+    return NULL;
+}
+
+static bool may_write(const struct ledger *ledger, struct address at)
+{
+    for (size_t i = 0; i < ledger->n_allowed; i++)
+        if (same_address(ledger->allowed[i], at))
+            return true;
+    return find_entry(ledger, at) != NULL;
+}
+
+bool ledger_allow(struct ledger *ledger, struct address at, struct error *error)
+{
+    if (may_write(ledger, at))
+        return true;
+    if (ledger->n_allowed == ALLOWED_ROOM)
+        return error_set(error, ERROR_SYSTEM, "the ledger is full");
+    ledger->allowed[ledger->n_allowed++] = at;
+    return true;
+}
+
+bool ledger_read(struct ledger *ledger, struct address at, uint64_t *value, const struct deadline *deadline,
+                 struct error *error)
+{
+    struct step step = step_read(at);
+    struct outcome outcome;
+    do {
+        outcome = link_execute(ledger->link, &step, 1, value, deadline, error);
+    } while (outcome.why == NOT_YET && !deadline_passed(deadline));
+    if (outcome.why == NOT_YET)
+        return error_set(error, deadline_cancelled(deadline) ? ERROR_CANCELLED : ERROR_ASLEEP,
+                         "no answer in time for 0x%08" PRIx64, at.offset);
+    return outcome.why == DONE;
+}
+
+/* Not through may_write: the entry exists by the time this is called. */
+static bool write_now(struct ledger *ledger, struct address at, uint64_t value, const struct deadline *deadline,
+                      struct error *error)
+{
+    struct step step = step_write(at, value);
+    uint64_t result;
+    struct outcome outcome;
+    do {
+        outcome = link_execute(ledger->link, &step, 1, &result, deadline, error);
+    } while (outcome.why == NOT_YET && !deadline_passed(deadline));
+    if (outcome.why == NOT_YET)
+        return error_set(error, deadline_cancelled(deadline) ? ERROR_CANCELLED : ERROR_ASLEEP,
+                         "no answer in time for a write to 0x%08" PRIx64, at.offset);
+    return outcome.why == DONE;
+}
+
+bool ledger_hold(struct ledger *ledger, struct address at, struct restore restore, uint64_t *old,
+                 const struct deadline *deadline, struct error *error)
+{
+    struct entry *entry = find_entry(ledger, at);
+    if (entry == NULL) {
+        if (ledger->n_held == HELD_ROOM)
+            return error_set(error, ERROR_SYSTEM, "the ledger is full");
+        uint64_t value;
+        if (!ledger_read(ledger, at, &value, deadline, error))
+            return false;
+        entry = &ledger->held[ledger->n_held++];
+        *entry = (struct entry){.at = at, .restore = restore, .old = value};
+    }
+    if (old != NULL)
+        *old = entry->old;
+    return true;
+}
+
+bool ledger_write(struct ledger *ledger, struct address at, uint64_t value, struct restore restore,
+                  const struct deadline *deadline, struct error *error)
+{
+    return ledger_hold(ledger, at, restore, NULL, deadline, error) &&
+           write_now(ledger, at, value, deadline, error);
+}
+
+bool ledger_apply(struct ledger *ledger, const struct setting *setting, const struct deadline *deadline,
+                  struct error *error)
+{
+    uint64_t now;
+    if (!ledger_read(ledger, setting->at, &now, deadline, error))
+        return false;
+    if (!setting->always && (now & setting->test) == setting->set)
+        return true;
+    return ledger_write(ledger, setting->at, (now & setting->keep) | setting->set | setting->key,
+                        setting->restore, deadline, error);
+}
+
+bool ledger_old(const struct ledger *ledger, struct address at, uint64_t *old)
+{
+    const struct entry *entry = find_entry(ledger, at);
+    if (entry == NULL)
+        return false;
+    *old = entry->old;
+    return true;
+}
+
+struct outcome ledger_execute(struct ledger *ledger, const struct step *steps, size_t n, uint64_t *results,
+                              const struct deadline *deadline, struct error *error)
+{
+    for (size_t i = 0; i < n; i++)
+        if (steps[i].op == OP_WRITE && !may_write(ledger, steps[i].at)) {
+            error_set(error, ERROR_SYSTEM, "refused to write 0x%08" PRIx64 ", which the ledger does not hold",
+                      steps[i].at.offset);
+            return (struct outcome){.why = TARGET_FAULT};
+        }
+    return link_execute(ledger->link, steps, n, results, deadline, error);
+}
+
+static bool put_back(struct ledger *ledger, const struct entry *entry, const struct deadline *deadline,
+                     struct error *error)
+{
+    const struct restore *restore = &entry->restore;
+    uint64_t mask = restore->mask != 0 ? restore->mask : UINT64_MAX;
+    if (restore->how == RESTORE_PLAIN)
+        return write_now(ledger, entry->at, (entry->old & mask) | restore->key, deadline, error);
+    uint64_t now;
+    if (!ledger_read(ledger, entry->at, &now, deadline, error))
+        return false;
+    uint64_t came_up = now & ~entry->old & mask, went_down = entry->old & ~now & mask;
+    if (restore->how == RESTORE_CLEAR_NEW)
+        return came_up == 0 || write_now(ledger, entry->at, came_up, deadline, error);
+    return (came_up == 0 || write_now(ledger, restore->clear, came_up, deadline, error)) &&
+           (went_down == 0 || write_now(ledger, entry->at, went_down, deadline, error));
+}
+
+bool ledger_release(struct ledger *ledger, struct address at, const struct deadline *deadline,
+                    struct error *error)
+{
+    struct entry *entry = find_entry(ledger, at);
+    if (entry == NULL)
+        return true;
+    if (!put_back(ledger, entry, deadline, error))
+        return false;
+    ledger_forget(ledger, at);
+    return true;
+}
+
+size_t ledger_held(const struct ledger *ledger)
+{
+    return ledger->n_held;
+}
+
+bool ledger_undo(struct ledger *ledger, const struct deadline *deadline, struct error *error)
+{
+    struct entry left[HELD_ROOM];
+    size_t n_left = 0;
+    bool lost = false;
+    struct error first = {0};
+    for (size_t i = ledger->n_held; i-- > 0;) {
+        struct entry *entry = &ledger->held[i];
+        struct error one = {0};
+        if (!lost && put_back(ledger, entry, deadline, &one))
+            continue;
+        lost = lost || one.kind == ERROR_LINK_LOST; /* nothing further can work */
+        if (!lost || first.kind == ERROR_NONE)
+            error_set(&first, one.kind, "0x%08" PRIx64 " could not be put back to 0x%08" PRIx64 ": %s",
+                      entry->at.offset, entry->old, one.text);
+        left[n_left++] = *entry;
+    }
+    /* What is left stays held in its order, so that a later call can try again. */
+    for (size_t i = 0; i < n_left; i++)
+        ledger->held[i] = left[n_left - 1 - i];
+    ledger->n_held = n_left;
+    return n_left == 0 || error_set(error, first.kind, "%s", first.text);
+}
+
+void ledger_forget(struct ledger *ledger, struct address at)
+{
+    struct entry *entry = find_entry(ledger, at);
+    if (entry == NULL)
+        return;
+    size_t behind = ledger->n_held - (size_t)(entry - ledger->held) - 1;
+    memmove(entry, entry + 1, behind * sizeof *entry);
+    ledger->n_held--;
+}

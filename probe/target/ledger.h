@@ -1,0 +1,53 @@
+/*
+ * The ledger: the only place from which a target is written. A register is held before it is written: its
+ * value is read and kept together with the way back, and everything is undone in reverse on every way out.
+ * Registers that act instead of hold a value (resume, register transfer) are allowed by name of address and
+ * are not restored. A step list that writes anything else is refused before a single step is run.
+ */
+#pragma once
+
+#include "base/deadline.h"
+#include "base/error.h"
+#include "base/setting.h"
+#include "base/step.h"
+#include "links/link.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct ledger;
+
+struct ledger *ledger_new(struct link *link); /* NULL: out of memory */
+void ledger_free(struct ledger *ledger);      /* restores nothing */
+
+/* Declares a register that acts. */
+bool ledger_allow(struct ledger *ledger, struct address at, struct error *error);
+/* Reads and keeps the old value; nothing to do when the address is held already. `old` may be NULL. */
+bool ledger_hold(struct ledger *ledger, struct address at, struct restore restore, uint64_t *old,
+                 const struct deadline *deadline, struct error *error);
+/* ledger_hold, then write. */
+bool ledger_write(struct ledger *ledger, struct address at, uint64_t value, struct restore restore,
+                  const struct deadline *deadline, struct error *error);
+/* Makes a setting true, unless it is already. */
+bool ledger_apply(struct ledger *ledger, const struct setting *setting, const struct deadline *deadline,
+                  struct error *error);
+/* The value found when the address was held; false if it is not held. */
+bool ledger_old(const struct ledger *ledger, struct address at, uint64_t *old);
+/* Puts one address back and forgets it; nothing to do when it is not held. */
+bool ledger_release(struct ledger *ledger, struct address at, const struct deadline *deadline,
+                    struct error *error);
+
+/* Forgets one address without putting it back: its new value is to stay. */
+void ledger_forget(struct ledger *ledger, struct address at);
+
+/* link_execute for lists that may write; a write to an address neither held nor allowed is a bug: ERROR_SYSTEM. */
+struct outcome ledger_execute(struct ledger *ledger, const struct step *steps, size_t n, uint64_t *results,
+                              const struct deadline *deadline, struct error *error);
+/* One read. */
+bool ledger_read(struct ledger *ledger, struct address at, uint64_t *value, const struct deadline *deadline,
+                 struct error *error);
+
+size_t ledger_held(const struct ledger *ledger);
+/* Undoes everything, last first, going on after a failure; what could not be undone stays held. */
+bool ledger_undo(struct ledger *ledger, const struct deadline *deadline, struct error *error);

@@ -1,0 +1,526 @@
+#include "target/lowered.h"
+
+#include "target/passage.h"
+#include "target/points.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LIST_ROOM = 4096, BATCH = 64, SETTLE_TRIES = 2, NAP_US = 5000 };
+
+struct lowered {
+    struct engine engine;
+    struct target *target;
+    const struct core *core;
+    struct points points;
+    struct region region;
+
+    bool guess; /* the last call's return is likely to be the next one's */
+    uint64_t entry_lr, entry_sp;
+    struct return_place place;
+    bool by_frame; /* the function is an exception handler: every return is another */
+
+    struct step items[LIST_ROOM];
+    uint64_t results[LIST_ROOM];
+    struct steps list;
+    struct passage passages[BATCH];
+    size_t n_passages, absorbing; /* passages[absorbing] is the first not fully taken in */
+    enum segment absorb_next;
+    struct raw_hit hit; /* the one under way */
+    uint64_t before_us;
+
+    const struct engine_sink *sink;
+    const struct engine_wish *wish;
+    uint64_t hits; /* delivered in this run */
+    bool enough;
+    bool at_wait; /* the last list ended with the core running free, or halted at a point of ours */
+    bool foreign;
+};
+
+static uint64_t end_of(const struct lowered *self)
+{
+    return self->region.to_return ? self->place.pc : self->region.end;
+}
+
+static struct passage_plan plan_of(const struct lowered *self, unsigned rehits)
+{
+    return (struct passage_plan){.core = self->core,
+                                 .points = &self->points,
+                                 .counters = self->target->block->counters,
+                                 .n_counters = self->target->block->n,
+                                 .start = self->region.start,
+                                 .end = end_of(self),
+                                 .guess = self->region.to_return,
+                                 .entry_lr = self->entry_lr,
+                                 .entry_sp = self->entry_sp,
+                                 .prove_frame = self->region.to_return,
+                                 .end_sp = self->place.sp,
+                                 .rehits = rehits};
+}
+
+static void new_list(struct lowered *self)
+{
+    self->list = (struct steps){.items = self->items, .room = LIST_ROOM};
+    self->n_passages = 0;
+    self->absorbing = 0;
+}
+
+/* --- taking in what the steps brought ------------------------------------------------------------------- */
+
+static void take_readings(const struct lowered *self, const size_t *at, uint64_t *out)
+{
+    for (size_t i = 0; i < self->target->block->n; i++)
+        out[i] = counter_value(&self->target->block->counters[i], self->results, at[i]);
+}
+
+static bool was_pending(const struct lowered *self, size_t at)
+{
+    return at != SIZE_MAX && self->core->ops->pending(self->core, self->results[at]);
+}
+
+static void deliver_rehits(struct lowered *self, const struct passage *passage, unsigned which)
+{
+    for (unsigned i = 0; i < passage->rehits; i++) {
+        struct raw_hit rehit = {.pairs = 1};
+        if (was_pending(self, passage->disturbed_at[which][i]))
+            continue; /* a handler ran in it */
+        take_readings(self, passage->reading_at[which][i], rehit.from);
+        take_readings(self, passage->reading_at[which][i + 1], rehit.to);
+        self->sink->rehit(self->sink->context, &rehit);
+    }
+}
+
+static void deliver_hit(struct lowered *self, const struct passage *passage)
+{
+    take_readings(self, passage->reading_at[1][0], self->hit.to);
+    self->hit.end_address = end_of(self);
+    self->hits++;
+    if (!self->sink->hit(self->sink->context, &self->hit) || self->hits >= self->wish->hits)
+        self->enough = true;
+}
+
+static void absorb_segment(struct lowered *self, const struct passage *passage, enum segment segment)
+{
+    switch (segment) {
+    case SEGMENT_LEAVE:
+        deliver_rehits(self, passage, 0);
+        self->hit = (struct raw_hit){.pairs = self->region.start == end_of(self) ? 2 : 1,
+                                     .tainted = was_pending(self, passage->pending_at)};
+        take_readings(self, passage->reading_at[0][passage->rehits], self->hit.from);
+        self->before_us = self->results[passage->before_at];
+        break;
+    case SEGMENT_AT_END:
+        self->hit.run_us = self->results[passage->after_at] - self->before_us;
+        break;
+    case SEGMENT_FINISH:
+        deliver_hit(self, passage);
+        deliver_rehits(self, passage, 1);
+        break;
+    default:
+        break;
+    }
+}
+
+static void absorb(struct lowered *self, size_t done)
+{
+    while (self->absorbing < self->n_passages) {
+        const struct passage *passage = &self->passages[self->absorbing];
+        if (done < passage->first[self->absorb_next + 1])
+            return;
+        if (passage->first[self->absorb_next] < passage->first[self->absorb_next + 1])
+            absorb_segment(self, passage, self->absorb_next);
+        if (self->absorb_next < SEGMENT_FINISH) {
+            self->absorb_next++;
+        } else {
+            self->absorbing++;
+            self->absorb_next = SEGMENT_AT_START;
+        }
+    }
+}
+
+/* --- running lists -------------------------------------------------------------------------------------- */
+
+static enum segment segment_at(const struct lowered *self, size_t at)
+{
+    return self->absorbing < self->n_passages ? passage_segment(&self->passages[self->absorbing], at)
+                                              : SEGMENT_AT_START;
+}
+
+static bool at_wait(const struct lowered *self, size_t at)
+{
+    struct address status = self->core->ops->status(self->core);
+    return at < self->list.n && self->items[at].op == OP_UNTIL && self->items[at].at.offset == status.offset &&
+           self->core->ops->state(self->core, self->items[at].value) == CORE_HALTED;
+}
+
+static bool waited_in_vain(struct lowered *self, size_t at, struct error *error)
+{
+    int64_t ms = self->wish->timeout_ms;
+    if (segment_at(self, at) == SEGMENT_AT_END)
+        return error_set(error, ERROR_END, "the end was not reached within %.3g s of the start",
+                         (double)ms / 1000);
+    return error_set(error, ERROR_START, "the start was not reached within %.3g s", (double)ms / 1000);
+}
+
+/*
+ * Runs the list from its beginning. True when it came to its end, or to an UNEXPECTED (the step is in *at, what
+ * was seen instead in *saw), or when the sink has enough.
+ */
+static bool run_list(struct lowered *self, size_t *at, uint64_t *saw, const struct deadline *deadline,
+                     struct error *error)
+{
+    size_t done = 0;
+    int64_t since = deadline_now_us();
+    if (self->list.overflow)
+        return error_set(error, ERROR_SYSTEM, "a step list grew too long");
+    for (;;) {
+        struct error refused = {0};
+        struct outcome outcome = ledger_execute(self->target->ledger, self->items + done, self->list.n - done,
+                                                self->results + done, deadline, &refused);
+        if (outcome.done > 0)
+            since = deadline_now_us();
+        done += outcome.done;
+        *at = done;
+        *saw = outcome.saw;
+        self->at_wait = outcome.why == DONE || (outcome.why == NOT_YET && at_wait(self, done));
+        absorb(self, done);
+        bool in_vain = deadline_now_us() - since > self->wish->timeout_ms * 1000;
+        switch (outcome.why) {
+        case DONE:
+        case UNEXPECTED:
+            return true;
+        case NOT_YET:
+            if (self->at_wait && self->core->ops->state(self->core, outcome.saw) == CORE_LOCKUP)
+                return error_set(error, ERROR_LOCKUP, "the core locked up");
+            if (in_vain)
+                return waited_in_vain(self, done, error);
+            break;
+        case TARGET_WAIT:
+        case TARGET_FAULT:
+            if (refused.kind == ERROR_SYSTEM || in_vain) /* a core that sleeps deeply answers again later */
+                return error_set(error, refused.kind, "%s", refused.text);
+            usleep(NAP_US);
+            break;
+        case LINK_LOST:
+            return error_set(error, refused.kind, "%s", refused.text);
+        }
+        if (deadline_cancelled(deadline))
+            return error_set(error, ERROR_CANCELLED, "cancelled");
+        if (self->enough)
+            return true;
+        if (self->sink->tick != NULL)
+            self->sink->tick(self->sink->context,
+                             segment_at(self, done) == SEGMENT_AT_END ? WAIT_END : WAIT_START);
+    }
+}
+
+/* A short list in which nothing can come out unexpected. */
+static bool run_plain(struct lowered *self, const struct deadline *deadline, struct error *error)
+{
+    size_t at;
+    uint64_t saw;
+    return run_list(self, &at, &saw, deadline, error);
+}
+
+/* --- when a stop is not what was expected --------------------------------------------------------------- */
+
+struct stop {
+    uint64_t pc;
+    enum stop_cause cause;
+};
+
+static bool look_at_stop(struct lowered *self, struct stop *stop, const struct deadline *deadline,
+                         struct error *error)
+{
+    const struct core_ops *ops = self->core->ops;
+    new_list(self);
+    ops->add_wait_halt(self->core, &self->list);
+    size_t cause = ops->add_cause(self->core, &self->list);
+    size_t pc = ops->add_register(self->core, &self->list, CORE_PC);
+    size_t status = ops->add_register(self->core, &self->list, CORE_STATUS);
+    if (!run_plain(self, deadline, error))
+        return false;
+    *stop = (struct stop){.pc = self->results[pc],
+                          .cause = ops->cause(self->core, self->results[cause], self->results[status])};
+    return true;
+}
+
+/* True when the core does stand at `wanted`: its status was read before it had left the stop before. */
+static bool settle(struct lowered *self, uint64_t wanted, const struct deadline *deadline, struct error *error)
+{
+    struct stop stop = {0};
+    for (int i = 0; i < SETTLE_TRIES; i++) {
+        if (!look_at_stop(self, &stop, deadline, error))
+            return false;
+        if (stop.pc == wanted && stop.cause != STOP_RESET)
+            return true;
+    }
+    self->engine.stopped_at = stop.pc;
+    if (stop.cause == STOP_RESET)
+        return error_set(error, ERROR_RESET, "the target was reset");
+    self->foreign = true;
+    static const char *const causes[] = {[STOP_BREAKPOINT] = "a breakpoint",
+                                         [STOP_REQUEST] = "a halt request",
+                                         [STOP_FAULT] = "an exception that a debugger catches",
+                                         [STOP_WATCHPOINT] = "a watchpoint",
+                                         [STOP_OTHER] = "something else"};
+    return error_set(error, ERROR_FOREIGN_STOP, "stopped by %s that is not ours, at 0x%08" PRIX64,
+                     causes[stop.cause], stop.pc);
+}
+
+/* --- functions ------------------------------------------------------------------------------------------ */
+
+/* Halted at the entry: learns where this call returns to. Sets *inner when the caller is the function itself. */
+static bool find_return(struct lowered *self, bool *inner, const struct deadline *deadline, struct error *error)
+{
+    const struct core_ops *ops = self->core->ops;
+    new_list(self);
+    size_t lr = ops->add_register(self->core, &self->list, CORE_LR);
+    size_t sp = ops->add_register(self->core, &self->list, CORE_SP);
+    size_t psp = ops->add_register(self->core, &self->list, CORE_PSP);
+    if (!run_plain(self, deadline, error))
+        return false;
+    self->entry_lr = self->results[lr];
+    self->entry_sp = self->results[sp];
+    self->by_frame = ops->returns_by_frame(self->core, self->entry_lr);
+    if (self->by_frame) {
+        uint64_t frame = ops->frame(self->core, self->entry_lr, self->entry_sp, self->results[psp]);
+        new_list(self);
+        for (unsigned i = 0; i < FRAME_WORDS; i++)
+            steps_add(&self->list, step_read(core_word(self->core, frame + 4 * i)));
+        if (!run_plain(self, deadline, error))
+            return false;
+        self->place = ops->frame_return(self->core, self->entry_lr, frame, self->results);
+    } else {
+        self->place = (struct return_place){.pc = self->entry_lr & ~1ULL, .sp = self->entry_sp};
+    }
+    *inner = !self->by_frame && self->place.pc >= self->region.low && self->place.pc < self->region.high;
+    self->guess = !self->by_frame && !*inner;
+    return *inner || points_prepare(&self->points, self->place.pc, deadline, error);
+}
+
+static bool step_past_inner(struct lowered *self, const struct deadline *deadline, struct error *error)
+{
+    struct passage_plan plan = plan_of(self, 0);
+    new_list(self);
+    passage_add_past(&plan, self->region.start, self->region.start, &self->list);
+    return run_plain(self, deadline, error);
+}
+
+/* --- the run -------------------------------------------------------------------------------------------- */
+
+static void add_passage(struct lowered *self, enum segment from, unsigned rehits)
+{
+    struct passage_plan plan = plan_of(self, rehits);
+    if (from > SEGMENT_ENTRY) /* proved by find_return itself */
+        plan.guess = false;
+    passage_add(&plan, from, &self->list, &self->passages[self->n_passages++]);
+}
+
+static void plan_hits(struct lowered *self, enum segment from, unsigned rehits)
+{
+    bool round = self->region.start == end_of(self);
+    uint64_t left = self->wish->hits - self->hits;
+    bool many = !self->region.to_return || self->guess;
+    add_passage(self, from, rehits);
+    while (many && self->n_passages < BATCH && self->n_passages < left && self->list.n < LIST_ROOM - 256)
+        add_passage(self, round ? SEGMENT_ENTRY : SEGMENT_AT_START, 0);
+    self->absorb_next = SEGMENT_AT_START;
+}
+
+/* Waits at the start of a function whose return is not known yet. */
+static bool reach_start(struct lowered *self, const struct deadline *deadline, struct error *error)
+{
+    size_t at;
+    uint64_t saw;
+    new_list(self);
+    self->core->ops->add_wait_halt(self->core, &self->list);
+    self->core->ops->add_expect_register(self->core, &self->list, CORE_PC, self->region.start);
+    if (!run_list(self, &at, &saw, deadline, error))
+        return false;
+    return at == self->list.n || settle(self, self->region.start, deadline, error);
+}
+
+static bool go_on_after_wrong_frame(struct lowered *self, const struct deadline *deadline, struct error *error)
+{
+    struct passage_plan plan = plan_of(self, 0);
+    new_list(self);
+    size_t pending = passage_add_past(&plan, end_of(self), end_of(self), &self->list);
+    if (!run_plain(self, deadline, error))
+        return false;
+    self->hit.tainted = self->hit.tainted || was_pending(self, pending);
+    self->hit.pairs += 2;
+    self->hit.past++;
+    return true;
+}
+
+/* A re-hit at the end went wrong after the end was read: the hit itself is whole. */
+static bool finish_by_hand(struct lowered *self, const struct passage *passage, const struct deadline *deadline,
+                           struct error *error)
+{
+    deliver_hit(self, passage);
+    if (!settle(self, end_of(self), deadline, error))
+        return false;
+    new_list(self);
+    if (self->region.start != end_of(self)) {
+        points_add_move(&self->points, &self->list, end_of(self), self->region.start);
+        self->core->ops->add_run(self->core, &self->list);
+    }
+    return self->list.n == 0 || run_plain(self, deadline, error);
+}
+
+/* What step `at` stands for in a list that ended there; sets the segment to go on from. */
+static bool recover(struct lowered *self, size_t at, enum segment *from, const struct deadline *deadline,
+                    struct error *error)
+{
+    const struct passage passage = self->passages[self->absorbing];
+    switch (passage_segment(&passage, at)) {
+    case SEGMENT_AT_START:
+        *from = SEGMENT_ENTRY;
+        return settle(self, self->region.start, deadline, error);
+    case SEGMENT_ENTRY:
+        self->guess = false;
+        *from = SEGMENT_ENTRY;
+        return true;
+    case SEGMENT_LEAVE:
+        if (self->items[at].at.offset == end_of(self))
+            return error_set(error, ERROR_ADDRESS, "no breakpoint can be put at 0x%08" PRIX64, end_of(self));
+        *from = SEGMENT_LEAVE;
+        return settle(self, self->region.start, deadline, error);
+    case SEGMENT_AT_END:
+        *from = SEGMENT_FRAME;
+        self->hit.run_us = self->results[passage.after_at] - self->before_us;
+        return settle(self, end_of(self), deadline, error);
+    case SEGMENT_FRAME:
+        *from = SEGMENT_AT_END;
+        return go_on_after_wrong_frame(self, deadline, error);
+    case SEGMENT_FINISH:
+        *from = self->region.start == end_of(self) ? SEGMENT_ENTRY : SEGMENT_AT_START;
+        return finish_by_hand(self, &passage, deadline, error);
+    case SEGMENTS:
+        break;
+    }
+    return true;
+}
+
+static bool lowered_run(struct engine *engine, const struct engine_wish *wish, const struct engine_sink *sink,
+                        const struct deadline *deadline, struct error *error)
+{
+    struct lowered *self = (struct lowered *)engine;
+    enum segment from = SEGMENT_AT_START;
+    unsigned rehits = wish->rehits < REHITS ? wish->rehits : REHITS;
+    self->wish = wish;
+    self->sink = sink;
+    self->hits = 0;
+    self->enough = false;
+    while (!self->enough) {
+        if (self->region.to_return && !self->guess && from <= SEGMENT_ENTRY) {
+            bool inner;
+            if (from == SEGMENT_AT_START && !reach_start(self, deadline, error))
+                return false;
+            if (!find_return(self, &inner, deadline, error))
+                return false;
+            if (inner && !step_past_inner(self, deadline, error))
+                return false;
+            from = inner ? SEGMENT_AT_START : SEGMENT_LEAVE;
+            if (inner)
+                continue;
+        }
+        size_t at;
+        uint64_t saw;
+        uint64_t before = self->hits;
+        new_list(self);
+        plan_hits(self, from, rehits);
+        if (!run_list(self, &at, &saw, deadline, error))
+            return false;
+        if (self->hits > before)
+            rehits = 0;
+        if (self->enough)
+            break;
+        if (at == self->list.n)
+            from = self->region.start == end_of(self) ? SEGMENT_ENTRY : SEGMENT_AT_START;
+        else if (!recover(self, at, &from, deadline, error))
+            return false;
+    }
+    return true;
+}
+
+static bool lowered_arm(struct engine *engine, const struct region *region, const struct deadline *deadline,
+                        struct error *error)
+{
+    struct lowered *self = (struct lowered *)engine;
+    struct setting settings[8];
+    size_t n = self->core->ops->settings(self->core, settings, 8);
+    self->region = *region;
+    for (size_t i = 0; i < n; i++)
+        if (!ledger_apply(self->target->ledger, &settings[i], deadline, error))
+            return false;
+    if (!points_prepare(&self->points, region->start, deadline, error) ||
+        (!region->to_return && !points_prepare(&self->points, region->end, deadline, error)))
+        return false;
+    new_list(self);
+    points_add_move(&self->points, &self->list, POINT_NONE, region->start);
+    points_add_proof(&self->points, &self->list, region->start);
+    struct outcome outcome = ledger_execute(self->target->ledger, self->items, self->list.n, self->results,
+                                            deadline, error);
+    if (outcome.why == UNEXPECTED)
+        return error_set(error, ERROR_ADDRESS, "no breakpoint can be put at 0x%08" PRIX64, region->start);
+    self->at_wait = true;
+    return outcome.why == DONE || error_set(error, ERROR_ASLEEP, "the target does not answer");
+}
+
+/* Only a stop that we caused, or that we were in the middle of handling, is ours to leave. */
+static bool leave_stop(struct lowered *self, const struct deadline *deadline, struct error *error)
+{
+    const struct core_ops *ops = self->core->ops;
+    uint64_t status;
+    struct stop stop;
+    static const struct engine_sink quiet;
+    static const struct engine_wish soon = {.timeout_ms = 1000};
+    self->sink = &quiet;
+    self->wish = &soon;
+    bool busy = !self->at_wait;
+    if (!ledger_read(self->target->ledger, ops->status(self->core), &status, deadline, error))
+        return false;
+    if (ops->state(self->core, status) != CORE_HALTED)
+        return true;
+    if (!look_at_stop(self, &stop, deadline, error))
+        return false;
+    bool ours = busy || stop.pc == self->region.start || stop.pc == end_of(self);
+    if (self->foreign || !ours) {
+        self->target->leave_halted = true;
+        self->engine.stopped_at = stop.pc;
+        return true;
+    }
+    new_list(self);
+    ops->add_run(self->core, &self->list);
+    return run_plain(self, deadline, error);
+}
+
+static bool lowered_disarm(struct engine *engine, const struct deadline *deadline, struct error *error)
+{
+    struct lowered *self = (struct lowered *)engine;
+    bool removed = points_remove(&self->points, deadline, error);
+    return leave_stop(self, deadline, error) && removed;
+}
+
+static void lowered_free(struct engine *engine)
+{
+    free(engine);
+}
+
+struct engine *lowered_new(struct target *target)
+{
+    static const struct engine_ops ops = {
+        .arm = lowered_arm, .run = lowered_run, .disarm = lowered_disarm, .free = lowered_free};
+    struct lowered *self = calloc(1, sizeof *self);
+    if (self == NULL)
+        return NULL;
+    self->engine.ops = &ops;
+    self->target = target;
+    self->core = &target->chosen->core;
+    points_init(&self->points, target->ledger, self->core);
+    return &self->engine;
+}

@@ -1,0 +1,105 @@
+#include "target/passage.h"
+
+static void add_readings(const struct passage_plan *plan, struct steps *list, size_t *at)
+{
+    for (size_t i = 0; i < plan->n_counters; i++)
+        at[i] = counter_add_read(&plan->counters[i], list);
+}
+
+/* Reads the counters, and again after each of the re-hits: resumed onto its own breakpoint, the core stops with
+ * nothing executed, so the counters have moved by what leaving and entering Debug state costs. */
+static void add_rehits(const struct passage_plan *plan, uint64_t here, unsigned which, struct steps *list,
+                       struct passage *out)
+{
+    const struct core_ops *ops = plan->core->ops;
+    add_readings(plan, list, out->reading_at[which][0]);
+    for (unsigned i = 0; i < plan->rehits; i++) {
+        out->disturbed_at[which][i] = ops->add_pending(plan->core, list);
+        ops->add_clear_cause(plan->core, list);
+        ops->add_run(plan->core, list);
+        ops->add_wait_halt(plan->core, list);
+        ops->add_expect_breakpoint(plan->core, list);
+        ops->add_expect_register(plan->core, list, CORE_PC, here);
+        add_readings(plan, list, out->reading_at[which][i + 1]);
+    }
+}
+
+size_t passage_add_past(const struct passage_plan *plan, uint64_t from, uint64_t to, struct steps *list)
+{
+    const struct core_ops *ops = plan->core->ops;
+    points_add_move(plan->points, list, from, POINT_NONE);
+    ops->add_single_step(plan->core, list);
+    points_add_move(plan->points, list, POINT_NONE, to);
+    size_t pending = ops->add_pending(plan->core, list);
+    ops->add_run(plan->core, list);
+    return pending;
+}
+
+static void add_leave(const struct passage_plan *plan, struct steps *list, struct passage *out)
+{
+    const struct core_ops *ops = plan->core->ops;
+    add_rehits(plan, plan->start, 0, list, out);
+    if (plan->start == plan->end) {
+        out->before_at = steps_add(list, step_time(TIME_BEFORE));
+        out->pending_at = passage_add_past(plan, plan->start, plan->end, list);
+        return;
+    }
+    points_add_move(plan->points, list, plan->start, plan->end);
+    points_add_proof(plan->points, list, plan->end);
+    out->pending_at = ops->add_pending(plan->core, list);
+    out->before_at = steps_add(list, step_time(TIME_BEFORE));
+    ops->add_run(plan->core, list);
+}
+
+void passage_add(const struct passage_plan *plan, enum segment from, struct steps *list, struct passage *out)
+{
+    const struct core_ops *ops = plan->core->ops;
+    *out = (struct passage){.from = from, .rehits = plan->rehits, .pending_at = SIZE_MAX};
+    for (int segment = 0; segment < SEGMENTS; segment++) {
+        out->first[segment] = list->n;
+        if (segment < (int)from)
+            continue;
+        switch ((enum segment)segment) {
+        case SEGMENT_AT_START:
+            ops->add_wait_halt(plan->core, list);
+            ops->add_expect_register(plan->core, list, CORE_PC, plan->start);
+            break;
+        case SEGMENT_ENTRY:
+            if (plan->guess) {
+                ops->add_expect_register(plan->core, list, CORE_LR, plan->entry_lr);
+                ops->add_expect_register(plan->core, list, CORE_SP, plan->entry_sp);
+            }
+            break;
+        case SEGMENT_LEAVE:
+            add_leave(plan, list, out);
+            break;
+        case SEGMENT_AT_END:
+            ops->add_wait_halt(plan->core, list);
+            out->after_at = steps_add(list, step_time(TIME_AFTER));
+            ops->add_expect_register(plan->core, list, CORE_PC, plan->end);
+            break;
+        case SEGMENT_FRAME:
+            if (plan->prove_frame)
+                ops->add_expect_register(plan->core, list, CORE_SP, plan->end_sp);
+            break;
+        case SEGMENT_FINISH:
+            add_rehits(plan, plan->end, 1, list, out);
+            if (plan->start != plan->end) {
+                points_add_move(plan->points, list, plan->end, plan->start);
+                ops->add_run(plan->core, list);
+            }
+            break;
+        case SEGMENTS:
+            break;
+        }
+    }
+    out->first[SEGMENTS] = list->n;
+}
+
+enum segment passage_segment(const struct passage *passage, size_t at)
+{
+    for (int segment = SEGMENT_FINISH; segment > SEGMENT_AT_START; segment--)
+        if (at >= passage->first[segment] && passage->first[segment] < passage->first[segment + 1])
+            return (enum segment)segment;
+    return SEGMENT_AT_START;
+}

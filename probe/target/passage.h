@@ -1,0 +1,55 @@
+/*
+ * A passage: the step list of one hit, in segments. The list can begin at any segment, so that a hit which
+ * went another way than planned (another caller, another frame) goes on from where it stands. Pure.
+ */
+#pragma once
+
+#include "base/step.h"
+#include "counters/counter.h"
+#include "target/engine.h"
+#include "target/points.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum segment {
+    SEGMENT_AT_START, /* wait for the halt, prove that it is at the start */
+    SEGMENT_ENTRY,    /* prove that return address and stack are as guessed */
+    SEGMENT_LEAVE,    /* calibrate, point at the end, read the counters, run */
+    SEGMENT_AT_END,   /* wait for the halt, prove that it is at the end */
+    SEGMENT_FRAME,    /* prove that it is this call's frame */
+    SEGMENT_FINISH,   /* read the counters, calibrate, point at the start, run */
+    SEGMENTS
+};
+
+enum { REHITS = 32 };
+
+struct passage {
+    size_t first[SEGMENTS + 1]; /* segment s is [first[s], first[s + 1]) of the list */
+    enum segment from;
+    unsigned rehits;
+    size_t pending_at; /* SIZE_MAX: none */
+    size_t before_at, after_at; /* OP_TIME */
+    size_t reading_at[2][REHITS + 1][BLOCK_COUNTERS]; /* at the start, at the end */
+    size_t disturbed_at[2][REHITS];
+};
+
+struct passage_plan {
+    const struct core *core;
+    const struct points *points;
+    const struct counter *counters;
+    size_t n_counters;
+    uint64_t start, end; /* equal for a loop's round */
+    bool guess;          /* entry_lr and entry_sp are to be proved */
+    uint64_t entry_lr, entry_sp;
+    bool prove_frame; /* end_sp is to be proved */
+    uint64_t end_sp;
+    unsigned rehits;
+};
+
+void passage_add(const struct passage_plan *plan, enum segment from, struct steps *list, struct passage *out);
+/* The segment in which step `at` lies. */
+enum segment passage_segment(const struct passage *passage, size_t at);
+/* One instruction past a stop at `from`, interrupts held off, then on with the stop at `to`. */
+size_t passage_add_past(const struct passage_plan *plan, uint64_t from, uint64_t to, struct steps *list);

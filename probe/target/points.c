@@ -1,0 +1,158 @@
+#include "target/points.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+void points_init(struct points *points, struct ledger *ledger, const struct core *core)
+{
+    *points = (struct points){.ledger = ledger, .core = core};
+}
+
+static struct address instruction_at(const struct points *points, uint64_t address)
+{
+    struct address at = core_word(points->core, address);
+    (void)points->core->ops->breakpoint_instruction(points->core, &at.size);
+    return at;
+}
+
+static const struct soft_point *find_soft(const struct points *points, uint64_t address)
+{
+    for (size_t i = 0; i < points->n_soft; i++)
+        if (points->soft[i].address == address)
+            return &points->soft[i];
+    return NULL;
+}
+
+/* Takes the last free comparator: other debuggers start with the first. */
+static bool take_comparator(struct points *points, const struct deadline *deadline, struct error *error)
+{
+    const struct core *core = points->core;
+    struct setting on = core->ops->comparators_on(core);
+    uint64_t now;
+    if (points->comparator_held)
+        return true;
+    if (!ledger_read(points->ledger, on.at, &now, deadline, error))
+        return false;
+    bool all_off = (now & on.test) != on.set;
+    char taken[128] = "";
+    size_t used = 0;
+    bool found = false;
+    for (unsigned i = core->comparators; i-- > 0;) {
+        uint64_t value, address;
+        struct address at = core->ops->comparator(core, i);
+        if (!ledger_read(points->ledger, at, &value, deadline, error))
+            return false;
+        if (core->ops->comparator_used(core, value, &address)) {
+            /* Left over in a unit that is off as a whole: must not wake up with it. */
+            if (all_off && !ledger_write(points->ledger, at, 0, (struct restore){0}, deadline, error))
+                return false;
+            if (!all_off) {
+                int more = snprintf(taken + used, sizeof taken - used, " 0x%08" PRIX64, address);
+                used += more > 0 && (size_t)more < sizeof taken - used ? (size_t)more : 0;
+                continue;
+            }
+        }
+        if (!found) {
+            points->comparator = i;
+            found = true;
+        }
+    }
+    if (!found)
+        return error_set(error, ERROR_NO_COMPARATOR, "all %u breakpoint comparators are taken, by%s",
+                         core->comparators, taken);
+    points->comparator_held = ledger_hold(points->ledger, core->ops->comparator(core, points->comparator),
+                                          (struct restore){0}, NULL, deadline, error) &&
+                              ledger_apply(points->ledger, &on, deadline, error);
+    return points->comparator_held;
+}
+
+static bool prepare_soft(struct points *points, uint64_t address, const struct deadline *deadline,
+                         struct error *error)
+{
+    if (find_soft(points, address) != NULL)
+        return true;
+    if (points->n_soft == POINTS_SOFT) { /* returns to many places: forget the one not used for longest */
+        size_t oldest = 0;
+        for (size_t i = 1; i < points->n_soft; i++)
+            if (points->soft[i].used < points->soft[oldest].used)
+                oldest = i;
+        if (!ledger_release(points->ledger, instruction_at(points, points->soft[oldest].address), deadline, error))
+            return false;
+        points->soft[oldest] = points->soft[--points->n_soft];
+    }
+    uint64_t original;
+    if (!ledger_hold(points->ledger, instruction_at(points, address), (struct restore){0}, &original, deadline,
+                     error))
+        return error_prefix(error, "no breakpoint at 0x%08" PRIX64 ": ", address);
+    points->soft[points->n_soft++] = (struct soft_point){.address = address, .original = original};
+    return true;
+}
+
+bool points_prepare(struct points *points, uint64_t address, const struct deadline *deadline,
+                    struct error *error)
+{
+    if (points->core->ops->can_compare(points->core, address))
+        return take_comparator(points, deadline, error);
+    if (!prepare_soft(points, address, deadline, error))
+        return false;
+    for (size_t i = 0; i < points->n_soft; i++)
+        if (points->soft[i].address == address)
+            points->soft[i].used = ++points->age;
+    return true;
+}
+
+static void write_instruction(const struct points *points, struct steps *list, uint64_t address, uint64_t code)
+{
+    steps_add(list, step_write(instruction_at(points, address), code));
+    points->core->ops->add_code_changed(points->core, list, address);
+}
+
+void points_add_move(const struct points *points, struct steps *list, uint64_t from, uint64_t to)
+{
+    const struct core *core = points->core;
+    const struct soft_point *soft_from = find_soft(points, from), *soft_to = find_soft(points, to);
+    uint8_t size;
+    if (from == to)
+        return;
+    if (soft_from != NULL)
+        write_instruction(points, list, from, soft_from->original);
+    if (to != POINT_NONE && soft_to == NULL)
+        steps_add(list, step_write(core->ops->comparator(core, points->comparator),
+                                   core->ops->comparator_value(core, to)));
+    else if (from != POINT_NONE && soft_from == NULL)
+        steps_add(list, step_write(core->ops->comparator(core, points->comparator), 0));
+    if (soft_to != NULL)
+        write_instruction(points, list, to, core->ops->breakpoint_instruction(core, &size));
+}
+
+void points_add_proof(const struct points *points, struct steps *list, uint64_t address)
+{
+    uint8_t size;
+    if (find_soft(points, address) != NULL)
+        steps_add(list, step_expect(instruction_at(points, address), 0xFFFF,
+                                    points->core->ops->breakpoint_instruction(points->core, &size)));
+}
+
+bool points_remove(struct points *points, const struct deadline *deadline, struct error *error)
+{
+    bool ok = true;
+    for (size_t i = 0; i < points->n_soft; i++) {
+        struct step items[4];
+        uint64_t results[4];
+        struct steps list = {.items = items, .room = 4};
+        points->core->ops->add_code_changed(points->core, &list, points->soft[i].address);
+        ok = ledger_release(points->ledger, instruction_at(points, points->soft[i].address), deadline, error) && ok;
+        if (list.n > 0)
+            ok = ledger_execute(points->ledger, items, list.n, results, deadline, error).why == DONE && ok;
+    }
+    points->n_soft = 0;
+    if (points->comparator_held) {
+        /* Off now; its old value comes back with the rest of the ledger, after the unit as a whole. */
+        struct step off = step_write(points->core->ops->comparator(points->core, points->comparator), 0);
+        uint64_t result;
+        ok = ledger_execute(points->ledger, &off, 1, &result, deadline, error).why == DONE && ok;
+    }
+    points->comparator_held = false;
+    return ok;
+}

@@ -1,0 +1,41 @@
+/*
+ * Points: where the core is to stop. One comparator is moved from stop to stop; code that no comparator
+ * reaches (RAM, with the flash patch unit of Cortex-M3 and M4) gets a breakpoint instruction instead. All of
+ * it goes through the ledger, so it can be taken away at any moment.
+ */
+#pragma once
+
+#include "cores/core.h"
+#include "target/ledger.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { POINTS_SOFT = 8 };
+
+static const uint64_t POINT_NONE = UINT64_MAX;
+
+struct points {
+    struct ledger *ledger;
+    const struct core *core;
+    unsigned comparator; /* the one that is ours */
+    bool comparator_held;
+    struct soft_point {
+        uint64_t address;
+        uint64_t original;
+        unsigned used; /* by age, to make room */
+    } soft[POINTS_SOFT];
+    size_t n_soft;
+    unsigned age;
+};
+
+void points_init(struct points *points, struct ledger *ledger, const struct core *core);
+/* Makes it possible to stop at an address; does not stop there yet. */
+bool points_prepare(struct points *points, uint64_t address, const struct deadline *deadline,
+                    struct error *error);
+/* Adds the steps that move the stop from one prepared address to another; either may be POINT_NONE. */
+void points_add_move(const struct points *points, struct steps *list, uint64_t from, uint64_t to);
+/* Adds a proof that a breakpoint instruction at `address` really got into memory; nothing for comparators. */
+void points_add_proof(const struct points *points, struct steps *list, uint64_t address);
+/* Nothing stops any more. What the comparators held before comes back when the ledger is undone. */
+bool points_remove(struct points *points, const struct deadline *deadline, struct error *error);

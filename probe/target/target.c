@@ -1,0 +1,235 @@
+#include "target/target.h"
+
+#include "cores/cortex_m.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { LIST_ROOM = 64 };
+
+/* Runs a short list that only reads; NOT_YET is waited out. */
+static bool run_list(struct target *target, const struct steps *list, uint64_t *results,
+                     const struct deadline *deadline, struct error *error)
+{
+    size_t done = 0;
+    while (done < list->n) {
+        struct outcome outcome =
+            ledger_execute(target->ledger, list->items + done, list->n - done, results + done, deadline, error);
+        done += outcome.done;
+        if (outcome.why == DONE)
+            break;
+        if (outcome.why != NOT_YET)
+            return error_set(error, ERROR_FAULT, "step %zu of %zu did not come out", done, list->n);
+        if (deadline_passed(deadline))
+            return error_set(error, deadline_cancelled(deadline) ? ERROR_CANCELLED : ERROR_ASLEEP,
+                             "the target does not answer");
+    }
+    return true;
+}
+
+static bool identify_blocks(struct target *target, struct target_core *core, const struct deadline *deadline,
+                            struct error *error)
+{
+    const struct block_kind *const *kinds;
+    size_t n = counter_kinds(&kinds);
+    for (size_t i = 0; i < n && core->n_blocks < TARGET_BLOCKS; i++) {
+        struct step items[BLOCK_IDENTITY];
+        uint64_t values[BLOCK_IDENTITY];
+        struct steps list = {.items = items, .room = BLOCK_IDENTITY};
+        kinds[i]->add_identity(&core->core, &list);
+        if (!run_list(target, &list, values, deadline, error))
+            return false;
+        if (kinds[i]->identify(&core->core, values, &core->blocks[core->n_blocks]))
+            core->n_blocks++;
+    }
+    return true;
+}
+
+static bool look_at_state(struct target *target, struct target_core *core, const struct deadline *deadline,
+                          struct error *error)
+{
+    uint64_t status;
+    if (!ledger_read(target->ledger, core->core.ops->status(&core->core), &status, deadline, error))
+        return false;
+    core->state = core->core.ops->state(&core->core, status);
+    if (core->state != CORE_HALTED)
+        return true;
+    struct address commands[LIST_ROOM];
+    size_t n = core->core.ops->commands(&core->core, commands, LIST_ROOM);
+    for (size_t i = 0; i < n; i++)
+        if (!ledger_allow(target->ledger, commands[i], error))
+            return false;
+    struct step items[LIST_ROOM];
+    uint64_t values[LIST_ROOM];
+    struct steps list = {.items = items, .room = LIST_ROOM};
+    size_t at = core->core.ops->add_register(&core->core, &list, CORE_PC);
+    if (!run_list(target, &list, values, deadline, error))
+        return false;
+    core->halted_at = values[at];
+    return true;
+}
+
+/* A view that shows no core of ours, or cannot be read at all, is no error. */
+static bool look_at_view(struct target *target, const struct link_view *view, const struct deadline *deadline,
+                         struct error *error)
+{
+    struct step items[CORTEX_M_IDENTITY];
+    uint64_t values[CORTEX_M_IDENTITY];
+    struct steps list = {.items = items, .room = CORTEX_M_IDENTITY};
+    struct target_core *core = &target->cores[target->n_cores];
+    *core = (struct target_core){.view = *view};
+    cortex_m_add_identity(view->unit, &list);
+    struct error unreadable = {0};
+    if (!run_list(target, &list, values, deadline, &unreadable)) {
+        if (unreadable.kind == ERROR_LINK_LOST || unreadable.kind == ERROR_CANCELLED ||
+            unreadable.kind == ERROR_LINK_PROTOCOL)
+            return error_set(error, unreadable.kind, "%s", unreadable.text);
+        return true;
+    }
+    if (!cortex_m_identify(view->unit, values, &core->core))
+        return true;
+    if (!look_at_state(target, core, deadline, error) || !identify_blocks(target, core, deadline, error))
+        return false;
+    target->n_cores++;
+    return true;
+}
+
+bool target_open(struct target *target, struct link *link, const struct deadline *deadline, struct error *error)
+{
+    *target = (struct target){.link = link};
+    target->ledger = ledger_new(link);
+    if (target->ledger == NULL)
+        return error_set(error, ERROR_SYSTEM, "out of memory");
+    struct link_view views[TARGET_CORES];
+    size_t n = link_views(link, views, TARGET_CORES, error);
+    if (n == 0)
+        return error_set(error, ERROR_NO_CORE, "the link shows no target");
+    for (size_t i = 0; i < n && target->n_cores < TARGET_CORES; i++)
+        if (views[i].is_core && !look_at_view(target, &views[i], deadline, error))
+            return false;
+    return true;
+}
+
+bool target_choose(struct target *target, int number, struct error *error)
+{
+    if (target->n_cores == 0)
+        return error_set(error, ERROR_NO_CORE, "no core that can be measured was found");
+    if (number < 0)
+        number = 0;
+    if ((size_t)number >= target->n_cores)
+        return error_set(error, ERROR_NO_CORE, "there is no core %d: the last one is core %zu", number,
+                         target->n_cores - 1);
+    target->chosen = &target->cores[number];
+    return true;
+}
+
+bool target_take(struct target *target, bool resume, const char *place, const struct deadline *deadline,
+                 struct error *error)
+{
+    const struct core *core = &target->chosen->core;
+    if (target->chosen->state == CORE_LOCKUP)
+        return error_set(error, ERROR_LOCKUP, "the core is locked up");
+    bool halted = target->chosen->state == CORE_HALTED;
+    if (halted && !resume)
+        return error_set(error, ERROR_HALTED, "the core is halted at %s", place);
+    struct address commands[LIST_ROOM];
+    size_t n = core->ops->commands(core, commands, LIST_ROOM);
+    for (size_t i = 0; i < n; i++)
+        if (!ledger_allow(target->ledger, commands[i], error))
+            return false;
+    if (halted) {
+        target->halt_at_end = true;
+        if (!link_server_run(target->link, core->unit, true, deadline, error))
+            return false;
+    }
+    if (!link_hold(target->link, true, error))
+        return false;
+    target->held = true;
+    if (halted && !link_has_server(target->link)) {
+        struct step items[LIST_ROOM];
+        uint64_t values[LIST_ROOM];
+        struct steps list = {.items = items, .room = LIST_ROOM};
+        core->ops->add_run(core, &list);
+        return run_list(target, &list, values, deadline, error);
+    }
+    return true;
+}
+
+static bool check_usable(const struct counter_block *block, struct error *error)
+{
+    if (block->unusable[0] == '\0')
+        return true;
+    return error_set(error, ERROR_NO_COUNTER, "%s cannot be used: %s", block->text, block->unusable);
+}
+
+bool target_take_block(struct target *target, const char *name, const struct deadline *deadline,
+                       struct error *error)
+{
+    struct counter_block *block = NULL;
+    for (size_t i = 0; i < target->chosen->n_blocks && block == NULL; i++) {
+        struct counter_block *one = &target->chosen->blocks[i];
+        if (name == NULL ? one->unusable[0] == '\0' : strcasecmp(one->kind->name, name) == 0)
+            block = one;
+    }
+    if (block == NULL)
+        return name == NULL ? error_set(error, ERROR_NO_COUNTER, "the core has no counter that can be used")
+                            : error_set(error, ERROR_NO_COUNTER, "the core has no counter block \"%.32s\"", name);
+    if (!check_usable(block, error))
+        return false;
+    for (size_t i = 0; i < block->n_settings; i++)
+        if (!ledger_apply(target->ledger, &block->settings[i], deadline, error))
+            return false;
+    target->block = block;
+    return true;
+}
+
+bool target_check_block(struct target *target, const struct deadline *deadline, struct error *error)
+{
+    const struct counter_block *block = target->block;
+    uint64_t now;
+    if (block == NULL || block->watched.size == 0)
+        return true;
+    if (!ledger_read(target->ledger, block->watched, &now, deadline, error))
+        return false;
+    if (now != block->watched_value)
+        return error_set(error, ERROR_NO_COUNTER,
+                         "the program changed the reload value of its counter from 0x%06" PRIX64
+                         " to 0x%06" PRIX64 " during the run: the counts mean nothing",
+                         block->watched_value, now);
+    return true;
+}
+
+bool target_close(struct target *target, const struct deadline *deadline, struct error *error)
+{
+    bool ok = true;
+    if (target->ledger == NULL)
+        return true;
+    if (target->chosen != NULL && target->leave_halted) {
+        /* Whoever set that breakpoint must still find debug enabled and the reason of the stop. */
+        const struct core *core = &target->chosen->core;
+        ledger_forget(target->ledger, core->ops->debug_enable(core));
+        ledger_forget(target->ledger, core->ops->cause_register(core));
+    }
+    ok = ledger_undo(target->ledger, deadline, error);
+    if (target->held) {
+        bool released = link_hold(target->link, false, error);
+        ok = released && ok;
+        target->held = false;
+    }
+    if (target->halt_at_end && !target->leave_halted) {
+        bool halted = link_server_run(target->link, target->chosen->core.unit, false, deadline, error);
+        if (halted && !link_has_server(target->link)) {
+            struct step items[LIST_ROOM];
+            uint64_t values[LIST_ROOM];
+            struct steps list = {.items = items, .room = LIST_ROOM};
+            target->chosen->core.ops->add_halt(&target->chosen->core, &list);
+            halted = run_list(target, &list, values, deadline, error);
+        }
+        ok = halted && ok;
+    }
+    target->halt_at_end = false;
+    ledger_free(target->ledger);
+    target->ledger = NULL;
+    return ok;
+}

@@ -1,0 +1,58 @@
+/*
+ * The target: what is at the other end of a link. Finds the cores that the link's views show, takes one of
+ * them with its counter blocks, and owns the ledger through which alone it is written. Whatever way a run
+ * ends, target_close puts the target back as it was found.
+ */
+#pragma once
+
+#include "base/deadline.h"
+#include "base/error.h"
+#include "cores/core.h"
+#include "counters/counter.h"
+#include "links/link.h"
+#include "target/ledger.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { TARGET_CORES = 16, TARGET_BLOCKS = 4 };
+
+struct target_core {
+    struct core core;
+    struct link_view view;
+    enum core_state state; /* as found */
+    uint64_t halted_at;    /* PC, when it was found halted */
+    struct counter_block blocks[TARGET_BLOCKS];
+    size_t n_blocks;
+};
+
+struct target {
+    struct link *link; /* owned by the caller */
+    struct ledger *ledger;
+    struct target_core cores[TARGET_CORES];
+    size_t n_cores;
+    struct target_core *chosen; /* one of `cores` */
+    struct counter_block *block; /* the counters in use, NULL before target_take_block */
+    bool held;           /* the server, if any, is kept away */
+    bool halt_at_end;    /* it was halted when we came */
+    bool leave_halted;   /* somebody else's stop: not ours to resume */
+};
+
+/* Looks at every view. Works on running cores; changes nothing. */
+bool target_open(struct target *target, struct link *link, const struct deadline *deadline, struct error *error);
+/* The core by number, -1 for the only or first one. */
+bool target_choose(struct target *target, int number, struct error *error);
+/*
+ * From here on the target is ours until target_close: the server stops polling, a halted core is refused with
+ * ERROR_HALTED, or resumed by the server when `resume`. `place` words where it is halted, for the message.
+ */
+bool target_take(struct target *target, bool resume, const char *place, const struct deadline *deadline,
+                 struct error *error);
+/* Takes the named counter block, or the best one for NULL, and makes it count. */
+bool target_take_block(struct target *target, const char *name, const struct deadline *deadline,
+                       struct error *error);
+/* The program has not changed what the counter's readings depend on. */
+bool target_check_block(struct target *target, const struct deadline *deadline, struct error *error);
+/* Undoes everything; safe to call at any time, and twice. False when something could not be put back. */
+bool target_close(struct target *target, const struct deadline *deadline, struct error *error);

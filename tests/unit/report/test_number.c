@@ -1,0 +1,115 @@
+#include "report/number.h"
+
+#include <float.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void counts(void **state)
+{
+    (void)state;
+    char out[NUMBER_ROOM];
+    assert_string_equal(number_unsigned(out, sizeof(out), 0), "0");
+    assert_string_equal(number_unsigned(out, sizeof(out), 999), "999");
+    assert_string_equal(number_unsigned(out, sizeof(out), 1000), "1,000");
+    assert_string_equal(number_unsigned(out, sizeof(out), 18204), "18,204");
+    assert_string_equal(number_unsigned(out, sizeof(out), UINT64_MAX), "18,446,744,073,709,551,615");
+    assert_string_equal(number_signed(out, sizeof(out), -18204), "-18,204");
+    assert_string_equal(number_signed(out, sizeof(out), -999), "-999");
+    assert_string_equal(number_signed(out, sizeof(out), INT64_MIN), "-9,223,372,036,854,775,808");
+    assert_string_equal(number_signed(out, sizeof(out), INT64_MAX), "9,223,372,036,854,775,807");
+}
+
+static void decimals(void **state)
+{
+    (void)state;
+    char out[NUMBER_ROOM], large[512];
+    assert_string_equal(number_decimal(out, sizeof(out), 18204.25, 2), "18,204.25");
+    assert_string_equal(number_decimal(out, sizeof(out), -1234567.891, 1), "-1,234,567.9");
+    assert_string_equal(number_decimal(out, sizeof(out), 999.96, 1), "1,000.0");
+    assert_string_equal(number_decimal(out, sizeof(out), 0.0001, 4), "0.0001");
+    assert_string_equal(number_decimal(out, sizeof(out), -0.001, 2), "0.00");
+    assert_string_equal(number_decimal(out, sizeof(out), 5, -3), "5");
+    assert_string_equal(number_decimal(out, sizeof(out), (double)NAN, 2), "nan");
+    assert_string_equal(number_decimal(out, sizeof(out), -(double)INFINITY, 2), "-inf");
+    assert_string_equal(number_decimal(out, sizeof(out), DBL_MAX, 2), "#");
+    assert_int_equal(strlen(number_decimal(large, sizeof(large), -DBL_MAX, 17)), 1 + 309 + 102 + 1 + 17);
+}
+
+static void durations(void **state)
+{
+    (void)state;
+    static const struct {
+        double seconds;
+        const char *expected;
+    } cases[] = {
+        {27.306e-6, "27.31 µs"}, {0, "0 ns"},
+        {1e-9, "1.000 ns"},      {0.5e-9, "0.500 ns"},
+        {104.17e-9, "104.2 ns"}, {999.94e-9, "999.9 ns"},
+        {999.96e-9, "1.000 µs"}, {9.9996e-3, "10.00 ms"},
+        {99.996e-3, "100.0 ms"}, {1, "1.000 s"},
+        {12345.6, "12,346 s"},   {-27.306e-6, "-27.31 µs"},
+    };
+    char out[NUMBER_ROOM];
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        assert_string_equal(number_duration(out, sizeof(out), cases[i].seconds), cases[i].expected);
+}
+
+static void frequencies(void **state)
+{
+    (void)state;
+    static const struct {
+        double hz;
+        const char *expected;
+    } cases[] = {
+        {666666687, "666.7 MHz"}, {48e6, "48 MHz"},     {16.5e6, "16.5 MHz"},
+        {1.2e9, "1.2 GHz"},       {32768, "32.77 kHz"}, {999.96e6, "1 GHz"},
+        {100e6, "100 MHz"},       {0, "0 Hz"},          {5, "5 Hz"},
+        {5e13, "50,000 GHz"},
+    };
+    char out[NUMBER_ROOM];
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        assert_string_equal(number_frequency(out, sizeof(out), cases[i].hz), cases[i].expected);
+}
+
+static void elapsed(void **state)
+{
+    (void)state;
+    static const struct {
+        double seconds;
+        const char *expected;
+    } cases[] = {
+        {1.4, "1.4 s"},          {0.023, "23 ms"},    {0.0994, "99 ms"},       {0.0996, "0.1 s"},
+        {9.96, "10 s"},          {119.4, "119 s"},    {119.6, "2 min 0 s"},    {125, "2 min 5 s"},
+        {7199.9, "120 min 0 s"}, {7200, "2 h 0 min"}, {100000, "27 h 47 min"}, {1e300, "#"},
+    };
+    char out[NUMBER_ROOM];
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        assert_string_equal(number_elapsed(out, sizeof(out), cases[i].seconds), cases[i].expected);
+}
+
+static void what_does_not_fit_is_no_number(void **state)
+{
+    (void)state;
+    char out[8] = "unused";
+    assert_string_equal(number_unsigned(out, 6, 18204), "#");
+    assert_string_equal(number_unsigned(out, 7, 18204), "18,204");
+    assert_string_equal(number_frequency(out, sizeof(out), 666.7e6), "#");
+    assert_string_equal(number_unsigned(out, 1, 5), "");
+    number_unsigned(NULL, 0, 5);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(counts),    cmocka_unit_test(decimals),
+        cmocka_unit_test(durations), cmocka_unit_test(frequencies),
+        cmocka_unit_test(elapsed),   cmocka_unit_test(what_does_not_fit_is_no_number),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,115 @@
+#include "report/progress.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* A terminal of our own, and what it was told. */
+struct terminal {
+    int master;
+    FILE *file;
+    char got[1024];
+};
+
+static void terminal_open(struct terminal *terminal, unsigned short columns)
+{
+    terminal->master = posix_openpt(O_RDWR | O_NOCTTY);
+    assert_true(terminal->master >= 0 && grantpt(terminal->master) == 0 && unlockpt(terminal->master) == 0);
+    terminal->file = fopen(ptsname(terminal->master), "w");
+    assert_non_null(terminal->file);
+    struct winsize window = {.ws_row = 24, .ws_col = columns};
+    assert_int_equal(ioctl(fileno(terminal->file), TIOCSWINSZ, &window), 0);
+    assert_int_equal(fcntl(terminal->master, F_SETFL, O_NONBLOCK), 0);
+}
+
+static const char *terminal_got(struct terminal *terminal)
+{
+    ssize_t n = read(terminal->master, terminal->got, sizeof(terminal->got) - 1);
+    terminal->got[n < 0 ? 0 : n] = '\0';
+    return terminal->got;
+}
+
+static void terminal_close(struct terminal *terminal)
+{
+    fclose(terminal->file);
+    close(terminal->master);
+}
+
+static void shown_after_a_second_and_erased(void **state)
+{
+    (void)state;
+    struct terminal terminal;
+    struct progress progress;
+    terminal_open(&terminal, 80);
+    progress_begin(&progress, terminal.file);
+    progress_show(&progress, "%d of 100 hits", 1);
+    progress_clear(&progress);
+    assert_string_equal(terminal_got(&terminal), "");
+
+    progress.next_us -= 900000;
+    progress_show(&progress, "%d of 100 hits", 2);
+    assert_string_equal(terminal_got(&terminal), "");
+    progress.next_us -= 100000;
+    progress_show(&progress, "%d of 100 hits", 17);
+    assert_string_equal(terminal_got(&terminal), "\r17 of 100 hits");
+    progress_show(&progress, "%d of 100 hits", 18); /* too soon after the last */
+    assert_string_equal(terminal_got(&terminal), "");
+    progress.next_us = 0;
+    progress_show(&progress, "± µs");
+    assert_string_equal(terminal_got(&terminal), "\r± µs          \b\b\b\b\b\b\b\b\b\b");
+    progress_clear(&progress);
+    assert_string_equal(terminal_got(&terminal), "\r    \r");
+    progress_clear(&progress);
+    assert_string_equal(terminal_got(&terminal), "");
+    terminal_close(&terminal);
+}
+
+static void cut_to_the_terminal(void **state)
+{
+    (void)state;
+    struct terminal terminal;
+    struct progress progress;
+    terminal_open(&terminal, 6);
+    progress_begin(&progress, terminal.file);
+    progress.next_us = 0;
+    progress_show(&progress, "%s",
+                  "µµµ\x1B"
+                  "µµµµ");
+    assert_string_equal(terminal_got(&terminal), "\rµµµ\xEF\xBF\xBDµ");
+    progress_clear(&progress);
+    assert_string_equal(terminal_got(&terminal), "\r     \r");
+    terminal_close(&terminal);
+}
+
+static void nothing_where_there_is_no_terminal(void **state)
+{
+    (void)state;
+    FILE *file = tmpfile();
+    struct progress progress;
+    assert_non_null(file);
+    progress_begin(&progress, file);
+    progress.next_us = 0;
+    progress_show(&progress, "17 of 100 hits");
+    progress_clear(&progress);
+    assert_int_equal(ftell(file), 0);
+    fclose(file);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shown_after_a_second_and_erased),
+        cmocka_unit_test(cut_to_the_terminal),
+        cmocka_unit_test(nothing_where_there_is_no_terminal),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,112 @@
+#include "report/utf8.h"
+
+#include <jansson.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#define GONE "\xEF\xBF\xBD"
+
+static void check(const char *text, const char *expected, size_t width)
+{
+    char out[256];
+    assert_string_equal(utf8_clean(out, sizeof(out), text), expected);
+    assert_int_equal(utf8_width(out), width);
+}
+
+static void valid_text_stays(void **state)
+{
+    (void)state;
+    check("", "", 0);
+    check("fir_filter", "fir_filter", 10);
+    check("27.31 µs ± 1", "27.31 µs ± 1", 12);
+    check("█▌ 日本 \xF0\x9F\x98\x80", "█▌ 日本 \xF0\x9F\x98\x80", 7);
+}
+
+static void terminals_are_not_steered(void **state)
+{
+    (void)state;
+    check("a\x1B[2Jb", "a" GONE "[2Jb", 6);
+    check("a\nb\rc\td\x7F", "a" GONE "b" GONE "c" GONE "d" GONE, 8);
+    check("\xC2\x9B[31m", GONE "[31m", 5); /* CSI as one character */
+    check("a\xE2\x80\xAE", "a" GONE, 2);   // NOLINT(misc-misleading-bidirectional)
+    check("a\xEF\xBB\xBF\xE2\x80\x8B", "a" GONE GONE, 3);
+    check("e\xCC\x81", "e" GONE, 2); /* a combining accent takes no column */
+}
+
+static void invalid_bytes_are_replaced(void **state)
+{
+    (void)state;
+    check("\xFF\xFE", GONE GONE, 2);
+    check("a\x80"
+          "b",
+          "a" GONE "b", 3);
+    check("\xC0\xAF", GONE GONE, 2); /* overlong */
+    check("\xE0\x80\xAF", GONE GONE GONE, 3);
+    check("\xED\xA0\x80", GONE GONE GONE, 3);          /* surrogate */
+    check("\xF4\x90\x80\x80", GONE GONE GONE GONE, 4); /* beyond U+10FFFF */
+    check("cut \xC2", "cut " GONE, 5);
+    check("cut \xE2\x82", "cut " GONE GONE, 6);
+    check("\xC2"
+          "A",
+          GONE "A", 2);
+}
+
+static void cut_at_a_whole_character(void **state)
+{
+    (void)state;
+    char out[8] = "unused";
+    assert_string_equal(utf8_clean(out, 4, "aµµ"), "aµ");
+    assert_string_equal(utf8_clean(out, 3, "aµµ"), "a");
+    assert_string_equal(utf8_clean(out, 1, "a"), "");
+    utf8_clean(NULL, 0, "a");
+}
+
+static unsigned random_next(uint64_t *state)
+{
+    *state = *state * 6364136223846793005U + 1442695040888963407U;
+    return (unsigned)(*state >> 33);
+}
+
+static void any_bytes_are_accepted_by_jansson(void **state)
+{
+    (void)state;
+    uint64_t seed = (uint64_t)time(NULL);
+    const char *given = getenv("SEED");
+    if (given != NULL)
+        seed = strtoull(given, NULL, 0);
+    printf("SEED=%llu\n", (unsigned long long)seed);
+    for (unsigned round = 0; round < 20000; round++) {
+        char text[64], out[UTF8_CLEAN_ROOM(sizeof(text))];
+        size_t n = random_next(&seed) % sizeof(text);
+        for (size_t i = 0; i < n; i++)
+            text[i] = (char)(random_next(&seed) % 3 == 0 ? 1 + random_next(&seed) % 255
+                                                         : 0xC2 + random_next(&seed) % 50);
+        text[n] = '\0';
+        utf8_clean(out, sizeof(out), text);
+        json_t *string = json_string(out);
+        assert_non_null(string);
+        json_decref(string);
+        char again[sizeof(out) * 3];
+        assert_string_equal(utf8_clean(again, sizeof(again), out), out);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(valid_text_stays),
+        cmocka_unit_test(terminals_are_not_steered),
+        cmocka_unit_test(invalid_bytes_are_replaced),
+        cmocka_unit_test(cut_at_a_whole_character),
+        cmocka_unit_test(any_bytes_are_accepted_by_jansson),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
