@@ -1,1 +1,19 @@
-# lint
+# Style and static analysis. `make format` mends the first; `make lint` shows the rest; `make check` demands both.
+
+LINT_SRC = $(sort $(wildcard probe/*.c probe/*/*.c probe/*/*/*.c tests/board/*.c tests/board/*/*.c \
+             tests/unit/*/*.c tests/unit/*/*/*.c tests/fuzz/*.c))
+LINT_HDR = $(sort $(wildcard probe/*/*.h probe/*/*/*.h tests/board/*.h tests/board/*/*.h tests/unit/*.h \
+             tests/unit/*/*.h))
+LINT_FLAGS = $(CSTD) $(PROBE_INC) -Itests/board -Itests/unit $(call pkg,--cflags) $(shell pkg-config --cflags unicorn)
+
+lint: deps $(GEN)
+	$(PYTHON) -m pytest -q -p no:cacheprovider tests/test_lint.py
+lint-files:
+	@echo $(LINT_SRC)
+lint-headers:
+	@echo $(LINT_HDR)
+lint-flags:
+	@echo $(LINT_FLAGS)
+format:
+	clang-format -i $(LINT_SRC) $(LINT_HDR)
+.PHONY: lint-files lint-headers lint-flags

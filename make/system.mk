@@ -1,1 +1,17 @@
-# system
+# `make check`: everything is built, then one pytest run does unit, system and fuzz tests and the linters.
+
+PYTHON ?= /usr/bin/python3
+WORKERS ?= 4
+
+check: deps
+	$(MAKE) -j2 check-build
+	PMU_BUILD=$(BUILD) $(PYTHON) -m pytest -q -p no:cacheprovider -n $(WORKERS) tests $(CHECK_ARGS)
+
+check-build: $(BUILD)/pmu-probe $(BUILD)/asan/pmu-probe $(UNIT_BIN) $(FUZZ_BIN) board firmware fixtures
+
+bench: deps
+	$(MAKE) -j2 $(BUILD)/pmu-probe board firmware
+	PMU_BUILD=$(BUILD) $(PYTHON) tests/bench/bench.py
+
+fixtures:
+.PHONY: check-build fixtures

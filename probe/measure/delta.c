@@ -161,10 +161,8 @@ static bool measure_all(struct delta *delta, struct engine *engine, const struct
     finish_calibration(delta);
     while (!is_enough(delta, deadline_now_us())) {
         uint64_t all = delta->summary->hits;
-        if (delta->options->hits > all)
-            rest.hits = delta->options->hits - all;
-        else
-            rest.hits = delta->options->hits == 0 ? HITS_DEFAULT : 1;
+        uint64_t wanted = delta->options->hits == 0 ? HITS_DEFAULT : delta->options->hits;
+        rest.hits = wanted > all ? wanted - all : 1;
         if (!engine->ops->run(engine, &rest, &sink, deadline, error))
             return false;
     }

@@ -1,0 +1,399 @@
+# pmu-probe's half inside OpenOCD 0.12 or later: it carries out lists of register steps next to the
+# target and answers in numbers. The tool sends this text over the Tcl port when it connects; a board
+# file that wants pmu_mem_ap loads it with: source [find pmu.tcl]
+#
+# A step is six words: op unit bits address a b
+#   0 read     a = how many, at rising addresses
+#   1 write    a = value
+#   2 until    read again until (what is read & a) == b
+#   3 expect   the list ends here unless (what is read & a) == b
+#   4 time     microseconds
+# A unit is an index into `target names`, 0x10000 + an AP (the DAP's index in bits 15:8), or 0x20000 +
+# the index of a DAP in bits 15:8.
+#
+# An answer is: pmu SEQUENCE WHY DONE SAW COUNT RESULT... and, after a fault, a line of OpenOCD's words.
+# WHY: 0 done, 1 not yet, 2 unexpected, 3 fault. DONE counts whole steps; the results may hold the beginning
+# of a read after them.
+
+# ---- how a unit is reached: each gets a command that knows read_memory and write_memory
+
+# AP and DAP of a core: `cget` fails for what has none
+proc pmu_dap_of {target} {
+    if {[catch {$target cget -dap} dap]} {
+        return ""
+    }
+    return $dap
+}
+
+proc pmu_ap_of {target} {
+    if {[catch {$target cget -ap-num} ap]} {
+        return -1
+    }
+    return $ap
+}
+
+# Cores other than Cortex-M have their debug registers on an APB-AP. Where the board file does not say
+# which, OpenOCD takes the first one, and so do we.
+proc pmu_find_apb {dap} {
+    for {set ap 0} {$ap < 16} {incr ap} {
+        if {[catch {$dap apreg $ap 0xfc} idr]} {
+            return -1
+        }
+        if {($idr & 0x1e00f) == 0x10002 || ($idr & 0x1e00f) == 0x10006} {
+            return $ap
+        }
+    }
+    return -1
+}
+
+# path: 0 the target itself, 1 a mem_ap beside it, 2 the registers of its access port
+proc pmu_core_path {target} {
+    set dap [pmu_dap_of $target]
+    set ap [pmu_ap_of $target]
+    set type [$target cget -type]
+    if {$dap eq "" || $type eq "mem_ap"} {
+        return [list 0 $target]
+    }
+    if {$ap < 0 && $type ne "cortex_m" && $type ne "hla_target"} {
+        set ap [pmu_find_apb $dap]
+    }
+    if {$ap < 0} {
+        return [list 0 $target]
+    }
+    foreach other [target names] {
+        if {[$other cget -type] eq "mem_ap" && [pmu_dap_of $other] eq $dap && [pmu_ap_of $other] == $ap} {
+            return [list 1 $other]
+        }
+    }
+    if {$type eq "cortex_m" || $type eq "hla_target"} {
+        return [list 0 $target]
+    }
+    # Through the core, memory can be read only while it is halted, and its own debug registers not at all
+    set base [expr {$ap > 255 ? 0xd00 : 0}]
+    if {[catch {$dap apreg $ap $base}]} {
+        return [list 0 $target]
+    }
+    set via "pmu_via_[incr ::pmu_aliases]"
+    alias $via pmu_window $dap $ap $base
+    return [list 2 $via]
+}
+
+proc pmu_reach {unit} {
+    if {[info exists ::pmu_via($unit)]} {
+        return $::pmu_via($unit)
+    }
+    if {$unit < 0x10000} {
+        set target [lindex [target names] $unit]
+        if {$target eq ""} {
+            error "OpenOCD has no target $unit"
+        }
+        lassign [pmu_core_path $target] ::pmu_path($unit) via
+    } else {
+        set dap ""
+        catch {set dap [lindex [dap names] [expr {($unit >> 8) & 0xff}]]}
+        if {$dap eq ""} {
+            error "OpenOCD has no such DAP"
+        }
+        set via "pmu_via_[incr ::pmu_aliases]"
+        if {$unit < 0x20000} {
+            alias $via pmu_ap $dap [expr {$unit & 0xff}]
+        } else {
+            alias $via pmu_dp $dap
+        }
+    }
+    set ::pmu_via($unit) $via
+    return $via
+}
+
+proc pmu_ap {dap ap what offset bits value} {
+    if {$what eq "write_memory"} {
+        $dap apreg $ap $offset $value
+        return
+    }
+    return [string trim [$dap apreg $ap $offset]]
+}
+
+proc pmu_dp {dap what offset bits value} {
+    if {$what eq "write_memory"} {
+        $dap dpreg $offset $value
+        return
+    }
+    return [string trim [$dap dpreg $offset]]
+}
+
+# Memory through an access port's registers. Words go through the four banked data registers, which never
+# move TAR, so that OpenOCD's idea of TAR (it follows our write of it) stays right. ::pmu_csw and ::pmu_at say
+# where CSW and TAR stand, and are forgotten between calls, when OpenOCD may have moved them.
+proc pmu_window {dap ap base what address bits value} {
+    if {$address > 0xffffffff || $address < 0} {
+        error "address beyond 32 bits"
+    }
+    if {$bits > 32} {
+        error "no 64-bit access here"
+    }
+    if {$what eq "write_memory"} {
+        set register [pmu_window_set $dap $ap $base $address $bits]
+        $dap apreg $ap $register [expr {($value << (8 * ($address & 3))) & 0xffffffff}]
+        return
+    }
+    set values {}
+    for {set i 0} {$i < $value} {incr i} {
+        set register [pmu_window_set $dap $ap $base $address $bits]
+        set word [string trim [$dap apreg $ap $register]]
+        if {$bits < 32} {
+            set word [expr {($word >> (8 * ($address & 3))) & ((1 << $bits) - 1)}]
+        }
+        lappend values $word
+        incr address [expr {$bits / 8}]
+    }
+    return $values
+}
+
+# Points TAR at the address; returns the register through which to access it
+proc pmu_window_set {dap ap base address bits} {
+    if {$::pmu_csw ne "$dap $ap $bits"} {
+        set ::pmu_csw ""
+        set csw [$dap apreg $ap $base]
+        set wanted [expr {($csw & 0xffffffc8) | ($bits >> 4)}]
+        if {$csw != $wanted} {
+            $dap apreg $ap $base $wanted
+        }
+        set ::pmu_csw "$dap $ap $bits"
+        set ::pmu_at ""
+    }
+    set start [expr {$bits == 32 ? $address & 0xfffffff0 : $address}]
+    if {$::pmu_at ne $start} {
+        set ::pmu_at ""
+        set ::pmu_tar [list $dap $ap [expr {$base + 4}]]
+        $dap apreg $ap [expr {$base + 4}] $start
+        set ::pmu_at $start
+    }
+    return [expr {$bits == 32 ? $base + 0x10 + ($address & 0xc) : $base + 0xc}]
+}
+
+# ---- steps
+
+proc pmu_execute {sequence slice budget program} {
+    set ::pmu_call [list $slice $budget $program]
+    return [pmu_answer $sequence pmu_interpret]
+}
+
+# Runs a command that sets ::pmu_why, ::pmu_done, ::pmu_saw and ::pmu_results, and catches what OpenOCD
+# logs meanwhile: an error's reason is there and not in the Tcl result. The log is what `capture` returns,
+# unless nothing was logged.
+proc pmu_answer {sequence command} {
+    set ::pmu_why 0
+    set ::pmu_done 0
+    set ::pmu_saw 0
+    set ::pmu_results {}
+    set ::pmu_csw ""
+    set ::pmu_at ""
+    set ::pmu_tar ""
+    set ::pmu_words ""
+    if {[catch {capture $command} log]} {
+        set ::pmu_why 3
+        append ::pmu_words " " $log
+        set log ""
+    }
+    set answer "pmu $sequence $::pmu_why $::pmu_done $::pmu_saw [llength $::pmu_results] $::pmu_results"
+    if {$::pmu_why == 3} {
+        if {[string trim $log] eq ""} {
+            set log $::pmu_words
+        }
+        append answer "\n" [string map [list [format %c 26] " "] [string range $log 0 1500]]
+    }
+    return $answer
+}
+
+proc pmu_interpret {} {
+    lassign $::pmu_call slice budget program
+    set start [clock milliseconds]
+    set done 0
+    set results {}
+    set why 0
+    set last ""
+    if {[catch {
+        foreach {op unit bits address a b} $program {
+            # The clock is the wall's and may be set back
+            set now [clock milliseconds]
+            if {$done && ($now - $start > $budget || $now < $start)} {
+                set why 1
+                break
+            }
+            if {$unit ne $last} {
+                set via [pmu_reach $unit]
+                set last $unit
+            }
+            if {$op == 0} {
+                if {$a == 1} {
+                    lappend results [$via read_memory $address $bits 1]
+                } else {
+                    # In pieces, the first of them small, for nobody knows how slow the adapter is
+                    set piece 64
+                    while {1} {
+                        set n [expr {$a < $piece ? $a : $piece}]
+                        set before [clock milliseconds]
+                        if {[catch {$via read_memory $address $bits $n} values]} {
+                            # One at a time, to find the one that fails
+                            for {set i 0} {$i < $n} {incr i} {
+                                lappend results [$via read_memory [expr {$address + $i * $bits / 8}] $bits 1]
+                            }
+                        } else {
+                            lappend results {*}$values
+                        }
+                        set a [expr {$a - $n}]
+                        if {$a == 0} {
+                            break
+                        }
+                        set address [expr {$address + $n * $bits / 8}]
+                        set now [clock milliseconds]
+                        if {$now - $start > $budget || $now < $start} {
+                            set why 1
+                            break
+                        }
+                        if {$now - $before < 10} {
+                            set piece [expr {$piece * 4}]
+                        }
+                    }
+                    if {$why} {
+                        break
+                    }
+                }
+            } elseif {$op == 1} {
+                $via write_memory $address $bits $a
+            } elseif {$op == 4} {
+                lappend results [clock microseconds]
+            } else {
+                set value [$via read_memory $address $bits 1]
+                while {($value & $a) != $b} {
+                    set now [clock milliseconds]
+                    if {$op == 3 || $now - $start >= $slice || $now < $start} {
+                        set why [expr {$op == 3 ? 2 : 1}]
+                        set ::pmu_saw $value
+                        break
+                    }
+                    set value [$via read_memory $address $bits 1]
+                }
+                if {$why} {
+                    break
+                }
+                lappend results $value
+            }
+            incr done
+        }
+    } words]} {
+        set why 3
+        set ::pmu_words $words
+        # A write of TAR that failed leaves OpenOCD with a wrong idea of it: make it true again
+        if {$::pmu_tar ne ""} {
+            lassign $::pmu_tar dap ap register
+            catch {$dap apreg $ap $register 0}
+        }
+    }
+    set ::pmu_why $why
+    set ::pmu_done $done
+    set ::pmu_results $results
+    return ""
+}
+
+# ---- what there is
+
+# A line a target: index state type name
+proc pmu_open {} {
+    array unset ::pmu_via
+    array unset ::pmu_path
+    return [pmu_targets]
+}
+
+proc pmu_targets {} {
+    set lines "pmu"
+    set index 0
+    foreach target [target names] {
+        pmu_reach $index
+        set state [lsearch {unknown running halted reset} [$target curstate]]
+        append lines "\n$index [expr {$state < 0 ? 0 : $state}] [$target cget -type] $target"
+        incr index
+    }
+    return $lines
+}
+
+# ---- OpenOCD's own hands off, and on again
+
+# `poll` without an argument says whether polling is on, but polls the current target too. A mem_ap has
+# nothing that could be disturbed; the choice of target is this connection's own. Without any target `poll`
+# would end OpenOCD.
+proc pmu_is_polling {} {
+    set names [target names]
+    if {[llength $names] == 0} {
+        return 1
+    }
+    set before [target current]
+    foreach target $names {
+        if {[$target cget -type] eq "mem_ap"} {
+            catch {targets $target}
+            break
+        }
+    }
+    catch {poll} words
+    catch {targets $before}
+    return [expr {![string match "*background polling: off*" $words]}]
+}
+
+proc pmu_hold {on} {
+    if {$on} {
+        # Found set: a holder that died. What it found is what counts
+        if {![info exists ::pmu_polling]} {
+            set ::pmu_polling [pmu_is_polling]
+        }
+        poll off
+    } elseif {[info exists ::pmu_polling]} {
+        if {$::pmu_polling} {
+            poll on
+        }
+        unset ::pmu_polling
+    }
+    return ""
+}
+
+# Polled first: while held, OpenOCD's idea of the core may be old
+proc pmu_resume {unit} {
+    set target [lindex [target names] $unit]
+    catch {$target arp_poll}
+    if {[$target curstate] eq "halted"} {
+        targets $target
+        resume
+    }
+    return ""
+}
+
+# WHY 1: not halted yet
+proc pmu_halt {unit ms} {
+    set target [lindex [target names] $unit]
+    catch {$target arp_poll}
+    if {[$target curstate] ne "halted"} {
+        targets $target
+        halt 0
+        catch {wait_halt $ms}
+        if {[$target curstate] ne "halted"} {
+            set ::pmu_why 1
+        }
+    }
+    return ""
+}
+
+# ---- for board files, before init
+
+# A mem_ap target beside a core: memory and debug registers without asking the core
+proc pmu_mem_ap {core {ap ""}} {
+    if {$ap eq ""} {
+        set ap [$core cget -ap-num]
+    }
+    target create $core.mem mem_ap -dap [$core cget -dap] -ap-num $ap
+    targets $core
+}
+
+array set ::pmu_via {}
+array set ::pmu_path {}
+if {![info exists ::pmu_aliases]} {
+    set ::pmu_aliases 0
+}

@@ -1,0 +1,274 @@
+/*
+ * The OpenOCD link: steps into requests, answers into outcomes.
+ */
+#include "links/openocd.h"
+
+#include "links/openocd_program.h"
+#include "links/openocd_session.h"
+#include "links/openocd_text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    TARGETS = 64,
+    PROGRAM_ROOM = 16384,
+    SLICE_MS = 50,
+    BUDGET_MS = 100, /* no step begins later than this after the call did */
+    HALT_SLICE_MS = 200,
+    ANSWER_BASE = 4096,
+    RESULT_ROOM = 24, /* characters of one result */
+    VIEWS_MS = 3000,
+};
+
+struct openocd {
+    struct link link; /* first: a struct link is one of these */
+    struct openocd_session session;
+    struct link_view targets[TARGETS];
+    size_t n;
+    bool held;
+    char name[128]; /* for link_describe */
+    char program[PROGRAM_ROOM];
+    char request[PROGRAM_ROOM + 128];
+};
+
+static struct openocd *openocd_of(struct link *link)
+{
+    return (struct openocd *)link;
+}
+
+/* ---- execute */
+
+/* "read 0x40000000 (4 bytes) on rp2040.core0" */
+static void name_step(const struct openocd *openocd, const struct step *step, char *out, size_t size)
+{
+    const struct address *at = &step->at;
+    const char *verb = step->op == OP_WRITE ? "write" : "read";
+    switch ((enum space)at->space) {
+    case SPACE_MEMORY:
+        snprintf(out, size, "%s 0x%08" PRIx64 " (%u byte%s) on %s", verb, at->offset, at->size,
+                 at->size == 1 ? "" : "s", at->unit < openocd->n ? openocd->targets[at->unit].name : "?");
+        return;
+    case SPACE_AP:
+        snprintf(out, size, "%s register 0x%02" PRIx64 " of AP %u", verb, at->offset, at->unit & 0xffU);
+        return;
+    case SPACE_DP:
+        snprintf(out, size, "%s register 0x%02" PRIx64 " of the DP", verb, at->offset);
+        return;
+    case SPACE_MSR:
+        break;
+    }
+    snprintf(out, size, "%s 0x%" PRIx64 " of CPU %u", verb, at->offset, at->unit);
+}
+
+static struct outcome refuse(const struct openocd *openocd, const struct step *step, const char *why,
+                             struct error *error)
+{
+    char name[160];
+    name_step(openocd, step, name, sizeof name);
+    error_set(error, ERROR_FAULT, "cannot %s: %s", name, why);
+    return (struct outcome){.why = TARGET_FAULT};
+}
+
+static enum why explain_fault(const struct openocd *openocd, const struct step *step,
+                              const struct openocd_reply *reply, struct error *error)
+{
+    char name[160], words[400];
+    name_step(openocd, step, name, sizeof name);
+    openocd_text_clean(reply->words, reply->words_length, words, sizeof words);
+    bool wait = openocd_text_is_wait(words);
+    error_set(error, wait ? ERROR_ASLEEP : ERROR_FAULT, "cannot %s: OpenOCD %s%s", name,
+              words[0] == '\0' ? "gives no reason" : "says: ", words);
+    return wait ? TARGET_WAIT : TARGET_FAULT;
+}
+
+/* One request with as many of the steps as it holds; DONE if they are done, however many they are. */
+static struct outcome execute_some(struct openocd *openocd, const struct step *steps, size_t n,
+                                   uint64_t *results, int64_t slice_ms, int64_t budget_ms,
+                                   const struct deadline *deadline, struct error *error)
+{
+    struct outcome lost = {.why = LINK_LOST};
+    size_t covered = openocd_program_write(steps, n, openocd->n, openocd->program, sizeof openocd->program);
+    if (covered == 0)
+        return refuse(openocd, &steps[0], openocd_step_refusal(&steps[0], openocd->n), error);
+    int length = snprintf(openocd->request, sizeof openocd->request,
+                          "pmu_execute %" PRIu64 " %" PRId64 " %" PRId64 " {%s}\x1a",
+                          openocd_session_next(&openocd->session), slice_ms, budget_ms, openocd->program);
+    char what[64];
+    snprintf(what, sizeof what, "%zu step%s", covered, covered == 1 ? "" : "s");
+    struct openocd_reply reply;
+    if (!openocd_session_ask(&openocd->session, openocd->request, (size_t)length,
+                             ANSWER_BASE + RESULT_ROOM * covered, deadline, what, &reply, error))
+        return lost;
+    struct outcome outcome;
+    if (!openocd_reply_take(&reply, steps, covered, results, &outcome)) {
+        openocd_session_distrust(&openocd->session, reply.results, (size_t)(reply.end - reply.results),
+                                 error);
+        return lost;
+    }
+    if (outcome.why == TARGET_FAULT)
+        outcome.why = explain_fault(openocd, &steps[outcome.done], &reply, error);
+    return outcome;
+}
+
+static int64_t at_least_zero(int64_t value)
+{
+    return value > 0 ? value : 0;
+}
+
+static struct outcome openocd_execute(struct link *link, const struct step *steps, size_t n,
+                                      uint64_t *results, const struct deadline *deadline, struct error *error)
+{
+    struct openocd *openocd = openocd_of(link);
+    struct deadline slice = deadline_slice(deadline, SLICE_MS);
+    int64_t begun = deadline_now_us();
+    for (size_t done = 0;;) {
+        int64_t budget_ms = BUDGET_MS - (deadline_now_us() - begun) / 1000;
+        if (done > 0 && budget_ms <= 0)
+            return (struct outcome){.why = NOT_YET, .done = done};
+        struct outcome outcome =
+            execute_some(openocd, steps + done, n - done, results + done, deadline_left_us(&slice) / 1000,
+                         at_least_zero(budget_ms), deadline, error);
+        outcome.done += done;
+        done = outcome.done;
+        if (outcome.why != DONE || done == n)
+            return outcome;
+    }
+}
+
+/* ---- targets and run control */
+
+static size_t openocd_views(struct link *link, struct link_view *out, size_t room, struct error *error)
+{
+    struct openocd *openocd = openocd_of(link);
+    struct deadline deadline = deadline_in_ms(VIEWS_MS, NULL);
+    if (!openocd_session_targets(&openocd->session, "pmu_targets", &deadline, openocd->targets, TARGETS,
+                                 &openocd->n, error))
+        return 0;
+    if (openocd->n > TARGETS)
+        openocd->n = TARGETS;
+    size_t n = openocd->n < room ? openocd->n : room;
+    memcpy(out, openocd->targets, n * sizeof *out);
+    return n;
+}
+
+static bool openocd_hold(struct link *link, bool hold, struct error *error)
+{
+    struct openocd *openocd = openocd_of(link);
+    struct deadline deadline = deadline_in_ms(VIEWS_MS, NULL);
+    enum why why = DONE;
+    if (!openocd_session_do(&openocd->session, hold ? "pmu_hold 1" : "pmu_hold 0", &deadline, &why, error))
+        return error_prefix(error, "cannot switch OpenOCD's polling: ");
+    openocd->held = hold;
+    return true;
+}
+
+static bool openocd_server_run(struct link *link, uint16_t unit, bool run, const struct deadline *deadline,
+                               struct error *error)
+{
+    struct openocd *openocd = openocd_of(link);
+    if (unit >= openocd->n)
+        return error_set(error, ERROR_NO_CORE, "OpenOCD has no target %u", unit);
+    const char *name = openocd->targets[unit].name;
+    for (;;) {
+        char command[64];
+        enum why why = DONE;
+        int64_t ms = deadline_left_us(deadline) / 1000;
+        if (run)
+            snprintf(command, sizeof command, "pmu_resume %u", unit);
+        else
+            snprintf(command, sizeof command, "pmu_halt %u %" PRId64, unit,
+                     ms < HALT_SLICE_MS ? ms : HALT_SLICE_MS);
+        if (!openocd_session_do(&openocd->session, command, deadline, &why, error))
+            return error_prefix(error, "cannot %s %s: ", run ? "resume" : "halt", name);
+        if (why == DONE)
+            return true;
+        if (deadline_cancelled(deadline))
+            return error_set(error, ERROR_CANCELLED, "cancelled");
+        if (deadline_passed(deadline))
+            return error_set(error, ERROR_ASLEEP, "%s does not halt", name);
+    }
+}
+
+static void openocd_describe(struct link *link, char *out, size_t size)
+{
+    snprintf(out, size, "%s", openocd_of(link)->name);
+}
+
+static void openocd_close(struct link *link)
+{
+    struct openocd *openocd = openocd_of(link);
+    struct error ignored = {0};
+    if (openocd->held && !openocd->session.lost && openocd->session.process == NULL)
+        openocd_hold(link, false, &ignored);
+    openocd_session_close(&openocd->session);
+    free(openocd);
+}
+
+/* ---- connect */
+
+static const struct link_ops openocd_ops = {
+    .execute = openocd_execute,
+    .views = openocd_views,
+    .describe = openocd_describe,
+    .hold = openocd_hold,
+    .server_run = openocd_server_run,
+    .close = openocd_close,
+};
+
+static struct openocd *openocd_new(struct error *error)
+{
+    struct openocd *openocd = calloc(1, sizeof *openocd);
+    if (openocd == NULL) {
+        error_set(error, ERROR_SYSTEM, "out of memory");
+        return NULL;
+    }
+    openocd->link.ops = &openocd_ops;
+    openocd->session.rpc.fd = -1;
+    return openocd;
+}
+
+static struct link *openocd_begin(struct openocd *openocd, const char *host, uint16_t port,
+                                  const struct deadline *deadline, struct error *error)
+{
+    snprintf(openocd->session.peer, sizeof openocd->session.peer, "%.100s:%u", host, port);
+    if (openocd->name[0] == '\0')
+        snprintf(openocd->name, sizeof openocd->name, "openocd %.100s:%u", host, port);
+    if (openocd_session_open(&openocd->session, host, port, deadline, error) &&
+        openocd_session_targets(&openocd->session, "pmu_open", deadline, openocd->targets, TARGETS,
+                                &openocd->n, error)) {
+        if (openocd->n > TARGETS)
+            openocd->n = TARGETS;
+        return &openocd->link;
+    }
+    openocd_close(&openocd->link);
+    return NULL;
+}
+
+struct link *openocd_connect(const char *host, uint16_t port, const struct deadline *deadline,
+                             struct error *error)
+{
+    struct openocd *openocd = openocd_new(error);
+    return openocd == NULL ? NULL : openocd_begin(openocd, host, port, deadline, error);
+}
+
+struct link *openocd_start(const char *const *options, size_t n, const struct deadline *deadline,
+                           struct error *error)
+{
+    struct openocd *openocd = openocd_new(error);
+    if (openocd == NULL)
+        return NULL;
+    /* Named by what the user typed */
+    size_t used = (size_t)snprintf(openocd->name, sizeof openocd->name, "openocd");
+    for (size_t i = 0; i < n && used < sizeof openocd->name; i++)
+        used += (size_t)snprintf(openocd->name + used, sizeof openocd->name - used, " %s", options[i]);
+    openocd->session.process = openocd_process_start(options, n, deadline, error);
+    if (openocd->session.process == NULL) {
+        openocd_close(&openocd->link);
+        return NULL;
+    }
+    return openocd_begin(openocd, "localhost", openocd_process_port(openocd->session.process), deadline,
+                         error);
+}

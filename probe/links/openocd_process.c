@@ -1,0 +1,256 @@
+/*
+ * An OpenOCD of ours as a child process.
+ */
+#include "links/openocd_process.h"
+
+#include "links/openocd_text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    LOG_ROOM = 8192,     /* some 80 lines; half of it is kept when it is full */
+    LAST_WORDS_MS = 500, /* for a process that closed its connection to write its reason and end */
+    SHUTDOWN_MS = 1000,
+    TERMINATE_MS = 1000,
+};
+
+struct openocd_process {
+    pid_t pid; /* 0: ended and reaped */
+    int log_fd;
+    uint16_t port; /* 0: not said yet */
+    char log[LOG_ROOM + 1];
+    size_t used;
+};
+
+static const char *const quiet_options[] = {
+    "-c", "tcl_port 0", "-c", "telnet_port disabled", "-c", "gdb_port disabled",
+};
+enum { QUIET_OPTIONS = sizeof quiet_options / sizeof quiet_options[0] };
+
+/* In the child: only what is safe between fork and exec. Does not return. */
+static _Noreturn void become_openocd(char *const *argv, int log_fd, int failure_fd, pid_t parent)
+{
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent)
+        _exit(1);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    signal(SIGPIPE, SIG_DFL);
+    int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (nothing >= 0 && dup2(nothing, STDIN_FILENO) >= 0 && dup2(log_fd, STDOUT_FILENO) >= 0 &&
+        dup2(log_fd, STDERR_FILENO) >= 0)
+        execvp(argv[0], argv);
+    int failure = errno;
+    ssize_t ignored = write(failure_fd, &failure, sizeof failure);
+    (void)ignored;
+    _exit(127);
+}
+
+/* 0 when the child runs OpenOCD, else an errno. */
+static int fork_openocd(struct openocd_process *process, char *const *argv)
+{
+    /* Our OpenOCD must never wait for us to read its log: what does not fit into the pipe is lost */
+    int log[2], failed[2];
+    if (pipe2(log, O_CLOEXEC | O_NONBLOCK) != 0)
+        return errno;
+    if (pipe2(failed, O_CLOEXEC) != 0) {
+        int failure = errno;
+        close(log[0]);
+        close(log[1]);
+        return failure;
+    }
+    pid_t self = getpid();
+    pid_t pid = fork();
+    if (pid == 0)
+        become_openocd(argv, log[1], failed[1], self);
+    int failure = pid < 0 ? errno : 0;
+    close(log[1]);
+    close(failed[1]);
+    if (pid > 0) {
+        process->pid = pid;
+        process->log_fd = log[0];
+        ssize_t got = 0;
+        do {
+            got = read(failed[0], &failure, sizeof failure);
+        } while (got < 0 && errno == EINTR);
+        if (got != (ssize_t)sizeof failure)
+            failure = 0;
+    } else {
+        close(log[0]);
+    }
+    close(failed[0]);
+    return failure;
+}
+
+static void find_port(struct openocd_process *process)
+{
+    static const char before[] = "Listening on port ", after[] = " for tcl connections";
+    for (const char *at = process->log; (at = strstr(at, before)) != NULL;) {
+        at += sizeof before - 1;
+        char *end = NULL;
+        unsigned long port = strtoul(at, &end, 10);
+        if (strncmp(end, after, sizeof after - 1) == 0 && port > 0 && port <= UINT16_MAX)
+            process->port = (uint16_t)port;
+    }
+}
+
+void openocd_process_read_log(struct openocd_process *process)
+{
+    while (process->log_fd >= 0) {
+        if (process->used > LOG_ROOM / 2) {
+            size_t drop = process->used - LOG_ROOM / 2;
+            process->used -= drop;
+            memmove(process->log, process->log + drop, process->used);
+        }
+        ssize_t got = read(process->log_fd, process->log + process->used, LOG_ROOM - process->used);
+        if (got > 0) {
+            /* A NUL in it would hide the rest from strstr */
+            for (ssize_t i = 0; i < got; i++)
+                if (process->log[process->used + (size_t)i] == '\0')
+                    process->log[process->used + (size_t)i] = '?';
+            process->used += (size_t)got;
+            process->log[process->used] = '\0';
+            if (process->port == 0)
+                find_port(process);
+        } else if (got == 0 || (errno != EINTR && errno != EAGAIN)) {
+            close(process->log_fd);
+            process->log_fd = -1;
+        } else if (errno == EAGAIN) {
+            return;
+        }
+    }
+}
+
+/* Until there is something to read in the log, or it has ended. */
+static void wait_for_log(struct openocd_process *process, const struct deadline *deadline)
+{
+    struct pollfd fd = {.fd = process->log_fd, .events = POLLIN};
+    if (poll(&fd, 1, deadline_poll_ms(deadline)) > 0)
+        openocd_process_read_log(process);
+}
+
+static bool has_ended(struct openocd_process *process)
+{
+    if (process->pid != 0) {
+        pid_t pid = waitpid(process->pid, NULL, WNOHANG);
+        if (pid == process->pid || (pid < 0 && errno == ECHILD))
+            process->pid = 0;
+    }
+    return process->pid == 0;
+}
+
+static bool ends_within(struct openocd_process *process, int64_t ms)
+{
+    struct deadline deadline = deadline_in_ms(ms, NULL);
+    while (!has_ended(process) && !deadline_passed(&deadline)) {
+        struct timespec pause = {.tv_nsec = 2000000};
+        nanosleep(&pause, NULL);
+    }
+    return process->pid == 0;
+}
+
+void openocd_process_last_words(struct openocd_process *process, char *out, size_t size)
+{
+    struct deadline deadline = deadline_in_ms(LAST_WORDS_MS, NULL);
+    while (process->log_fd >= 0 && !deadline_passed(&deadline))
+        wait_for_log(process, &deadline);
+    char cleaned[2 * LOG_ROOM];
+    openocd_text_clean(process->log, process->used, cleaned, sizeof cleaned);
+    size_t length = strlen(cleaned);
+    const char *end = length >= size ? cleaned + length - (size - 1) : cleaned;
+    /* The greeting and its copyright say nothing about why */
+    const char *first = strstr(end, "doxygen/bugs.html; ");
+    if (first != NULL)
+        end = strchr(first, ' ') + 1;
+    snprintf(out, size, "%s", end);
+}
+
+void openocd_process_stop(struct openocd_process *process, bool was_asked)
+{
+    if (process == NULL)
+        return;
+    if (process->pid != 0 && !(was_asked && ends_within(process, SHUTDOWN_MS))) {
+        kill(process->pid, SIGTERM);
+        if (!ends_within(process, TERMINATE_MS)) {
+            kill(process->pid, SIGKILL);
+            while (waitpid(process->pid, NULL, 0) < 0 && errno == EINTR)
+                ;
+        }
+    }
+    if (process->log_fd >= 0)
+        close(process->log_fd);
+    free(process);
+}
+
+static bool wait_for_port(struct openocd_process *process, const struct deadline *deadline,
+                          struct error *error)
+{
+    while (process->port == 0 && process->log_fd >= 0 && !deadline_passed(deadline))
+        wait_for_log(process, deadline);
+    if (process->port != 0)
+        return true;
+    if (deadline_cancelled(deadline))
+        return error_set(error, ERROR_CANCELLED, "cancelled");
+    bool ended = process->log_fd < 0;
+    char words[700];
+    openocd_process_last_words(process, words, sizeof words);
+    return error_set(error, ERROR_NO_PROBE, "%s: %s",
+                     ended ? "OpenOCD ended" : "OpenOCD did not open its Tcl port in time", words);
+}
+
+struct openocd_process *openocd_process_start(const char *const *options, size_t n,
+                                              const struct deadline *deadline, struct error *error)
+{
+    struct openocd_process *process = calloc(1, sizeof *process);
+    char **argv = calloc(n + QUIET_OPTIONS + 2, sizeof *argv);
+    if (process == NULL || argv == NULL) {
+        error_set(error, ERROR_SYSTEM, "out of memory");
+        free(process);
+        free(argv);
+        return NULL;
+    }
+    process->log_fd = -1;
+    /* Ours come first: they are refused after an `init` of the user's */
+    size_t used = 0;
+    argv[used++] = (char *)"openocd";
+    for (size_t i = 0; i < QUIET_OPTIONS; i++)
+        argv[used++] = (char *)quiet_options[i];
+    for (size_t i = 0; i < n; i++)
+        argv[used++] = (char *)options[i];
+    int failure = fork_openocd(process, argv);
+    free(argv);
+    if (failure != 0)
+        error_set(error, ERROR_NO_PROBE, "cannot run openocd: %s", strerror(failure));
+    if (failure != 0 || !wait_for_port(process, deadline, error)) {
+        openocd_process_stop(process, false);
+        return NULL;
+    }
+    return process;
+}
+
+uint16_t openocd_process_port(const struct openocd_process *process)
+{
+    return process->port;
+}
+
+pid_t openocd_process_pid(const struct openocd_process *process)
+{
+    return process->pid;
+}
+
+int openocd_process_log_fd(const struct openocd_process *process)
+{
+    return process->log_fd;
+}

@@ -1,0 +1,329 @@
+/*
+ * A conversation with one OpenOCD.
+ */
+#include "links/openocd_session.h"
+
+#include "links/openocd_text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    GRACE_MS = 2000, /* for an answer that is on its way */
+    FIRST_WORD_MS = 3000,
+    GLANCE_MS = 50,
+    SMALL_ANSWER = 16384,
+    QUOTE = 80,
+};
+
+static const char pmu_tcl[] =
+#include "pmu_tcl.h"
+    ;
+
+/* ---- endings */
+
+static void quote(const char *text, size_t length, char *out, size_t size)
+{
+    openocd_text_clean(text, length < QUOTE ? length : QUOTE, out, size);
+}
+
+/* Its last words, if it is ours and has some. */
+static void add_last_words(struct openocd_session *session, char *out, size_t size)
+{
+    out[0] = '\0';
+    if (session->process == NULL)
+        return;
+    char words[600];
+    openocd_process_last_words(session->process, words, sizeof words);
+    snprintf(out, size, ". Its last words: %s", words);
+}
+
+static bool lose(struct openocd_session *session, enum openocd_end end, const char *what, struct error *error)
+{
+    char words[640];
+    switch (end) {
+    case OPENOCD_SILENT:
+    case OPENOCD_CANCELLED:
+        /* The answer may still come, and is known by its number */
+        return error_set(error, ERROR_LINK_LOST, "OpenOCD at %s does not answer; %s had been sent",
+                         session->peer, what);
+    case OPENOCD_TOO_LONG:
+        session->lost = true;
+        return error_set(error, ERROR_LINK_PROTOCOL,
+                         "OpenOCD at %s sends an answer without an end; %s had been sent", session->peer,
+                         what);
+    case OPENOCD_NO_MEMORY:
+        session->lost = true;
+        return error_set(error, ERROR_SYSTEM, "out of memory for the answer of OpenOCD at %s", session->peer);
+    case OPENOCD_ANSWERED:
+    case OPENOCD_CLOSED:
+        break;
+    }
+    session->lost = true;
+    add_last_words(session, words, sizeof words);
+    return error_set(error, ERROR_LINK_LOST, "OpenOCD at %s closed the connection; %s had been sent%s",
+                     session->peer, what, words);
+}
+
+bool openocd_session_distrust(struct openocd_session *session, const char *text, size_t length,
+                              struct error *error)
+{
+    char words[QUOTE + 1];
+    quote(text, length, words, sizeof words);
+    session->lost = true;
+    return error_set(error, ERROR_LINK_PROTOCOL, "OpenOCD at %s gives an answer that makes no sense: %s",
+                     session->peer, words);
+}
+
+/* ---- requests */
+
+uint64_t openocd_session_next(struct openocd_session *session)
+{
+    return ++session->sequence;
+}
+
+static enum openocd_end receive_in_grace(struct openocd_session *session, size_t largest,
+                                         const struct deadline *deadline, const char **answer, size_t *length)
+{
+    enum openocd_end end = openocd_rpc_receive(&session->rpc, largest, deadline, answer, length);
+    if (end != OPENOCD_SILENT && end != OPENOCD_CANCELLED)
+        return end;
+    struct deadline grace = deadline_in_ms(GRACE_MS, NULL);
+    return openocd_rpc_receive(&session->rpc, largest, &grace, answer, length);
+}
+
+static bool is_usable(const struct openocd_session *session, struct error *error)
+{
+    return !session->lost || error_set(error, ERROR_LINK_LOST,
+                                       "the connection to OpenOCD at %s was lost before", session->peer);
+}
+
+/* A request whose answer has no number: only while nothing else is outstanding. */
+static bool exchange(struct openocd_session *session, const char *request, size_t length, size_t largest,
+                     const struct deadline *deadline, const char *what, const char **answer,
+                     size_t *answer_length, struct error *error)
+{
+    if (!is_usable(session, error))
+        return false;
+    enum openocd_end end = openocd_rpc_send(&session->rpc, request, length, deadline);
+    if (end == OPENOCD_ANSWERED)
+        end = openocd_rpc_receive(&session->rpc, largest, deadline, answer, answer_length);
+    if (end == OPENOCD_ANSWERED)
+        return true;
+    bool result = lose(session, end, what, error);
+    session->lost = true;
+    return result;
+}
+
+bool openocd_session_ask(struct openocd_session *session, const char *request, size_t length, size_t largest,
+                         const struct deadline *deadline, const char *what, struct openocd_reply *reply,
+                         struct error *error)
+{
+    if (!is_usable(session, error))
+        return false;
+    struct deadline patience = {.at_us = deadline->at_us};
+    struct deadline grace = deadline_in_ms(GRACE_MS, NULL);
+    if (patience.at_us < grace.at_us)
+        patience = grace;
+    enum openocd_end end = openocd_rpc_send(&session->rpc, request, length, &patience);
+    if (end != OPENOCD_ANSWERED) {
+        /* Half a request cannot be taken back */
+        bool result = lose(session, end, what, error);
+        session->lost = true;
+        return result;
+    }
+    for (;;) {
+        const char *answer = NULL;
+        size_t answer_length = 0;
+        end = receive_in_grace(session, largest, deadline, &answer, &answer_length);
+        if (end != OPENOCD_ANSWERED)
+            return lose(session, end, what, error);
+        if (!openocd_reply_read(answer, answer_length, reply) || reply->sequence > session->sequence ||
+            reply->sequence <= session->answered)
+            return openocd_session_distrust(session, answer, answer_length, error);
+        session->answered = reply->sequence;
+        if (reply->sequence == session->sequence)
+            return true;
+    }
+}
+
+bool openocd_session_do(struct openocd_session *session, const char *command, const struct deadline *deadline,
+                        enum why *why, struct error *error)
+{
+    char request[160];
+    int length = snprintf(request, sizeof request, "pmu_answer %" PRIu64 " {%s}\x1a",
+                          openocd_session_next(session), command);
+    struct openocd_reply reply;
+    if (!openocd_session_ask(session, request, (size_t)length, SMALL_ANSWER, deadline, command, &reply,
+                             error))
+        return false;
+    if (reply.done != 0 || reply.count != 0)
+        return openocd_session_distrust(session, reply.results, (size_t)(reply.end - reply.results), error);
+    *why = reply.why;
+    if (reply.why != TARGET_FAULT)
+        return true;
+    char words[400];
+    openocd_text_clean(reply.words, reply.words_length, words, sizeof words);
+    return error_set(error, openocd_text_is_wait(words) ? ERROR_ASLEEP : ERROR_FAULT, "OpenOCD says: %s",
+                     words);
+}
+
+bool openocd_session_targets(struct openocd_session *session, const char *command,
+                             const struct deadline *deadline, struct link_view *out, size_t room, size_t *n,
+                             struct error *error)
+{
+    /* Asked as a numbered request first, so that no late answer is read as the list */
+    char request[64];
+    enum why why = DONE;
+    const char *answer = NULL;
+    size_t length = 0;
+    if (!openocd_session_do(session, "set ::pmu_saw 0", deadline, &why, error))
+        return false;
+    int request_length = snprintf(request, sizeof request, "%s\x1a", command);
+    if (!exchange(session, request, (size_t)request_length, 1 << 20, deadline, command, &answer, &length,
+                  error))
+        return false;
+    return openocd_targets_read(answer, length, out, room, n) ||
+           openocd_session_distrust(session, answer, length, error);
+}
+
+/* ---- the beginning */
+
+static bool is_start_of(const char *text, size_t length, const char *whole)
+{
+    return length <= strlen(whole) && memcmp(text, whole, length) == 0;
+}
+
+static bool not_openocd(const struct openocd_session *session, const char *text, size_t length,
+                        const char *otherwise, struct error *error)
+{
+    char words[QUOTE + 1];
+    quote(text, length, words, sizeof words);
+    if (length == 0)
+        return error_set(error, ERROR_NOT_A_PROBE, "%s is open, but %s", session->peer, otherwise);
+    return error_set(error, ERROR_NOT_A_PROBE, "%s is not OpenOCD's Tcl port: it sends \"%s\"", session->peer,
+                     words);
+}
+
+/* The first question is a sum. Whatever else speaks up is noticed at its first wrong byte. */
+static bool ask_sum(struct openocd_session *session, const struct deadline *deadline, struct error *error)
+{
+    static const char question[] = "expr {6 * 7}\x1a", expected[] = "42";
+    struct deadline limit = session->process == NULL ? deadline_slice(deadline, FIRST_WORD_MS) : *deadline;
+    enum openocd_end end = openocd_rpc_send(&session->rpc, question, sizeof question - 1, &limit);
+    while (end == OPENOCD_ANSWERED) {
+        const char *answer = NULL;
+        size_t length = 0;
+        struct deadline glance = deadline_slice(&limit, GLANCE_MS);
+        end = openocd_rpc_receive(&session->rpc, SMALL_ANSWER, &glance, &answer, &length);
+        if (end == OPENOCD_ANSWERED && strcmp(answer, expected) == 0)
+            return true;
+        if (end == OPENOCD_ANSWERED)
+            return not_openocd(session, answer, length, "", error);
+        const char *pending = openocd_rpc_pending(&session->rpc, &length);
+        if (end == OPENOCD_SILENT && is_start_of(pending, length, expected) && !deadline_passed(&limit))
+            end = OPENOCD_ANSWERED;
+    }
+    if (end == OPENOCD_CANCELLED || deadline_cancelled(deadline))
+        return error_set(error, ERROR_CANCELLED, "cancelled");
+    if (session->process != NULL && end == OPENOCD_CLOSED) {
+        char words[640];
+        openocd_process_last_words(session->process, words, sizeof words);
+        return error_set(error, ERROR_NO_PROBE, "OpenOCD ended: %s", words);
+    }
+    size_t length = 0;
+    const char *pending = openocd_rpc_pending(&session->rpc, &length);
+    return not_openocd(session, pending, length,
+                       end == OPENOCD_CLOSED ? "closes the connection when spoken to"
+                                             : "does not answer as OpenOCD's Tcl port does",
+                       error);
+}
+
+static bool ask_version(struct openocd_session *session, const struct deadline *deadline, struct error *error)
+{
+    const char *answer = NULL;
+    size_t length = 0;
+    unsigned major = 0, minor = 0;
+    if (!exchange(session, "version\x1a", 8, SMALL_ANSWER, deadline, "version", &answer, &length, error))
+        return false;
+    if (!openocd_version_read(answer, &major, &minor))
+        return not_openocd(session, answer, length, "it has no version", error);
+    if (major == 0 && minor < 12) {
+        char words[QUOTE + 1];
+        quote(answer, length, words, sizeof words);
+        return error_set(error, ERROR_LINK_PROTOCOL, "%s is too old: %s", session->peer, words);
+    }
+    return true;
+}
+
+/* So that a pmu.tcl of another build of ours, or edited by hand, is noticed. */
+static uint32_t text_hash(const char *text)
+{
+    uint32_t hash = 2166136261U;
+    for (; *text != '\0'; text++)
+        hash = (hash ^ (unsigned char)*text) * 16777619U;
+    return hash;
+}
+
+static bool send_pmu_tcl(struct openocd_session *session, const struct deadline *deadline,
+                         struct error *error)
+{
+    static const char last[] = "\nset ::pmu_version %u\x1a";
+    const char *answer = NULL;
+    size_t length = 0, room = sizeof pmu_tcl + sizeof last + 16;
+    unsigned hash = text_hash(pmu_tcl);
+    char expected[16], question[160];
+    snprintf(expected, sizeof expected, "%u", hash);
+    snprintf(question, sizeof question,
+             "catch {set ::pmu_version} pmu_version_found; set pmu_version_found\x1a");
+    if (!exchange(session, question, strlen(question), SMALL_ANSWER, deadline, "a question for pmu.tcl",
+                  &answer, &length, error))
+        return false;
+    if (strcmp(answer, expected) == 0)
+        return true;
+    char *text = malloc(room);
+    if (text == NULL)
+        return error_set(error, ERROR_SYSTEM, "out of memory");
+    size_t used = sizeof pmu_tcl - 1;
+    memcpy(text, pmu_tcl, used);
+    used += (size_t)snprintf(text + used, room - used, last, hash);
+    bool sent = exchange(session, text, used, SMALL_ANSWER, deadline, "pmu.tcl", &answer, &length, error);
+    free(text);
+    if (!sent)
+        return false;
+    return strcmp(answer, expected) == 0 || openocd_session_distrust(session, answer, length, error);
+}
+
+static bool ask_mode(struct openocd_session *session, const struct deadline *deadline, struct error *error)
+{
+    const char *answer = NULL;
+    size_t length = 0;
+    if (!exchange(session, "command mode\x1a", 13, SMALL_ANSWER, deadline, "a question for its mode", &answer,
+                  &length, error))
+        return false;
+    return strcmp(answer, "config") != 0 ||
+           error_set(error, ERROR_NO_PROBE, "OpenOCD at %s waits for its `init` command", session->peer);
+}
+
+bool openocd_session_open(struct openocd_session *session, const char *host, uint16_t port,
+                          const struct deadline *deadline, struct error *error)
+{
+    session->rpc.process = session->process;
+    return openocd_rpc_open(&session->rpc, host, port, deadline, error) &&
+           ask_sum(session, deadline, error) && ask_version(session, deadline, error) &&
+           ask_mode(session, deadline, error) && send_pmu_tcl(session, deadline, error);
+}
+
+void openocd_session_close(struct openocd_session *session)
+{
+    bool asked = false;
+    if (session->process != NULL && session->rpc.fd >= 0) {
+        struct deadline deadline = deadline_in_ms(GRACE_MS, NULL);
+        asked = openocd_rpc_send(&session->rpc, "shutdown\x1a", 9, &deadline) == OPENOCD_ANSWERED;
+    }
+    openocd_rpc_close(&session->rpc);
+    openocd_process_stop(session->process, asked);
+    session->process = NULL;
+}

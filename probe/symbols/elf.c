@@ -1,0 +1,267 @@
+#include "symbols/internal.h"
+
+#include "symbols/attributes.h"
+#include "symbols/names.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool refuse(struct symbols *symbols, const uint8_t *bytes, size_t size, struct error *error)
+{
+    static const struct {
+        const char *magic, *what;
+    } kinds[] = {
+        {"!<arch>\n", "a static library"}, {"UF2\n", "a UF2 image"},    {"S0", "a Motorola S-record file"},
+        {"PK\3\4", "a zip archive"},       {"MZ", "a Windows program"}, {":", "an Intel HEX file"},
+    };
+    const char *file = symbols->file;
+    if (size == 0)
+        return error_set(error, ERROR_ELF, "%s is empty", file);
+    if (size >= SELFMAG && memcmp(bytes, ELFMAG, SELFMAG) == 0)
+        return error_set(error, ERROR_ELF, "%s is a damaged ELF file: %s", file, elf_errmsg(-1));
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (size >= strlen(kinds[i].magic) && memcmp(bytes, kinds[i].magic, strlen(kinds[i].magic)) == 0)
+            return error_set(error, ERROR_ELF, "%s is %s, not an ELF file", file, kinds[i].what);
+    char begin[3 * 8 + 1] = "";
+    for (size_t i = 0; i < size && i < 8; i++)
+        snprintf(begin + 3 * i, sizeof begin - 3 * i, " %02x", bytes[i]);
+    return error_set(error, ERROR_ELF, "%s is not an ELF file: it begins with%s", file, begin);
+}
+
+static int extent_order(const void *a, const void *b)
+{
+    const struct extent *left = a;
+    const struct extent *right = b;
+    return left->low < right->low ? -1 : left->low > right->low;
+}
+
+static void code_add(struct symbols *symbols, struct extent extent)
+{
+    if (extent.low < extent.high)
+        symbols->code[symbols->code_count++] = extent;
+}
+
+static void code_merge(struct symbols *symbols)
+{
+    if (symbols->code_count == 0)
+        return;
+    qsort(symbols->code, symbols->code_count, sizeof symbols->code[0], extent_order);
+    size_t last = 0;
+    for (size_t i = 1; i < symbols->code_count; i++) {
+        if (symbols->code[i].low > symbols->code[last].high)
+            symbols->code[++last] = symbols->code[i];
+        else if (symbols->code[i].high > symbols->code[last].high)
+            symbols->code[last].high = symbols->code[i].high;
+    }
+    symbols->code_count = last + 1;
+}
+
+static struct extent extent_make(uint64_t low, uint64_t size)
+{
+    return (struct extent){low, size > UINT64_MAX - low ? UINT64_MAX : low + size};
+}
+
+static void read_sections(struct symbols *symbols)
+{
+    size_t count = 0;
+    if (elf_getshdrnum(symbols->elf, &count) != 0 || count == 0)
+        return;
+    symbols->sections = calloc(count, sizeof symbols->sections[0]);
+    symbols->code = calloc(count, sizeof symbols->code[0]);
+    if (symbols->sections == NULL || symbols->code == NULL)
+        return;
+    symbols->section_count = count;
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(symbols->elf, section)) != NULL;) {
+        GElf_Shdr header;
+        size_t index = elf_ndxscn(section);
+        if (index >= count || gelf_getshdr(section, &header) == NULL || !(header.sh_flags & SHF_ALLOC))
+            continue;
+        symbols->sections[index] = extent_make(header.sh_addr, header.sh_size);
+        if (header.sh_flags & SHF_EXECINSTR)
+            code_add(symbols, symbols->sections[index]);
+    }
+}
+
+static void read_segments(struct symbols *symbols)
+{
+    size_t count = 0;
+    if (symbols->code_count > 0 || elf_getphdrnum(symbols->elf, &count) != 0 || count == 0)
+        return;
+    free(symbols->code);
+    symbols->code = calloc(count, sizeof symbols->code[0]);
+    for (size_t i = 0; symbols->code != NULL && i < count; i++) {
+        GElf_Phdr header;
+        if (gelf_getphdr(symbols->elf, (int)i, &header) != NULL && header.p_type == PT_LOAD &&
+            (header.p_flags & PF_X))
+            code_add(symbols, extent_make(header.p_vaddr, header.p_memsz));
+    }
+}
+
+static bool read_header(struct symbols *symbols, size_t size, struct error *error)
+{
+    GElf_Ehdr header;
+    if (symbols->elf == NULL || elf_kind(symbols->elf) != ELF_K_ELF ||
+        gelf_getehdr(symbols->elf, &header) == NULL)
+        return refuse(symbols, symbols->image, size, error);
+    if (header.e_type != ET_EXEC && header.e_type != ET_DYN)
+        return error_set(error, ERROR_ELF, "%s is not a linked program but %s (ELF type %u)", symbols->file,
+                         header.e_type == ET_REL    ? "an object file"
+                         : header.e_type == ET_CORE ? "a core dump"
+                                                    : "something else",
+                         header.e_type);
+    if (header.e_shoff >= size)
+        return error_set(error, ERROR_ELF,
+                         "%s is cut short: its section headers should be at %" PRIu64 " of %zu bytes",
+                         symbols->file, header.e_shoff, size);
+    symbols->machine = header.e_machine;
+    symbols->entry = header.e_entry;
+    symbols->big_endian = header.e_ident[EI_DATA] == ELFDATA2MSB;
+    return true;
+}
+
+static struct symbols *open_image(uint8_t *image, size_t size, const char *file, struct error *error)
+{
+    elf_version(EV_CURRENT);
+    struct symbols *symbols = calloc(1, sizeof *symbols);
+    if (symbols == NULL) {
+        free(image);
+        error_set(error, ERROR_SYSTEM, "no memory for the symbols of %s", file);
+        return NULL;
+    }
+    name_copy(symbols->file, sizeof symbols->file, file, strlen(file));
+    symbols->image = image;
+    symbols->elf = size > 0 ? elf_memory((char *)image, size) : NULL;
+    if (!read_header(symbols, size, error)) {
+        symbols_close(symbols);
+        return NULL;
+    }
+    read_sections(symbols);
+    read_segments(symbols);
+    code_merge(symbols);
+    if (symbols->machine == EM_ARM)
+        symbols->is_m_profile =
+            attributes_m_profile(elf_section(symbols, ".ARM.attributes"), symbols->big_endian);
+    return symbols;
+}
+
+struct symbols *symbols_open_memory(const void *bytes, size_t size, struct error *error)
+{
+    uint8_t *image = malloc(size ? size : 1);
+    if (image == NULL) {
+        error_set(error, ERROR_SYSTEM, "no memory for an ELF file of %zu bytes", size);
+        return NULL;
+    }
+    if (size > 0)
+        memcpy(image, bytes, size);
+    return open_image(image, size, "the ELF file", error);
+}
+
+/* All of a file of at most `size` bytes; returns what there was, -1 and errno on failure */
+static ssize_t read_all(int fd, uint8_t *out, size_t size)
+{
+    size_t done = 0;
+    while (done < size) {
+        ssize_t got = read(fd, out + done, size - done);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            break;
+        done += (size_t)got;
+    }
+    return (ssize_t)done;
+}
+
+/*
+ * The file is copied, not mapped: the next build may overwrite it while we run, and a mapped file that
+ * shrinks would kill us with SIGBUS before the target is put back as it was.
+ */
+struct symbols *symbols_open(const char *path, struct error *error)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct stat status;
+    if (fd < 0 || fstat(fd, &status) != 0) {
+        error_set(error, ERROR_ELF, "cannot open %s: %s", path, strerror(errno));
+        if (fd >= 0)
+            close(fd);
+        return NULL;
+    }
+    if (!S_ISREG(status.st_mode)) {
+        close(fd);
+        error_set(error, ERROR_ELF, "%s is %s, not an ELF file", path,
+                  S_ISDIR(status.st_mode) ? "a directory" : "not a plain file");
+        return NULL;
+    }
+    size_t size = (size_t)status.st_size;
+    uint8_t *image = malloc(size ? size : 1);
+    ssize_t got = image != NULL ? read_all(fd, image, size) : -1;
+    int reason = errno;
+    close(fd);
+    if (got < 0) {
+        free(image);
+        error_set(error, ERROR_SYSTEM, "cannot read %s: %s", path, strerror(reason));
+        return NULL;
+    }
+    return open_image(image, (size_t)got, name_of_file(path), error);
+}
+
+void symbols_close(struct symbols *symbols)
+{
+    if (symbols == NULL)
+        return;
+    free(symbols->units);
+    if (symbols->dwarf != NULL)
+        dwarf_end(symbols->dwarf);
+    free(symbols->table.functions);
+    free(symbols->table.labels);
+    free(symbols->table.objects);
+    free(symbols->table.marks);
+    free(symbols->sections);
+    free(symbols->code);
+    if (symbols->elf != NULL)
+        elf_end(symbols->elf);
+    free(symbols->image);
+    free(symbols);
+}
+
+bool elf_is_code(const struct symbols *symbols, uint64_t address)
+{
+    size_t low = 0;
+    size_t high = symbols->code_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (address < symbols->code[middle].low)
+            high = middle;
+        else if (address >= symbols->code[middle].high)
+            low = middle + 1;
+        else
+            return true;
+    }
+    return false;
+}
+
+struct debug_section elf_section(struct symbols *symbols, const char *name)
+{
+    size_t names = 0;
+    if (elf_getshdrstrndx(symbols->elf, &names) != 0)
+        return (struct debug_section){NULL, 0};
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(symbols->elf, section)) != NULL;) {
+        GElf_Shdr header;
+        if (gelf_getshdr(section, &header) == NULL || header.sh_type == SHT_NOBITS)
+            continue;
+        const char *found = elf_strptr(symbols->elf, names, header.sh_name);
+        if (found == NULL || strcmp(found, name) != 0)
+            continue;
+        Elf_Data *data = elf_rawdata(section, NULL);
+        if (data != NULL && data->d_buf != NULL)
+            return (struct debug_section){data->d_buf, data->d_size};
+    }
+    return (struct debug_section){NULL, 0};
+}

@@ -1,0 +1,247 @@
+#include "symbols/places.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { SHOWN = 128 };
+
+enum found { FOUND_NOTHING, FOUND_ONE, FOUND_TROUBLE };
+
+/* All of `text` as a number of base 10, or 16 behind 0x; no sign, no blanks */
+static bool parse_number(const char *text, uint64_t *value)
+{
+    bool is_hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+    const char *digits = is_hex ? text + 2 : text;
+    uint64_t base = is_hex ? 16 : 10;
+    size_t length = strspn(digits, is_hex ? "0123456789abcdefABCDEF" : "0123456789");
+    if (length == 0 || digits[length] != '\0')
+        return false;
+    *value = 0;
+    for (size_t i = 0; i < length; i++) {
+        char c = digits[i];
+        uint64_t digit = (uint64_t)(c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
+        if (*value > (UINT64_MAX - digit) / base)
+            return false;
+        *value = *value * base + digit;
+    }
+    return true;
+}
+
+static bool has_thumb_bit(const struct symbols *symbols, uint64_t address)
+{
+    return (address & 1) &&
+           (symbols == NULL || (symbols->machine == EM_ARM && elf_is_code(symbols, address)));
+}
+
+void symbols_describe(struct symbols *symbols, uint64_t address, struct location *out)
+{
+    bool thumb = has_thumb_bit(symbols, address);
+    *out = (struct location){.address = thumb ? address & ~UINT64_C(1) : address};
+    address = out->address;
+    snprintf(out->name, sizeof out->name, "0x%08" PRIx64, address);
+    if (symbols == NULL) {
+        out->isa = thumb ? ISA_THUMB : ISA_OTHER;
+        return;
+    }
+    out->isa = table_isa(symbols, address);
+    lines_source(symbols, address, out->source, sizeof out->source);
+    struct extent extent;
+    const struct symbol *symbol = table_around(symbols, address, &extent);
+    if (symbol == NULL)
+        return;
+    out->low = extent.low;
+    out->high = extent.high;
+    /* a label that is known outside its file and in no function is a function of somebody who wrote no .type
+     */
+    out->is_function_entry =
+        address == extent.low && (symbol_is_function(symbol) || symbol->bind != STB_LOCAL);
+    char name[sizeof out->name - 24];
+    name_plain(name, sizeof name, symbol->name);
+    if (address == extent.low)
+        snprintf(out->name, sizeof out->name, "%s", name);
+    else
+        snprintf(out->name, sizeof out->name, "%s+0x%" PRIx64, name, address - extent.low);
+}
+
+static bool is_aligned(const struct location *location)
+{
+    uint64_t unit = location->isa == ISA_OTHER ? 1 : location->isa == ISA_THUMB ? 2 : 4;
+    return location->address % unit == 0;
+}
+
+/* Refuses offsets that lead out of the function or between two instructions */
+static enum found locate_in_symbol(struct symbols *symbols, const char *name, uint64_t address,
+                                   uint64_t offset, struct location *out, struct error *error)
+{
+    struct extent extent = {0, 0};
+    const struct symbol *symbol = table_around(symbols, address, &extent);
+    uint64_t room = symbol != NULL ? extent.high - address : UINT64_MAX - address;
+    if (offset >= room && offset > 0) {
+        error_set(error, ERROR_SYMBOL,
+                  "`%s` is only %" PRIu64 " bytes long, +0x%" PRIx64 " is behind its end", name, room,
+                  offset);
+        return FOUND_TROUBLE;
+    }
+    symbols_describe(symbols, address, out);
+    out->address = address + offset;
+    out->is_function_entry &= offset == 0;
+    out->isa = table_isa(symbols, out->address);
+    if (!is_aligned(out)) {
+        error_set(error, ERROR_SYMBOL, "`%s+0x%" PRIx64 "` is at 0x%08" PRIx64 ", between two instructions",
+                  name, offset, out->address);
+        return FOUND_TROUBLE;
+    }
+    if (offset == 0) {
+        snprintf(out->name, sizeof out->name, "%s", name);
+    } else {
+        snprintf(out->name, sizeof out->name, "%s+0x%" PRIx64, name, offset);
+        lines_source(symbols, out->address, out->source, sizeof out->source);
+    }
+    return FOUND_ONE;
+}
+
+static enum found refuse_data(struct symbols *symbols, const char *name, size_t length, struct error *error)
+{
+    const struct table *table = table_get(symbols);
+    for (size_t i = 0; i < table->object_count; i++) {
+        const struct symbol *object = &table->objects[i];
+        if (!name_is(object->name, name, length))
+            continue;
+        char shown[SHOWN];
+        name_copy(shown, sizeof shown, name, length);
+        if (object->type == STT_OBJECT)
+            error_set(error, ERROR_SYMBOL, "`%s` is data (%" PRIu64 " bytes at 0x%08" PRIx64 "), not code",
+                      shown, object->size, object->address);
+        else
+            error_set(error, ERROR_SYMBOL, "`%s` (0x%08" PRIx64 ") is not in the code", shown,
+                      object->address);
+        return FOUND_TROUBLE;
+    }
+    return FOUND_NOTHING;
+}
+
+static enum found locate_symbol(struct symbols *symbols, const char *text, size_t length, uint64_t offset,
+                                struct location *out, struct error *error)
+{
+    struct places places;
+    places_of_symbol(symbols, text, length, &places);
+    if (places.count == 0)
+        return refuse_data(symbols, text, length, error);
+    if (places.count > 1) {
+        places_refuse(symbols, &places, text, offset, error);
+        return FOUND_TROUBLE;
+    }
+    char name[SHOWN - 24];
+    name_copy(name, sizeof name, text, length);
+    return locate_in_symbol(symbols, name, places.at[0].address, offset, out, error);
+}
+
+static enum found locate_offset(struct symbols *symbols, const char *text, struct location *out,
+                                struct error *error)
+{
+    const char *plus = strrchr(text, '+');
+    uint64_t offset = 0;
+    if (plus == NULL || plus == text || !parse_number(plus + 1, &offset))
+        return FOUND_NOTHING;
+    return locate_symbol(symbols, text, (size_t)(plus - text), offset, out, error);
+}
+
+static void refuse_line(struct symbols *symbols, const char *file, size_t length, uint64_t line,
+                        const struct line_hits *hits, struct error *error)
+{
+    char name[SHOWN];
+    name_copy(name, sizeof name, file, length);
+    if (!lines_load(symbols)) {
+        error_set(error, ERROR_SYMBOL, "%s has no DWARF line tables to look up `%s:%" PRIu64 "` in",
+                  symbols->file, name, line);
+    } else if (!hits->knows_file) {
+        struct near near;
+        char guesses[NEAR_NAMES * NEAR_LENGTH + 64];
+        char path[SHOWN];
+        snprintf(path, sizeof path, "%s", name);
+        near_init(&near, name_of_file(path), strlen(name_of_file(path)));
+        line_search_near(symbols, &near);
+        error_set(error, ERROR_SYMBOL, "no source file `%s` in %s%s", name, symbols->file,
+                  near_text(&near, guesses, sizeof guesses));
+    } else if (hits->next != 0) {
+        error_set(error, ERROR_SYMBOL, "no code for `%s:%" PRIu64 "`; the next line with code is %s:%" PRIu64,
+                  name, line, name, hits->next);
+    } else if (hits->last != 0) {
+        error_set(error, ERROR_SYMBOL, "no code for `%s:%" PRIu64 "`; the last line with code is %s:%" PRIu64,
+                  name, line, name, hits->last);
+    } else {
+        error_set(error, ERROR_SYMBOL, "no line of `%s` has code in %s", name, symbols->file);
+    }
+}
+
+static enum found locate_line(struct symbols *symbols, const char *text, struct location *out,
+                              struct error *error)
+{
+    const char *colon = strrchr(text, ':');
+    uint64_t line = 0;
+    if (colon == NULL || colon == text || colon[1] == '0' || !parse_number(colon + 1, &line))
+        return FOUND_NOTHING;
+    struct line_hits hits;
+    line_search(symbols, text, (size_t)(colon - text), line, &hits);
+    struct places places;
+    places_of_line(symbols, &hits, &places);
+    if (places.count == 0) {
+        refuse_line(symbols, text, (size_t)(colon - text), line, &hits, error);
+        return FOUND_TROUBLE;
+    }
+    if (places.count > 1) {
+        places_refuse(symbols, &places, text, 0, error);
+        return FOUND_TROUBLE;
+    }
+    symbols_describe(symbols, places.at[0].address, out);
+    /* other rows may share the address */
+    name_copy(out->source, sizeof out->source, name_of_file(text), strlen(name_of_file(text)));
+    return FOUND_ONE;
+}
+
+static bool refuse_name(struct symbols *symbols, const char *text, struct error *error)
+{
+    char name[SHOWN];
+    name_copy(name, sizeof name, text, strlen(text));
+    const struct table *table = table_get(symbols);
+    if (table->function_count + table->label_count == 0)
+        return error_set(error, ERROR_SYMBOL, "no symbol `%s` in %s, nor any other: it is stripped", name,
+                         symbols->file);
+    struct near near;
+    near_init(&near, text, strlen(text));
+    for (size_t i = 0; i < table->function_count; i++) {
+        char plain[256];
+        name_plain(plain, sizeof plain, table->functions[i].name);
+        near_offer(&near, plain);
+    }
+    char guesses[NEAR_NAMES * NEAR_LENGTH + 64];
+    return error_set(error, ERROR_SYMBOL, "no symbol `%s` in %s%s", name, symbols->file,
+                     near_text(&near, guesses, sizeof guesses));
+}
+
+bool symbols_locate(struct symbols *symbols, const char *text, struct location *out, struct error *error)
+{
+    uint64_t address = 0;
+    struct location location;
+    if (text[0] == '*' && text[1] == '0' && parse_number(text + 1, &address)) {
+        symbols_describe(symbols, address, out);
+        return true;
+    }
+    if (symbols == NULL) {
+        char name[SHOWN];
+        name_copy(name, sizeof name, text, strlen(text));
+        return error_set(error, ERROR_ELF, "`%s` is a name, and there is no ELF file to look it up in", name);
+    }
+    /* names of C++ may have '+' and ':' in them, so a symbol is tried first */
+    enum found found = locate_symbol(symbols, text, strlen(text), 0, &location, error);
+    if (found == FOUND_NOTHING)
+        found = locate_offset(symbols, text, &location, error);
+    if (found == FOUND_NOTHING)
+        found = locate_line(symbols, text, &location, error);
+    if (found == FOUND_NOTHING)
+        return refuse_name(symbols, text, error);
+    if (found == FOUND_ONE)
+        *out = location;
+    return found == FOUND_ONE;
+}

@@ -1,0 +1,32 @@
+/*
+ * Names: makes what a file calls things fit to be shown, and guesses what a misspelt one meant.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Copies what fits of `text`, whole characters only; control characters and broken UTF-8 become '?'. */
+void name_copy(char *out, size_t room, const char *text, size_t length);
+/* Copies the name of a symbol as people write it: C++ names without templates as ns::class::function. */
+void name_plain(char *out, size_t room, const char *symbol);
+bool name_is(const char *symbol, const char *wanted, size_t length); /* mangled or plain */
+const char *name_of_file(const char *path);                          /* behind the last / or \ */
+
+/* The best five of the names that are offered. */
+enum { NEAR_NAMES = 5, NEAR_LENGTH = 64 };
+
+struct near {
+    char wanted[NEAR_LENGTH];
+    size_t length;
+    size_t count;
+    struct near_name {
+        unsigned score;
+        char name[NEAR_LENGTH];
+    } best[NEAR_NAMES];
+};
+
+void near_init(struct near *near, const char *wanted, size_t length);
+void near_offer(struct near *near, const char *name);
+/* "; did you mean a, b?", or "" when nothing comes near */
+const char *near_text(const struct near *near, char *out, size_t room);

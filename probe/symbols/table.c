@@ -1,0 +1,284 @@
+#include "symbols/internal.h"
+
+#include "symbols/names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool symbol_is_function(const struct symbol *symbol)
+{
+    return symbol->type == STT_FUNC || symbol->type == STT_GNU_IFUNC || symbol->type == STT_ARM_TFUNC;
+}
+
+/* The smaller, the better this symbol names its address: Default_Handler, not one of its fifty weak aliases
+ */
+static int rank(const struct symbol *symbol)
+{
+    int binding = symbol->bind == STB_GLOBAL ? 0 : symbol->bind == STB_WEAK ? 1 : 2;
+    return (symbol->size > 0 ? 0 : 4) + binding;
+}
+
+static int symbol_order(const void *a, const void *b)
+{
+    const struct symbol *left = a;
+    const struct symbol *right = b;
+    if (left->address != right->address)
+        return left->address < right->address ? -1 : 1;
+    int ranks = rank(left) - rank(right);
+    return ranks != 0 ? ranks : strcmp(left->name, right->name);
+}
+
+static int mark_order(const void *a, const void *b)
+{
+    const struct mark *left = a;
+    const struct mark *right = b;
+    return left->address < right->address ? -1 : left->address > right->address;
+}
+
+static Elf_Scn *find_table(Elf *elf, GElf_Shdr *header)
+{
+    Elf_Scn *dynamic = NULL;
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section)) != NULL;) {
+        if (gelf_getshdr(section, header) == NULL)
+            continue;
+        if (header->sh_type == SHT_SYMTAB)
+            return section;
+        if (header->sh_type == SHT_DYNSYM)
+            dynamic = section;
+    }
+    return dynamic != NULL && gelf_getshdr(dynamic, header) != NULL ? dynamic : NULL;
+}
+
+static bool mark_add(struct table *table, const struct symbols *symbols, const struct symbol *symbol)
+{
+    const char *name = symbol->name;
+    if (name[0] != '$' || name[1] == '\0' || strchr("atdx", name[1]) == NULL ||
+        (name[2] != '\0' && name[2] != '.'))
+        return false;
+    if (symbols->machine != EM_ARM && symbols->machine != EM_AARCH64)
+        return false;
+    table->marks[table->mark_count++] = (struct mark){symbol->address, symbol->limit, name[1]};
+    return true;
+}
+
+static void symbol_add(struct symbols *symbols, struct table *table, struct symbol *symbol)
+{
+    if (symbol_is_function(symbol)) {
+        if (symbols->machine == EM_ARM) {
+            symbol->thumb = (symbol->address & 1) != 0 || symbol->type != STT_FUNC;
+            symbol->address &= ~UINT64_C(1);
+        }
+        if (symbol->limit == 0)
+            symbol->limit = symbol->address + symbol->size < symbol->address ? UINT64_MAX
+                                                                             : symbol->address + symbol->size;
+        table->functions[table->function_count++] = *symbol;
+    } else if (symbol->type == STT_OBJECT || symbol->type == STT_COMMON || symbol->type == STT_TLS) {
+        table->objects[table->object_count++] = *symbol;
+    } else if (symbol->type == STT_NOTYPE && !mark_add(table, symbols, symbol)) {
+        /* a label of the linker script (_etext) is no place in the code, nor an object of a known size */
+        if (symbol->address < symbol->limit && elf_is_code(symbols, symbol->address))
+            table->labels[table->label_count++] = *symbol;
+        else
+            table->objects[table->object_count++] = *symbol;
+    }
+}
+
+/* Names are taken from here without a check each: the last byte that is in use is a NUL */
+static size_t usable_strings(const Elf_Data *strings)
+{
+    const char *last = memrchr(strings->d_buf, 0, strings->d_size);
+    return last == NULL ? 0 : (size_t)(last - (const char *)strings->d_buf) + 1;
+}
+
+static void read_table(struct symbols *symbols, struct table *table, Elf_Data *data, Elf_Data *strings)
+{
+    size_t entry = gelf_fsize(symbols->elf, ELF_T_SYM, 1, EV_CURRENT);
+    size_t count = entry > 0 ? data->d_size / entry : 0;
+    size_t names = usable_strings(strings);
+    if (count > INT32_MAX)
+        return;
+    table->functions = calloc(count + 1, sizeof(struct symbol));
+    table->labels = calloc(count + 1, sizeof(struct symbol));
+    table->objects = calloc(count + 1, sizeof(struct symbol));
+    table->marks = calloc(count + 1, sizeof(struct mark));
+    if (table->functions == NULL || table->labels == NULL || table->objects == NULL || table->marks == NULL)
+        return;
+    const char *file = NULL;
+    for (size_t i = 1; i < count; i++) {
+        GElf_Sym raw;
+        if (gelf_getsym(data, (int)i, &raw) == NULL || raw.st_name >= names)
+            continue;
+        struct symbol symbol = {
+            .name = (const char *)strings->d_buf + raw.st_name,
+            .address = raw.st_value,
+            .size = raw.st_size,
+            .type = GELF_ST_TYPE(raw.st_info),
+            .bind = GELF_ST_BIND(raw.st_info),
+        };
+        if (symbol.type == STT_FILE)
+            file = symbol.name;
+        if (symbol.name[0] == '\0' || raw.st_shndx == SHN_UNDEF)
+            continue;
+        if (symbol.bind == STB_LOCAL)
+            symbol.file = file;
+        if (raw.st_shndx < symbols->section_count)
+            symbol.limit = symbols->sections[raw.st_shndx].high;
+        symbol_add(symbols, table, &symbol);
+    }
+    if (table->function_count > 0)
+        qsort(table->functions, table->function_count, sizeof(struct symbol), symbol_order);
+    if (table->label_count > 0)
+        qsort(table->labels, table->label_count, sizeof(struct symbol), symbol_order);
+    if (table->mark_count > 0)
+        qsort(table->marks, table->mark_count, sizeof(struct mark), mark_order);
+}
+
+const struct table *table_get(struct symbols *symbols)
+{
+    struct table *table = &symbols->table;
+    if (table->loaded)
+        return table;
+    table->loaded = true;
+    GElf_Shdr header;
+    Elf_Scn *section = find_table(symbols->elf, &header);
+    if (section == NULL)
+        return table;
+    Elf_Data *data = elf_getdata(section, NULL);
+    Elf_Data *strings = elf_getdata(elf_getscn(symbols->elf, header.sh_link), NULL);
+    if (data != NULL && data->d_buf != NULL && strings != NULL && strings->d_buf != NULL)
+        read_table(symbols, table, data, strings);
+    return table;
+}
+
+/* How many of the sorted symbols are at or before `address` */
+static size_t count_until(const struct symbol *sorted, size_t count, uint64_t address)
+{
+    size_t low = 0;
+    while (low < count) {
+        size_t middle = low + (count - low) / 2;
+        if (sorted[middle].address <= address)
+            low = middle + 1;
+        else
+            count = middle;
+    }
+    return low;
+}
+
+/* The best named of the symbols at the last address up to `address` */
+static const struct symbol *last_until(const struct symbol *sorted, size_t count, uint64_t address)
+{
+    size_t until = count_until(sorted, count, address);
+    if (until == 0)
+        return NULL;
+    uint64_t at = sorted[until - 1].address;
+    return &sorted[at == 0 ? 0 : count_until(sorted, count, at - 1)];
+}
+
+static void end_before_next(uint64_t *end, const struct symbol *sorted, size_t count, uint64_t address,
+                            bool local_too)
+{
+    size_t next = count_until(sorted, count, address);
+    while (!local_too && next < count && sorted[next].bind == STB_LOCAL)
+        next++;
+    if (next < count && sorted[next].address < *end)
+        *end = sorted[next].address;
+}
+
+/* Without a size, the next function ends it, or the next name that other files know; labels are often inside.
+ */
+static uint64_t end_of(const struct table *table, const struct symbol *symbol)
+{
+    uint64_t end = symbol->limit;
+    if (symbol->size > 0 && symbol->address < end && symbol->size < end - symbol->address)
+        return symbol->address + symbol->size;
+    end_before_next(&end, table->functions, table->function_count, symbol->address, true);
+    end_before_next(&end, table->labels, table->label_count, symbol->address, !symbol_is_function(symbol));
+    return end;
+}
+
+const struct symbol *table_around(struct symbols *symbols, uint64_t address, struct extent *extent)
+{
+    const struct table *table = table_get(symbols);
+    const struct symbol *candidates[] = {last_until(table->functions, table->function_count, address),
+                                         last_until(table->labels, table->label_count, address)};
+    for (size_t i = 0; i < 2; i++) {
+        if (candidates[i] == NULL)
+            continue;
+        uint64_t end = end_of(table, candidates[i]);
+        if (address < end) {
+            *extent = (struct extent){candidates[i]->address, end};
+            return candidates[i];
+        }
+    }
+    return NULL;
+}
+
+bool table_has_code_symbol(struct symbols *symbols, uint64_t address)
+{
+    const struct table *table = table_get(symbols);
+    const struct symbol *function = last_until(table->functions, table->function_count, address);
+    const struct symbol *label = last_until(table->labels, table->label_count, address);
+    return (function != NULL && function->address == address) || (label != NULL && label->address == address);
+}
+
+static char mark_at(struct symbols *symbols, uint64_t address)
+{
+    const struct table *table = table_get(symbols);
+    size_t low = 0;
+    for (size_t high = table->mark_count; low < high;) {
+        size_t middle = low + (high - low) / 2;
+        if (table->marks[middle].address <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 && address < table->marks[low - 1].limit ? table->marks[low - 1].kind : '\0';
+}
+
+enum instruction_set table_isa(struct symbols *symbols, uint64_t address)
+{
+    if (symbols->machine == EM_AARCH64)
+        return ISA_A64;
+    if (symbols->machine != EM_ARM)
+        return ISA_OTHER;
+    char mark = mark_at(symbols, address);
+    if (mark == 't' || mark == 'a')
+        return mark == 't' ? ISA_THUMB : ISA_ARM;
+    struct extent extent;
+    const struct symbol *symbol = table_around(symbols, address, &extent);
+    if (symbol != NULL && symbol_is_function(symbol))
+        return symbol->thumb ? ISA_THUMB : ISA_ARM;
+    return symbols->is_m_profile || (symbols->entry & 1) ? ISA_THUMB : ISA_ARM;
+}
+
+/* The global one of this name; else the only one: of several static ones, none is meant more than another */
+bool symbols_object(struct symbols *symbols, const char *name, uint64_t *address, uint64_t *size)
+{
+    const struct table *table = table_get(symbols);
+    const struct symbol *found = NULL;
+    bool several = false;
+    for (size_t i = 0; i < table->object_count; i++) {
+        const struct symbol *object = &table->objects[i];
+        if (object->type != STT_OBJECT || !name_is(object->name, name, strlen(name)))
+            continue;
+        several |= found != NULL && found->address != object->address;
+        found = object;
+        if (object->bind != STB_LOCAL) {
+            several = false;
+            break;
+        }
+    }
+    if (found == NULL || several)
+        return false;
+    *address = found->address;
+    *size = found->size;
+    return true;
+}
+
+bool table_is_kept(struct symbols *symbols, uint64_t begin)
+{
+    if (!elf_is_code(symbols, begin))
+        return false;
+    /* GNU ld writes 1 where 0 would end a list of ranges */
+    return begin > 1 || (table_has_code_symbol(symbols, begin) && mark_at(symbols, begin) != 'd');
+}

@@ -1,0 +1,248 @@
+// Debug port and memory access ports: see the header. Not modelled: pushed compare and verify, overrun
+// detection, MASKLANE, access ports other than MEM-AP.
+#include "adi.h"
+
+// DP registers, IHI 0031 (ADIv5.2) B2.2
+enum { DP_ABORT_DPIDR = 0x0, DP_CTRL_STAT = 0x4, DP_SELECT_RESEND = 0x8, DP_RDBUFF = 0xC };
+#define STICKYERR      (1u << 5)
+#define STICKYCMP      (1u << 4)
+#define STICKYORUN     (1u << 1)
+#define CTRL_WRITABLE  0x54000F0Du // the three requests, MASKLANE, TRNMODE, ORUNDETECT
+#define CTRL_REQUESTS  0x54000000u // each is acknowledged by the bit above it
+#define CDBGPWRUPREQ   (1u << 28)
+#define ABORT_DAPABORT (1u << 0)
+#define ABORT_STKERR   (1u << 2)
+
+// MEM-AP registers, IHI 0031 C2.6
+enum {
+    AP_CSW = 0x00,
+    AP_TAR = 0x04,
+    AP_DRW = 0x0C,
+    AP_BD0 = 0x10,
+    AP_BD3 = 0x1C,
+    AP_CFG = 0xF4,
+    AP_BASE = 0xF8,
+    AP_IDR = 0xFC
+};
+#define CSW_SIZE       7u
+#define CSW_INCREMENT  (3u << 4)
+#define CSW_SINGLE     (1u << 4)
+#define CSW_PACKED     (2u << 4)
+#define CSW_DEVICEEN   (1u << 6)
+#define CSW_WRITABLE   0x7F000037u
+#define CSW_MASTERTYPE (1u << 29) // of the AHB-AP: 1 debugger, 0 as the core (DDI 0314)
+#define CSW_RESET      0x43000042u
+
+bool adi_add_ap(struct adi *adi, struct bus *bus, uint32_t idr, uint32_t base, uint32_t tar_wrap)
+{
+    if (adi->ap_count == ADI_APS)
+        return false;
+    adi->aps[adi->ap_count++] =
+        (struct mem_ap){.bus = bus, .idr = idr, .base = base, .tar_wrap = tar_wrap, .csw = CSW_RESET};
+    return true;
+}
+
+static uint32_t ctrl_stat(const struct adi *adi)
+{
+    return adi->control | (adi->control & CTRL_REQUESTS) << 1 | (adi->sticky_error ? STICKYERR : 0);
+}
+
+enum ack adi_dp_read(struct adi *adi, unsigned address, uint32_t *value)
+{
+    *value = 0;
+    switch (address) {
+    case DP_ABORT_DPIDR:
+        *value = adi->dpidr;
+        break;
+    case DP_CTRL_STAT:
+        *value = adi->select & 0xF ? 0 : ctrl_stat(adi);
+        break;
+    case DP_SELECT_RESEND: // on JTAG SELECT can be read, on SWD this resends
+        *value = adi->wire == WIRE_JTAG ? adi->select : adi->rdbuff;
+        break;
+    default:
+        if (adi->wire == WIRE_SWD && adi->sticky_error)
+            return ACK_FAULT;
+        *value = adi->wire == WIRE_JTAG ? 0 : adi->rdbuff; // IHI 0031 B2.2.6: on JTAG it reads as zero
+        break;
+    }
+    return ACK_OK;
+}
+
+enum ack adi_dp_write(struct adi *adi, unsigned address, uint32_t value)
+{
+    switch (address) {
+    case DP_ABORT_DPIDR:
+        if (adi->wire == WIRE_SWD) // on JTAG the ABORT instruction is the way
+            adi_abort(adi, value);
+        return ACK_OK;
+    case DP_CTRL_STAT:
+        if (adi->select & 0xF)
+            return ACK_OK;
+        adi->control = value & CTRL_WRITABLE;
+        if (adi->wire == WIRE_JTAG && (value & STICKYERR)) // on SWD only ABORT clears it
+            adi->sticky_error = false;
+        return ACK_OK;
+    case DP_SELECT_RESEND:
+        adi->select = value;
+        return ACK_OK;
+    default:
+        return ACK_OK;
+    }
+}
+
+void adi_abort(struct adi *adi, uint32_t value)
+{
+    if (value & ABORT_STKERR)
+        adi->sticky_error = false;
+    if (value & ABORT_DAPABORT)
+        adi->trouble.count = adi->trouble.ack == ACK_WAIT ? 0 : adi->trouble.count;
+}
+
+// Whether an access goes on, waits, or dies. Dying sets the sticky error; the access that does so is itself
+// acknowledged with OK, as its transfer is only posted.
+static enum ack admit(struct adi *adi, bool *perform)
+{
+    *perform = false;
+    if (adi->sticky_error)
+        return ACK_FAULT;
+    adi->accesses++;
+    if (adi->trouble.skip) {
+        adi->trouble.skip--;
+    } else if (adi->trouble.count) {
+        adi->trouble.count--;
+        if (adi->trouble.ack == ACK_WAIT)
+            return ACK_WAIT;
+        adi->sticky_error = true;
+        return ACK_OK;
+    }
+    if (!(adi->control & CDBGPWRUPREQ)) {
+        adi->sticky_error = true;
+        return ACK_OK;
+    }
+    *perform = true;
+    return ACK_OK;
+}
+
+static enum bus_master master_of(const struct mem_ap *ap)
+{
+    return ap->csw & CSW_MASTERTYPE ? BUS_DEBUGGER : BUS_DEBUGGER_AS_CORE;
+}
+
+static void step_tar(struct mem_ap *ap, unsigned size)
+{
+    uint32_t within = ap->tar_wrap - 1;
+    ap->tar = (ap->tar & ~within) | ((ap->tar + size) & within);
+}
+
+static bool transfer_read(struct mem_ap *ap, unsigned size, uint32_t *value)
+{
+    uint32_t lane = 8 * (ap->tar & 3 & ~(size - 1)), part;
+    if (!bus_read(ap->bus, ap->tar & ~(size - 1), size, &part, master_of(ap)))
+        return false;
+    *value |= part << lane;
+    return true;
+}
+
+static bool transfer_write(struct mem_ap *ap, unsigned size, uint32_t value)
+{
+    uint32_t lane = 8 * (ap->tar & 3 & ~(size - 1)), part = value >> lane;
+    if (size < 4)
+        part &= (1u << (8 * size)) - 1;
+    return bus_write(ap->bus, ap->tar & ~(size - 1), size, part, master_of(ap));
+}
+
+// One access to DRW: one transfer, or with packed increment as many as fill the word
+static bool data_access(struct mem_ap *ap, bool read, uint32_t *value)
+{
+    unsigned size = 1u << (ap->csw & CSW_SIZE), mode = ap->csw & CSW_INCREMENT;
+    unsigned transfers = mode == CSW_PACKED ? 4 / size : 1;
+    uint32_t word = read ? 0 : *value;
+    for (unsigned i = 0; i < transfers; i++) {
+        if (!(read ? transfer_read(ap, size, &word) : transfer_write(ap, size, word)))
+            return false;
+        if (mode)
+            step_tar(ap, size);
+    }
+    *value = word;
+    return true;
+}
+
+static bool banked_access(struct mem_ap *ap, unsigned reg, bool read, uint32_t *value)
+{
+    uint32_t address = (ap->tar & ~0xFu) + (reg - AP_BD0);
+    if (read)
+        return bus_read(ap->bus, address, 4, value, master_of(ap));
+    return bus_write(ap->bus, address, 4, *value, master_of(ap));
+}
+
+static void write_csw(struct mem_ap *ap, uint32_t value)
+{
+    ap->csw = (value & CSW_WRITABLE) | CSW_DEVICEEN;
+    if ((ap->csw & CSW_SIZE) > 2) // no transfer wider than a word
+        ap->csw = (ap->csw & ~CSW_SIZE) | 2;
+    if ((ap->csw & CSW_INCREMENT) == CSW_INCREMENT) // reserved
+        ap->csw &= ~CSW_INCREMENT;
+}
+
+static bool ap_access(struct mem_ap *ap, unsigned reg, bool read, uint32_t *value)
+{
+    if (reg == AP_DRW)
+        return data_access(ap, read, value);
+    if (reg >= AP_BD0 && reg <= AP_BD3)
+        return banked_access(ap, reg, read, value);
+    if (!read) {
+        if (reg == AP_CSW)
+            write_csw(ap, *value);
+        else if (reg == AP_TAR)
+            ap->tar = *value;
+        return true;
+    }
+    *value = reg == AP_CSW    ? ap->csw
+             : reg == AP_TAR  ? ap->tar
+             : reg == AP_BASE ? ap->base
+             : reg == AP_IDR  ? ap->idr
+                              : 0;
+    return true;
+}
+
+static enum ack access_port(struct adi *adi, unsigned address, bool read, uint32_t *value)
+{
+    bool perform;
+    enum ack ack = admit(adi, &perform);
+    if (read)
+        *value = 0;
+    if (!perform)
+        return ack;
+    size_t ap = adi->select >> 24;
+    unsigned reg = (adi->select & 0xF0) | address;
+    if (ap >= adi->ap_count) // an access port that is not there reads as zero
+        return ACK_OK;
+    if (!ap_access(&adi->aps[ap], reg, read, value))
+        adi->sticky_error = true;
+    return ACK_OK;
+}
+
+static void trace(const struct adi *adi, const char *what, unsigned address, uint32_t value, enum ack ack)
+{
+    static const char *const acks[] = {"OK", "WAIT", "FAULT"};
+    if (adi->trace)
+        fprintf(adi->trace, "board: %s %02x %08x %s%s\n", what, (adi->select & 0xF0) | address, value,
+                acks[ack], adi->sticky_error ? ", sticky error" : "");
+}
+
+enum ack adi_ap_read(struct adi *adi, unsigned address, uint32_t *value)
+{
+    enum ack ack = access_port(adi, address, true, value);
+    trace(adi, "AP read ", address, *value, ack);
+    if (ack == ACK_OK)
+        adi->rdbuff = *value;
+    return ack;
+}
+
+enum ack adi_ap_write(struct adi *adi, unsigned address, uint32_t value)
+{
+    enum ack ack = access_port(adi, address, false, &value);
+    trace(adi, "AP write", address, value, ack);
+    return ack;
+}

@@ -1,0 +1,52 @@
+// The debug port and its access ports as transactions with an acknowledge (IHI 0031, ADIv5). It knows nothing
+// of the wire: JTAG, SWD and CMSIS-DAP fronts stand before it and do what each of them does about posted
+// reads.
+#ifndef BOARD_ADI_H
+#define BOARD_ADI_H
+
+#include <stdio.h>
+
+#include "bus.h"
+
+enum ack { ACK_OK, ACK_WAIT, ACK_FAULT };
+enum wire { WIRE_JTAG, WIRE_SWD };
+
+enum { ADI_APS = 4 };
+
+struct mem_ap {
+    struct bus *bus;
+    uint32_t idr, base;
+    uint32_t tar_wrap; // its auto-increment wraps within so many bytes, a power of two
+    uint32_t csw, tar;
+};
+
+// Trouble on order: after `skip` more AP accesses, `count` of them answer so
+struct adi_trouble {
+    enum ack ack;
+    uint32_t skip, count;
+};
+
+struct adi {
+    enum wire wire;
+    uint32_t dpidr;
+    uint32_t control; // the writable bits of CTRL/STAT
+    bool sticky_error;
+    uint32_t select;
+    uint32_t rdbuff; // the last AP read, for the wires that post reads
+    struct mem_ap aps[ADI_APS];
+    size_t ap_count;
+    struct adi_trouble trouble;
+    uint64_t accesses; // to access ports
+    FILE *trace;       // each transaction is printed there, NULL for none
+};
+
+bool adi_add_ap(struct adi *, struct bus *, uint32_t idr, uint32_t base, uint32_t tar_wrap);
+// The address is A[3:2] of the transaction, as 0, 4, 8 or 12
+enum ack adi_dp_read(struct adi *, unsigned address, uint32_t *value);
+enum ack adi_dp_write(struct adi *, unsigned address, uint32_t value);
+// ACK_WAIT: not accepted, ask again. A read gives its value at once; a front that posts reads keeps it.
+enum ack adi_ap_read(struct adi *, unsigned address, uint32_t *value);
+enum ack adi_ap_write(struct adi *, unsigned address, uint32_t value);
+void adi_abort(struct adi *, uint32_t value);
+
+#endif

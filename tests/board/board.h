@@ -1,0 +1,28 @@
+// The whole board, passed to whoever needs all of it: the control socket and main.
+#ifndef BOARD_BOARD_H
+#define BOARD_BOARD_H
+
+#include "adi.h"
+#include "bus.h"
+#include "chip/chip.h"
+#include "cpu/core.h"
+#include "front/bitbang.h"
+#include "pace.h"
+#include "server.h"
+#include "truth.h"
+
+struct board {
+    const struct chip *chip;
+    struct bus bus;
+    uint8_t *flash, *ram;
+    struct truth truth;
+    struct halt_cost halt_cost;
+    struct core *core;
+    struct adi adi;
+    struct pace pace;
+    struct bitbang bitbang;
+    struct server control;
+    bool quit;
+};
+
+#endif

@@ -1,0 +1,109 @@
+// Address decoding: memories first, then devices; anything else is a bus error.
+#include "bus.h"
+
+#include <string.h>
+
+bool bus_add_memory(struct bus *bus, uint32_t base, uint32_t size, uint8_t *bytes, bool writable)
+{
+    if (bus->memory_count == BUS_MEMORIES)
+        return false;
+    bus->memories[bus->memory_count++] =
+        (struct memory){.base = base, .size = size, .bytes = bytes, .writable = writable};
+    return true;
+}
+
+bool bus_add_device(struct bus *bus, struct device device)
+{
+    if (bus->device_count == BUS_DEVICES)
+        return false;
+    bus->devices[bus->device_count++] = device;
+    return true;
+}
+
+static const struct memory *memory_at(const struct bus *bus, uint32_t address, uint32_t length)
+{
+    for (size_t i = 0; i < bus->memory_count; i++) {
+        const struct memory *m = &bus->memories[i];
+        uint32_t offset = address - m->base;
+        if (offset < m->size && length <= m->size - offset)
+            return m;
+    }
+    return NULL;
+}
+
+uint8_t *bus_bytes(const struct bus *bus, uint32_t address, uint32_t length)
+{
+    const struct memory *m = memory_at(bus, address, length);
+    return m ? m->bytes + (address - m->base) : NULL;
+}
+
+static const struct device *device_at(const struct bus *bus, uint32_t address)
+{
+    for (size_t i = 0; i < bus->device_count; i++) {
+        const struct device *d = &bus->devices[i];
+        if (address - d->base < d->size)
+            return d;
+    }
+    return NULL;
+}
+
+static uint32_t lanes(unsigned size)
+{
+    return size == 4 ? UINT32_MAX : (1u << (8 * size)) - 1;
+}
+
+bool bus_read(struct bus *bus, uint32_t address, unsigned size, uint32_t *value, enum bus_master master)
+{
+    const uint8_t *bytes = bus_bytes(bus, address, size);
+    *value = 0;
+    if (bytes) {
+        memcpy(value, bytes, size);
+        return true;
+    }
+    const struct device *d = device_at(bus, address);
+    if (!d)
+        return false;
+    uint32_t word = d->read(d->self, (address - d->base) & ~3u, master);
+    *value = (word >> (8 * (address & 3))) & lanes(size);
+    return true;
+}
+
+bool bus_write(struct bus *bus, uint32_t address, unsigned size, uint32_t value, enum bus_master master)
+{
+    const struct memory *m = memory_at(bus, address, size);
+    if (m) {
+        if (!m->writable)
+            return false;
+        memcpy(m->bytes + (address - m->base), &value, size);
+        if (bus->changed && master != BUS_CORE) // the core notices its own writes
+            bus->changed(bus->changed_self, address, size);
+        return true;
+    }
+    const struct device *d = device_at(bus, address);
+    if (!d)
+        return false;
+    uint32_t offset = (address - d->base) & ~3u;
+    if (size < 4) {
+        // Only the priority registers allow less than a word, and for them a merge is right
+        unsigned shift = 8 * (address & 3);
+        uint32_t mask = lanes(size) << shift;
+        value = (d->read(d->self, offset, BUS_DEBUGGER) & ~mask) | ((value << shift) & mask);
+    }
+    d->write(d->self, offset, value, master);
+    return true;
+}
+
+bool bus_poke(struct bus *bus, uint32_t address, const uint8_t *bytes, uint32_t length)
+{
+    uint8_t *to = bus_bytes(bus, address, length);
+    if (!to)
+        return false;
+    memcpy(to, bytes, length);
+    // The same bytes may stand at a second address (flash seen at 0)
+    for (size_t i = 0; bus->changed && i < bus->memory_count; i++) {
+        const struct memory *m = &bus->memories[i];
+        if (to >= m->bytes && to < m->bytes + m->size)
+            bus->changed(bus->changed_self, m->base + (uint32_t)(to - m->bytes), length);
+    }
+    return true;
+}

@@ -1,0 +1,51 @@
+// What stands at which address, for the core and for an access port alike: memories (bytes that the emulator
+// maps directly) and devices (word registers behind functions). A board may have several buses.
+#ifndef BOARD_BUS_H
+#define BOARD_BUS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { BUS_MEMORIES = 8, BUS_DEVICES = 16 };
+
+// Who reads or writes. BUS_DEBUGGER_AS_CORE is an access port that poses as the core (AHB-AP MasterType = 0).
+enum bus_master { BUS_CORE, BUS_DEBUGGER, BUS_DEBUGGER_AS_CORE };
+
+struct memory {
+    uint32_t base, size;
+    uint8_t *bytes;
+    bool writable;
+};
+
+struct device {
+    uint32_t base, size;
+    uint32_t (*read)(void *self, uint32_t offset, enum bus_master);
+    void (*write)(void *self, uint32_t offset, uint32_t value, enum bus_master);
+    void *self;
+};
+
+struct bus {
+    struct memory memories[BUS_MEMORIES];
+    size_t memory_count;
+    struct device devices[BUS_DEVICES];
+    size_t device_count;
+    // Memory was changed by somebody other than the core, who may hold translations of it
+    void (*changed)(void *self, uint32_t address, uint32_t length);
+    void *changed_self;
+};
+
+bool bus_add_memory(struct bus *, uint32_t base, uint32_t size, uint8_t *bytes, bool writable);
+bool bus_add_device(struct bus *, struct device);
+
+// The bytes at an address if all of them lie in one memory, else NULL
+uint8_t *bus_bytes(const struct bus *, uint32_t address, uint32_t length);
+
+// size is 1, 2 or 4, the address aligned to it, the value right-aligned. false is a bus error.
+bool bus_read(struct bus *, uint32_t address, unsigned size, uint32_t *value, enum bus_master);
+bool bus_write(struct bus *, uint32_t address, unsigned size, uint32_t value, enum bus_master);
+
+// The back door of the control socket: memory only, read-only memory too, no device sees it
+bool bus_poke(struct bus *, uint32_t address, const uint8_t *bytes, uint32_t length);
+
+#endif

@@ -1,0 +1,258 @@
+// The control socket: a command a line, a JSON object a line back.
+#include "control.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WORDS = TRUTH_WATCHES + 1, READ_LIMIT = 1 << 16 };
+
+struct command {
+    struct board *board;
+    char *words[WORDS];
+    size_t count;
+    FILE *out;
+};
+
+static bool number(const char *text, int base, uint64_t limit, uint64_t *value)
+{
+    char *end;
+    errno = 0;
+    *value = strtoull(text, &end, base);
+    return !errno && end != text && !*end && *text != '-' && *value <= limit;
+}
+
+static void fail(struct command *c, const char *why)
+{
+    fprintf(c->out, "{\"error\":\"%s\"}", why);
+}
+
+static void done(struct command *c)
+{
+    fputs("{\"ok\":true}", c->out);
+}
+
+static void watch(struct command *c)
+{
+    uint32_t addresses[WORDS];
+    for (size_t i = 1; i < c->count; i++) {
+        uint64_t value;
+        if (!number(c->words[i], 16, UINT32_MAX, &value)) {
+            fail(c, "not a hexadecimal address");
+            return;
+        }
+        addresses[i - 1] = (uint32_t)value;
+    }
+    if (truth_watch(&c->board->truth, addresses, c->count - 1))
+        done(c);
+    else
+        fail(c, "no memory for the log");
+}
+
+static void print_log(struct command *c)
+{
+    uint64_t from = 0;
+    if (c->count > 2 || (c->count == 2 && !number(c->words[1], 10, UINT64_MAX, &from)))
+        fail(c, "log [FROM]");
+    else
+        truth_print(&c->board->truth, from, c->out);
+}
+
+// FNV-1a, 64 bits
+static uint64_t hash(const uint8_t *bytes, size_t length)
+{
+    uint64_t h = 0xCBF29CE484222325u;
+    for (size_t i = 0; i < length; i++)
+        h = (h ^ bytes[i]) * 0x100000001B3u;
+    return h;
+}
+
+static void state(struct command *c)
+{
+    const struct board *b = c->board;
+    const struct mem_ap *ap = &b->adi.aps[0];
+    fputc('{', c->out);
+    b->core->ops->describe(b->core, c->out);
+    fprintf(c->out, ",\"csw\":%" PRIu32 ",\"tar\":%" PRIu32 ",\"sticky\":%s,\"accesses\":%" PRIu64, ap->csw,
+            ap->tar, b->adi.sticky_error ? "true" : "false", b->adi.accesses);
+    fprintf(c->out, ",\"ram_hash\":\"%016" PRIx64 "\",\"code_hash\":\"%016" PRIx64 "\"}",
+            hash(b->ram, b->chip->ram.size), hash(b->flash, b->chip->flash.size));
+}
+
+static void read_memory(struct command *c)
+{
+    uint64_t address, length;
+    if (c->count != 3 || !number(c->words[1], 16, UINT32_MAX, &address) ||
+        !number(c->words[2], 0, READ_LIMIT, &length)) {
+        fail(c, "read ADDR LEN");
+        return;
+    }
+    const uint8_t *bytes = bus_bytes(&c->board->bus, (uint32_t)address, (uint32_t)length);
+    if (!bytes) {
+        fail(c, "no memory there");
+        return;
+    }
+    fputs("{\"hex\":\"", c->out);
+    for (uint64_t i = 0; i < length; i++)
+        fprintf(c->out, "%02x", bytes[i]);
+    fputs("\"}", c->out);
+}
+
+// In place: the bytes are never longer than their digits
+static bool unhex(char *text, size_t *length)
+{
+    size_t digits = strlen(text);
+    if (!digits || digits % 2)
+        return false;
+    for (size_t i = 0; i < digits / 2; i++) {
+        char pair[3] = {text[2 * i], text[2 * i + 1], 0};
+        uint64_t value;
+        if (strspn(pair, "0123456789abcdefABCDEF") != 2 || !number(pair, 16, 0xFF, &value))
+            return false;
+        text[i] = (char)value;
+    }
+    *length = digits / 2;
+    return true;
+}
+
+static void write_memory(struct command *c)
+{
+    uint64_t address;
+    size_t length;
+    if (c->count != 3 || !number(c->words[1], 16, UINT32_MAX, &address) || !unhex(c->words[2], &length))
+        fail(c, "write ADDR HEX");
+    else if (!bus_poke(&c->board->bus, (uint32_t)address, (const uint8_t *)c->words[2], (uint32_t)length))
+        fail(c, "no memory there");
+    else
+        done(c);
+}
+
+static void set(struct command *c)
+{
+    struct board *b = c->board;
+    const char *name = c->count == 3 ? c->words[1] : "", *text = c->count == 3 ? c->words[2] : "";
+    uint64_t value;
+    if (!strcmp(name, "halt-cost") && halt_cost_parse(&b->halt_cost, text)) {
+        done(c);
+    } else if (!strcmp(name, "seed") && number(text, 10, UINT64_MAX, &value)) {
+        halt_cost_seed(&b->halt_cost, value);
+        done(c);
+    } else if (!strcmp(name, "halt-irq") && number(text, 10, 1000, &value)) {
+        b->halt_cost.irq_permille = (uint32_t)value;
+        done(c);
+    } else if (!strcmp(name, "clock") && number(text, 10, 1000000000, &value) && value >= 1000) {
+        pace_start(&b->pace, (uint32_t)value);
+        done(c);
+    } else {
+        fail(c, "set halt-cost|seed|halt-irq|clock VALUE");
+    }
+}
+
+static void fault(struct command *c)
+{
+    uint64_t count, skip = 0;
+    bool wait = c->count > 1 && !strcmp(c->words[1], "wait");
+    if (c->count < 3 || c->count > 4 || (!wait && strcmp(c->words[1], "fault")) ||
+        !number(c->words[2], 10, UINT32_MAX, &count) ||
+        (c->count == 4 && !number(c->words[3], 10, UINT32_MAX, &skip))) {
+        fail(c, "fault wait|fault N [SKIP]");
+        return;
+    }
+    c->board->adi.trouble = (struct adi_trouble){
+        .ack = wait ? ACK_WAIT : ACK_FAULT,
+        .skip = (uint32_t)skip,
+        .count = (uint32_t)count,
+    };
+    done(c);
+}
+
+static void reset(struct command *c)
+{
+    c->board->core->ops->reset(c->board->core);
+    done(c);
+}
+
+static void irq(struct command *c)
+{
+    uint64_t value;
+    if (c->count != 2 || !number(c->words[1], 10, UINT32_MAX, &value) ||
+        !c->board->core->ops->interrupt(c->board->core, (unsigned)value))
+        fail(c, "irq N");
+    else
+        done(c);
+}
+
+static void quit(struct command *c)
+{
+    c->board->quit = true;
+    done(c);
+}
+
+static void obey(struct command *c)
+{
+    static const struct {
+        const char *name;
+        void (*run)(struct command *);
+    } commands[] = {
+        {"watch", watch},      {"log", print_log},      {"state", state},
+        {"read", read_memory}, {"write", write_memory}, {"set", set},
+        {"fault", fault},      {"reset", reset},        {"irq", irq},
+        {"quit", quit},
+    };
+    for (size_t i = 0; c->count && i < sizeof commands / sizeof *commands; i++) {
+        if (!strcmp(commands[i].name, c->words[0])) {
+            commands[i].run(c);
+            return;
+        }
+    }
+    fail(c, "unknown command");
+}
+
+// The line is changed: it is cut into words
+static bool answer(struct board *board, struct client *client, char *line)
+{
+    char *reply = NULL, *rest = NULL;
+    size_t length = 0;
+    struct command c = {.board = board, .out = open_memstream(&reply, &length)};
+    if (!c.out)
+        return false;
+    bool too_many = false;
+    for (char *word = strtok_r(line, " \t\r", &rest); word; word = strtok_r(NULL, " \t\r", &rest)) {
+        too_many = c.count == WORDS;
+        if (too_many)
+            break;
+        c.words[c.count++] = word;
+    }
+    if (too_many)
+        fail(&c, "too many words");
+    else
+        obey(&c);
+    fputc('\n', c.out);
+    bool sent = !fclose(c.out) && server_send(client, reply, length);
+    free(reply);
+    return sent;
+}
+
+static long received(void *self, struct client *client, const uint8_t *bytes, size_t length)
+{
+    size_t used = 0;
+    const uint8_t *end;
+    while ((end = memchr(bytes + used, '\n', length - used))) {
+        size_t size = (size_t)(end - (bytes + used));
+        char *line = strndup((const char *)bytes + used, size);
+        bool sent = line && answer(self, client, line);
+        free(line);
+        if (!sent)
+            return -1;
+        used += size + 1;
+    }
+    return (long)used;
+}
+
+bool control_open(struct board *board, uint16_t port)
+{
+    board->control.received = received;
+    board->control.self = board;
+    return server_open(&board->control, port, SERVER_CLIENTS);
+}

@@ -1,0 +1,192 @@
+// The life of a core: made, reset, described, taken down.
+#include "cpu/cortex_m.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#define PPB_BASE 0xE0000000u
+#define PPB_SIZE 0x00100000u
+#define XPSR_T   (1u << 24)
+
+static uint64_t ppb_read(uc_engine *uc, uint64_t offset, unsigned size, void *user)
+{
+    struct cortex_m *cm = user;
+    uint32_t value = 0;
+    (void)uc;
+    bus_read(cm->core.bus, PPB_BASE + (uint32_t)offset, size, &value, BUS_CORE);
+    return value;
+}
+
+static void ppb_write(uc_engine *uc, uint64_t offset, unsigned size, uint64_t value, void *user)
+{
+    struct cortex_m *cm = user;
+    (void)uc;
+    bus_write(cm->core.bus, PPB_BASE + (uint32_t)offset, size, (uint32_t)value, BUS_CORE);
+}
+
+static void memory_changed(void *self, uint32_t address, uint32_t length)
+{
+    struct cortex_m *cm = self;
+    uc_ctl_remove_cache(cm->uc, address & ~3u, (address & ~3u) + ((length + 7) & ~3u));
+}
+
+static bool map_memories(struct cortex_m *cm)
+{
+    const struct bus *bus = cm->core.bus;
+    for (size_t i = 0; i < bus->memory_count; i++) {
+        const struct memory *m = &bus->memories[i];
+        uint32_t allowed = UC_PROT_READ | UC_PROT_EXEC | (m->writable ? UC_PROT_WRITE : 0);
+        if (uc_mem_map_ptr(cm->uc, m->base, m->size, allowed, m->bytes) != UC_ERR_OK)
+            return false;
+    }
+    return uc_mmio_map(cm->uc, PPB_BASE, PPB_SIZE, ppb_read, cm, ppb_write, cm) == UC_ERR_OK;
+}
+
+static void reset_registers(struct cortex_m *cm)
+{
+    uint32_t sp = 0, pc = 0;
+    bus_read(cm->core.bus, cm->system.vtor, 4, &sp, BUS_CORE);
+    bus_read(cm->core.bus, cm->system.vtor + 4, 4, &pc, BUS_CORE);
+    cm_set(cm, UC_ARM_REG_XPSR, XPSR_T);
+    cm_set(cm, UC_ARM_REG_CONTROL, 0);
+    cm_set(cm, UC_ARM_REG_PRIMASK, 0);
+    if (cm->profile->v7m) {
+        cm_set(cm, UC_ARM_REG_FAULTMASK, 0);
+        cm_set(cm, UC_ARM_REG_BASEPRI, 0);
+    }
+    for (unsigned i = 0; i <= 12; i++)
+        cm_set_selected(cm, i, 0);
+    cm_set(cm, UC_ARM_REG_PSP, 0);
+    cm_set(cm, UC_ARM_REG_MSP, sp & ~3u);
+    cm_set(cm, UC_ARM_REG_SP, sp & ~3u);
+    cm_set(cm, UC_ARM_REG_LR, UINT32_MAX);
+    cm_set_pc(cm, pc);
+}
+
+void cm_reset(struct cortex_m *cm)
+{
+    // DHCSR.C_DEBUGEN, DEMCR, DFSR and the breakpoint unit outlive a system reset (DDI 0403E C1.4, "Debug and
+    // reset")
+    cm->debug.control &= C_DEBUGEN;
+    cm->debug.was_reset = true;
+    cm->reset_requested = false;
+    cm->event = false;
+    cm->waiting_for_event = false;
+    cm->was_asleep = false;
+    cm->attention = true;
+    cm->work++;
+    nvic_reset(&cm->nvic);
+    systick_reset(&cm->systick, cm->core.counted);
+    dwt_reset(&cm->dwt, cm->core.counted);
+    cm->system = (struct cm_system){.vtor = cm->profile->reset_vtor, .ccr = cm->profile->v7m ? 0x200 : 0x208};
+    reset_registers(cm);
+    cm->state = CM_RUNNING;
+    cm_log(cm, TRUTH_RESET, cm_pc(cm), 0);
+    if ((cm->debug.demcr & VC_CORERESET) && (cm->debug.control & C_DEBUGEN))
+        cm_halt(cm, DFSR_VCATCH);
+}
+
+static bool runnable(const struct core *core)
+{
+    const struct cortex_m *cm = (const struct cortex_m *)core;
+    return cm->state != CM_HALTED && !cm->held_in_reset;
+}
+
+static void reset(struct core *core)
+{
+    cm_reset((struct cortex_m *)core);
+}
+
+static void hold(struct core *core, bool in_reset)
+{
+    struct cortex_m *cm = (struct cortex_m *)core;
+    bool let_go = cm->held_in_reset && !in_reset;
+    cm->held_in_reset = in_reset;
+    if (let_go)
+        cm_reset(cm);
+}
+
+static bool interrupt(struct core *core, unsigned irq)
+{
+    if (irq >= NVIC_IRQS)
+        return false;
+    cm_pend((struct cortex_m *)core, EXC_IRQ0 + irq);
+    return true;
+}
+
+static void print_words(FILE *json, const char *name, const uint32_t *words, unsigned count)
+{
+    fprintf(json, ",\"%s\":[", name);
+    for (unsigned i = 0; i < count; i++)
+        fprintf(json, "%s%" PRIu32, i ? "," : "", words[i]);
+    fputc(']', json);
+}
+
+static void describe(struct core *core, FILE *json)
+{
+    static const char *const states[] = {"running", "asleep", "halted", "lockup"};
+    struct cortex_m *cm = (struct cortex_m *)core;
+    cm_settle(cm);
+    fprintf(json, "\"run\":\"%s\",\"pc\":%" PRIu32 ",\"sp\":%" PRIu32 ",\"lr\":%" PRIu32 ",\"xpsr\":%" PRIu32,
+            states[cm->state], cm_pc(cm), cm_get(cm, UC_ARM_REG_SP), cm_get(cm, UC_ARM_REG_LR),
+            cm_get(cm, UC_ARM_REG_XPSR));
+    fprintf(json, ",\"dhcsr\":%" PRIu32 ",\"demcr\":%" PRIu32 ",\"dfsr\":%" PRIu32 ",\"fp_ctrl\":%" PRIu32,
+            cm->debug.control, cm->debug.demcr, cm->debug.dfsr, fpb_read(&cm->fpb, 0));
+    print_words(json, "fp_comp", cm->fpb.comp, cm->fpb.code + cm->fpb.literal);
+    fprintf(json, ",\"dwt_ctrl\":%" PRIu32 ",\"cyccnt\":%" PRIu32, dwt_control(&cm->dwt),
+            dwt_cyccnt(&cm->dwt, cm->core.counted));
+    print_words(json, "dwt_comp", cm->dwt.comp, cm->dwt.comparators);
+    print_words(json, "dwt_mask", cm->dwt.mask, cm->dwt.comparators);
+    print_words(json, "dwt_function", cm->dwt.function, cm->dwt.comparators);
+    fprintf(json, ",\"syst_csr\":%" PRIu32 ",\"syst_rvr\":%" PRIu32 ",\"syst_cvr\":%" PRIu32,
+            systick_peek(&cm->systick, 0), systick_peek(&cm->systick, 4), systick_peek(&cm->systick, 8));
+    fprintf(json, ",\"icsr\":%" PRIu32 ",\"dcrdr\":%" PRIu32, cm_icsr(cm), cm->debug.dcrdr);
+    fprintf(json,
+            ",\"cycles\":%" PRIu64 ",\"counted\":%" PRIu64 ",\"instructions\":%" PRIu64 ",\"halts\":%" PRIu64,
+            core->cycles, core->counted, core->instructions, core->halts);
+}
+
+static void destroy(struct core *core)
+{
+    struct cortex_m *cm = (struct cortex_m *)core;
+    if (cm->uc)
+        uc_close(cm->uc);
+    free(cm);
+}
+
+static const struct core_ops operations = {
+    .runnable = runnable,
+    .run = cm_run,
+    .reset = reset,
+    .hold = hold,
+    .interrupt = interrupt,
+    .describe = describe,
+    .destroy = destroy,
+};
+
+struct core *cm_create(const struct cm_profile *profile, struct bus *bus, struct truth *truth,
+                       struct halt_cost *cost)
+{
+    struct cortex_m *cm = calloc(1, sizeof *cm);
+    if (!cm)
+        return NULL;
+    cm->core = (struct core){.ops = &operations, .bus = bus, .truth = truth, .halt_cost = cost};
+    cm->profile = profile;
+    cm->work_at_run = UINT64_MAX;
+    cm->nvic.priority_mask = profile->priority_mask;
+    cm->dwt.has_counters = profile->v7m;
+    cm->dwt.comparators = profile->watchpoints;
+    cm->fpb.code = profile->code_comparators;
+    cm->fpb.literal = profile->literal_comparators;
+    bus->changed = memory_changed;
+    bus->changed_self = cm;
+    // Not UC_MODE_MCLASS: it forces another model, whatever is asked for
+    if (uc_open(UC_ARCH_ARM, UC_MODE_THUMB, &cm->uc) != UC_ERR_OK ||
+        uc_ctl_set_cpu_model(cm->uc, profile->emulated_as) != UC_ERR_OK || !map_memories(cm) ||
+        !cm_hook(cm) || !cm_add_devices(cm)) {
+        destroy(&cm->core);
+        return NULL;
+    }
+    cm_reset(cm);
+    return &cm->core;
+}

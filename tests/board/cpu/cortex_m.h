@@ -1,0 +1,149 @@
+// One Armv6-M or Armv7-M core and everything in its private peripheral bus. The files of cpu/ and device/
+// that make up a core share this; the rest of the board sees struct core only.
+#ifndef BOARD_CPU_CORTEX_M_H
+#define BOARD_CPU_CORTEX_M_H
+
+#include <unicorn/unicorn.h>
+
+#include "cpu/core.h"
+#include "cpu/cost.h"
+#include "device/dwt.h"
+#include "device/fpb.h"
+#include "device/nvic.h"
+#include "device/systick.h"
+
+// What differs between the cores; the tables are in chip/
+struct cm_profile {
+    uc_cpu_arm emulated_as;
+    bool v7m;
+    uint32_t cpuid;
+    uint32_t reset_vtor, vtor_mask;
+    uint8_t priority_mask;
+    unsigned code_comparators, literal_comparators, watchpoints;
+    unsigned entry_cycles, return_cycles, tail_cycles; // exceptions
+    bool any_read_clears_countflag;                    // else only a read as the core does it
+    uint32_t mvfr0, mvfr1;
+    uint16_t rom_part, scs_part, dwt_part, fpb_part; // CoreSight part numbers
+    struct cost (*cost)(uint16_t first, uint16_t second, bool wide, bool jumped);
+};
+
+enum cm_state { CM_RUNNING, CM_ASLEEP, CM_HALTED, CM_LOCKUP };
+
+// DHCSR, DDI 0403E C1.6.2
+#define C_DEBUGEN   (1u << 0)
+#define C_HALT      (1u << 1)
+#define C_STEP      (1u << 2)
+#define C_MASKINTS  (1u << 3)
+#define S_REGRDY    (1u << 16)
+#define S_HALT      (1u << 17)
+#define S_SLEEP     (1u << 18)
+#define S_LOCKUP    (1u << 19)
+#define S_RETIRE_ST (1u << 24)
+#define S_RESET_ST  (1u << 25)
+// DEMCR, DDI 0403E C1.6.5
+#define VC_CORERESET (1u << 0)
+#define VC_HARDERR   (1u << 10)
+#define TRCENA       (1u << 24)
+// DFSR, DDI 0403E C1.6.1
+#define DFSR_HALTED (1u << 0)
+#define DFSR_BKPT   (1u << 1)
+#define DFSR_VCATCH (1u << 3)
+
+struct cm_debug {
+    uint32_t control; // the C_ bits of DHCSR
+    uint32_t demcr, dfsr, dcrdr;
+    bool retired, was_reset; // S_RETIRE_ST, S_RESET_ST
+};
+
+struct cm_system {
+    uint32_t vtor, prigroup, scr, ccr, shcsr, cfsr, hfsr, faultaddr, cpacr;
+};
+
+struct cm_last { // the instruction that is being executed
+    bool valid;
+    uint32_t pc;
+    uint16_t first, second;
+    bool wide;
+};
+
+struct cortex_m {
+    struct core core;
+    const struct cm_profile *profile;
+    uc_engine *uc;
+    struct nvic nvic;
+    struct systick systick;
+    struct dwt dwt;
+    struct fpb fpb;
+    struct cm_debug debug;
+    struct cm_system system;
+
+    enum cm_state state;
+    bool held_in_reset;
+    bool reset_requested; // by the core's own write to AIRCR
+    bool event;           // the event register of WFE
+    bool waiting_for_event;
+
+    // Halts
+    bool was_asleep;            // and goes on sleeping when resumed
+    uint64_t pending_before;    // what was pending when the halt began
+    uint64_t work, work_at_run; // counts what executes, to know whether anything did since the last resume
+
+    // Execution
+    uint64_t slice_end; // in cycles
+    bool attention;     // something may have to happen before the next instruction
+    bool cleared;       // it was looked at for the instruction that starts now
+    bool paused;        // the hook stopped the emulator
+    bool one_only;      // stop after one instruction
+    unsigned it_left;   // instructions left in an IT block, in which the emulator cannot stop
+    int raised;         // emulator interrupt, -1 none
+    struct cm_last last;
+};
+
+// registers.c
+uint32_t cm_get(const struct cortex_m *, int unicorn_register);
+void cm_set(struct cortex_m *, int unicorn_register, uint32_t value);
+uint32_t cm_pc(const struct cortex_m *);
+void cm_set_pc(struct cortex_m *, uint32_t pc);
+uint32_t cm_selected(const struct cortex_m *, unsigned regsel); // by DCRSR.REGSEL
+void cm_set_selected(struct cortex_m *, unsigned regsel, uint32_t value);
+
+// exceptions.c
+unsigned cm_best_pending(const struct cortex_m *);
+unsigned cm_exception_to_take(const struct cortex_m *);
+bool cm_wakes(const struct cortex_m *);
+bool cm_return_to_base(const struct cortex_m *);
+void cm_enter(struct cortex_m *, unsigned exception, uint32_t return_address);
+void cm_return(struct cortex_m *, uint32_t exc_return);
+void cm_fault(struct cortex_m *, uint32_t pc, uint32_t cfsr);
+void cm_svc(struct cortex_m *, uint32_t return_address);
+void cm_pend(struct cortex_m *, unsigned exception);
+
+// execute.c
+void cm_run(struct core *, uint64_t cycles);
+void cm_execute_one(struct cortex_m *);
+bool cm_hook(struct cortex_m *);
+
+// time.c
+void cm_spend(struct cortex_m *, enum dwt_profile, uint64_t cycles);
+void cm_retire(struct cortex_m *, struct cost);
+void cm_count(struct cortex_m *, uint64_t counted); // moves the counters, not the program
+void cm_settle(struct cortex_m *);
+void cm_log(struct cortex_m *, enum truth_kind, uint32_t pc, uint32_t extra);
+
+// debug.c
+void cm_halt(struct cortex_m *, uint32_t cause);
+void cm_write_dhcsr(struct cortex_m *, uint32_t value, enum bus_master);
+uint32_t cm_read_dhcsr(struct cortex_m *, enum bus_master);
+uint32_t cm_peek_dhcsr(const struct cortex_m *);
+
+// cortex_m.c
+struct core *cm_create(const struct cm_profile *, struct bus *, struct truth *, struct halt_cost *);
+void cm_reset(struct cortex_m *);
+
+// device/scs.c and device/rom_table.c
+bool cm_add_devices(struct cortex_m *);
+bool cm_add_rom_table(struct cortex_m *);
+uint32_t cm_component_id(uint16_t part, unsigned component_class, uint32_t offset);
+uint32_t cm_icsr(const struct cortex_m *);
+
+#endif

@@ -1,0 +1,86 @@
+// Entering and leaving Debug state, and what DHCSR says of it (DDI 0403E C1.6, DDI 0419 C1.5). Each stay
+// moves the counters, at entry and at exit, by what halt_cost.c draws; the program's own cycles do not move.
+#include "cpu/cortex_m.h"
+
+#define DHCSR_KEY      0xA05Fu
+#define DHCSR_CONTROLS (C_DEBUGEN | C_HALT | C_STEP | C_MASKINTS)
+// The interrupt that a peripheral may raise while the core is halted
+#define HALT_IRQ (EXC_IRQ0 + 3)
+
+void cm_halt(struct cortex_m *cm, uint32_t cause)
+{
+    cm->was_asleep = cm->state == CM_ASLEEP;
+    cm->pending_before = cm->nvic.pending;
+    cm->state = CM_HALTED;
+    cm->debug.control |= C_HALT;
+    cm->debug.dfsr |= cause;
+    cm->core.halts++;
+    cm_count(cm, halt_cost_entry(cm->core.halt_cost));
+    if (halt_cost_interrupts(cm->core.halt_cost))
+        cm_pend(cm, HALT_IRQ);
+    cm_log(cm, TRUTH_HALT, cm_pc(cm), cause);
+}
+
+static uint32_t run_notes(const struct cortex_m *cm, uint64_t seen_pending)
+{
+    uint32_t notes = cm->work == cm->work_at_run ? RUN_NOTHING_DONE : 0;
+    unsigned exception = cm_exception_to_take(cm);
+    if (!exception)
+        return notes;
+    notes |= RUN_PREEMPTED;
+    if (!(seen_pending & exc_bit(exception)))
+        notes |= RUN_PENDED_AT_EXIT;
+    else if (!(cm->pending_before & exc_bit(exception)))
+        notes |= RUN_PENDED_WHILE_HALTED;
+    return notes;
+}
+
+static void resume(struct cortex_m *cm)
+{
+    bool step = (cm->debug.control & (C_DEBUGEN | C_STEP)) == (C_DEBUGEN | C_STEP);
+    uint64_t seen_pending = cm->nvic.pending;
+    cm_count(cm, halt_cost_exit(cm->core.halt_cost));
+    cm_log(cm, TRUTH_RUN, cm_pc(cm), run_notes(cm, seen_pending));
+    cm->work_at_run = cm->work;
+    cm->state = cm->was_asleep && !step ? CM_ASLEEP : CM_RUNNING;
+    cm->was_asleep = false;
+    if (!step)
+        return;
+    cm_execute_one(cm);
+    if (cm->state != CM_HALTED)
+        cm_halt(cm, DFSR_HALTED);
+}
+
+void cm_write_dhcsr(struct cortex_m *cm, uint32_t value, enum bus_master master)
+{
+    if (value >> 16 != DHCSR_KEY)
+        return;
+    uint32_t control = value & DHCSR_CONTROLS;
+    if (master == BUS_CORE) // software cannot turn debugging on or off
+        control = (control & ~C_DEBUGEN) | (cm->debug.control & C_DEBUGEN);
+    if (!(control & C_DEBUGEN))
+        control = 0;
+    cm->debug.control = control;
+    cm->attention = true;
+    if (cm->state == CM_HALTED && !(control & C_HALT))
+        resume(cm);
+    else if (cm->state != CM_HALTED && (control & C_HALT) && !cm->held_in_reset && master != BUS_CORE)
+        cm_halt(cm, DFSR_HALTED);
+}
+
+uint32_t cm_peek_dhcsr(const struct cortex_m *cm)
+{
+    return cm->debug.control | S_REGRDY | (cm->state == CM_HALTED ? S_HALT : 0) |
+           (cm->state == CM_ASLEEP ? S_SLEEP : 0) | (cm->state == CM_LOCKUP ? S_LOCKUP : 0) |
+           (cm->debug.retired ? S_RETIRE_ST : 0) | (cm->debug.was_reset ? S_RESET_ST : 0);
+}
+
+uint32_t cm_read_dhcsr(struct cortex_m *cm, enum bus_master master)
+{
+    uint32_t value = cm_peek_dhcsr(cm);
+    if (master != BUS_CORE) {
+        cm->debug.retired = false;
+        cm->debug.was_reset = false;
+    }
+    return value;
+}

@@ -1,0 +1,268 @@
+// Execution: the emulator runs freely under a hook on each instruction. The hook charges the instruction
+// before, for only now it is known whether that one jumped, and stops the emulator where something may have
+// to happen first: an exception, a breakpoint, the end of the slice, an instruction that is ours to perform.
+#include "cpu/cortex_m.h"
+
+#include <string.h>
+
+#define NEVER            0xFFFFFFFEu // an address that nothing executes, where the emulator would stop
+#define EXC_RETURN_FIRST 0xFFFFFFE0u
+#define CFSR_IBUSERR     (1u << 8)
+#define CFSR_PRECISERR   (1u << 9)
+#define CFSR_UNDEFINSTR  (1u << 16)
+#define CFSR_INVSTATE    (1u << 17)
+#define XPSR_T           (1u << 24)
+#define XPSR_EXCEPTION   0x1FFu
+
+// Numbers that the emulator gives to what it raises
+enum { RAISED_NONE = -1, RAISED_SVC = 2, RAISED_BKPT = 7 };
+
+enum { OP_YIELD = 0xBF10, OP_WFE = 0xBF20, OP_WFI = 0xBF30, OP_SEV = 0xBF40 };
+
+static bool is_bkpt(uint16_t op)
+{
+    return (op & 0xFF00) == 0xBE00;
+}
+
+static bool is_svc(uint16_t op)
+{
+    return (op & 0xFF00) == 0xDF00;
+}
+
+// Instructions that the emulator lacks or does differently
+static bool is_ours(uint16_t op)
+{
+    return is_bkpt(op) || is_svc(op) || op == OP_YIELD || op == OP_WFE || op == OP_WFI || op == OP_SEV;
+}
+
+static bool is_wide(uint16_t op)
+{
+    return op >= 0xE800; // 0b11101, 0b11110, 0b11111: DDI 0403E A5.1
+}
+
+static bool halfword_at(const struct cortex_m *cm, uint32_t pc, uint16_t *op)
+{
+    const uint8_t *bytes = bus_bytes(cm->core.bus, pc, sizeof *op);
+    if (bytes)
+        memcpy(op, bytes, sizeof *op);
+    return bytes != NULL;
+}
+
+static void begin(struct cortex_m *cm, uint32_t pc, uint16_t first)
+{
+    cm->last = (struct cm_last){.valid = true, .pc = pc, .first = first, .wide = is_wide(first)};
+    if (cm->last.wide)
+        halfword_at(cm, pc + 2, &cm->last.second);
+    if (truth_watches(cm->core.truth, pc))
+        cm_log(cm, TRUTH_REACH, pc, 0);
+}
+
+static void finish(struct cortex_m *cm, uint32_t next)
+{
+    const struct cm_last *l = &cm->last;
+    bool jumped = next != l->pc + (l->wide ? 4 : 2);
+    cm->last.valid = false;
+    cm_retire(cm, cm->profile->cost(l->first, l->second, l->wide, jumped));
+    // CPS and MSR may unmask something
+    if ((l->first & 0xFFE8) == 0xB660 || (l->wide && (l->first & 0xFFE0) == 0xF380))
+        cm->attention = true;
+    if (cm->profile->v7m && (l->first & 0xFF00) == 0xBF00 && (l->first & 0xF))
+        cm->it_left = 4 - (unsigned)__builtin_ctz(l->first & 0xF);
+}
+
+static void on_instruction(uc_engine *uc, uint64_t address, uint32_t size, void *user)
+{
+    struct cortex_m *cm = user;
+    uint32_t pc = (uint32_t)address;
+    uint16_t first = 0;
+    (void)size;
+    if (cm->last.valid)
+        finish(cm, pc);
+    halfword_at(cm, pc, &first);
+    if (cm->it_left) {
+        cm->it_left--;
+    } else if (!cm->cleared && (cm->attention || cm->one_only || cm->core.cycles >= cm->slice_end ||
+                                is_ours(first) || fpb_match(&cm->fpb, pc))) {
+        cm->paused = true;
+        uc_emu_stop(uc);
+        return;
+    }
+    cm->cleared = false;
+    begin(cm, pc, first);
+}
+
+static void on_raised(uc_engine *uc, uint32_t number, void *user)
+{
+    struct cortex_m *cm = user;
+    cm->raised = (int)number;
+    uc_emu_stop(uc);
+}
+
+bool cm_hook(struct cortex_m *cm)
+{
+    uc_hook code, raised;
+    // An empty range (begin above end) means everywhere. The casts are what uc_hook_add asks for.
+    return uc_hook_add(cm->uc, &code, UC_HOOK_CODE, (void *)on_instruction, cm, 1, 0) == UC_ERR_OK &&
+           uc_hook_add(cm->uc, &raised, UC_HOOK_INTR, (void *)on_raised, cm, 1, 0) == UC_ERR_OK;
+}
+
+static void breakpoint_instruction(struct cortex_m *cm, uint32_t pc)
+{
+    if (cm->debug.control & C_DEBUGEN)
+        cm_halt(cm, DFSR_BKPT);
+    else
+        cm_fault(cm, pc, 0);
+}
+
+static void sleep_now(struct cortex_m *cm, bool for_event)
+{
+    cm->waiting_for_event = for_event;
+    if (for_event && cm->event) {
+        cm->event = false;
+        return;
+    }
+    if (cm_wakes(cm))
+        return;
+    cm->state = CM_ASLEEP;
+    cm_log(cm, TRUTH_SLEEP, cm_pc(cm), 0);
+}
+
+static void perform(struct cortex_m *cm, uint32_t pc, uint16_t op)
+{
+    if (is_bkpt(op)) {
+        breakpoint_instruction(cm, pc);
+        return;
+    }
+    begin(cm, pc, op);
+    cm_set_pc(cm, pc + 2);
+    finish(cm, pc + 2);
+    if (is_svc(op))
+        cm_svc(cm, pc + 2);
+    else if (op == OP_SEV)
+        cm->event = true;
+    else if (op == OP_WFI || op == OP_WFE)
+        sleep_now(cm, op == OP_WFE);
+}
+
+// Everything that comes before the instruction at the PC. true: nothing did, it may execute.
+static bool clear_to_execute(struct cortex_m *cm, bool stepping)
+{
+    uint32_t pc = cm_pc(cm);
+    uint16_t op;
+    cm->attention = false;
+    if (cm->reset_requested) {
+        cm_reset(cm);
+        return false;
+    }
+    if ((cm->debug.control & (C_DEBUGEN | C_HALT)) == (C_DEBUGEN | C_HALT)) { // the core asked for it itself
+        cm_halt(cm, DFSR_HALTED);
+        return false;
+    }
+    unsigned exception = cm_exception_to_take(cm);
+    if (exception) {
+        cm_enter(cm, exception, pc);
+        return false;
+    }
+    if (!stepping && (cm->debug.control & C_DEBUGEN) && fpb_match(&cm->fpb, pc)) {
+        cm_halt(cm, DFSR_BKPT);
+        return false;
+    }
+    if (!halfword_at(cm, pc, &op)) {
+        cm_fault(cm, pc, CFSR_IBUSERR);
+        return false;
+    }
+    if (is_ours(op)) {
+        perform(cm, pc, op);
+        return false;
+    }
+    return true;
+}
+
+// The emulator stopped by itself: a fault, an exception return, an SVC or BKPT inside an IT block
+static void sort_out(struct cortex_m *cm, uc_err error)
+{
+    uint32_t pc = cm_pc(cm);
+    cm->it_left = 0;
+    if (cm->raised == RAISED_BKPT) {
+        cm->last.valid = false;
+        breakpoint_instruction(cm, pc);
+        return;
+    }
+    if (cm->last.valid && pc != cm->last.pc) {
+        finish(cm, pc);
+        if (cm->raised == RAISED_SVC)
+            cm_svc(cm, pc);
+        else if (pc >= EXC_RETURN_FIRST && (cm_get(cm, UC_ARM_REG_XPSR) & XPSR_EXCEPTION))
+            cm_return(cm, pc);
+        else if (error != UC_ERR_OK || cm->raised != RAISED_NONE)
+            cm_fault(cm, pc, cm_get(cm, UC_ARM_REG_XPSR) & XPSR_T ? CFSR_IBUSERR : CFSR_INVSTATE);
+        return;
+    }
+    cm->last.valid = false;
+    cm_fault(cm, pc, error == UC_ERR_INSN_INVALID ? CFSR_UNDEFINSTR : CFSR_PRECISERR);
+}
+
+static void emulate(struct cortex_m *cm)
+{
+    cm->cleared = true;
+    cm->paused = false;
+    cm->raised = RAISED_NONE;
+    cm->last.valid = false;
+    cm->it_left = 0;
+    uc_err error = uc_emu_start(cm->uc, cm_pc(cm) | 1, NEVER, 0, 0);
+    if (!cm->paused)
+        sort_out(cm, error);
+}
+
+void cm_execute_one(struct cortex_m *cm)
+{
+    if (cm->state != CM_RUNNING || !clear_to_execute(cm, true))
+        return;
+    cm->one_only = true;
+    emulate(cm);
+    cm->one_only = false;
+}
+
+static void sleep_on(struct cortex_m *cm)
+{
+    if (cm_wakes(cm)) {
+        cm->event = cm->event && !cm->waiting_for_event;
+        cm->state = CM_RUNNING;
+        cm_log(cm, TRUTH_WAKE, cm_pc(cm), 0);
+        return;
+    }
+    uint64_t left = cm->slice_end - cm->core.cycles, tick = cm->systick.next_zero - cm->core.counted;
+    cm_spend(cm, DWT_SLEEP, tick < left ? tick : left);
+}
+
+static void stay_locked(struct cortex_m *cm)
+{
+    if ((cm->nvic.pending & exc_bit(EXC_NMI)) && !(cm->nvic.active & exc_bit(EXC_NMI))) {
+        cm->state = CM_RUNNING;
+        cm_enter(cm, EXC_NMI, cm_pc(cm));
+        return;
+    }
+    cm_spend(cm, DWT_CPI, cm->slice_end - cm->core.cycles);
+}
+
+void cm_run(struct core *core, uint64_t cycles)
+{
+    struct cortex_m *cm = (struct cortex_m *)core;
+    cm->slice_end = core->cycles + cycles;
+    while (core->cycles < cm->slice_end) {
+        switch (cm->state) {
+        case CM_HALTED:
+            return;
+        case CM_LOCKUP:
+            stay_locked(cm);
+            break;
+        case CM_ASLEEP:
+            sleep_on(cm);
+            break;
+        case CM_RUNNING:
+            if (clear_to_execute(cm, false))
+                emulate(cm);
+            break;
+        }
+    }
+}

@@ -1,0 +1,54 @@
+// The passing of cycles. Program time moves with instructions, exceptions and sleep only; what the counters
+// see is that and the costs of halts. Nothing here knows of the host's clock.
+#include "cpu/cortex_m.h"
+
+void cm_settle(struct cortex_m *cm)
+{
+    if (systick_advance(&cm->systick, cm->core.counted))
+        cm_pend(cm, EXC_SYSTICK);
+}
+
+void cm_count(struct cortex_m *cm, uint64_t counted)
+{
+    cm->core.counted += counted;
+    cm_settle(cm);
+}
+
+void cm_spend(struct cortex_m *cm, enum dwt_profile profile, uint64_t cycles)
+{
+    cm->core.cycles += cycles;
+    cm->core.counted += cycles;
+    dwt_count(&cm->dwt, profile, cycles);
+    if (cm->core.counted >= cm->systick.next_zero)
+        cm_settle(cm);
+}
+
+void cm_retire(struct cortex_m *cm, struct cost cost)
+{
+    unsigned cycles = cost_cycles(cost);
+    cm->core.instructions++;
+    cm->work++;
+    cm->debug.retired = true;
+    cm->core.cycles += cycles;
+    cm->core.counted += cycles;
+    if (cm->dwt.has_counters) {
+        dwt_count(&cm->dwt, DWT_CPI, cost.cpi);
+        dwt_count(&cm->dwt, DWT_LSU, cost.lsu);
+        dwt_count(&cm->dwt, DWT_FOLD, cost.folded);
+    }
+    if (cm->core.counted >= cm->systick.next_zero)
+        cm_settle(cm);
+}
+
+void cm_log(struct cortex_m *cm, enum truth_kind kind, uint32_t pc, uint32_t extra)
+{
+    if (!truth_watching(cm->core.truth))
+        return;
+    truth_log(cm->core.truth, (struct truth_event){.kind = kind,
+                                                   .pc = pc,
+                                                   .cycles = cm->core.cycles,
+                                                   .counted = cm->core.counted,
+                                                   .sp = cm_get(cm, UC_ARM_REG_SP),
+                                                   .lr = cm_get(cm, UC_ARM_REG_LR),
+                                                   .extra = extra});
+}

@@ -1,0 +1,34 @@
+// The Data Watchpoint and Trace unit: cycle counter, the five 8-bit profiling counters and PC sampling (DDI
+// 0403E C1.8). Its comparators are only registers here. An Armv6-M one (DDI 0419 C1.6) has comparators and PC
+// sampling only.
+#ifndef BOARD_DEVICE_DWT_H
+#define BOARD_DEVICE_DWT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { DWT_COMPARATORS = 4 };
+
+// The extra cycles of the profiling counters, in the order of their registers
+enum dwt_profile { DWT_CPI, DWT_EXC, DWT_SLEEP, DWT_LSU, DWT_FOLD, DWT_PROFILES };
+
+struct dwt {
+    bool has_counters; // Armv7-M
+    unsigned comparators;
+    bool traced; // DEMCR.TRCENA: without it nothing counts and writes are ignored
+    uint32_t control;
+    uint32_t cyccnt; // its value at count `at`
+    uint64_t at;
+    uint8_t profile[DWT_PROFILES];
+    uint32_t comp[DWT_COMPARATORS], mask[DWT_COMPARATORS], function[DWT_COMPARATORS];
+};
+
+void dwt_reset(struct dwt *, uint64_t now);
+void dwt_trace(struct dwt *, bool traced, uint64_t now);
+uint32_t dwt_cyccnt(const struct dwt *, uint64_t now);
+void dwt_count(struct dwt *, enum dwt_profile, uint64_t cycles);
+uint32_t dwt_read(const struct dwt *, uint32_t offset, uint64_t now, uint32_t pc_sample);
+void dwt_write(struct dwt *, uint32_t offset, uint32_t value, uint64_t now);
+uint32_t dwt_control(const struct dwt *);
+
+#endif

@@ -1,0 +1,299 @@
+// The System Control Space: who answers at which address of 0xE000E000, and the system control and debug
+// registers themselves (DDI 0403E B3.2 and C1.6; DDI 0419 B3.2 and C1.5).
+#include "cpu/cortex_m.h"
+
+// Offsets from 0xE000E000
+enum {
+    ICTR = 0x004,
+    ACTLR = 0x008,
+    SYSTICK = 0x010,
+    SYSTICK_END = 0x020,
+    NVIC = 0x100,
+    NVIC_END = 0x500,
+    CPUID = 0xD00,
+    ICSR = 0xD04,
+    VTOR = 0xD08,
+    AIRCR = 0xD0C,
+    SCR = 0xD10,
+    CCR = 0xD14,
+    SHPR1 = 0xD18,
+    SHPR3 = 0xD20,
+    SHCSR = 0xD24,
+    CFSR = 0xD28,
+    HFSR = 0xD2C,
+    DFSR = 0xD30,
+    MMFAR = 0xD34,
+    BFAR = 0xD38,
+    CPACR = 0xD88,
+    DHCSR = 0xDF0,
+    DCRSR = 0xDF4,
+    DCRDR = 0xDF8,
+    DEMCR = 0xDFC,
+    MVFR0 = 0xF40,
+    MVFR1 = 0xF44,
+    COMPONENT_IDS = 0xFD0,
+};
+
+// ICSR, DDI 0403E B3.2.4
+#define NMIPENDSET      (1u << 31)
+#define PENDSVSET       (1u << 28)
+#define PENDSVCLR       (1u << 27)
+#define PENDSTSET       (1u << 26)
+#define PENDSTCLR       (1u << 25)
+#define ISRPREEMPT      (1u << 23)
+#define ISRPENDING      (1u << 22)
+#define VECTPENDING_LSB 12
+#define RETTOBASE       (1u << 11)
+#define XPSR_EXCEPTION  0x1FFu
+// AIRCR, DDI 0403E B3.2.6
+#define AIRCR_KEY      0x05FAu
+#define AIRCR_KEYSTAT  0xFA050000u
+#define AIRCR_PRIGROUP 0x700u
+#define SYSRESETREQ    (1u << 2)
+#define VECTCLRACTIVE  (1u << 1)
+#define VECTRESET      (1u << 0)
+
+#define DCRSR_WRITE  (1u << 16)
+#define DCRSR_SELECT 0x7Fu
+#define DEMCR_V7M    0x010F07F1u
+#define DEMCR_V6M    (TRCENA | VC_HARDERR | VC_CORERESET)
+
+static bool pending(const struct cortex_m *cm, unsigned exception)
+{
+    return cm->nvic.pending & exc_bit(exception);
+}
+
+uint32_t cm_icsr(const struct cortex_m *cm)
+{
+    uint32_t value = cm_get(cm, UC_ARM_REG_XPSR) & XPSR_EXCEPTION;
+    value |= (uint32_t)cm_best_pending(cm) << VECTPENDING_LSB;
+    value |= cm->profile->v7m && cm_return_to_base(cm) ? RETTOBASE : 0;
+    value |= cm->nvic.pending >> EXC_IRQ0 ? ISRPENDING : 0;
+    value |= cm->state == CM_HALTED && cm_exception_to_take(cm) ? ISRPREEMPT : 0;
+    value |= pending(cm, EXC_SYSTICK) ? PENDSTSET : 0;
+    value |= pending(cm, EXC_PENDSV) ? PENDSVSET : 0;
+    value |= pending(cm, EXC_NMI) ? NMIPENDSET : 0;
+    return value;
+}
+
+static void write_icsr(struct cortex_m *cm, uint32_t value)
+{
+    if (value & NMIPENDSET)
+        cm_pend(cm, EXC_NMI);
+    if (value & PENDSVSET)
+        cm_pend(cm, EXC_PENDSV);
+    else if (value & PENDSVCLR)
+        cm->nvic.pending &= ~exc_bit(EXC_PENDSV);
+    if (value & PENDSTSET)
+        cm_pend(cm, EXC_SYSTICK);
+    else if (value & PENDSTCLR)
+        cm->nvic.pending &= ~exc_bit(EXC_SYSTICK);
+}
+
+static void write_aircr(struct cortex_m *cm, uint32_t value, enum bus_master master)
+{
+    if (value >> 16 != AIRCR_KEY)
+        return;
+    if (cm->profile->v7m)
+        cm->system.prigroup = (value & AIRCR_PRIGROUP) >> 8;
+    if ((value & VECTCLRACTIVE) && cm->state == CM_HALTED)
+        cm->nvic.active = 0;
+    bool local = cm->profile->v7m && (value & VECTRESET) && cm->state == CM_HALTED;
+    if (!(value & SYSRESETREQ) && !local)
+        return;
+    cm->attention = true;
+    if (master == BUS_CORE) // takes effect before the next instruction
+        cm->reset_requested = true;
+    else
+        cm_reset(cm);
+}
+
+static void write_dcrsr(struct cortex_m *cm, uint32_t value)
+{
+    if (cm->state != CM_HALTED)
+        return;
+    if (value & DCRSR_WRITE)
+        cm_set_selected(cm, value & DCRSR_SELECT, cm->debug.dcrdr);
+    else
+        cm->debug.dcrdr = cm_selected(cm, value & DCRSR_SELECT);
+}
+
+static uint32_t read_v7m(const struct cortex_m *cm, uint32_t offset)
+{
+    switch (offset) {
+    case CFSR:
+        return cm->system.cfsr;
+    case HFSR:
+        return cm->system.hfsr;
+    case MMFAR:
+    case BFAR:
+        return cm->system.faultaddr;
+    case CPACR:
+        return cm->system.cpacr;
+    case MVFR0:
+        return cm->profile->mvfr0;
+    case MVFR1:
+        return cm->profile->mvfr1;
+    default:
+        return 0;
+    }
+}
+
+static uint32_t read_system(struct cortex_m *cm, uint32_t offset, enum bus_master master)
+{
+    switch (offset) {
+    case CPUID:
+        return cm->profile->cpuid;
+    case ICSR:
+        return cm_icsr(cm);
+    case VTOR:
+        return cm->system.vtor;
+    case AIRCR:
+        return AIRCR_KEYSTAT | cm->system.prigroup << 8;
+    case SCR:
+        return cm->system.scr;
+    case CCR:
+        return cm->system.ccr;
+    case SHCSR:
+        return cm->system.shcsr | (pending(cm, EXC_SVCALL) ? 1u << 15 : 0);
+    case DFSR:
+        return cm->debug.dfsr;
+    case DHCSR:
+        return cm_read_dhcsr(cm, master);
+    case DCRDR:
+        return cm->debug.dcrdr;
+    case DEMCR:
+        return cm->debug.demcr;
+    default:
+        if (offset >= SHPR1 && offset <= SHPR3)
+            return nvic_priorities(&cm->nvic, 4 + (offset - SHPR1));
+        return cm->profile->v7m ? read_v7m(cm, offset) : 0;
+    }
+}
+
+static uint32_t scs_read(void *self, uint32_t offset, enum bus_master master)
+{
+    struct cortex_m *cm = self;
+    cm_settle(cm);
+    if (offset >= SYSTICK && offset < SYSTICK_END)
+        return systick_read(&cm->systick, offset - SYSTICK,
+                            master != BUS_DEBUGGER || cm->profile->any_read_clears_countflag);
+    if (offset >= NVIC && offset < NVIC_END)
+        return nvic_read(&cm->nvic, offset - NVIC);
+    if (offset >= COMPONENT_IDS)
+        return cm_component_id(cm->profile->scs_part, 0xE, offset);
+    return read_system(cm, offset, master);
+}
+
+static void write_demcr(struct cortex_m *cm, uint32_t value)
+{
+    cm->debug.demcr = value & (cm->profile->v7m ? DEMCR_V7M : DEMCR_V6M);
+    dwt_trace(&cm->dwt, cm->debug.demcr & TRCENA, cm->core.counted);
+}
+
+static void write_system(struct cortex_m *cm, uint32_t offset, uint32_t value, enum bus_master master)
+{
+    switch (offset) {
+    case ICSR:
+        write_icsr(cm, value);
+        break;
+    case VTOR:
+        cm->system.vtor = value & cm->profile->vtor_mask;
+        break;
+    case AIRCR:
+        write_aircr(cm, value, master);
+        break;
+    case SCR:
+        cm->system.scr = value & 0x16;
+        break;
+    case CCR:
+        if (cm->profile->v7m)
+            cm->system.ccr = value & 0x31B;
+        break;
+    case SHCSR:
+        cm->system.shcsr = value & 0x70000;
+        break;
+    case CFSR:
+        cm->system.cfsr &= ~value;
+        break;
+    case HFSR:
+        cm->system.hfsr &= ~value;
+        break;
+    case DFSR:
+        cm->debug.dfsr &= ~value;
+        break;
+    case CPACR:
+        cm->system.cpacr = value & 0x00F00000;
+        break;
+    case DHCSR:
+        cm_write_dhcsr(cm, value, master);
+        break;
+    case DCRSR:
+        write_dcrsr(cm, value);
+        break;
+    case DCRDR:
+        cm->debug.dcrdr = value;
+        break;
+    case DEMCR:
+        write_demcr(cm, value);
+        break;
+    default:
+        if (offset >= SHPR1 && offset <= SHPR3)
+            nvic_set_priorities(&cm->nvic, 4 + (offset - SHPR1), value);
+        break;
+    }
+}
+
+static void scs_write(void *self, uint32_t offset, uint32_t value, enum bus_master master)
+{
+    struct cortex_m *cm = self;
+    cm_settle(cm);
+    cm->attention = true;
+    if (offset >= SYSTICK && offset < SYSTICK_END)
+        systick_write(&cm->systick, offset - SYSTICK, value);
+    else if (offset >= NVIC && offset < NVIC_END)
+        nvic_write(&cm->nvic, offset - NVIC, value);
+    else
+        write_system(cm, offset, value, master);
+}
+
+static uint32_t dwt_unit_read(void *self, uint32_t offset, enum bus_master master)
+{
+    const struct cortex_m *cm = self;
+    (void)master;
+    if (offset >= COMPONENT_IDS)
+        return cm_component_id(cm->profile->dwt_part, 0xE, offset);
+    return dwt_read(&cm->dwt, offset, cm->core.counted, cm->state == CM_HALTED ? UINT32_MAX : cm_pc(cm));
+}
+
+static void dwt_unit_write(void *self, uint32_t offset, uint32_t value, enum bus_master master)
+{
+    struct cortex_m *cm = self;
+    (void)master;
+    dwt_write(&cm->dwt, offset, value, cm->core.counted);
+}
+
+static uint32_t fpb_unit_read(void *self, uint32_t offset, enum bus_master master)
+{
+    const struct cortex_m *cm = self;
+    (void)master;
+    return offset >= COMPONENT_IDS ? cm_component_id(cm->profile->fpb_part, 0xE, offset)
+                                   : fpb_read(&cm->fpb, offset);
+}
+
+static void fpb_unit_write(void *self, uint32_t offset, uint32_t value, enum bus_master master)
+{
+    struct cortex_m *cm = self;
+    (void)master;
+    fpb_write(&cm->fpb, offset, value);
+    cm->attention = true;
+}
+
+bool cm_add_devices(struct cortex_m *cm)
+{
+    struct bus *bus = cm->core.bus;
+    return bus_add_device(bus, (struct device){0xE000E000, 0x1000, scs_read, scs_write, cm}) &&
+           bus_add_device(bus, (struct device){0xE0001000, 0x1000, dwt_unit_read, dwt_unit_write, cm}) &&
+           bus_add_device(bus, (struct device){0xE0002000, 0x1000, fpb_unit_read, fpb_unit_write, cm}) &&
+           cm_add_rom_table(cm);
+}

@@ -1,0 +1,24 @@
+// The command line.
+#ifndef BOARD_OPTIONS_H
+#define BOARD_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "chip/chip.h"
+#include "cpu/halt_cost.h"
+
+struct options {
+    const struct chip *chip;
+    const char *firmware;
+    uint16_t jtag, control;
+    uint32_t clock;
+    uint64_t seed;
+    struct halt_cost halt_cost;
+    bool die_with_parent, verbose;
+};
+
+// false: the reason was printed to stderr
+bool options_parse(struct options *, int argc, char **argv);
+
+#endif

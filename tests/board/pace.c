@@ -1,0 +1,38 @@
+// Pace: see the header.
+#include "pace.h"
+
+#include <time.h>
+
+#define NS_PER_S 1000000000u
+enum { CATCH_UP_PER_S = 500 }; // 1/500 s: 2 ms at most are made up for
+
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+void pace_start(struct pace *p, uint32_t hz)
+{
+    *p = (struct pace){.hz = hz, .last = now_ns()};
+}
+
+uint64_t pace_credit(struct pace *p)
+{
+    uint64_t now = now_ns(), passed = now - p->last;
+    p->last = now;
+    if (passed > NS_PER_S) // keeps the product below 2^64; far above the limit anyway
+        passed = NS_PER_S;
+    uint64_t due = passed * p->hz + p->leftover;
+    p->credit += due / NS_PER_S;
+    p->leftover = due % NS_PER_S;
+    if (p->credit > p->hz / CATCH_UP_PER_S)
+        p->credit = p->hz / CATCH_UP_PER_S;
+    return p->credit;
+}
+
+void pace_spent(struct pace *p, uint64_t cycles)
+{
+    p->credit -= cycles < p->credit ? cycles : p->credit; // an instruction may end a little past its slice
+}

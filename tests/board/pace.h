@@ -1,0 +1,20 @@
+// How fast the board's time may pass: never ahead of the clock that the board is said to have, and, when the
+// host was busy or the core halted, with at most a little of the lost time made up for.
+#ifndef BOARD_PACE_H
+#define BOARD_PACE_H
+
+#include <stdint.h>
+
+struct pace {
+    uint32_t hz;
+    uint64_t last;     // host nanoseconds of the last look
+    uint64_t leftover; // cycles that did not come out even, in 1/1e9
+    uint64_t credit;   // cycles that may be run now
+};
+
+void pace_start(struct pace *, uint32_t hz);
+// Cycles that may be run now; the caller subtracts what it ran by pace_spent
+uint64_t pace_credit(struct pace *);
+void pace_spent(struct pace *, uint64_t cycles);
+
+#endif

@@ -1,0 +1,133 @@
+// Sockets: see the header.
+#include "server.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+enum { SEND_SECONDS = 10 }; // a client that reads nothing for so long is hung up on
+
+bool server_open(struct server *s, uint16_t port, unsigned limit)
+{
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons(port)};
+    socklen_t length = sizeof a;
+    int one = 1;
+    a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    s->limit = limit < SERVER_CLIENTS ? limit : SERVER_CLIENTS;
+    for (unsigned i = 0; i < SERVER_CLIENTS; i++)
+        s->clients[i].fd = -1;
+    s->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (s->listener < 0)
+        return false;
+    setsockopt(s->listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+    if (bind(s->listener, (struct sockaddr *)&a, sizeof a) || listen(s->listener, 4) ||
+        getsockname(s->listener, (struct sockaddr *)&a, &length))
+        return false;
+    s->port = ntohs(a.sin_port);
+    return true;
+}
+
+static void hang_up(struct client *c)
+{
+    if (c->fd >= 0)
+        close(c->fd);
+    free(c->input);
+    *c = (struct client){.fd = -1};
+}
+
+void server_close(struct server *s)
+{
+    for (unsigned i = 0; i < SERVER_CLIENTS; i++)
+        hang_up(&s->clients[i]);
+    if (s->listener >= 0)
+        close(s->listener);
+    s->listener = -1;
+}
+
+static unsigned free_slot(const struct server *s)
+{
+    unsigned i = 0;
+    while (i < s->limit && s->clients[i].fd >= 0)
+        i++;
+    return i;
+}
+
+size_t server_polls(const struct server *s, struct pollfd *polls)
+{
+    // With no slot free a further client waits in the kernel's queue
+    polls[0] = (struct pollfd){.fd = free_slot(s) < s->limit ? s->listener : -1, .events = POLLIN};
+    for (unsigned i = 0; i < SERVER_CLIENTS; i++)
+        polls[i + 1] = (struct pollfd){.fd = s->clients[i].fd, .events = POLLIN};
+    return SERVER_POLLS;
+}
+
+static void accept_one(struct server *s)
+{
+    struct timeval patience = {.tv_sec = SEND_SECONDS};
+    int one = 1, fd = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC);
+    unsigned slot = free_slot(s);
+    if (fd < 0)
+        return;
+    struct client *c = &s->clients[slot < s->limit ? slot : 0];
+    if (slot >= s->limit || !(c->input = malloc(SERVER_INPUT))) {
+        close(fd);
+        return;
+    }
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    c->fd = fd;
+    c->held = 0;
+    if (s->connected)
+        s->connected(s->self);
+}
+
+static void receive(struct server *s, struct client *c)
+{
+    ssize_t got = recv(c->fd, c->input + c->held, SERVER_INPUT - c->held, MSG_DONTWAIT);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (got <= 0) {
+        hang_up(c);
+        return;
+    }
+    c->held += (size_t)got;
+    long used = s->received(s->self, c, c->input, c->held);
+    if (used < 0 || (size_t)used > c->held || (!used && c->held == SERVER_INPUT)) {
+        hang_up(c); // it asked for it, or it sent a line that never ends
+        return;
+    }
+    c->held -= (size_t)used;
+    memmove(c->input, c->input + used, c->held);
+}
+
+void server_serve(struct server *s, const struct pollfd *polls, size_t count)
+{
+    if (count != SERVER_POLLS)
+        return;
+    for (unsigned i = 0; i < SERVER_CLIENTS; i++)
+        if (polls[i + 1].revents && s->clients[i].fd == polls[i + 1].fd && polls[i + 1].fd >= 0)
+            receive(s, &s->clients[i]);
+    if (polls[0].revents)
+        accept_one(s);
+}
+
+bool server_send(struct client *c, const void *bytes, size_t length)
+{
+    const uint8_t *from = bytes;
+    while (length) {
+        ssize_t sent = send(c->fd, from, length, MSG_NOSIGNAL);
+        if (sent < 0 && errno == EINTR)
+            continue;
+        if (sent <= 0)
+            return false;
+        from += sent;
+        length -= (size_t)sent;
+    }
+    return true;
+}

@@ -1,0 +1,39 @@
+// Loopback TCP servers: a listening socket with a few clients, each with an input buffer. Who they are for
+// gets the bytes and answers by server_send.
+#ifndef BOARD_SERVER_H
+#define BOARD_SERVER_H
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { SERVER_CLIENTS = 8, SERVER_INPUT = 1 << 18 };
+
+struct client {
+    int fd; // -1: free
+    size_t held;
+    uint8_t *input; // SERVER_INPUT bytes
+};
+
+struct server {
+    int listener;
+    uint16_t port;
+    unsigned limit; // clients at a time
+    struct client clients[SERVER_CLIENTS];
+    // Given what a client has sent so far: how much of it was used up, or -1 to hang up
+    long (*received)(void *self, struct client *, const uint8_t *bytes, size_t length);
+    void (*connected)(void *self);
+    void *self;
+};
+
+enum { SERVER_POLLS = SERVER_CLIENTS + 1 };
+
+bool server_open(struct server *, uint16_t port, unsigned limit);
+void server_close(struct server *);
+// Fills in what to wait for (returns how many), then deals with what came
+size_t server_polls(const struct server *, struct pollfd *polls);
+void server_serve(struct server *, const struct pollfd *polls, size_t count);
+bool server_send(struct client *, const void *bytes, size_t length);
+
+#endif

@@ -1,0 +1,68 @@
+// The ground truth: what really happened on the board, at which cycle. Tests compare a tool's numbers with
+// it, so nothing in here passes through anything that a debugger can see or change.
+#ifndef BOARD_TRUTH_H
+#define BOARD_TRUTH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum { TRUTH_EVENTS = 1 << 20, TRUTH_PER_REPLY = 20000, TRUTH_WATCHES = 64 };
+
+enum truth_kind {
+    TRUTH_REACH,
+    TRUTH_HALT,
+    TRUTH_RUN,
+    TRUTH_ENTER,
+    TRUTH_RETURN,
+    TRUTH_SLEEP,
+    TRUTH_WAKE,
+    TRUTH_RESET,
+    TRUTH_LOCKUP,
+};
+
+// Bits of TRUTH_RUN's extra
+enum {
+    RUN_PREEMPTED = 1,           // an exception is taken before the instruction at pc
+    RUN_NOTHING_DONE = 2,        // nothing had executed since the previous run
+    RUN_PENDED_WHILE_HALTED = 4, // that exception became pending in the halt, before the debugger could look
+    RUN_PENDED_AT_EXIT = 8,      // or on the way out of it
+};
+
+struct truth_event {
+    uint64_t cycles, counted;
+    uint32_t pc, sp, lr, extra;
+    enum truth_kind kind;
+};
+
+struct truth {
+    struct truth_event *ring; // allocated when first watching
+    uint64_t next;            // index of the next event; the ring holds the last TRUTH_EVENTS of them
+    uint32_t watches[TRUTH_WATCHES];
+    size_t watch_count;
+    uint64_t bloom; // a bit for each watched address, to dismiss the others fast
+};
+
+// Forgets all events and watches these. false: too many, or no memory.
+bool truth_watch(struct truth *, const uint32_t *addresses, size_t count);
+void truth_free(struct truth *);
+
+static inline bool truth_watching(const struct truth *t)
+{
+    return t->watch_count != 0;
+}
+
+static inline uint64_t truth_bit(uint32_t pc)
+{
+    return (uint64_t)1 << ((pc >> 1) & 63);
+}
+
+bool truth_watches(const struct truth *, uint32_t pc);
+void truth_log(struct truth *, struct truth_event);
+
+// Events from an index on, as one JSON object, at most TRUTH_PER_REPLY of them. "next" is where to go on,
+// "end" how far there is.
+void truth_print(const struct truth *, uint64_t from, FILE *out);
+
+#endif

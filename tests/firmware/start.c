@@ -1,0 +1,164 @@
+// Start-up: vector table, memory set up, SysTick by the build's mode, handlers, and the main loop.
+#include "scenario.h"
+
+#define SYST_CSR  (*(volatile uint32_t *)0xE000E010)
+#define SYST_RVR  (*(volatile uint32_t *)0xE000E014)
+#define SYST_CVR  (*(volatile uint32_t *)0xE000E018)
+#define NVIC_ISER (*(volatile uint32_t *)0xE000E100)
+
+enum { CSR_RUN = 5, CSR_RUN_AND_INTERRUPT = 7, IRQ3 = 3 };
+
+// 50 ms at 12 MHz
+enum { TICK_RELOAD = 599999, FREE_RELOAD = 0xFFFFFF };
+
+const uint32_t SystemCoreClock __attribute__((used)) = 12000000;
+
+// Everything that ends soon
+#define SHORT_ONES                                                                                                    \
+    (DO_ARTICLE_PLAIN | DO_ARTICLE_NOP | DO_WORK_BY_DATA | DO_CALLED_TWICE | DO_RECURSE | DO_PREEMPTED |              \
+     DO_LOOP_ROUND | DO_IN_RAM | DO_MASKED_WORK | DO_PING | DO_WIDE_ENTRY)
+
+volatile uint32_t scenario = SHORT_ONES;
+volatile uint32_t idle_spin = 10;
+volatile uint32_t tick_count, irq3_count, round_count, sink;
+volatile uint32_t plain_result, nop_result;
+// Outlives a reset
+volatile uint32_t boot_count __attribute__((section(".noinit")));
+
+extern uint32_t stack_top[], data_load[], data_start[], data_end[], bss_start[], bss_end[];
+
+int main(void);
+
+__attribute__((used, noreturn)) void Reset_Handler(void)
+{
+    const uint32_t *from = data_load;
+    for (uint32_t *to = data_start; to < data_end;)
+        *to++ = *from++;
+    for (uint32_t *to = bss_start; to < bss_end;)
+        *to++ = 0;
+    boot_count++;
+    main();
+    for (;;)
+        ;
+}
+
+ALONE void SysTick_Handler(void)
+{
+    uint32_t count = tick_count + 1;
+    tick_count = count;
+    for (uint32_t i = count & 7; i; i--)
+        sink += i;
+}
+
+ALONE void IRQ3_Handler(void)
+{
+    irq3_count++;
+}
+
+ALONE void HardFault_Handler(void)
+{
+    if (lock_wanted)
+        __asm volatile("udf #1"); // a fault in here locks the core up
+    for (;;)
+        ;
+}
+
+ALONE void Default_Handler(void)
+{
+    for (;;)
+        ;
+}
+
+typedef void (*vector)(void);
+
+__attribute__((section(".vectors"), used)) static const vector vectors[16 + 32] = {
+    (vector)stack_top,
+    Reset_Handler,
+    Default_Handler,
+    HardFault_Handler,
+    [4] = Default_Handler,
+    [5] = Default_Handler,
+    [6] = Default_Handler,
+    [11] = Default_Handler,
+    [12] = Default_Handler,
+    [14] = Default_Handler,
+    [15] = SysTick_Handler,
+    [16 ... 16 + IRQ3 - 1] = Default_Handler,
+    [16 + IRQ3] = IRQ3_Handler,
+    [16 + IRQ3 + 1 ... 16 + 31] = Default_Handler,
+};
+
+static void start_systick(void)
+{
+    SYST_CSR = 0;
+#ifdef TICK
+    SYST_RVR = TICK_RELOAD;
+    SYST_CVR = 0;
+    SYST_CSR = CSR_RUN_AND_INTERRUPT;
+#else
+    SYST_RVR = FREE_RELOAD;
+    SYST_CVR = 0;
+    SYST_CSR = CSR_RUN;
+#endif
+}
+
+// So that no two rounds meet SysTick in the same phase
+static void idle(void)
+{
+    for (uint32_t left = idle_spin + (random_number() & 7); left; left--)
+        __asm volatile("");
+}
+
+static void one_round(uint32_t what)
+{
+    if (what & DO_ARTICLE_PLAIN)
+        plain_result = article_plain();
+    if (what & DO_ARTICLE_NOP)
+        nop_result = article_nop();
+    if (what & DO_WORK_BY_DATA)
+        work_by_data();
+    if (what & DO_CALLED_TWICE) {
+        caller_one();
+        caller_two();
+    }
+    if (what & DO_RECURSE)
+        sink += recurse(1 + (random_number() * 6 >> 16));
+    if (what & DO_PREEMPTED)
+        preempted();
+    if (what & DO_SLEEPER)
+        sleeper();
+    if (what & DO_LOOP_ROUND)
+        loop_round(8);
+    if (what & DO_IN_RAM) {
+        // By a pointer: RAM is out of reach of a BL
+        void (*volatile there)(uint32_t) = in_ram;
+        there(3 + (random_number() & 3));
+    }
+    if (what & DO_RELOAD_INSIDE)
+        reload_inside();
+    if (what & DO_LONG_REGION)
+        long_region();
+    if (what & DO_RESETTING)
+        resetting();
+    if (what & DO_LOCKING)
+        locking();
+    if (what & DO_MASKED_WORK)
+        masked_work();
+    if (what & DO_PING)
+        ping(round_count);
+#ifdef CHIP_M4
+    if (what & DO_WIDE_ENTRY)
+        wide_entry(round_count | 1);
+#endif
+}
+
+int main(void)
+{
+    NVIC_ISER = 1u << IRQ3;
+    start_systick();
+    for (;;) {
+        one_round(scenario);
+        round_count++;
+        idle();
+    }
+}

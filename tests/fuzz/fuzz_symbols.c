@@ -1,0 +1,52 @@
+/* Any bytes as an ELF file: every function of symbols/ must come back, whatever they say. */
+#include "symbols/symbols.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+
+static void locate(struct symbols *symbols, const char *text)
+{
+    struct location location;
+    struct error error = {.kind = ERROR_NONE};
+    bool found = symbols_locate(symbols, text, &location, &error);
+    if (found != (error.kind == ERROR_NONE))
+        abort();
+    if (found && (strlen(location.name) == 0 || location.low > location.high))
+        abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    static const char *const texts[] = {
+        "main",      "helper",      "fir_filter+0x4", "geometry::Shape::area", "twice",
+        "ticks",     "mian",        "blink.c:32",     "shapes.cpp:37",         "other.c:9",
+        "host.c:6",  "mixed.c:7",   "startup.S:17",   "nothing.c:1",           "*0x44",
+        "*0x401003", "*0x10000014",
+    };
+    struct error error = {.kind = ERROR_NONE};
+    struct symbols *symbols = symbols_open_memory(bytes, size, &error);
+    if (symbols == NULL)
+        return error.kind == ERROR_NONE ? abort(), 0 : 0;
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        locate(symbols, texts[i]);
+    struct segment segments[16];
+    size_t count = symbols_segments(symbols, segments, 16);
+    unsigned sum = 0;
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < segments[i].size; j++)
+            sum += segments[i].bytes[j];
+    uint64_t address = sum;
+    uint64_t length = 0;
+    if (symbols_object(symbols, "led_pattern", &address, &length))
+        locate(symbols, "led_pattern");
+    struct location location;
+    symbols_describe(symbols, address, &location);
+    if (strlen(symbols_build_id(symbols)) > 128)
+        abort();
+    symbols_close(symbols);
+    return 0;
+}

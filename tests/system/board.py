@@ -1,0 +1,243 @@
+"""The virtual board as tests use it: start it, talk to its control socket, and attach a real OpenOCD to it."""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / os.environ.get("PMU_BUILD", "build")  # an absolute path stays one
+PATIENCE = 60  # seconds until a test gives up on a process; nothing is ever expected to take that long
+
+
+class Event:
+    """One line of the ground truth. `cycles` are the program's, `counted` what the counters saw."""
+
+    __slots__ = ("index", "kind", "pc", "cycles", "counted", "sp", "lr", "extra")
+
+    def __init__(self, fields):
+        self.index, self.kind, self.pc, self.cycles, self.counted, self.sp, self.lr, self.extra = fields
+
+    def __repr__(self):
+        return (f"<{self.index} {self.kind} pc={self.pc:#x} cycles={self.cycles} counted={self.counted} "
+                f"sp={self.sp:#x} lr={self.lr:#x} extra={self.extra}>")
+
+
+class BoardError(Exception):
+    """What the board answered instead of doing as told."""
+
+
+class Board:
+    """A running board. Options are the program's own: Board.start("rp2040", "tick", halt_cost="8..40")."""
+
+    # Bits of a "run" event's extra
+    PREEMPTED, NOTHING_DONE, PENDED_WHILE_HALTED, PENDED_AT_EXIT = 1, 2, 4, 8
+    # Bits of a "halt" event's extra, as in DFSR
+    HALTED, BKPT, VCATCH = 1, 2, 8
+
+    def __init__(self, process, chip, elf):
+        self.process, self.chip, self.elf = process, chip, elf
+        line = process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"the board did not start: exit code {process.wait(PATIENCE)}")
+        ports = json.loads(line)
+        self.jtag_port, self.control_port = ports["jtag"], ports["control"]
+        self._socket = socket.create_connection(("127.0.0.1", self.control_port), timeout=PATIENCE)
+        self._file = self._socket.makefile("rw", newline="\n")
+        self._symbols = None
+
+    @classmethod
+    def start(cls, chip="rp2040", mode="free", firmware=None, **options):
+        elf = Path(firmware) if firmware else BUILD / "firmware" / f"{chip}-{mode}.elf"
+        command = [str(BUILD / "board"), "--chip", chip, "--firmware", str(elf), "--die-with-parent"]
+        for name, value in options.items():
+            command.append("--" + name.replace("_", "-"))
+            if value is not True:
+                command.append(str(value))
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        try:
+            return cls(process, chip, elf)
+        except BaseException:
+            process.kill()
+            process.wait()
+            raise
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        """Ends it; returns the exit code."""
+        if self._socket:
+            self._file.close()
+            self._socket.close()
+            self._socket = None
+        if self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+        self.process.stdout.close()
+        return self.process.wait()
+
+    def command(self, line):
+        self._file.write(line + "\n")
+        self._file.flush()
+        reply = json.loads(self._file.readline())
+        if "error" in reply:
+            raise BoardError(reply["error"])
+        return reply
+
+    def state(self):
+        return self.command("state")
+
+    def wait_for(self, condition, what="the board to get there"):
+        """The first state for which condition(state) holds."""
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            state = self.state()
+            if condition(state):
+                return state
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"gave up waiting for {what}: {state}")
+            time.sleep(0.001)
+
+    def watch(self, *places):
+        """Clears the log and watches these addresses or symbols; none of them switches the log off."""
+        self.command(" ".join(["watch", *(f"{self.address(p):x}" for p in places)]))
+
+    def log(self, start=0):
+        """All events from `start` to now, however many replies that takes."""
+        events, index, end = [], start, None
+        while end is None or index < end:
+            reply = self.command(f"log {index}")
+            if reply["dropped"]:
+                raise BoardError(f"{reply['dropped']} events are lost: the log was read too late")
+            events += [Event(e) for e in reply["events"]]
+            index, end = reply["next"], reply["end"] if end is None else end
+        return events
+
+    def symbols(self):
+        if self._symbols is None:
+            out = subprocess.run(["arm-none-eabi-nm", str(self.elf)], check=True, capture_output=True, text=True).stdout
+            self._symbols = {}
+            for line in out.splitlines():
+                fields = line.split()
+                if len(fields) == 3:
+                    self._symbols[fields[2]] = int(fields[0], 16)
+        return self._symbols
+
+    def symbol(self, name):
+        """Its address, of a function without the Thumb bit."""
+        return self.symbols()[name]
+
+    def address(self, place):
+        return self.symbol(place) if isinstance(place, str) else place
+
+    def read(self, place, length):
+        return bytes.fromhex(self.command(f"read {self.address(place):x} {length}")["hex"])
+
+    def write(self, place, data):
+        self.command(f"write {self.address(place):x} {data.hex()}")
+
+    def read_word(self, place):
+        return int.from_bytes(self.read(place, 4), "little")
+
+    def write_word(self, place, value):
+        self.write(place, value.to_bytes(4, "little"))
+
+    def scenario(self, *bits):
+        """From its next round on the firmware runs these scenarios only."""
+        self.write_word("scenario", sum(1 << b for b in bits))
+
+    def set(self, name, value):
+        self.command(f"set {name} {value}")
+
+
+class OpenOcd:
+    """A real OpenOCD on the board's JTAG, driven by its Tcl port."""
+
+    END = b"\x1a"
+
+    def __init__(self, board, *commands, config=None):
+        self.name = "virtual"
+        config = config or ROOT / "openocd-cfg" / "boards" / "virtual.cfg"
+        arguments = ["openocd", "-c", f"set BOARD_PORT {board.jtag_port}",
+                     "-c", "gdb_port disabled; telnet_port disabled; tcl_port 0", "-f", str(config)]
+        for command in commands:
+            arguments += ["-c", command]
+        self.output = ""
+        self.process = subprocess.Popen(arguments + ["-c", "init"], stdin=subprocess.DEVNULL, text=True,
+                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        try:
+            self.port = self._wait_for_port()
+            self._socket = socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE)
+        except BaseException:
+            self.process.kill()
+            self.process.wait()
+            raise
+
+    def _wait_for_port(self):
+        # The line comes after "init" has examined the target
+        for line in self.process.stdout:
+            self.output += line
+            found = re.search(r"Listening on port (\d+) for tcl connections", line)
+            if found:
+                return int(found.group(1))
+        raise RuntimeError(f"openocd did not start:\n{self.output}")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        self._socket.close()
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            self.output += self.process.communicate(timeout=PATIENCE)[0]
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.communicate()
+
+    def __call__(self, command):
+        """Runs a command; returns what it printed or returned. A Tcl error raises."""
+        wrapped = f"set _code [catch {{ {command} }} _result]; set _answer \"$_code $_result\""
+        self._socket.sendall(wrapped.encode() + self.END)
+        reply = b""
+        while not reply.endswith(self.END):
+            part = self._socket.recv(1 << 16)
+            if not part:
+                raise RuntimeError("openocd hung up")
+            reply += part
+        code, _, result = reply[:-1].decode(errors="replace").partition(" ")
+        if code != "0":
+            raise RuntimeError(f"{command}: {result}")
+        return result
+
+    def words(self, address, count=1):
+        return [int(w, 0) for w in self(f"{self.name}.cpu read_memory {address:#x} 32 {count}").split()]
+
+    def word(self, address):
+        return self.words(address)[0]
+
+    def set_word(self, address, value):
+        self(f"{self.name}.cpu write_memory {address:#x} 32 {{{value:#x}}}")
+
+    def register(self, name):
+        return int(self(f"{self.name}.cpu get_reg {name}").split()[-1], 0)
+
+    def run_to(self, address):
+        """Resumes until a hardware breakpoint there; the breakpoint is gone afterwards."""
+        self(f"bp {address:#x} 2 hw")
+        self("resume")
+        self("wait_halt 20000")
+        self(f"rbp {address:#x}")

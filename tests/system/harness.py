@@ -1,0 +1,202 @@
+"""One harness for all system tests: a virtual board, a real OpenOCD in front of it, and the tool under the
+sanitizers. Every port is a free one, every process is gone when the test ends."""
+import json
+import os
+import signal
+import subprocess
+import threading
+import time
+
+from board import Board, OpenOcd
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.path.join(ROOT, os.environ.get("PMU_BUILD", "build"))
+TOOL = os.path.join(BUILD, "asan", "pmu-probe")
+ARTICLE_PLAIN, ARTICLE_NOP, WORK_BY_DATA, CALLED_TWICE, RECURSE, PREEMPTED, SLEEPER, LOOP_ROUND, IN_RAM, \
+    RELOAD_INSIDE, LONG_REGION, RESETTING, LOCKING, MASKED_WORK, PING, WIDE_ENTRY = (1 << i for i in range(16))
+WAIT = 120  # seconds: a bound against hanging, never a measure
+
+
+def elf_of(chip, mode):
+    return os.path.join(BUILD, "firmware", f"{chip}-{mode}.elf")
+
+
+def wait_for(condition, what, seconds=WAIT):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, f"timed out: {what}"
+        time.sleep(0.01)
+
+
+class Server(OpenOcd):
+    """A real OpenOCD whose log is read all the time, so that it never waits for us."""
+
+    def __init__(self, board, *commands, config=None):
+        super().__init__(board, *commands, config=config)
+        threading.Thread(target=self._drain, daemon=True).start()
+
+    def _drain(self):
+        try:
+            for line in self.process.stdout:
+                self.output += line
+        except ValueError:  # closed under us
+            pass
+
+    def close(self):
+        self._socket.close()
+        self.process.kill()
+        self.process.wait()
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+
+class Run:
+    """One finished run of the tool."""
+
+    def __init__(self, code, out, err):
+        self.code, self.out, self.err = code, out, err
+        self.lines = []
+        for line in out.splitlines():
+            if line.startswith("{"):
+                self.lines.append(json.loads(line))
+
+    @property
+    def header(self):
+        return next(line for line in self.lines if line["type"] == "header")
+
+    @property
+    def hits(self):
+        return [line for line in self.lines if line["type"] == "hit"]
+
+    @property
+    def summary(self):
+        return next((line for line in self.lines if line["type"] == "summary"), None)
+
+    @property
+    def cycles(self):
+        return [hit["values"]["CPU_CYCLES"] for hit in self.hits]
+
+
+class Place:
+    """Board, server and tool together."""
+
+    def __init__(self, chip, mode="free", scenario=None, commands=(), **options):
+        self.chip, self.elf = chip, elf_of(chip, mode)
+        self.board = Board.start(chip, mode, **options)
+        self.servers = []
+        try:
+            if scenario is not None:
+                self.set_scenario(scenario)
+            self.server = self.start_server(*commands)
+        except BaseException:
+            self.close()
+            raise
+
+    def start_server(self, *commands):
+        server = Server(self.board, *commands)
+        self.servers.append(server)
+        return server
+
+    def set_scenario(self, bits):
+        # start code has to be through with RAM before it is poked
+        wait_for(lambda: self.board.read_word("round_count") > 0, "the firmware's first round")
+        self.board.write_word("scenario", bits)
+
+    def symbol(self, name):
+        return self.board.symbol(name)
+
+    def words(self, *args, elf=True):
+        return [TOOL, *(["--elf", self.elf] if elf else []), "-p", f"openocd:127.0.0.1:{self.server.port}",
+                *[str(word) for word in args]]
+
+    def start(self, *args, **kwargs):
+        return start_tool(self.words(*args, **kwargs))
+
+    def run(self, *args, **kwargs):
+        return finish_tool(self.start(*args, **kwargs))
+
+    def delta(self, *args, code=0):
+        """`delta` with JSON lines, and the board's truth over the same time."""
+        self.board.watch(0xFFFFFFF0)  # no such place: all that matters is that the log is on
+        result = self.run("delta", "-j", *args)
+        assert result.code == code, f"exit {result.code}: {result.err}\n{result.out[-2000:]}"
+        return result
+
+    def close(self):
+        for server in self.servers:
+            server.close()
+        self.board.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+def start_tool(words, **kwargs):
+    environment = dict(os.environ, ASAN_OPTIONS="detect_leaks=1:exitcode=99", UBSAN_OPTIONS="halt_on_error=1")
+    environment.pop("PMU_PROBE", None)
+    return subprocess.Popen(words, cwd=BUILD, text=True, errors="replace", stdin=subprocess.DEVNULL,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, **kwargs)
+
+
+def finish_tool(process, signal_number=None):
+    if signal_number is not None:
+        process.send_signal(signal_number)
+    try:
+        out, err = process.communicate(timeout=WAIT)
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGABRT)
+        process.communicate()
+        raise
+    assert "Sanitizer" not in err and "runtime error" not in err, err[-4000:]
+    return Run(process.returncode, out, err)
+
+
+def run_tool(*args):
+    return finish_tool(start_tool([TOOL, *[str(word) for word in args]]))
+
+
+# --- the board's ground truth -------------------------------------------------------------------------------
+
+class Passage:
+    """From the last stop at the start to the first stop at the end, in the program's own cycles."""
+
+    def __init__(self, begin, tainted, end):
+        self.begin, self.tainted, self.end = begin, tainted, end
+        self.cycles = end.cycles - begin.cycles
+
+
+def passages(log, start, is_end):
+    """Pairs the stops in the board's log. `is_end(event, entry)` says whether a halt ends what `entry` began."""
+    found, entry, tainted = [], None, False
+    for event in log:
+        if event.kind == "halt":
+            if entry is not None and event.pc != start and is_end(event, entry):
+                found.append(Passage(entry, tainted, event))
+                entry = None
+            elif event.pc == start and entry is None or event.pc == start and event.cycles != entry.cycles:
+                entry, tainted = event, False
+            elif event.pc == start:
+                tainted = False  # a re-hit: the region begins at the last of them
+        elif event.kind == "run" and entry is not None:
+            if event.extra & Board.PREEMPTED and event.extra & Board.PENDED_WHILE_HALTED:
+                tainted = True
+    return found
+
+
+def at(address):
+    return lambda event, entry: event.pc == address
+
+
+def returned(event, entry):
+    """Back at the caller, in the caller's frame."""
+    return event.pc == entry.lr & ~1 and event.sp == entry.sp
+
+
+def left_handler(event, entry):
+    """Out of an exception handler: its frame is off the stack."""
+    return event.sp > entry.sp

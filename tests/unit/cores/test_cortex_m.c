@@ -1,0 +1,119 @@
+#include "cmocka_all.h"
+#include "cores/cortex_m.h"
+
+#include <string.h>
+
+/* The architecture's numbers are written out here on purpose: a shared name would let a slip agree with itself. */
+
+static struct core identify(uint32_t cpuid, uint32_t fp_ctrl)
+{
+    struct core core;
+    uint64_t values[CORTEX_M_IDENTITY] = {[CORTEX_M_CPUID] = cpuid, [CORTEX_M_FP_CTRL] = fp_ctrl};
+    assert_true(cortex_m_identify(3, values, &core));
+    return core;
+}
+
+static void names_cores(void **state)
+{
+    (void)state;
+    struct core core = identify(0x410CC601, 0x40);
+    assert_string_equal(core.name, "Cortex-M0+ r0p1");
+    assert_int_equal(core.comparators, 4);
+    assert_true(cortex_m_is_v6(&core));
+    core = identify(0x410FC241, 0x00000260);
+    assert_string_equal(core.name, "Cortex-M4 r0p1");
+    assert_int_equal(core.comparators, 6);
+    assert_false(cortex_m_is_v6(&core));
+    core = identify(0x411FC271, 0x10001080); /* M7: NUM_CODE in two pieces, revision 1 */
+    assert_int_equal(core.comparators, 0x18);
+    assert_int_equal(core.comparator_revision, 1);
+    struct core other;
+    uint64_t not_arm[CORTEX_M_IDENTITY] = {0x12345678}, a9[CORTEX_M_IDENTITY] = {0x413FC090}, zero[CORTEX_M_IDENTITY] = {0};
+    assert_false(cortex_m_identify(0, not_arm, &other));
+    assert_false(cortex_m_identify(0, a9, &other));
+    assert_false(cortex_m_identify(0, zero, &other));
+}
+
+static void comparators_match_halfwords(void **state)
+{
+    (void)state;
+    uint64_t address;
+    struct core v1 = identify(0x410CC601, 0x40), v2 = identify(0x411FC271, 0x10000080);
+    assert_int_equal(v1.ops->comparator_value(&v1, 0x10000100), 0x50000101);
+    assert_int_equal(v1.ops->comparator_value(&v1, 0x10000102), 0x90000101);
+    assert_int_equal(v2.ops->comparator_value(&v2, 0x20000102), 0x20000103);
+    assert_true(v1.ops->comparator_used(&v1, 0x90000101, &address));
+    assert_int_equal(address, 0x10000102);
+    assert_false(v1.ops->comparator_used(&v1, 0x90000100, &address));
+    assert_true(v1.ops->can_compare(&v1, 0x1FFFFFFE));
+    assert_false(v1.ops->can_compare(&v1, 0x20000000));
+    assert_true(v2.ops->can_compare(&v2, 0x60000000));
+}
+
+static void stops_are_told_apart(void **state)
+{
+    (void)state;
+    struct core core = identify(0x410FC241, 0x260);
+    assert_int_equal(core.ops->cause(&core, 0x2, 0x01000000), STOP_BREAKPOINT);
+    assert_int_equal(core.ops->cause(&core, 0x1, 0x01000000), STOP_REQUEST);
+    assert_int_equal(core.ops->cause(&core, 0x8, 0x01000000), STOP_RESET);
+    assert_int_equal(core.ops->cause(&core, 0x8, 0x01000003), STOP_FAULT);
+    assert_int_equal(core.ops->cause(&core, 0x4, 0x01000000), STOP_WATCHPOINT);
+    assert_int_equal(core.ops->state(&core, 0x00030001), CORE_HALTED);
+    assert_int_equal(core.ops->state(&core, 0x00050001), CORE_ASLEEP);
+    assert_int_equal(core.ops->state(&core, 0x00090001), CORE_LOCKUP);
+    assert_int_equal(core.ops->state(&core, 0x01010001), CORE_RUNNING);
+}
+
+static void finds_the_way_out_of_a_handler(void **state)
+{
+    (void)state;
+    struct core m4 = identify(0x410FC241, 0x260), m0 = identify(0x410CC601, 0x40);
+    uint64_t words[FRAME_WORDS] = {0, 1, 2, 3, 12, 0x08000001, 0x08000123, 0x01000000};
+    assert_true(m4.ops->returns_by_frame(&m4, 0xFFFFFFF9));
+    assert_true(m4.ops->returns_by_frame(&m4, 0xFFFFFFE1));
+    assert_false(m4.ops->returns_by_frame(&m4, 0x08000101));
+    assert_int_equal(m4.ops->frame(&m4, 0xFFFFFFF9, 0x1000, 0x2000), 0x1000);
+    assert_int_equal(m4.ops->frame(&m4, 0xFFFFFFFD, 0x1000, 0x2000), 0x2000);
+    struct return_place place = m4.ops->frame_return(&m4, 0xFFFFFFF9, 0x1000, words);
+    assert_int_equal(place.pc, 0x08000122);
+    assert_int_equal(place.sp, 0x1020);
+    place = m4.ops->frame_return(&m4, 0xFFFFFFE9, 0x1000, words); /* with floating-point registers */
+    assert_int_equal(place.sp, 0x1068);
+    words[7] |= 1 << 9; /* the frame was aligned */
+    place = m0.ops->frame_return(&m0, 0xFFFFFFF9, 0x1000, words);
+    assert_int_equal(place.sp, 0x1024);
+}
+
+static void resumes_with_key_and_debug_on(void **state)
+{
+    (void)state;
+    struct core core = identify(0x410CC601, 0x40);
+    struct step items[16];
+    struct steps list = {.items = items, .room = 16};
+    core.ops->add_run(&core, &list);
+    assert_int_equal(list.n, 1);
+    assert_int_equal(items[0].op, OP_WRITE);
+    assert_int_equal(items[0].at.offset, 0xE000EDF0);
+    assert_int_equal(items[0].at.unit, 3);
+    assert_int_equal(items[0].value, 0xA05F0001);
+    list.n = 0;
+    size_t at = core.ops->add_register(&core, &list, CORE_PC);
+    assert_int_equal(items[0].at.offset, 0xE000EDF4);
+    assert_int_equal(items[0].value, 15);
+    assert_int_equal(items[1].op, OP_UNTIL);
+    assert_int_equal(items[1].mask, 0x00010000);
+    assert_int_equal(items[at].at.offset, 0xE000EDF8);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_cores),
+        cmocka_unit_test(comparators_match_halfwords),
+        cmocka_unit_test(stops_are_told_apart),
+        cmocka_unit_test(finds_the_way_out_of_a_handler),
+        cmocka_unit_test(resumes_with_key_and_debug_on),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,110 @@
+#include "cmocka_all.h"
+#include "cores/cortex_m.h"
+#include "counters/counter.h"
+#include "counters/dwt.h"
+#include "counters/systick.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static struct core core_of(uint32_t cpuid)
+{
+    struct core core;
+    uint64_t values[CORTEX_M_IDENTITY] = {[CORTEX_M_CPUID] = cpuid, [CORTEX_M_FP_CTRL] = 0x40};
+    assert_true(cortex_m_identify(0, values, &core));
+    return core;
+}
+
+/* SysTick as DDI 0419 tells it, tick by tick: after 0 comes the reload value. */
+static uint64_t tick(uint64_t value, uint64_t reload)
+{
+    return value == 0 ? reload : value - 1;
+}
+
+static void systick_counts_every_tick(void **state)
+{
+    (void)state;
+    for (uint64_t reload = 1; reload < 12; reload++) {
+        struct counter counter = {.bits = 24, .down = true, .zero_is_top = true, .modulus = reload + 1};
+        for (uint64_t from = 0; from <= reload; from++) {
+            uint64_t value = from;
+            for (uint64_t n = 0; n <= reload; n++, value = tick(value, reload))
+                assert_int_equal(counter_elapsed(&counter, from, value), n);
+        }
+    }
+}
+
+static void up_counters_wrap(void **state)
+{
+    (void)state;
+    struct counter cyccnt = {.bits = 32}, eight = {.bits = 8}, wide = {.bits = 64}, forty = {.bits = 40};
+    assert_int_equal(counter_elapsed(&cyccnt, 0xFFFFFFF0, 0x10), 0x20);
+    assert_int_equal(counter_elapsed(&eight, 250, 5), 11);
+    assert_int_equal(counter_elapsed(&forty, 0xFFFFFFFFFF, 1), 2);
+    assert_true(counter_elapsed(&wide, UINT64_MAX, 1) == 2);
+    assert_int_equal(counter_elapsed(&cyccnt, 7, 7), 0);
+    assert_true(counter_modulus(&cyccnt) == 0x100000000ULL);
+}
+
+static void systick_runs_or_is_borrowed(void **state)
+{
+    (void)state;
+    struct core core = core_of(0x410CC601);
+    struct counter_block block;
+    uint64_t runs[] = {0x00010007, 0x0001E847}, idle[] = {0, 0x1234}, slow[] = {0x1, 0x1234}, stuck[] = {0x5, 0};
+    assert_true(systick_kind.identify(&core, runs, &block));
+    assert_int_equal(block.counters[0].modulus, 0x1E848);
+    assert_int_equal(block.n_settings, 0);
+    assert_string_equal(block.counters[0].name, "CPU_CYCLES");
+    assert_int_equal(block.watched.offset, 0xE000E014);
+    assert_true(systick_kind.identify(&core, idle, &block));
+    assert_int_equal(block.counters[0].modulus, 0x1000000);
+    assert_int_equal(block.n_settings, 3);
+    assert_int_not_equal(block.note[0], 0);
+    assert_true(systick_kind.identify(&core, slow, &block));
+    assert_false(block.counts_cycles);
+    assert_string_equal(block.counters[0].name, "SYSTICK");
+    assert_true(systick_kind.identify(&core, stuck, &block));
+    assert_int_not_equal(block.unusable[0], 0);
+}
+
+static void dwt_without_a_counter_is_not_believed(void **state)
+{
+    (void)state;
+    struct core m0 = core_of(0x410CC601), m4 = core_of(0x410FC241);
+    struct counter_block block;
+    uint64_t numcomp_only[] = {0x01000000, 0x20000000}, nocyccnt[] = {0x01000000, 0x42000000};
+    uint64_t off[] = {0, 0}, on[] = {0x01000000, 0x40000001};
+    assert_true(dwt_kind.identify(&m0, numcomp_only, &block));
+    assert_int_not_equal(block.unusable[0], 0);
+    assert_true(dwt_kind.identify(&m4, nocyccnt, &block));
+    assert_int_not_equal(block.unusable[0], 0);
+    assert_true(dwt_kind.identify(&m4, off, &block));
+    assert_int_equal(block.unusable[0], 0);
+    assert_int_equal(block.n_settings, 3);
+    assert_true(dwt_kind.identify(&m4, on, &block));
+    assert_int_equal(block.n_settings, 1);
+    assert_int_equal(block.counters[0].low.offset, 0xE0001004);
+}
+
+static void split_counters_are_joined(void **state)
+{
+    (void)state;
+    struct counter split = {.bits = 64, .low = {.size = 4, .offset = 0xF8}, .high = {.size = 4, .offset = 0xFC}};
+    struct step items[4];
+    struct steps list = {.items = items, .room = 4};
+    assert_int_equal(counter_add_read(&split, &list), 0);
+    assert_int_equal(list.n, 2);
+    uint64_t results[] = {0x89ABCDEF, 0x01234567};
+    assert_true(counter_value(&split, results, 0) == 0x0123456789ABCDEFULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(systick_counts_every_tick),   cmocka_unit_test(up_counters_wrap),
+        cmocka_unit_test(systick_runs_or_is_borrowed), cmocka_unit_test(dwt_without_a_counter_is_not_believed),
+        cmocka_unit_test(split_counters_are_joined),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,358 @@
+/*
+ * The ways to a target, run control through OpenOCD, and an OpenOCD of our own.
+ */
+#include "openocd_fake.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <unistd.h>
+
+static struct fake fake;
+
+static int setup(void **state)
+{
+    (void)state;
+    fake_start(&fake, fake_tcl);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    fake_stop(&fake);
+    return 0;
+}
+
+static int clean(void **state)
+{
+    (void)state;
+    fake_eval(&fake, "set asked {}; set current one.cpu; array unset mem; array set mem {}");
+    error_clear(&fake.error);
+    return 0;
+}
+
+static struct address at(enum space space, uint16_t unit, uint64_t offset, uint8_t size)
+{
+    return (struct address){.space = (uint8_t)space, .size = size, .unit = unit, .offset = offset};
+}
+
+static struct outcome run(const struct step *steps, size_t n, uint64_t *results)
+{
+    struct deadline deadline = in_ms(5000);
+    return link_execute(fake.link, steps, n, results, &deadline, &fake.error);
+}
+
+static void assert_done(struct outcome outcome, size_t n)
+{
+    if (outcome.why != DONE || outcome.done != n)
+        fail_msg("why %d, done %zu, %s", outcome.why, outcome.done, fake.error.text);
+}
+
+/* ---- paths */
+
+static void test_mem_ap_beside_a_core_is_taken(void **state)
+{
+    (void)state;
+    struct step steps[] = {step_read(at(SPACE_MEMORY, 1, 0x100, 4)), step_read(at(SPACE_MEMORY, 2, 0x100, 4))};
+    uint64_t results[2];
+    assert_done(run(steps, 2, results), 2);
+    assert_string_equal(fake_eval(&fake, "join $asked ,"), "two.mem read 0x100 32 1,two.mem read 0x100 32 1");
+}
+
+static void test_access_port_of_a_core_without_mem_ap(void **state)
+{
+    (void)state;
+    struct step steps[] = {step_write(at(SPACE_MEMORY, 3, 0x80091004, 4), 0x11223344),
+                           step_read(at(SPACE_MEMORY, 3, 0x80091000, 4)),
+                           step_read(at(SPACE_MEMORY, 3, 0x80091004, 4)),
+                           step_read(at(SPACE_MEMORY, 3, 0x80091008, 4))};
+    uint64_t results[4];
+    assert_done(run(steps, 4, results), 4);
+    assert_int_equal(results[1], 0x80091000);
+    assert_int_equal(results[2], 0x11223344);
+    assert_int_equal(results[3], 0x80091008);
+    /* AP 1 is the one of the APB kind. CSW without its increment, TAR once, then the banked registers */
+    assert_string_equal(fake_eval(&fake, "join $asked ,"),
+                        "tap.a apreg 1 0,tap.a apreg 1 0 2717909058,tap.a apreg 1 4 2148077568,"
+                        "tap.a apreg 1 20 287454020,tap.a apreg 1 16,tap.a apreg 1 20,tap.a apreg 1 24");
+    assert_string_equal(fake_eval(&fake, "format 0x%x $apreg(1,0)"), "0xa2000042");
+}
+
+static void test_parts_of_a_word_through_an_access_port(void **state)
+{
+    (void)state;
+    fake_eval(&fake, "set mem(0x80091004) 0x11223344");
+    struct step steps[] = {step_read(at(SPACE_MEMORY, 3, 0x80091006, 2)),
+                           step_read(at(SPACE_MEMORY, 3, 0x80091007, 1)),
+                           step_write(at(SPACE_MEMORY, 3, 0x80091009, 1), 0xab),
+                           step_read(at(SPACE_MEMORY, 3, 0x80091008, 4))};
+    uint64_t results[4];
+    assert_done(run(steps, 4, results), 4);
+    assert_int_equal(results[0], 0x1122);
+    assert_int_equal(results[1], 0x11);
+    assert_int_equal(results[3], 0xab00);
+    assert_string_equal(fake_eval(&fake, "format 0x%x $apreg(1,0)"), "0xa2000042");
+}
+
+static void test_what_an_access_port_cannot_reach(void **state)
+{
+    (void)state;
+    struct step steps[] = {step_read(at(SPACE_MEMORY, 3, UINT64_C(0x100000000), 4))};
+    uint64_t result;
+    assert_int_equal(run(steps, 1, &result).why, TARGET_FAULT);
+    assert_non_null(strstr(fake.error.text, "address beyond 32 bits"));
+    error_clear(&fake.error);
+    steps[0] = step_read(at(SPACE_MEMORY, 3, 0x80091000, 8));
+    assert_int_equal(run(steps, 1, &result).why, TARGET_FAULT);
+    assert_non_null(strstr(fake.error.text, "no 64-bit access here"));
+}
+
+static void test_ports_and_their_registers(void **state)
+{
+    (void)state;
+    struct step steps[] = {step_read(at(SPACE_AP, 1, 0xfc, 4)), step_read(at(SPACE_AP, 0x100, 0xfc, 4)),
+                           step_read(at(SPACE_DP, 0, 0, 4)), step_write(at(SPACE_DP, 0, 8, 4), 0xf0),
+                           step_read(at(SPACE_DP, 0x200, 0, 4))};
+    uint64_t results[5];
+    struct outcome outcome = run(steps, 5, results);
+    assert_int_equal(outcome.why, TARGET_FAULT);
+    assert_int_equal(outcome.done, 4);
+    assert_int_equal(results[0], 0x44770002);
+    assert_int_equal(results[1], 0x24770011);
+    assert_int_equal(results[2], 0x2ba01477);
+    assert_non_null(strstr(fake.error.text, "cannot read register 0x00 of the DP: OpenOCD says: "));
+    assert_string_equal(
+        fake_eval(&fake, "join $asked ,"),
+        "tap.a apreg 1 0xfc,tap.b apreg 0 0xfc,tap.a dpreg 0x0,tap.a dpreg 0x8 0xf0");
+}
+
+static void test_wrong_registers_are_refused(void **state)
+{
+    (void)state;
+    struct step steps[] = {step_read(at(SPACE_AP, 0, 2, 4))};
+    uint64_t result;
+    assert_int_equal(run(steps, 1, &result).why, TARGET_FAULT);
+    error_clear(&fake.error);
+    steps[0] = step_read(at(SPACE_DP, 0, 0, 8));
+    assert_int_equal(run(steps, 1, &result).why, TARGET_FAULT);
+    assert_string_equal(fake_eval(&fake, "llength $asked"), "0");
+}
+
+/* ---- run control */
+
+static void test_hold_leaves_polling_as_it_was(void **state)
+{
+    (void)state;
+    assert_true(link_hold(fake.link, true, &fake.error));
+    assert_string_equal(fake_eval(&fake, "set polling"), "off");
+    assert_true(link_hold(fake.link, true, &fake.error));
+    assert_true(link_hold(fake.link, false, &fake.error));
+    assert_string_equal(fake_eval(&fake, "set polling"), "on");
+    /* The target that the question is put to is one that has nothing to be disturbed */
+    assert_string_equal(fake_eval(&fake, "join $asked ,"),
+                        "select two.mem,poll,select one.cpu,poll off,poll off,poll on");
+    fake_eval(&fake, "set polling off");
+    assert_true(link_hold(fake.link, true, &fake.error));
+    assert_true(link_hold(fake.link, false, &fake.error));
+    assert_string_equal(fake_eval(&fake, "set polling"), "off");
+    fake_eval(&fake, "set polling on");
+}
+
+static void test_close_ends_a_hold(void **state)
+{
+    (void)state;
+    struct deadline deadline = in_ms(5000);
+    struct link *other =
+        openocd_connect("localhost", openocd_process_port(fake.process), &deadline, &fake.error);
+    assert_non_null(other);
+    assert_true(link_hold(other, true, &fake.error));
+    assert_string_equal(fake_eval(&fake, "set polling"), "off");
+    link_close(other);
+    assert_string_equal(fake_eval(&fake, "set polling"), "on");
+}
+
+static void test_server_runs_and_halts(void **state)
+{
+    (void)state;
+    struct deadline deadline = in_ms(3000);
+    assert_true(link_server_run(fake.link, 0, false, &deadline, &fake.error));
+    assert_string_equal(fake_eval(&fake, "set state(one.cpu)"), "halted");
+    assert_true(link_server_run(fake.link, 0, false, &deadline, &fake.error));
+    assert_true(link_server_run(fake.link, 0, true, &deadline, &fake.error));
+    assert_true(link_server_run(fake.link, 0, true, &deadline, &fake.error));
+    assert_string_equal(fake_eval(&fake, "join $asked ,"),
+                        "poll one.cpu,select one.cpu,halt one.cpu,poll one.cpu,"
+                        "poll one.cpu,select one.cpu,resume one.cpu,poll one.cpu");
+    assert_false(link_server_run(fake.link, 7, true, &deadline, &fake.error));
+    assert_int_equal(fake.error.kind, ERROR_NO_CORE);
+}
+
+static void test_a_core_that_does_not_halt(void **state)
+{
+    (void)state;
+    struct deadline deadline = in_ms(150);
+    assert_false(link_server_run(fake.link, 1, false, &deadline, &fake.error));
+    assert_int_equal(fake.error.kind, ERROR_ASLEEP);
+    assert_string_equal(fake.error.text, "two.cpu does not halt");
+}
+
+static void test_a_refused_resume_is_told(void **state)
+{
+    (void)state;
+    struct deadline deadline = in_ms(1000);
+    fake_eval(&fake, "rename resume resume_; proc resume {} { error \"no [format %c 26] way\\nout\" };"
+                     "set state(three.cpu) halted");
+    assert_false(link_server_run(fake.link, 3, true, &deadline, &fake.error));
+    assert_string_equal(fake.error.text, "cannot resume three.cpu: OpenOCD says: no way; out");
+    fake_eval(&fake, "rename resume {}; rename resume_ resume");
+}
+
+/* ---- OpenOCD's own commands, where they work without an adapter */
+
+static const char dummy_tcl[] = "adapter driver dummy; transport select jtag; adapter speed 100;"
+                                "jtag newtap x cpu -irlen 4; target create x.cpu testee -chain-position x.cpu";
+
+static void test_real_polling(void **state)
+{
+    (void)state;
+    struct fake real;
+    fake_start(&real, dummy_tcl);
+    struct link_view view;
+    assert_int_equal(link_views(real.link, &view, 1, &real.error), 1);
+    assert_string_equal(view.name, "x.cpu");
+    assert_false(view.is_core);
+    for (int on = 1; on >= 0; on--) {
+        const char *how = on ? "background polling: on" : "background polling: off";
+        fake_eval(&real, on ? "poll on" : "poll off");
+        assert_true(link_hold(real.link, true, &real.error));
+        assert_non_null(strstr(fake_eval(&real, "poll"), "background polling: off"));
+        assert_true(link_hold(real.link, false, &real.error));
+        assert_non_null(strstr(fake_eval(&real, "poll"), how));
+    }
+    struct step step = step_read(at(SPACE_MEMORY, 0, 0x100, 4));
+    uint64_t result;
+    struct deadline deadline = in_ms(1000);
+    assert_int_equal(link_execute(real.link, &step, 1, &result, &deadline, &real.error).why, TARGET_FAULT);
+    assert_non_null(strstr(real.error.text, "cannot read 0x00000100 (4 bytes) on x.cpu: OpenOCD says: "));
+    fake_stop(&real);
+}
+
+/* ---- an OpenOCD of ours */
+
+static void test_ours_is_named_by_its_options_and_stopped(void **state)
+{
+    (void)state;
+    const char *options[] = {"-c", dummy_tcl};
+    struct deadline deadline = in_ms(10000);
+    struct link *link = openocd_start(options, 2, &deadline, &fake.error);
+    if (link == NULL)
+        fail_msg("%s", fake.error.text);
+    char name[128];
+    link_describe(link, name, 40);
+    assert_string_equal(name, "openocd -c adapter driver dummy; transp");
+    link_close(link);
+}
+
+static void test_process_ends_with_us(void **state)
+{
+    (void)state;
+    const char *options[] = {"-c", "noinit"};
+    struct deadline deadline = in_ms(10000);
+    struct openocd_process *process = openocd_process_start(options, 2, &deadline, &fake.error);
+    assert_non_null(process);
+    pid_t pid = openocd_process_pid(process);
+    assert_int_equal(getpgid(pid), pid);
+    openocd_process_stop(process, false);
+    assert_int_equal(kill(pid, 0), -1);
+    assert_int_equal(errno, ESRCH);
+}
+
+static void test_why_ours_does_not_start(void **state)
+{
+    (void)state;
+    const char *missing[] = {"-f", "no-such-board.cfg"}, *no_init[] = {"-c", "noinit"};
+    const char *no_port[] = {"-c", "noinit; tcl_port disabled"};
+    struct deadline deadline = in_ms(10000);
+    assert_null(openocd_start(missing, 2, &deadline, &fake.error));
+    assert_int_equal(fake.error.kind, ERROR_NO_PROBE);
+    assert_non_null(strstr(fake.error.text, "OpenOCD ended: "));
+    assert_non_null(strstr(fake.error.text, "no-such-board.cfg"));
+    error_clear(&fake.error);
+    assert_null(openocd_start(no_init, 2, &deadline, &fake.error));
+    assert_non_null(strstr(fake.error.text, "waits for its `init` command"));
+    error_clear(&fake.error);
+    deadline = in_ms(300);
+    assert_null(openocd_start(no_port, 2, &deadline, &fake.error));
+    assert_non_null(strstr(fake.error.text, "did not open its Tcl port in time"));
+}
+
+static void test_adapter_that_is_not_there(void **state)
+{
+    (void)state;
+    const char *options[] = {"-c", "adapter driver remote_bitbang; remote_bitbang host localhost;"
+                                   "remote_bitbang port 1; transport select jtag"};
+    struct deadline deadline = in_ms(10000);
+    assert_null(openocd_start(options, 2, &deadline, &fake.error));
+    assert_int_equal(fake.error.kind, ERROR_NO_PROBE);
+    assert_non_null(strstr(fake.error.text, "remote_bitbang"));
+}
+
+static void test_no_openocd_installed(void **state)
+{
+    (void)state;
+    char *path = strdup(getenv("PATH"));
+    struct deadline deadline = in_ms(1000);
+    setenv("PATH", "/nowhere", 1);
+    struct link *link = openocd_start(NULL, 0, &deadline, &fake.error);
+    setenv("PATH", path, 1);
+    free(path);
+    assert_null(link);
+    assert_string_equal(fake.error.text, "cannot run openocd: No such file or directory");
+}
+
+static void test_ours_dies(void **state)
+{
+    (void)state;
+    const char *options[] = {"-c", fake_tcl, "-c", "proc fake_read {args} { kill KILL [pid] }"};
+    struct deadline deadline = in_ms(10000);
+    struct link *link = openocd_start(options, 4, &deadline, &fake.error);
+    if (link == NULL)
+        fail_msg("%s", fake.error.text);
+    struct step step = step_read(at(SPACE_MEMORY, 0, 0x100, 4));
+    uint64_t result;
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(link_execute(link, &step, 1, &result, &deadline, &fake.error).why, LINK_LOST);
+        assert_int_equal(fake.error.kind, ERROR_LINK_LOST);
+        assert_non_null(strstr(fake.error.text, i == 0 ? "closed the connection; 1 step had been sent"
+                                                       : "was lost before"));
+        error_clear(&fake.error);
+    }
+    link_close(link);
+}
+
+#define TEST(name) cmocka_unit_test_setup(name, clean)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_mem_ap_beside_a_core_is_taken),
+        TEST(test_access_port_of_a_core_without_mem_ap),
+        TEST(test_parts_of_a_word_through_an_access_port),
+        TEST(test_what_an_access_port_cannot_reach),
+        TEST(test_ports_and_their_registers),
+        TEST(test_wrong_registers_are_refused),
+        TEST(test_hold_leaves_polling_as_it_was),
+        TEST(test_close_ends_a_hold),
+        TEST(test_server_runs_and_halts),
+        TEST(test_a_core_that_does_not_halt),
+        TEST(test_a_refused_resume_is_told),
+        TEST(test_real_polling),
+        TEST(test_ours_is_named_by_its_options_and_stopped),
+        TEST(test_process_ends_with_us),
+        TEST(test_why_ours_does_not_start),
+        TEST(test_adapter_that_is_not_there),
+        TEST(test_no_openocd_installed),
+        TEST(test_ours_dies),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,151 @@
+/*
+ * The pure parts of the OpenOCD link: the program, the answer, the words.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "links/openocd_program.h"
+#include "links/openocd_reply.h"
+#include "links/openocd_text.h"
+
+#include <string.h>
+
+static struct address word(uint64_t offset)
+{
+    return (struct address){.space = SPACE_MEMORY, .size = 4, .unit = 1, .offset = offset};
+}
+
+static void test_only_numbers_are_written(void **state)
+{
+    (void)state;
+    struct address ap = {.space = SPACE_AP, .size = 4, .unit = 0x102, .offset = 0xfc};
+    struct address dp = {.space = SPACE_DP, .size = 4, .unit = 0, .offset = 4};
+    struct address wide = {.space = SPACE_MEMORY, .size = 8, .unit = 0, .offset = UINT64_MAX - 7};
+    struct step steps[] = {step_read(word(0x100)),       step_read(word(0x104)),
+                           step_read(word(0x10c)),       step_write(word(0x110), UINT64_MAX),
+                           step_until(wide, UINT64_MAX, 1), step_expect(ap, 0xf, 1),
+                           step_time(TIME_BEFORE),       step_read(dp)};
+    char out[512];
+    assert_int_equal(openocd_program_write(steps, 8, 2, out, sizeof out), 8);
+    assert_string_equal(out, "0 1 32 0x100 0x2 0x0 0 1 32 0x10c 0x1 0x0 1 1 32 0x110 0xffffffff 0x0 "
+                             "2 0 64 0xfffffffffffffff8 0xffffffffffffffff 0x1 3 65794 32 0xfc 0xf 0x1 "
+                             "4 0 0 0 0 0 0 131072 32 0x4 0x1 0x0 ");
+}
+
+static void test_what_does_not_fit_is_left_for_later(void **state)
+{
+    (void)state;
+    struct step steps[] = {step_write(word(0x100), 1), step_write(word(0x104), 2)};
+    char out[64];
+    assert_int_equal(openocd_program_write(steps, 2, 2, out, 30), 1);
+    assert_string_equal(out, "1 1 32 0x100 0x1 0x0 ");
+    assert_int_equal(openocd_program_write(steps, 2, 2, out, 8), 0);
+    assert_string_equal(out, "");
+    assert_int_equal(openocd_program_write(steps, 2, 1, out, sizeof out), 0);
+}
+
+static void test_blocks_end_where_they_must(void **state)
+{
+    (void)state;
+    static struct step steps[OPENOCD_BLOCK + 5];
+    for (size_t i = 0; i < OPENOCD_BLOCK + 5; i++)
+        steps[i] = step_read(word(4 * i));
+    assert_int_equal(openocd_item_length(steps, OPENOCD_BLOCK + 5), OPENOCD_BLOCK);
+    steps[3].at.unit = 0;
+    assert_int_equal(openocd_item_length(steps, OPENOCD_BLOCK), 3);
+    steps[2].at.size = 2;
+    assert_int_equal(openocd_item_length(steps, OPENOCD_BLOCK), 2);
+    steps[1].op = OP_EXPECT;
+    assert_int_equal(openocd_item_length(steps, OPENOCD_BLOCK), 1);
+    struct step last[] = {step_read(word(UINT64_MAX - 3)), step_read(word(0))};
+    assert_int_equal(openocd_item_length(last, 2), 1);
+}
+
+static void test_part_of_a_block(void **state)
+{
+    (void)state;
+    struct step steps[] = {step_write(word(0), 1), step_read(word(4)), step_read(word(8)), step_read(word(12)),
+                           step_read(word(20))};
+    static const char text[] = "pmu 7 1 1 0 2 0xa 11";
+    struct openocd_reply reply;
+    struct outcome outcome;
+    uint64_t results[5] = {0};
+    assert_true(openocd_reply_read(text, strlen(text), &reply));
+    assert_int_equal(reply.sequence, 7);
+    assert_true(openocd_reply_take(&reply, steps, 5, results, &outcome));
+    assert_int_equal(outcome.why, NOT_YET);
+    assert_int_equal(outcome.done, 3);
+    assert_int_equal(results[1], 10);
+    assert_int_equal(results[2], 11);
+    /* The whole of a block is not part of it */
+    static const char whole[] = "pmu 7 1 1 0 3 1 2 3";
+    assert_true(openocd_reply_read(whole, strlen(whole), &reply));
+    assert_false(openocd_reply_take(&reply, steps, 5, results, &outcome));
+}
+
+static void test_every_beginning_of_an_answer_is_refused(void **state)
+{
+    (void)state;
+    static const char text[] = "pmu 7 0 1 0 1 5";
+    struct step step = step_read(word(4));
+    struct openocd_reply reply;
+    struct outcome outcome;
+    uint64_t result;
+    for (size_t length = 0; length < strlen(text); length++)
+        assert_false(openocd_reply_read(text, length, &reply) &&
+                     openocd_reply_take(&reply, &step, 1, &result, &outcome));
+    assert_true(openocd_reply_read(text, strlen(text), &reply) &&
+                openocd_reply_take(&reply, &step, 1, &result, &outcome));
+}
+
+static void test_versions(void **state)
+{
+    (void)state;
+    unsigned major = 0, minor = 0;
+    assert_true(openocd_version_read("Open On-Chip Debugger 0.12.0+dev-01234-g0abcdef", &major, &minor));
+    assert_int_equal(major, 0);
+    assert_int_equal(minor, 12);
+    assert_false(openocd_version_read("", &major, &minor));
+    assert_false(openocd_version_read("Open On-Chip Debugger", &major, &minor));
+    assert_false(openocd_version_read("Open On-Chip Debugger 0", &major, &minor));
+    assert_false(openocd_version_read("Open On-Chip Debugger 0.99999999999999999999", &major, &minor));
+}
+
+static void assert_cleaned(const char *text, size_t size, const char *expected)
+{
+    char out[64];
+    openocd_text_clean(text, strlen(text), out, size);
+    assert_string_equal(out, expected);
+}
+
+static void test_words_are_cleaned(void **state)
+{
+    (void)state;
+    assert_cleaned("  a \t b\r\n\n c \n", 64, "a b; c");
+    assert_cleaned("\x1b[31mred\xc3\xa9", 64, "?[31mred??");
+    assert_cleaned("abcdef", 4, "abc");
+    assert_cleaned("ab  cd", 4, "ab ");
+    assert_cleaned("ab\ncd", 4, "abc");
+    assert_cleaned("", 1, "");
+    char none = 'x';
+    openocd_text_clean("abc", 3, &none, 0);
+    assert_int_equal(none, 'x');
+    assert_true(openocd_text_is_wait("Timeout during WAIT recovery"));
+    assert_false(openocd_text_is_wait("DAP transaction stalled (WAIT) - slowing down and resending"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_only_numbers_are_written),
+        cmocka_unit_test(test_what_does_not_fit_is_left_for_later),
+        cmocka_unit_test(test_blocks_end_where_they_must),
+        cmocka_unit_test(test_part_of_a_block),
+        cmocka_unit_test(test_every_beginning_of_an_answer_is_refused),
+        cmocka_unit_test(test_versions),
+        cmocka_unit_test(test_words_are_cleaned),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,146 @@
+#include "cmocka_all.h"
+#include "fake_link.h"
+#include "target/ledger.h"
+
+struct fixture {
+    struct fake_link fake;
+    struct ledger *ledger;
+    struct deadline deadline;
+    struct error error;
+};
+
+static int set_up(void **state)
+{
+    static struct fixture fixture;
+    memset(&fixture, 0, sizeof fixture);
+    fake_init(&fixture.fake);
+    fixture.ledger = ledger_new(&fixture.fake.link);
+    fixture.deadline = deadline_in_ms(60000, NULL);
+    *state = &fixture;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    ledger_free(((struct fixture *)*state)->ledger);
+    return 0;
+}
+
+static struct address at(uint64_t offset)
+{
+    return (struct address){.size = 4, .offset = offset};
+}
+
+static void undo_goes_backwards(void **state)
+{
+    struct fixture *f = *state;
+    *fake_at(&f->fake, 0x10) = 1;
+    *fake_at(&f->fake, 0x20) = 2;
+    assert_true(ledger_write(f->ledger, at(0x10), 100, (struct restore){0}, &f->deadline, &f->error));
+    assert_true(ledger_write(f->ledger, at(0x20), 200, (struct restore){.mask = 3, .key = 0x80}, &f->deadline, &f->error));
+    assert_true(ledger_write(f->ledger, at(0x10), 101, (struct restore){0}, &f->deadline, &f->error));
+    assert_int_equal(ledger_held(f->ledger), 2);
+    f->fake.n_writes = 0;
+    assert_true(ledger_undo(f->ledger, &f->deadline, &f->error));
+    assert_int_equal(f->fake.n_writes, 2);
+    assert_int_equal(f->fake.writes[0].at.offset, 0x20);
+    assert_int_equal(f->fake.writes[0].value, 0x82);
+    assert_int_equal(f->fake.writes[1].at.offset, 0x10);
+    assert_int_equal(f->fake.writes[1].value, 1);
+    assert_int_equal(ledger_held(f->ledger), 0);
+}
+
+static void refuses_what_it_does_not_hold(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t results[2];
+    struct step steps[] = {step_read(at(0x30)), step_write(at(0x30), 5)};
+    struct outcome outcome = ledger_execute(f->ledger, steps, 2, results, &f->deadline, &f->error);
+    assert_int_not_equal(outcome.why, DONE);
+    assert_int_equal(outcome.done, 0);
+    assert_int_equal(f->error.kind, ERROR_SYSTEM);
+    assert_int_equal(f->fake.n_writes, 0);
+    error_clear(&f->error);
+    assert_true(ledger_allow(f->ledger, at(0x30), &f->error));
+    outcome = ledger_execute(f->ledger, steps, 2, results, &f->deadline, &f->error);
+    assert_int_equal(outcome.why, DONE);
+    assert_int_equal(f->fake.n_writes, 1);
+}
+
+static void a_pair_is_put_back_bit_by_bit(void **state)
+{
+    struct fixture *f = *state;
+    *fake_at(&f->fake, 0xC00) = 0x5;
+    struct restore pair = {.how = RESTORE_PAIR, .clear = at(0xC20)};
+    assert_true(ledger_hold(f->ledger, at(0xC00), pair, NULL, &f->deadline, &f->error));
+    *fake_at(&f->fake, 0xC00) = 0x6; /* bit 0 went, bit 1 came */
+    f->fake.n_writes = 0;
+    assert_true(ledger_undo(f->ledger, &f->deadline, &f->error));
+    assert_int_equal(f->fake.n_writes, 2);
+    assert_int_equal(f->fake.writes[0].at.offset, 0xC20);
+    assert_int_equal(f->fake.writes[0].value, 0x2);
+    assert_int_equal(f->fake.writes[1].at.offset, 0xC00);
+    assert_int_equal(f->fake.writes[1].value, 0x1);
+}
+
+static void sticky_bits_that_were_there_stay(void **state)
+{
+    struct fixture *f = *state;
+    *fake_at(&f->fake, 0x30) = 0x1;
+    struct restore sticky = {.how = RESTORE_CLEAR_NEW, .mask = 0x1F};
+    assert_true(ledger_hold(f->ledger, at(0x30), sticky, NULL, &f->deadline, &f->error));
+    *fake_at(&f->fake, 0x30) = 0x103;
+    f->fake.n_writes = 0;
+    assert_true(ledger_undo(f->ledger, &f->deadline, &f->error));
+    assert_int_equal(f->fake.n_writes, 1);
+    assert_int_equal(f->fake.writes[0].value, 0x2);
+}
+
+static void a_setting_that_is_true_is_not_written(void **state)
+{
+    struct fixture *f = *state;
+    struct setting setting = {.at = at(0x40), .test = 1, .set = 1, .keep = ~1ULL};
+    *fake_at(&f->fake, 0x40) = 0x81;
+    assert_true(ledger_apply(f->ledger, &setting, &f->deadline, &f->error));
+    assert_int_equal(ledger_held(f->ledger), 0);
+    *fake_at(&f->fake, 0x40) = 0x80;
+    assert_true(ledger_apply(f->ledger, &setting, &f->deadline, &f->error));
+    assert_int_equal(*fake_at(&f->fake, 0x40), 0x81);
+    assert_true(ledger_undo(f->ledger, &f->deadline, &f->error));
+    assert_int_equal(*fake_at(&f->fake, 0x40), 0x80);
+}
+
+/* Whatever access the link is lost at, what was not put back stays held and a later undo puts it back. */
+static void undo_can_be_tried_again(void **state)
+{
+    struct fixture *f = *state;
+    for (long lost_at = 0; lost_at < 3; lost_at++) {
+        for (uint64_t i = 0; i < 3; i++) {
+            *fake_at(&f->fake, 0x100 + 4 * i) = i;
+            assert_true(ledger_write(f->ledger, at(0x100 + 4 * i), 50 + i, (struct restore){0}, &f->deadline, &f->error));
+        }
+        f->fake.fail_after = lost_at;
+        f->fake.fail_with = LINK_LOST;
+        assert_false(ledger_undo(f->ledger, &f->deadline, &f->error));
+        assert_int_equal(f->error.kind, ERROR_LINK_LOST);
+        assert_int_equal(ledger_held(f->ledger), 3 - lost_at);
+        error_clear(&f->error);
+        f->fake.fail_after = -1;
+        assert_true(ledger_undo(f->ledger, &f->deadline, &f->error));
+        for (uint64_t i = 0; i < 3; i++)
+            assert_int_equal(*fake_at(&f->fake, 0x100 + 4 * i), i);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(undo_goes_backwards, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(refuses_what_it_does_not_hold, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_pair_is_put_back_bit_by_bit, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(sticky_bits_that_were_there_stay, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_setting_that_is_true_is_not_written, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(undo_can_be_tried_again, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
