@@ -6,7 +6,7 @@ SYM_BARE := -mcpu=cortex-m3 -mthumb -nostdlib -ffreestanding -ffunction-sections
 SYM_IN   := $(SYM_DIR)/startup.S $(SYM_DIR)/blink.c $(SYM_DIR)/other.c
 SYM_ELFS := $(patsubst %,$(SYM_OUT)/%.elf,blink blink4 blink0 blinkz flash stripped nodebug shapes mixed host many)
 
-# $(call blink,FLAGS): the program with flash at address 0; the compiler must not fold its two halves into one
+# $(call blink,FLAGS,ORIGIN): the program with its flash at ORIGIN, 0 if not given
 blink = sed 's/FLASH_ORIGIN/$(or $(2),0)/' $(SYM_DIR)/blink.ld > $@.ld && \
     arm-none-eabi-gcc $(SYM_BARE) $(1) -T $@.ld $(SYM_IN) -lgcc -o $@
 
@@ -29,7 +29,7 @@ $(SYM_OUT)/flash.elf:
 $(SYM_OUT)/stripped.elf: $(SYM_OUT)/blink.elf
 	arm-none-eabi-strip $< -o $@
 $(SYM_OUT)/shapes.elf:
-	arm-none-eabi-g++ -mcpu=cortex-m3 -mthumb -nostdlib -fno-exceptions -Ttext 0x10000000 -O2 -g $(SYM_DIR)/shapes.cpp -o $@
+	arm-none-eabi-g++ -mcpu=cortex-m3 -mthumb -nostdlib -fno-exceptions -Ttext 0x10000000 -Og -g $(SYM_DIR)/shapes.cpp -o $@
 $(SYM_OUT)/mixed.elf:
 	arm-none-eabi-gcc -mcpu=cortex-a8 -nostdlib -O2 -g -Wl,-N -Ttext 0x10000 $(SYM_DIR)/mixed.c -o $@
 $(SYM_OUT)/host.elf:

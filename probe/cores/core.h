@@ -56,6 +56,8 @@ struct core_ops {
     /* Proof that a halt is a new breakpoint stop: clear the cause before running, expect it afterwards. */
     void (*add_clear_cause)(const struct core *, struct steps *);
     void (*add_expect_breakpoint)(const struct core *, struct steps *);
+    /* Proof that there was no reset since the run began; clearing the cause does not clear that. */
+    void (*add_expect_no_reset)(const struct core *, struct steps *);
     size_t (*add_cause)(const struct core *, struct steps *);
     enum stop_cause (*cause)(const struct core *, uint64_t cause, uint64_t status_register);
 

@@ -65,7 +65,7 @@ static size_t settings(const struct core *core, struct setting *out, size_t room
          .test = DEMCR_VC_CORERESET,
          .set = DEMCR_VC_CORERESET,
          .keep = UINT64_MAX},
-        {.at = word_at(core->unit, DFSR), .always = true, .restore = {.how = RESTORE_CLEAR_NEW, .mask = DFSR_ALL}},
+        {.at = word_at(core->unit, DFSR), .always = true, .set = DFSR_ALL, .restore = {.how = RESTORE_CLEAR_NEW, .mask = DFSR_ALL}},
     };
     size_t n = sizeof all / sizeof *all;
     for (size_t i = 0; i < n && i < room; i++)
@@ -170,12 +170,18 @@ static void add_expect_register(const struct core *core, struct steps *list, enu
 
 static void add_clear_cause(const struct core *core, struct steps *list)
 {
-    steps_add(list, step_write(word_at(core->unit, DFSR), DFSR_ALL));
+    steps_add(list, step_write(word_at(core->unit, DFSR), DFSR_BKPT));
 }
 
 static void add_expect_breakpoint(const struct core *core, struct steps *list)
 {
     steps_add(list, step_expect(word_at(core->unit, DFSR), DFSR_BKPT, DFSR_BKPT));
+}
+
+/* A reset while the core is halted changes its PC under us; the vector catch stays in DFSR until it is cleared. */
+static void add_expect_no_reset(const struct core *core, struct steps *list)
+{
+    steps_add(list, step_expect(word_at(core->unit, DFSR), DFSR_VCATCH, 0));
 }
 
 static size_t add_cause(const struct core *core, struct steps *list)
@@ -186,8 +192,10 @@ static size_t add_cause(const struct core *core, struct steps *list)
 static enum stop_cause cause_of(const struct core *core, uint64_t cause, uint64_t status_register)
 {
     (void)core;
-    if (cause & DFSR_VCATCH) /* no exception is active after a reset, one is after any other catch */
-        return status_register & IPSR ? STOP_FAULT : STOP_RESET;
+    /* No exception is active after a reset, one is after any other catch. With a breakpoint hit since then it was a
+     * reset while halted, for any other catch would have been seen. */
+    if (cause & DFSR_VCATCH)
+        return (status_register & IPSR) && !(cause & DFSR_BKPT) ? STOP_FAULT : STOP_RESET;
     if (cause & DFSR_BKPT)
         return STOP_BREAKPOINT;
     if (cause & DFSR_DWTTRAP)
@@ -286,6 +294,7 @@ static const struct core_ops cortex_m_ops = {
     .add_expect_register = add_expect_register,
     .add_clear_cause = add_clear_cause,
     .add_expect_breakpoint = add_expect_breakpoint,
+    .add_expect_no_reset = add_expect_no_reset,
     .add_cause = add_cause,
     .cause = cause_of,
     .add_pending = add_pending,

@@ -185,7 +185,7 @@ static bool take_target(struct cursor *cursor, size_t index, struct link_view *v
     openocd_text_clean(blank + 1, (size_t)(line_end - blank - 1), view->name, sizeof view->name);
     view->is_core = strcmp(view->type, "mem_ap") != 0 && strcmp(view->type, "testee") != 0;
     cursor->at = line_end;
-    return true;
+    return view->name[0] != '\0' && view->type[0] != '\0';
 }
 
 bool openocd_targets_read(const char *text, size_t length, struct link_view *out, size_t room, size_t *n)

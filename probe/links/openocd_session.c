@@ -105,6 +105,8 @@ static bool exchange(struct openocd_session *session, const char *request, size_
                      const struct deadline *deadline, const char *what, const char **answer,
                      size_t *answer_length, struct error *error)
 {
+    *answer = "";
+    *answer_length = 0;
     if (!is_usable(session, error))
         return false;
     enum openocd_end end = openocd_rpc_send(&session->rpc, request, length, deadline);
@@ -121,6 +123,7 @@ bool openocd_session_ask(struct openocd_session *session, const char *request, s
                          const struct deadline *deadline, const char *what, struct openocd_reply *reply,
                          struct error *error)
 {
+    *reply = (struct openocd_reply){.results = "", .end = ""};
     if (!is_usable(session, error))
         return false;
     struct deadline patience = {.at_us = deadline->at_us};
@@ -207,6 +210,14 @@ static bool not_openocd(const struct openocd_session *session, const char *text,
                      words);
 }
 
+/* Ours opens its port first and looks for its adapter then. */
+static bool has_ended(struct openocd_session *session, struct error *error)
+{
+    char words[700];
+    openocd_process_last_words(session->process, words, sizeof words);
+    return error_set(error, ERROR_NO_PROBE, "OpenOCD ended: %s", words);
+}
+
 /* The first question is a sum. Whatever else speaks up is noticed at its first wrong byte. */
 static bool ask_sum(struct openocd_session *session, const struct deadline *deadline, struct error *error)
 {
@@ -228,11 +239,8 @@ static bool ask_sum(struct openocd_session *session, const struct deadline *dead
     }
     if (end == OPENOCD_CANCELLED || deadline_cancelled(deadline))
         return error_set(error, ERROR_CANCELLED, "cancelled");
-    if (session->process != NULL && end == OPENOCD_CLOSED) {
-        char words[640];
-        openocd_process_last_words(session->process, words, sizeof words);
-        return error_set(error, ERROR_NO_PROBE, "OpenOCD ended: %s", words);
-    }
+    if (session->process != NULL && end == OPENOCD_CLOSED)
+        return has_ended(session, error);
     size_t length = 0;
     const char *pending = openocd_rpc_pending(&session->rpc, &length);
     return not_openocd(session, pending, length,
@@ -311,8 +319,16 @@ bool openocd_session_open(struct openocd_session *session, const char *host, uin
                           const struct deadline *deadline, struct error *error)
 {
     session->rpc.process = session->process;
-    return openocd_rpc_open(&session->rpc, host, port, deadline, error) &&
-           ask_sum(session, deadline, error) && ask_version(session, deadline, error) &&
+    if (session->process == NULL) {
+        if (!openocd_rpc_open(&session->rpc, host, port, deadline, error))
+            return false;
+    } else {
+        struct error refused = {0};
+        if (!openocd_rpc_open(&session->rpc, host, port, deadline, &refused))
+            return refused.kind == ERROR_CANCELLED ? error_set(error, refused.kind, "%s", refused.text)
+                                                   : has_ended(session, error);
+    }
+    return ask_sum(session, deadline, error) && ask_version(session, deadline, error) &&
            ask_mode(session, deadline, error) && send_pmu_tcl(session, deadline, error);
 }
 

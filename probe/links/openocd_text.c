@@ -5,17 +5,17 @@
 
 #include <string.h>
 
-/* What stands between two words: a line end weighs more than a blank. */
-enum gap { GAP_NONE, GAP_BLANK, GAP_LINE };
+/* What stands between two words, by its length: a line end weighs more than a blank. */
+enum gap { GAP_NONE = 0, GAP_BLANK = 1, GAP_LINE = 2 };
 
 static size_t put_gap(enum gap gap, char *out, size_t used, size_t room)
 {
-    const char *between = gap == GAP_LINE ? "; " : " ";
-    size_t length = strlen(between);
-    if (gap == GAP_NONE || used == 0 || used + length > room)
+    if (gap == GAP_NONE || used == 0 || used + gap > room)
         return used;
-    memcpy(out + used, between, length);
-    return used + length;
+    if (gap == GAP_LINE)
+        out[used++] = ';';
+    out[used++] = ' ';
+    return used;
 }
 
 void openocd_text_clean(const char *text, size_t length, char *out, size_t size)
@@ -25,7 +25,7 @@ void openocd_text_clean(const char *text, size_t length, char *out, size_t size)
     size_t used = 0, room = size - 1;
     enum gap gap = GAP_NONE;
     for (size_t i = 0; i < length; i++) {
-        unsigned char byte = (unsigned char)text[i];
+        char byte = text[i];
         if (byte == '\n' || byte == '\r') {
             gap = GAP_LINE;
         } else if (byte == ' ' || byte == '\t' || byte == '\0') {
@@ -35,7 +35,9 @@ void openocd_text_clean(const char *text, size_t length, char *out, size_t size)
             gap = GAP_NONE;
             if (used >= room)
                 break;
-            out[used++] = byte > ' ' && byte < 0x7f ? (char)byte : '?';
+            if (byte < ' ' || byte > '~')
+                byte = '?';
+            out[used++] = byte;
         }
     }
     out[used] = '\0';

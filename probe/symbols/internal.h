@@ -82,8 +82,7 @@ struct debug_section elf_section(struct symbols *symbols, const char *name);
 
 /* table.c */
 const struct table *table_get(struct symbols *symbols);
-/* The best named function that has `address` in it; else, outside all functions, the label before it. NULL if
- * none. */
+/* The function that has `address` in it; outside all functions, the label before it; else NULL */
 const struct symbol *table_around(struct symbols *symbols, uint64_t address, struct extent *extent);
 bool table_has_code_symbol(struct symbols *symbols, uint64_t address);
 enum instruction_set table_isa(struct symbols *symbols, uint64_t address);
@@ -98,14 +97,22 @@ bool table_is_kept(struct symbols *symbols, uint64_t begin);
 
 /* lines.c */
 bool lines_load(struct symbols *symbols); /* true: there are line tables */
-void lines_source(struct symbols *symbols, uint64_t address, char *out, size_t room); /* "fir.c:42" or "" */
+/* "fir.c:42" or "" */
+void lines_source(struct symbols *symbols, uint64_t address, char *out, size_t room);
 
-/* scopes.c: the function of the source that an address belongs to, which inlining hides from the symbol table
+/*
+ * scopes.c: the instance of a function of the source that an instruction belongs to, which inlining hides
+ * from the symbol table.
  */
 struct scope {
-    uint64_t key;      /* the same for two addresses of one instance of one function; 0 if unknown */
+    uint64_t key;      /* the same for two addresses of one instance; 0 if unknown */
     const char *name;  /* may be NULL */
     const char *outer; /* for an inlined one: the function that it is in; else NULL */
+    bool owns_line;    /* the line that was asked for stands in this function */
 };
 bool scopes_unit_covers(struct symbols *symbols, struct unit *unit, uint64_t address, bool *has_ranges);
-struct scope scopes_find(struct symbols *symbols, uint64_t address);
+/*
+ * Of all instances around the address, the one of the function that has this line of this file in it; where
+ * none has, the innermost.
+ */
+struct scope scopes_find(struct symbols *symbols, uint64_t address, const char *file, uint64_t line);

@@ -76,16 +76,17 @@ static bool *match_files(const struct search *search, const struct line_program 
     return matches;
 }
 
-static void hit_add(struct line_hits *hits, uint64_t address, bool is_empty)
+static void hit_add(struct line_hits *hits, const struct line_hit *hit)
 {
     for (size_t i = 0; i < hits->count; i++) {
-        if (hits->at[i].address == address) {
-            hits->at[i].is_empty &= is_empty;
+        if (hits->at[i].address == hit->address) {
+            hits->at[i].is_statement |= hit->is_statement;
+            hits->at[i].is_empty &= hit->is_empty;
             return;
         }
     }
     if (hits->count < LINE_HITS)
-        hits->at[hits->count++] = (struct line_hit){address, is_empty};
+        hits->at[hits->count++] = *hit;
     else
         hits->has_more = true;
 }
@@ -98,32 +99,48 @@ static void note_line(struct line_hits *hits, uint64_t line, uint64_t wanted)
         hits->last = line;
 }
 
-/* A run of rows for the line is one hit, at the first row that begins a statement */
+/* A run of rows for the line; its hits are its first row and its first row that begins a statement */
+struct run {
+    struct line_hit hit;
+    bool is_pending; /* the hit is not known to be empty or not */
+    bool is_open;
+    bool has_statement;
+};
+
+static void run_flush(struct run *run, struct line_hits *hits, bool is_empty)
+{
+    run->hit.is_empty = is_empty;
+    if (run->is_pending)
+        hit_add(hits, &run->hit);
+    run->is_pending = false;
+}
+
+static void run_row(struct run *run, struct line_hits *hits, const struct line_row *row, bool of_line)
+{
+    bool has_moved = row->address != run->hit.address;
+    if (has_moved || !of_line)
+        run_flush(run, hits, !has_moved);
+    if (of_line && (!run->is_open || (row->is_statement && !run->has_statement))) {
+        run->hit = (struct line_hit){.address = row->address, .is_statement = row->is_statement};
+        run->is_pending = true;
+    }
+    run->has_statement = of_line && ((run->is_open && run->has_statement) || row->is_statement);
+    run->is_open = of_line;
+}
+
 static void search_rows(const struct search *search, struct line_program *program, const bool *matches,
                         size_t count)
 {
-    struct line_hits *hits = search->hits;
     struct line_row row;
+    struct run run = {.is_open = false};
     bool kept = false;
-    bool in_run = false;
-    bool pending = false;
-    uint64_t address = 0;
     while (line_program_next(program, &row)) {
         if (row.begins_sequence)
             kept = table_is_kept(search->symbols, row.address);
         bool of_file = kept && !row.ends_sequence && row.file < count && matches[row.file];
-        bool of_line = of_file && row.line == search->line;
-        if (pending && (row.address != address || !of_line)) {
-            hit_add(hits, address, row.address == address);
-            pending = false;
-        }
-        if (of_line && row.is_statement && !in_run) {
-            pending = in_run = true;
-            address = row.address;
-        }
-        if (of_file && row.is_statement)
-            note_line(hits, row.line, search->line);
-        in_run &= of_line;
+        run_row(&run, search->hits, &row, of_file && row.line == search->line);
+        if (of_file)
+            note_line(search->hits, row.line, search->line);
     }
 }
 

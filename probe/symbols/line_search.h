@@ -12,7 +12,8 @@ enum { LINE_HITS = 256 };
 struct line_hits {
     struct line_hit {
         uint64_t address;
-        bool is_empty; /* no instruction of its own: the next row has the same address */
+        bool is_statement; /* where the compiler would have a debugger stop */
+        bool is_empty;     /* no instruction of its own: the next row has the same address */
     } at[LINE_HITS];
     size_t count;
     bool has_more;       /* than fit here */

@@ -52,8 +52,7 @@ void symbols_describe(struct symbols *symbols, uint64_t address, struct location
         return;
     out->low = extent.low;
     out->high = extent.high;
-    /* a label that is known outside its file and in no function is a function of somebody who wrote no .type
-     */
+    /* a label outside all functions that other files know is the function of somebody who wrote no .type */
     out->is_function_entry =
         address == extent.low && (symbol_is_function(symbol) || symbol->bind != STB_LOCAL);
     char name[sizeof out->name - 24];
@@ -184,8 +183,11 @@ static enum found locate_line(struct symbols *symbols, const char *text, struct 
         return FOUND_NOTHING;
     struct line_hits hits;
     line_search(symbols, text, (size_t)(colon - text), line, &hits);
+    const char *base = name_of_file(text);
+    char file[256];
+    snprintf(file, sizeof file, "%.*s", (int)(colon - base), base);
     struct places places;
-    places_of_line(symbols, &hits, &places);
+    places_of_line(symbols, &hits, file, line, &places);
     if (places.count == 0) {
         refuse_line(symbols, text, (size_t)(colon - text), line, &hits, error);
         return FOUND_TROUBLE;
@@ -196,7 +198,7 @@ static enum found locate_line(struct symbols *symbols, const char *text, struct 
     }
     symbols_describe(symbols, places.at[0].address, out);
     /* other rows may share the address */
-    name_copy(out->source, sizeof out->source, name_of_file(text), strlen(name_of_file(text)));
+    name_copy(out->source, sizeof out->source, base, strlen(base));
     return FOUND_ONE;
 }
 
@@ -224,7 +226,7 @@ bool symbols_locate(struct symbols *symbols, const char *text, struct location *
 {
     uint64_t address = 0;
     struct location location;
-    if (text[0] == '*' && text[1] == '0' && parse_number(text + 1, &address)) {
+    if (text[0] == '*' && text[1] == '0' && (text[2] | 0x20) == 'x' && parse_number(text + 1, &address)) {
         symbols_describe(symbols, address, out);
         return true;
     }

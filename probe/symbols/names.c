@@ -149,7 +149,7 @@ bool name_is(const char *symbol, const char *wanted, size_t length)
         return true;
     if (symbol[0] != '_' || symbol[1] != 'Z')
         return false;
-    char name[256];
+    char name[256] = "";
     struct plain plain = {.out = name, .room = sizeof name};
     return demangle(&plain, symbol) && strncmp(name, wanted, length) == 0 && name[length] == '\0';
 }

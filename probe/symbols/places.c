@@ -4,26 +4,27 @@
 #include <stdio.h>
 #include <string.h>
 
-static int address_order(const struct place *place, uint64_t address)
-{
-    return place->address < address ? -1 : place->address > address;
-}
-
 /* Keeps them by address */
-static void place_add(struct places *places, uint64_t address, struct scope scope)
+static void place_add(struct places *places, const struct place *place)
 {
     size_t i = 0;
-    while (i < places->count && address_order(&places->at[i], address) < 0)
+    while (i < places->count && places->at[i].address < place->address)
         i++;
-    if (i < places->count && places->at[i].address == address)
+    if (i < places->count && places->at[i].address == place->address)
         return;
     if (places->count == LINE_HITS) {
         places->has_more = true;
         return;
     }
     memmove(&places->at[i + 1], &places->at[i], (places->count - i) * sizeof places->at[0]);
-    places->at[i] = (struct place){address, scope};
+    places->at[i] = *place;
     places->count++;
+}
+
+static void place_remove(struct places *places, size_t i)
+{
+    places->count--;
+    memmove(&places->at[i], &places->at[i + 1], (places->count - i) * sizeof places->at[0]);
 }
 
 static void add_named(const struct symbol *symbols, size_t count, const char *name, size_t length,
@@ -33,7 +34,7 @@ static void add_named(const struct symbol *symbols, size_t count, const char *na
         if ((i == 0 || symbols[i].address != symbols[i - 1].address ||
              strcmp(symbols[i].name, symbols[i - 1].name) != 0) &&
             name_is(symbols[i].name, name, length))
-            place_add(places, symbols[i].address, (struct scope){.key = 0});
+            place_add(places, &(struct place){.address = symbols[i].address});
 }
 
 void places_of_symbol(struct symbols *symbols, const char *name, size_t length, struct places *places)
@@ -52,43 +53,55 @@ static bool is_cold(struct symbols *symbols, uint64_t address)
     return symbol != NULL && strstr(symbol->name, ".cold") != NULL;
 }
 
-static bool is_before(struct symbols *symbols, uint64_t a, uint64_t b)
+/* Which of two places in one instance of a function is where the line begins */
+static bool begins_before(struct symbols *symbols, const struct place *a, const struct place *b)
 {
-    bool a_cold = is_cold(symbols, a);
-    return a_cold != is_cold(symbols, b) ? !a_cold : a < b;
+    if (a->is_statement != b->is_statement)
+        return a->is_statement;
+    bool a_cold = is_cold(symbols, a->address);
+    return a_cold != is_cold(symbols, b->address) ? !a_cold : a->address < b->address;
 }
 
-static struct scope scope_of(struct symbols *symbols, uint64_t address)
+static struct place place_of_hit(struct symbols *symbols, const struct line_hit *hit, const char *file,
+                                 uint64_t line)
 {
-    struct scope scope = scopes_find(symbols, address);
+    struct place place = {
+        .address = hit->address,
+        .scope = scopes_find(symbols, hit->address, file, line),
+        .is_statement = hit->is_statement,
+    };
     struct extent extent;
-    if (scope.key == 0 && table_around(symbols, address, &extent) != NULL)
-        scope.key = extent.low;
-    return scope;
+    if (place.scope.key == 0 && table_around(symbols, hit->address, &extent) != NULL)
+        place.scope.key = extent.low;
+    /* stray instructions that the optimizer left in another function are no place of their own */
+    place.has_code = !hit->is_empty && (hit->is_statement || place.scope.owns_line);
+    return place;
 }
 
-void places_of_line(struct symbols *symbols, const struct line_hits *hits, struct places *places)
+void places_of_line(struct symbols *symbols, const struct line_hits *hits, const char *file, uint64_t line,
+                    struct places *places)
 {
     *places = (struct places){.has_more = hits->has_more};
-    bool all_empty = true;
-    for (size_t i = 0; i < hits->count; i++)
-        all_empty &= hits->at[i].is_empty;
+    bool any_code = false;
     for (size_t i = 0; i < hits->count; i++) {
-        if (hits->at[i].is_empty && !all_empty)
-            continue;
-        uint64_t address = hits->at[i].address;
-        struct scope scope = scope_of(symbols, address);
+        struct place place = place_of_hit(symbols, &hits->at[i], file, line);
+        any_code |= place.has_code;
         size_t same = 0;
-        while (same < places->count && (scope.key == 0 || places->at[same].scope.key != scope.key))
+        while (same < places->count &&
+               (place.scope.key == 0 || places->at[same].scope.key != place.scope.key))
             same++;
-        if (same == places->count) {
-            place_add(places, address, scope);
-        } else if (is_before(symbols, address, places->at[same].address)) {
-            places->count--;
-            memmove(&places->at[same], &places->at[same + 1], (places->count - same) * sizeof places->at[0]);
-            place_add(places, address, scope);
+        if (same < places->count) {
+            bool has_code = place.has_code | places->at[same].has_code;
+            if (!begins_before(symbols, &place, &places->at[same]))
+                place = places->at[same];
+            place.has_code = has_code;
+            place_remove(places, same);
         }
+        place_add(places, &place);
     }
+    for (size_t i = places->count; any_code && i-- > 0;)
+        if (!places->at[i].has_code)
+            place_remove(places, i);
 }
 
 static void describe_place(struct symbols *symbols, const struct place *place, uint64_t offset, char *out,

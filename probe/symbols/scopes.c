@@ -1,6 +1,9 @@
 #include "symbols/internal.h"
 
+#include "symbols/names.h"
+
 #include <dwarf.h>
+#include <string.h>
 
 /* Deeper than any compiler nests; what is deeper is a damaged file */
 enum { MOST_NAMESPACES = 16, MOST_BLOCKS = 256, MOST_RANGES = 1 << 16 };
@@ -76,31 +79,57 @@ static bool enter_block(struct symbols *symbols, Dwarf_Die *die, uint64_t addres
     return false;
 }
 
-static struct scope scope_make(Dwarf_Die *die)
+/* Where the function of the scope is declared, if that is at or before the line of the file; else 0 */
+static uint64_t declared_before(Dwarf_Die *die, const char *file, uint64_t line)
 {
-    return (struct scope){.key = dwarf_dieoffset(die) | UINT64_C(1) << 63, .name = dwarf_diename(die)};
+    int declared = 0;
+    if (dwarf_decl_line(die, &declared) != 0 || declared <= 0 || (uint64_t)declared > line)
+        return 0;
+    const char *path = dwarf_decl_file(die);
+    return path != NULL && strcmp(name_of_file(path), file) == 0 ? (uint64_t)declared : 0;
 }
 
-struct scope scopes_find(struct symbols *symbols, uint64_t address)
+static bool is_instance(Dwarf_Die *die)
 {
-    if (!lines_load(symbols))
-        return (struct scope){.key = 0};
-    for (size_t i = 0; i < symbols->unit_count; i++) {
-        bool has_ranges = false;
-        Dwarf_Die die;
-        if (!scopes_unit_covers(symbols, &symbols->units[i], address, &has_ranges) ||
-            !find_function(symbols, &symbols->units[i].die, address, 0, &die))
-            continue;
-        struct scope scope = scope_make(&die);
-        const char *outer = scope.name;
-        for (int depth = 0; depth < MOST_BLOCKS && enter_block(symbols, &die, address); depth++) {
-            int tag = dwarf_tag(&die);
-            if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram)
-                continue;
-            scope = scope_make(&die);
-            scope.outer = tag == DW_TAG_inlined_subroutine ? outer : NULL;
+    return dwarf_tag(die) == DW_TAG_inlined_subroutine || dwarf_tag(die) == DW_TAG_subprogram;
+}
+
+/*
+ * Functions do not overlap in the source, so the line is in the one that is declared last before it.
+ * The innermost instance would be wrong for a line that only calls what is inlined: its first row has
+ * the address of the first instruction of the callee.
+ */
+static struct scope scope_choose(struct symbols *symbols, Dwarf_Die *function, uint64_t address,
+                                 const char *file, uint64_t line)
+{
+    Dwarf_Die die = *function;
+    struct scope scope = {.key = 0};
+    uint64_t last = 0;
+    for (int depth = 0; depth < MOST_BLOCKS; depth++) {
+        uint64_t declared = is_instance(&die) ? declared_before(&die, file, line) : 0;
+        if (is_instance(&die) && declared >= last) {
+            last = declared;
+            scope = (struct scope){
+                .key = dwarf_dieoffset(&die) | UINT64_C(1) << 63,
+                .name = dwarf_diename(&die),
+                .outer = dwarf_tag(&die) == DW_TAG_inlined_subroutine ? dwarf_diename(function) : NULL,
+                .owns_line = declared > 0,
+            };
         }
-        return scope;
+        if (!enter_block(symbols, &die, address))
+            break;
+    }
+    return scope;
+}
+
+struct scope scopes_find(struct symbols *symbols, uint64_t address, const char *file, uint64_t line)
+{
+    for (size_t i = 0; lines_load(symbols) && i < symbols->unit_count; i++) {
+        bool has_ranges = false;
+        Dwarf_Die function;
+        if (scopes_unit_covers(symbols, &symbols->units[i], address, &has_ranges) &&
+            find_function(symbols, &symbols->units[i].die, address, 0, &function))
+            return scope_choose(symbols, &function, address, file, line);
     }
     return (struct scope){.key = 0};
 }

@@ -15,13 +15,12 @@ struct symbols;
 enum instruction_set { ISA_THUMB, ISA_ARM, ISA_A64, ISA_OTHER };
 
 struct location {
-    uint64_t address;   /* Thumb bit cleared */
-    uint64_t low, high; /* the function around it, [low, high); both 0 if unknown */
-    enum instruction_set
-        isa; /* by mapping symbols ($a, $t, $x), else the symbol's Thumb bit, else the machine */
-    bool is_function_entry; /* `address` is where a function of the symbol table begins */
-    char name[128];         /* "fir_filter", "fir_filter+0x10", "0x10000200" */
-    char source[256];       /* "fir.c:42", empty if unknown */
+    uint64_t address;         /* Thumb bit cleared */
+    uint64_t low, high;       /* the function around it, [low, high); both 0 if unknown */
+    enum instruction_set isa; /* by mapping symbols, else the symbol's Thumb bit, else the machine */
+    bool is_function_entry;   /* `address` is where a function of the symbol table begins */
+    char name[128];           /* "fir_filter", "fir_filter+0x10", "0x10000200" */
+    char source[256];         /* "fir.c:42", empty if unknown */
 };
 
 /* NULL and `error` on failure. Any length and offset in the file is checked before it is used. */
@@ -36,10 +35,13 @@ void symbols_close(struct symbols *symbols); /* NULL is allowed */
  * says that --elf is missing. Addresses given as *0x... are looked up for names when symbols are there.
  */
 bool symbols_locate(struct symbols *symbols, const char *text, struct location *out, struct error *error);
-/* Fills name and source for any address; never fails ("0x10000200" when nothing is known). */
+/*
+ * Fills all of `out` for any address; never fails ("0x10000200" when nothing is known). A Thumb bit, as
+ * return addresses have it, is cleared. `symbols` may be NULL.
+ */
 void symbols_describe(struct symbols *symbols, uint64_t address, struct location *out);
 
-/* The address and size in bytes of a data object; false when there is none, without an error. */
+/* The address and size in bytes of the data object of this name; false if none, or several static ones. */
 bool symbols_object(struct symbols *symbols, const char *name, uint64_t *address, uint64_t *size);
 
 struct segment {
@@ -47,7 +49,10 @@ struct segment {
     size_t size;
     const uint8_t *bytes; /* owned by `symbols` */
 };
-/* Read-only code and constants that must be in the target's memory as they are in the file. */
+/*
+ * Read-only code and constants that must be in the target's memory as they are in the file: whole read-only
+ * segments, and of writable ones the sections that are not. At most `room` of them; returns how many.
+ */
 size_t symbols_segments(struct symbols *symbols, struct segment *out, size_t room);
 /* Hex digits of the build id, or of nothing: "" when the file has none. */
 const char *symbols_build_id(struct symbols *symbols);

@@ -14,7 +14,7 @@ bool symbol_is_function(const struct symbol *symbol)
  */
 static int rank(const struct symbol *symbol)
 {
-    int binding = symbol->bind == STB_GLOBAL ? 0 : symbol->bind == STB_WEAK ? 1 : 2;
+    int binding = symbol->bind == STB_GLOBAL ? 0 : symbol->bind == STB_WEAK ? 2 : 1;
     return (symbol->size > 0 ? 0 : 4) + binding;
 }
 
@@ -221,6 +221,8 @@ bool table_has_code_symbol(struct symbols *symbols, uint64_t address)
     return (function != NULL && function->address == address) || (label != NULL && label->address == address);
 }
 
+static const char NO_MARK = '\0';
+
 static char mark_at(struct symbols *symbols, uint64_t address)
 {
     const struct table *table = table_get(symbols);
@@ -232,7 +234,9 @@ static char mark_at(struct symbols *symbols, uint64_t address)
         else
             high = middle;
     }
-    return low > 0 && address < table->marks[low - 1].limit ? table->marks[low - 1].kind : '\0';
+    if (low == 0 || address >= table->marks[low - 1].limit)
+        return NO_MARK;
+    return table->marks[low - 1].kind;
 }
 
 enum instruction_set table_isa(struct symbols *symbols, uint64_t address)

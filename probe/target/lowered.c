@@ -36,7 +36,7 @@ struct lowered {
     uint64_t hits; /* delivered in this run */
     bool enough;
     bool at_wait; /* the last list ended with the core running free, or halted at a point of ours */
-    bool foreign;
+    bool foreign, was_reset;
 };
 
 static uint64_t end_of(const struct lowered *self)
@@ -258,7 +258,8 @@ static bool settle(struct lowered *self, uint64_t wanted, const struct deadline 
             return true;
     }
     self->engine.stopped_at = stop.pc;
-    if (stop.cause == STOP_RESET)
+    self->was_reset = stop.cause == STOP_RESET;
+    if (self->was_reset)
         return error_set(error, ERROR_RESET, "the target was reset");
     self->foreign = true;
     static const char *const causes[] = {[STOP_BREAKPOINT] = "a breakpoint",
@@ -481,7 +482,7 @@ static bool leave_stop(struct lowered *self, const struct deadline *deadline, st
     static const struct engine_wish soon = {.timeout_ms = 1000};
     self->sink = &quiet;
     self->wish = &soon;
-    bool busy = !self->at_wait;
+    bool busy = !self->at_wait || self->was_reset;
     if (!ledger_read(self->target->ledger, ops->status(self->core), &status, deadline, error))
         return false;
     if (ops->state(self->core, status) != CORE_HALTED)

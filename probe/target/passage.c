@@ -76,6 +76,7 @@ void passage_add(const struct passage_plan *plan, enum segment from, struct step
         case SEGMENT_AT_END:
             ops->add_wait_halt(plan->core, list);
             out->after_at = steps_add(list, step_time(TIME_AFTER));
+            ops->add_expect_no_reset(plan->core, list);
             ops->add_expect_register(plan->core, list, CORE_PC, plan->end);
             break;
         case SEGMENT_FRAME:

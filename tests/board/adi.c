@@ -55,7 +55,7 @@ enum ack adi_dp_read(struct adi *adi, unsigned address, uint32_t *value)
         *value = adi->dpidr;
         break;
     case DP_CTRL_STAT:
-        *value = adi->select & 0xF ? 0 : ctrl_stat(adi);
+        *value = (adi->select & 0xF) ? 0 : ctrl_stat(adi);
         break;
     case DP_SELECT_RESEND: // on JTAG SELECT can be read, on SWD this resends
         *value = adi->wire == WIRE_JTAG ? adi->select : adi->rdbuff;
@@ -126,7 +126,7 @@ static enum ack admit(struct adi *adi, bool *perform)
 
 static enum bus_master master_of(const struct mem_ap *ap)
 {
-    return ap->csw & CSW_MASTERTYPE ? BUS_DEBUGGER : BUS_DEBUGGER_AS_CORE;
+    return (ap->csw & CSW_MASTERTYPE) ? BUS_DEBUGGER : BUS_DEBUGGER_AS_CORE;
 }
 
 static void step_tar(struct mem_ap *ap, unsigned size)

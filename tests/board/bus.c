@@ -3,12 +3,11 @@
 
 #include <string.h>
 
-bool bus_add_memory(struct bus *bus, uint32_t base, uint32_t size, uint8_t *bytes, bool writable)
+bool bus_add_memory(struct bus *bus, struct memory memory)
 {
     if (bus->memory_count == BUS_MEMORIES)
         return false;
-    bus->memories[bus->memory_count++] =
-        (struct memory){.base = base, .size = size, .bytes = bytes, .writable = writable};
+    bus->memories[bus->memory_count++] = memory;
     return true;
 }
 

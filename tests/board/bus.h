@@ -35,7 +35,7 @@ struct bus {
     void *changed_self;
 };
 
-bool bus_add_memory(struct bus *, uint32_t base, uint32_t size, uint8_t *bytes, bool writable);
+bool bus_add_memory(struct bus *, struct memory);
 bool bus_add_device(struct bus *, struct device);
 
 // The bytes at an address if all of them lie in one memory, else NULL

@@ -152,8 +152,8 @@ static void set(struct command *c)
 static void fault(struct command *c)
 {
     uint64_t count, skip = 0;
-    bool wait = c->count > 1 && !strcmp(c->words[1], "wait");
-    if (c->count < 3 || c->count > 4 || (!wait && strcmp(c->words[1], "fault")) ||
+    bool wait = c->count > 1 && strcmp(c->words[1], "wait") == 0;
+    if (c->count < 3 || c->count > 4 || (!wait && strcmp(c->words[1], "fault") != 0) ||
         !number(c->words[2], 10, UINT32_MAX, &count) ||
         (c->count == 4 && !number(c->words[3], 10, UINT32_MAX, &skip))) {
         fail(c, "fault wait|fault N [SKIP]");

@@ -18,8 +18,11 @@ enum { EXIT_USAGE = 2, SLICES_PER_S = 1000 };
 static bool add_memory(struct bus *bus, const struct chip_memory *m, uint8_t **bytes)
 {
     *bytes = calloc(1, m->size);
-    return *bytes && bus_add_memory(bus, m->base, m->size, *bytes, m->ram) &&
-           (m->alias == m->base || bus_add_memory(bus, m->alias, m->size, *bytes, m->ram));
+    struct memory memory = {.base = m->base, .size = m->size, .bytes = *bytes, .writable = m->ram};
+    if (!*bytes || !bus_add_memory(bus, memory))
+        return false;
+    memory.base = m->alias;
+    return m->alias == m->base || bus_add_memory(bus, memory);
 }
 
 static bool complain(const char *what)
@@ -116,8 +119,10 @@ int main(int argc, char **argv)
     pid_t parent = getppid();
     if (options.die_with_parent) {
         prctl(PR_SET_PDEATHSIG, SIGTERM);
-        if (getppid() != parent) // it was gone before that took effect
+        if (getppid() != parent) { // it was gone before that took effect
+            free(board);
             return EXIT_FAILURE;
+        }
     }
     board->bitbang.server.listener = board->control.listener = -1;
     int signals = catch_signals();

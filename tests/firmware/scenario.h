@@ -1,5 +1,6 @@
-// What the parts of the test firmware share. Each scenario is something worth measuring; the bits of `scenario` say
-// which of them a round of the main loop runs. A debugger or a test may change the variables at any time.
+// What the parts of the test firmware share. Each scenario is something worth measuring; the bits of
+// `scenario` say which of them a round of the main loop runs. A debugger or a test may change the variables
+// at any time.
 #ifndef FIRMWARE_SCENARIO_H
 #define FIRMWARE_SCENARIO_H
 

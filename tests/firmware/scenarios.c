@@ -1,4 +1,5 @@
-// The scenarios that the compiler is good enough for. What they compute is of no interest; how long it takes is.
+// The scenarios that the compiler is good enough for. What they compute is of no interest; how long it takes
+// is.
 #include "scenario.h"
 
 #define SCB_AIRCR (*(volatile uint32_t *)0xE000ED0C)

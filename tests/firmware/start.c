@@ -14,8 +14,8 @@ enum { TICK_RELOAD = 599999, FREE_RELOAD = 0xFFFFFF };
 const uint32_t SystemCoreClock __attribute__((used)) = 12000000;
 
 // Everything that ends soon
-#define SHORT_ONES                                                                                                    \
-    (DO_ARTICLE_PLAIN | DO_ARTICLE_NOP | DO_WORK_BY_DATA | DO_CALLED_TWICE | DO_RECURSE | DO_PREEMPTED |              \
+#define SHORT_ONES                                                                                           \
+    (DO_ARTICLE_PLAIN | DO_ARTICLE_NOP | DO_WORK_BY_DATA | DO_CALLED_TWICE | DO_RECURSE | DO_PREEMPTED |     \
      DO_LOOP_ROUND | DO_IN_RAM | DO_MASKED_WORK | DO_PING | DO_WIDE_ENTRY)
 
 volatile uint32_t scenario = SHORT_ONES;

@@ -30,9 +30,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         steps[i] = some_step(data[i]);
     size_t length = size - STEPS;
     /* Exactly as long as it is, so that reading past the end is noticed */
-    char *text = malloc(length + 1);
-    if (text == NULL)
+    char *text = malloc(length > 0 ? length : 1), *version = strndup((const char *)data + STEPS, length);
+    if (text == NULL || version == NULL) {
+        free(text);
+        free(version);
         return 0;
+    }
     memcpy(text, data + STEPS, length);
     struct openocd_reply reply;
     uint64_t results[STEPS];
@@ -52,8 +55,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             if (views[i].unit != i || views[i].name[0] == '\0')
                 abort();
     unsigned major = 0, minor = 0;
-    text[length] = '\0';
-    openocd_version_read(text, &major, &minor);
+    openocd_version_read(version, &major, &minor);
+    free(version);
     free(text);
     return 0;
 }

@@ -3,9 +3,9 @@
 import json
 import os
 import re
-import signal
 import socket
 import subprocess
+import threading
 import time
 from pathlib import Path
 
@@ -109,6 +109,11 @@ class Board:
                 raise TimeoutError(f"gave up waiting for {what}: {state}")
             time.sleep(0.001)
 
+    def run_for(self, cycles):
+        """Waits until the program has run for so many more cycles."""
+        end = self.state()["cycles"] + cycles
+        return self.wait_for(lambda s: s["cycles"] > end, f"{cycles} cycles to pass")
+
     def watch(self, *places):
         """Clears the log and watches these addresses or symbols; none of them switches the log off."""
         self.command(" ".join(["watch", *(f"{self.address(p):x}" for p in places)]))
@@ -154,7 +159,7 @@ class Board:
         self.write(place, value.to_bytes(4, "little"))
 
     def scenario(self, *bits):
-        """From its next round on the firmware runs these scenarios only."""
+        """The firmware runs these scenarios only. They take effect with its next round."""
         self.write_word("scenario", sum(1 << b for b in bits))
 
     def set(self, name, value):
@@ -166,32 +171,36 @@ class OpenOcd:
 
     END = b"\x1a"
 
-    def __init__(self, board, *commands, config=None):
+    def __init__(self, board, *commands, config=None, config_first=""):
         self.name = "virtual"
         config = config or ROOT / "openocd-cfg" / "boards" / "virtual.cfg"
         arguments = ["openocd", "-c", f"set BOARD_PORT {board.jtag_port}",
-                     "-c", "gdb_port disabled; telnet_port disabled; tcl_port 0", "-f", str(config)]
+                     "-c", f"gdb_port disabled; telnet_port disabled; tcl_port 0; {config_first}", "-f", str(config)]
         for command in commands:
             arguments += ["-c", command]
-        self.output = ""
+        self.output, self.port, self._listening = "", None, threading.Event()
         self.process = subprocess.Popen(arguments + ["-c", "init"], stdin=subprocess.DEVNULL, text=True,
                                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        try:
-            self.port = self._wait_for_port()
-            self._socket = socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE)
-        except BaseException:
+        # Somebody must read on to the end: it prints the result of each Tcl call, and a full pipe stops it
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+        self._listening.wait(PATIENCE)
+        if not self.port:
             self.process.kill()
             self.process.wait()
-            raise
+            raise RuntimeError(f"openocd did not start:\n{self.output}")
+        self._socket = socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE)
 
-    def _wait_for_port(self):
-        # The line comes after "init" has examined the target
+    def _read(self):
+        # The port's line comes after "init" has examined the target
         for line in self.process.stdout:
-            self.output += line
+            if not self.port or not line.startswith("0 "):
+                self.output += line
             found = re.search(r"Listening on port (\d+) for tcl connections", line)
             if found:
-                return int(found.group(1))
-        raise RuntimeError(f"openocd did not start:\n{self.output}")
+                self.port = int(found.group(1))
+                self._listening.set()
+        self._listening.set()
 
     def __enter__(self):
         return self
@@ -201,12 +210,14 @@ class OpenOcd:
 
     def close(self):
         self._socket.close()
-        self.process.send_signal(signal.SIGTERM)
+        self.process.terminate()
         try:
-            self.output += self.process.communicate(timeout=PATIENCE)[0]
+            self.process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
             self.process.kill()
-            self.process.communicate()
+            self.process.wait()
+        self._reader.join(PATIENCE)
+        self.process.stdout.close()
 
     def __call__(self, command):
         """Runs a command; returns what it printed or returned. A Tcl error raises."""

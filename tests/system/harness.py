@@ -14,6 +14,7 @@ BUILD = os.path.join(ROOT, os.environ.get("PMU_BUILD", "build"))
 TOOL = os.path.join(BUILD, "asan", "pmu-probe")
 ARTICLE_PLAIN, ARTICLE_NOP, WORK_BY_DATA, CALLED_TWICE, RECURSE, PREEMPTED, SLEEPER, LOOP_ROUND, IN_RAM, \
     RELOAD_INSIDE, LONG_REGION, RESETTING, LOCKING, MASKED_WORK, PING, WIDE_ENTRY = (1 << i for i in range(16))
+NOWHERE = 0xFFFFFFF0  # no code there: watching it only switches the log on
 WAIT = 120  # seconds: a bound against hanging, never a measure
 
 
@@ -58,7 +59,7 @@ class Run:
     def __init__(self, code, out, err):
         self.code, self.out, self.err = code, out, err
         self.lines = []
-        for line in out.splitlines():
+        for line in (out or "").splitlines():
             if line.startswith("{"):
                 self.lines.append(json.loads(line))
 
@@ -111,6 +112,14 @@ class Place:
         return [TOOL, *(["--elf", self.elf] if elf else []), "-p", f"openocd:127.0.0.1:{self.server.port}",
                 *[str(word) for word in args]]
 
+    def wait_for_stops(self, count):
+        """Until the tool has stopped the core that often."""
+        self.board.watch(NOWHERE)
+        wait_for(lambda: sum(event.kind == "halt" for event in self.board.log()) >= count, "some hits")
+
+    def wait_until_armed(self):
+        wait_for(lambda: any(value & 1 for value in self.board.state()["fp_comp"]), "the comparator to be set")
+
     def start(self, *args, **kwargs):
         return start_tool(self.words(*args, **kwargs))
 
@@ -119,7 +128,7 @@ class Place:
 
     def delta(self, *args, code=0):
         """`delta` with JSON lines, and the board's truth over the same time."""
-        self.board.watch(0xFFFFFFF0)  # no such place: all that matters is that the log is on
+        self.board.watch(NOWHERE)
         result = self.run("delta", "-j", *args)
         assert result.code == code, f"exit {result.code}: {result.err}\n{result.out[-2000:]}"
         return result

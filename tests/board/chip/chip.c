@@ -5,9 +5,9 @@
 
 const struct chip *chip_named(const char *name)
 {
-    static const struct chip *const chips[] = {&chip_rp2040, &chip_m4};
-    for (size_t i = 0; i < sizeof chips / sizeof *chips; i++)
-        if (!strcmp(chips[i]->name, name))
-            return chips[i];
-    return NULL;
+    static const struct chip *const chips[] = {&chip_rp2040, &chip_m4, NULL};
+    const struct chip *const *chip = chips;
+    while (*chip && strcmp((*chip)->name, name) != 0)
+        chip++;
+    return *chip;
 }

@@ -30,7 +30,7 @@ static int group_priority(const struct cortex_m *cm, unsigned exception)
         return PRIORITY_NMI;
     if (exception == EXC_HARDFAULT)
         return PRIORITY_HARDFAULT;
-    return cm->nvic.priority[exception] & ~((2u << cm->system.prigroup) - 1) & 0xFF;
+    return (int)(cm->nvic.priority[exception] & ~((2u << cm->system.prigroup) - 1) & 0xFF);
 }
 
 static int active_priority(const struct cortex_m *cm)
@@ -67,16 +67,22 @@ static uint64_t masked_by_debugger(const struct cortex_m *cm)
     return 0;
 }
 
+// Of two pending ones; within a group the subpriority decides, then the lower number
+static bool goes_before(const struct cortex_m *cm, unsigned one, unsigned other)
+{
+    int first = group_priority(cm, one), second = group_priority(cm, other);
+    if (first != second)
+        return first < second;
+    return cm->nvic.priority[one] < cm->nvic.priority[other];
+}
+
 static unsigned best_of(const struct cortex_m *cm, uint64_t candidates)
 {
     unsigned best = EXC_NONE;
     for (uint64_t left = candidates & cm->nvic.enabled; left; left &= left - 1) {
         unsigned e = (unsigned)__builtin_ctzll(left);
-        if (!best || group_priority(cm, e) < group_priority(cm, best))
+        if (!best || goes_before(cm, e, best))
             best = e;
-        else if (group_priority(cm, e) == group_priority(cm, best) && e >= EXC_SVCALL &&
-                 cm->nvic.priority[e] < cm->nvic.priority[best])
-            best = e; // same group: the subpriority orders them, then the lower number
     }
     return best;
 }
@@ -149,7 +155,7 @@ static uint32_t exc_return_for(const struct cortex_m *cm)
 {
     if (cm_get(cm, UC_ARM_REG_XPSR) & XPSR_EXCEPTION)
         return EXC_RETURN_HANDLER;
-    return cm_get(cm, UC_ARM_REG_CONTROL) & CONTROL_SPSEL ? EXC_RETURN_PROCESS : EXC_RETURN_MAIN;
+    return (cm_get(cm, UC_ARM_REG_CONTROL) & CONTROL_SPSEL) ? EXC_RETURN_PROCESS : EXC_RETURN_MAIN;
 }
 
 // Everything of an entry but the stacking, which tail-chaining leaves out
@@ -224,7 +230,7 @@ static bool pop_frame(struct cortex_m *cm, bool process)
             return false;
     for (unsigned i = 0; i < sizeof into / sizeof *into; i++)
         cm_set(cm, into[i], frame[i]);
-    cm_set(cm, stack, base + FRAME_BYTES + (frame[7] & XPSR_PADDED ? 4 : 0));
+    cm_set(cm, stack, base + FRAME_BYTES + ((frame[7] & XPSR_PADDED) ? 4 : 0));
     cm_set(cm, UC_ARM_REG_XPSR, frame[7] & ~XPSR_PADDED);
     uint32_t control = cm_get(cm, UC_ARM_REG_CONTROL) & ~CONTROL_SPSEL;
     cm_set(cm, UC_ARM_REG_CONTROL, control | (process ? CONTROL_SPSEL : 0));

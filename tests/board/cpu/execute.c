@@ -195,7 +195,7 @@ static void sort_out(struct cortex_m *cm, uc_err error)
         else if (pc >= EXC_RETURN_FIRST && (cm_get(cm, UC_ARM_REG_XPSR) & XPSR_EXCEPTION))
             cm_return(cm, pc);
         else if (error != UC_ERR_OK || cm->raised != RAISED_NONE)
-            cm_fault(cm, pc, cm_get(cm, UC_ARM_REG_XPSR) & XPSR_T ? CFSR_IBUSERR : CFSR_INVSTATE);
+            cm_fault(cm, pc, (cm_get(cm, UC_ARM_REG_XPSR) & XPSR_T) ? CFSR_IBUSERR : CFSR_INVSTATE);
         return;
     }
     cm->last.valid = false;

@@ -5,12 +5,9 @@
 #pragma once
 
 #include "base/deadline.h"
+#include "cmocka_all.h"
 
 #include <arpa/inet.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>

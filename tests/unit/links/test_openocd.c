@@ -43,7 +43,7 @@ static struct outcome run_within(const struct step *steps, size_t n, uint64_t *r
 
 static struct outcome run(const struct step *steps, size_t n, uint64_t *results)
 {
-    return run_within(steps, n, results, 5000);
+    return fake_run(&fake, steps, n, results);
 }
 
 static void assert_outcome(struct outcome outcome, enum why why, size_t done)
@@ -135,12 +135,13 @@ static void test_until_gives_up_after_a_slice(void **state)
     (void)state;
     struct step steps[] = {step_read(word(0x200)), step_until(word(0x300), 1, 1), step_write(word(0x100), 1)};
     uint64_t results[3];
+    assert_outcome(run(steps, 1, results), DONE, 1);
     int64_t begin = deadline_now_us();
-    struct outcome outcome = run(steps, 3, results);
+    struct outcome outcome = run_within(steps, 3, results, 5000);
     int64_t took = deadline_now_us() - begin;
     assert_outcome(outcome, NOT_YET, 1);
     assert_int_equal(outcome.saw, 0x300);
-    assert_in_range(took, 40000, 1000000);
+    assert_in_range(took, 40000, 3000000);
     /* Going on from there */
     fake_eval(&fake, "set mem(0x300) 0x301");
     assert_outcome(run(steps + 1, 2, results + 1), DONE, 2);
@@ -166,7 +167,7 @@ static void test_time_runs_between_steps(void **state)
     struct step steps[] = {step_time(TIME_BEFORE), step_read(word(0x60000000)), step_time(TIME_AFTER)};
     uint64_t results[3];
     assert_outcome(run(steps, 3, results), DONE, 3);
-    assert_in_range(results[2] - results[0], 29000, 1000000);
+    assert_in_range(results[2] - results[0], 29000, 3000000);
 }
 
 static void test_neighbours_are_read_in_blocks(void **state)
@@ -178,17 +179,11 @@ static void test_neighbours_are_read_in_blocks(void **state)
     steps[0] = step_read(word(0x90000));
     for (size_t i = 0; i < N; i++)
         steps[i + 1] = step_read(word(0x10000 + 4 * i));
-    size_t done = 0;
-    while (done < N + 1) {
-        struct outcome outcome = run(steps + done, N + 1 - done, results + done);
-        assert_true(outcome.why == DONE || outcome.why == NOT_YET);
-        assert_true(outcome.done > 0);
-        done += outcome.done;
-    }
+    assert_outcome(run(steps, N + 1, results), DONE, N + 1);
     assert_int_equal(results[0], 0x90000);
     for (size_t i = 0; i < N; i++)
         assert_int_equal(results[i + 1], 0x10000 + 4 * i);
-    assert_in_range(atoi(fake_eval(&fake, "llength $asked")), 2, 60);
+    assert_in_range(strtoul(fake_eval(&fake, "llength $asked"), NULL, 10), 2, 60);
     free(steps);
     free(results);
 }
@@ -206,8 +201,9 @@ static void test_fault_inside_a_block_is_found(void **state)
     assert_int_equal(results[1], 0x3ffffff4);
     assert_int_equal(results[3], 0x3ffffffc);
     assert_int_equal(fake.error.kind, ERROR_FAULT);
-    assert_string_equal(fake.error.text, "cannot read 0x40000000 (4 bytes) on one.cpu: OpenOCD says: Failed to "
-                                         "read memory; Failed to read memory");
+    assert_string_equal(fake.error.text,
+                        "cannot read 0x40000000 (4 bytes) on one.cpu: OpenOCD says: Failed to "
+                        "read memory; Failed to read memory");
     assert_string_equal(fake_eval(&fake, "info exists mem(0x104)"), "0");
 }
 
@@ -243,10 +239,10 @@ static void test_a_long_list_ends_early(void **state)
     size_t done = 0, calls = 0;
     while (done < N) {
         int64_t begin = deadline_now_us();
-        struct outcome outcome = run(steps + done, N - done, results + done);
+        struct outcome outcome = run_within(steps + done, N - done, results + done, 5000);
         assert_true(outcome.why == (done + outcome.done == N ? DONE : NOT_YET));
         assert_true(outcome.done > 0 && outcome.saw == 0);
-        assert_true(deadline_now_us() - begin < 1000000);
+        assert_true(deadline_now_us() - begin < 3000000);
         done += outcome.done;
         calls++;
     }

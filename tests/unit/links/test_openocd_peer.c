@@ -192,13 +192,21 @@ static void test_list_of_targets_that_is_none(void **state)
 {
     (void)state;
     static const char *const lists[] = {
-        "", "invalid command name \"pmu_open\"", "pmu\n0 1 cortex_m", "pmu\n0 9 cortex_m a",
-        "pmu\n1 1 cortex_m a", "pmu\n0 1  a", "pmu\n0 1 cortex_m ", "pmu\n0 1 cortex_m a\n", "pmu 0 1 a b",
+        "",
+        "invalid command name \"pmu_open\"",
+        "pmu\n0 1 cortex_m",
+        "pmu\n0 9 cortex_m a",
+        "pmu\n1 1 cortex_m a",
+        "pmu\n0 1  a",
+        "pmu\n0 1 cortex_m ",
+        "pmu\n0 1 cortex_m a\n",
+        "pmu 0 1 a b",
     };
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
         peer_start(&peer, has_odd_targets, NULL, lists[i]);
         assert_null(connect_within(5000));
-        assert_int_equal(error.kind, ERROR_LINK_PROTOCOL);
+        if (error.kind != ERROR_LINK_PROTOCOL)
+            fail_msg("kind %d: %s; for %s", error.kind, error.text, lists[i]);
         error_clear(&error);
         peer_stop(&peer);
     }
@@ -247,7 +255,8 @@ static bool closes_in_the_middle(struct peer *self, const char *request)
 
 static bool never_stops_answering(struct peer *self, const char *request)
 {
-    return strncmp(request, "pmu_execute", 11) == 0 ? never_stops(self, request) : peer_behaves(self, request);
+    return strncmp(request, "pmu_execute", 11) == 0 ? never_stops(self, request)
+                                                    : peer_behaves(self, request);
 }
 
 static bool drips_answers(struct peer *self, const char *request)
@@ -294,27 +303,27 @@ static void test_answers_that_cannot_be(void **state)
 {
     (void)state;
     static const char *const answers[] = {
-        "0 2 0 1 1",                     /* too few results */
-        "0 2 0 3 1 2 3",                 /* too many */
-        "0 2 0 2 1 2 ",                  /* more than was announced */
-        "0 2 0 2 1",                     /* less than was announced */
-        "0 2 0 2 1 3",                   /* an expectation met that is not */
-        "0 2 0 2 0x100000000 2",         /* too large for its size */
-        "0 2 0 2 1 -2",                  /* negative */
-        "0 2 0 2 1 0x",                  /* no digits */
-        "0 2 0 2 1 2f",                  /* not a number */
-        "0 1 0 1 1",                     /* done, but not all of it */
+        "0 2 0 1 1",                      /* too few results */
+        "0 2 0 3 1 2 3",                  /* too many */
+        "0 2 0 2 1 2 ",                   /* more than was announced */
+        "0 2 0 2 1",                      /* less than was announced */
+        "0 2 0 2 1 3",                    /* an expectation met that is not */
+        "0 2 0 2 0x100000000 2",          /* too large for its size */
+        "0 2 0 2 1 -2",                   /* negative */
+        "0 2 0 2 1 0x",                   /* no digits */
+        "0 2 0 2 1 2f",                   /* not a number */
+        "0 1 0 1 1",                      /* done, but not all of it */
         "0 99999999999999999999 0 2 1 2", /* a number beyond 64 bits */
         "0 18446744073709551615 0 2 1 2",
         "0 2 0 18446744073709551615 1 2",
-        "1 1 5 1 1",                     /* not yet, at a step that waits for nothing */
-        "2 0 1 0 ",                      /* unexpected, at a step that expects nothing */
-        "2 1 2 1 1",                     /* unexpected, but what was expected */
-        "2 2 0 2 1 2",                   /* unexpected, at no step */
-        "7 0 0 0 ",                      /* ended for no known reason */
-        "0 2 0 2 1 2\nwords",            /* words without a fault */
-        "3 1 0 1 1",                     /* a fault without words */
-        "3 1 0 2 1 2\nwords",            /* a fault and a result of the same step */
+        "1 1 5 1 1",          /* not yet, at a step that waits for nothing */
+        "2 0 1 0 ",           /* unexpected, at a step that expects nothing */
+        "2 1 2 1 1",          /* unexpected, but what was expected */
+        "2 2 0 2 1 2",        /* unexpected, at no step */
+        "7 0 0 0 ",           /* ended for no known reason */
+        "0 2 0 2 1 2\nwords", /* words without a fault */
+        "3 1 0 1 1",          /* a fault without words */
+        "3 1 0 2 1 2\nwords", /* a fault and a result of the same step */
     };
     for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++)
         assert_lost(answers_steps_with_text, answers[i], ERROR_LINK_PROTOCOL);

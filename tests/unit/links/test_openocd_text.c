@@ -1,10 +1,7 @@
 /*
  * The pure parts of the OpenOCD link: the program, the answer, the words.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "cmocka_all.h"
 
 #include "links/openocd_program.h"
 #include "links/openocd_reply.h"
@@ -23,10 +20,10 @@ static void test_only_numbers_are_written(void **state)
     struct address ap = {.space = SPACE_AP, .size = 4, .unit = 0x102, .offset = 0xfc};
     struct address dp = {.space = SPACE_DP, .size = 4, .unit = 0, .offset = 4};
     struct address wide = {.space = SPACE_MEMORY, .size = 8, .unit = 0, .offset = UINT64_MAX - 7};
-    struct step steps[] = {step_read(word(0x100)),       step_read(word(0x104)),
-                           step_read(word(0x10c)),       step_write(word(0x110), UINT64_MAX),
+    struct step steps[] = {step_read(word(0x100)),          step_read(word(0x104)),
+                           step_read(word(0x10c)),          step_write(word(0x110), UINT64_MAX),
                            step_until(wide, UINT64_MAX, 1), step_expect(ap, 0xf, 1),
-                           step_time(TIME_BEFORE),       step_read(dp)};
+                           step_time(TIME_BEFORE),          step_read(dp)};
     char out[512];
     assert_int_equal(openocd_program_write(steps, 8, 2, out, sizeof out), 8);
     assert_string_equal(out, "0 1 32 0x100 0x2 0x0 0 1 32 0x10c 0x1 0x0 1 1 32 0x110 0xffffffff 0x0 "
@@ -66,8 +63,8 @@ static void test_blocks_end_where_they_must(void **state)
 static void test_part_of_a_block(void **state)
 {
     (void)state;
-    struct step steps[] = {step_write(word(0), 1), step_read(word(4)), step_read(word(8)), step_read(word(12)),
-                           step_read(word(20))};
+    struct step steps[] = {step_write(word(0), 1), step_read(word(4)), step_read(word(8)),
+                           step_read(word(12)), step_read(word(20))};
     static const char text[] = "pmu 7 1 1 0 2 0xa 11";
     struct openocd_reply reply;
     struct outcome outcome;

@@ -1,0 +1,227 @@
+#include "links/dap/protocol.h"
+
+#include "links/dap/carrier.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static size_t put_16(uint8_t *out, uint16_t value)
+{
+    out[0] = (uint8_t)value;
+    out[1] = (uint8_t)(value >> 8);
+    return 2;
+}
+
+static size_t put_32(uint8_t *out, uint32_t value)
+{
+    put_16(out, (uint16_t)value);
+    put_16(out + 2, (uint16_t)(value >> 16));
+    return 4;
+}
+
+size_t protocol_info(uint8_t *out, uint8_t id)
+{
+    out[0] = DAP_INFO;
+    out[1] = id;
+    return 2;
+}
+
+size_t protocol_host_status(uint8_t *out, bool connected)
+{
+    out[0] = DAP_HOST_STATUS;
+    out[1] = 0;
+    out[2] = connected;
+    return 3;
+}
+
+size_t protocol_connect(uint8_t *out, uint8_t port)
+{
+    out[0] = DAP_CONNECT;
+    out[1] = port;
+    return 2;
+}
+
+size_t protocol_disconnect(uint8_t *out)
+{
+    out[0] = DAP_DISCONNECT;
+    return 1;
+}
+
+size_t protocol_transfer_configure(uint8_t *out, uint8_t idle, uint16_t wait_retry, uint16_t match_retry)
+{
+    out[0] = DAP_TRANSFER_CONFIGURE;
+    out[1] = idle;
+    put_16(out + 2, wait_retry);
+    put_16(out + 4, match_retry);
+    return 6;
+}
+
+size_t protocol_clock(uint8_t *out, uint32_t hz)
+{
+    out[0] = DAP_SWJ_CLOCK;
+    return 1 + put_32(out + 1, hz);
+}
+
+size_t protocol_swd_configure(uint8_t *out)
+{
+    out[0] = DAP_SWD_CONFIGURE;
+    out[1] = 0; /* one clock of turnaround, no data phase after WAIT and FAULT */
+    return 2;
+}
+
+size_t protocol_swj_sequence(uint8_t *out, const uint8_t *bits, unsigned n)
+{
+    size_t bytes = (n + 7) / 8;
+    out[0] = DAP_SWJ_SEQUENCE;
+    out[1] = (uint8_t)n; /* 0 stands for 256 */
+    memcpy(out + 2, bits, bytes);
+    return 2 + bytes;
+}
+
+static uint8_t parity_32(uint32_t value)
+{
+    return (uint8_t)__builtin_parity(value);
+}
+
+size_t protocol_target_select(uint8_t *out, uint32_t target)
+{
+    enum { DIN = 0x80, HEADER = 0x99 }; /* write of DP register 0xC: start, A2, A3 and park; parity 0 */
+    out[0] = DAP_SWD_SEQUENCE;
+    out[1] = 3;
+    out[2] = 8;
+    out[3] = HEADER;
+    out[4] = DIN | 5; /* turnaround, three bits of nobody's ACK, turnaround */
+    out[5] = 33;
+    put_32(out + 6, target);
+    out[10] = parity_32(target);
+    return 11;
+}
+
+size_t protocol_jtag_sequence(uint8_t *out, bool tms, bool capture, const uint8_t *tdi, unsigned n)
+{
+    size_t bytes = (n + 7) / 8;
+    out[0] = DAP_JTAG_SEQUENCE;
+    out[1] = 1;
+    out[2] = (uint8_t)((n & 0x3F) | (tms ? 0x40 : 0) | (capture ? 0x80 : 0));
+    memcpy(out + 3, tdi, bytes);
+    return 3 + bytes;
+}
+
+size_t protocol_jtag_configure(uint8_t *out, const uint8_t *ir_lengths, size_t n)
+{
+    out[0] = DAP_JTAG_CONFIGURE;
+    out[1] = (uint8_t)n;
+    memcpy(out + 2, ir_lengths, n);
+    return 2 + n;
+}
+
+enum protocol_answer protocol_check(const uint8_t *reply, size_t n, uint8_t command)
+{
+    if (n == 0)
+        return ANSWER_BROKEN;
+    if (reply[0] == command)
+        return ANSWER_GOOD;
+    return reply[0] == DAP_INVALID ? ANSWER_UNKNOWN : ANSWER_BROKEN;
+}
+
+enum protocol_answer protocol_status(const uint8_t *reply, size_t n, uint8_t command)
+{
+    enum protocol_answer answer = protocol_check(reply, n, command);
+    if (answer != ANSWER_GOOD)
+        return answer;
+    if (n < 2)
+        return ANSWER_BROKEN;
+    return reply[1] == 0 ? ANSWER_GOOD : ANSWER_REFUSED;
+}
+
+enum protocol_answer protocol_connected(const uint8_t *reply, size_t n, uint8_t *port)
+{
+    enum protocol_answer answer = protocol_check(reply, n, DAP_CONNECT);
+    if (answer != ANSWER_GOOD)
+        return answer;
+    if (n < 2)
+        return ANSWER_BROKEN;
+    *port = reply[1];
+    return reply[1] == 0 ? ANSWER_REFUSED : ANSWER_GOOD;
+}
+
+bool protocol_info_text(const uint8_t *reply, size_t n, char *out, size_t size)
+{
+    out[0] = '\0';
+    if (protocol_check(reply, n, DAP_INFO) != ANSWER_GOOD || n < 2 || (size_t)reply[1] + 2 > n)
+        return false;
+    size_t used = 0;
+    for (size_t i = 0; i < reply[1] && used + 1 < size && reply[2 + i] != 0; i++)
+        if (reply[2 + i] >= 0x20 && reply[2 + i] < 0x7F)
+            out[used++] = (char)reply[2 + i];
+    out[used] = '\0';
+    return true;
+}
+
+bool protocol_info_number(const uint8_t *reply, size_t n, uint32_t *value)
+{
+    if (protocol_check(reply, n, DAP_INFO) != ANSWER_GOOD || n < 2 || (size_t)reply[1] + 2 > n)
+        return false;
+    if (reply[1] == 0 || reply[1] > 4)
+        return false;
+    *value = 0;
+    for (size_t i = reply[1]; i-- > 0;)
+        *value = *value << 8 | reply[2 + i];
+    return true;
+}
+
+bool protocol_jtag_captured(const uint8_t *reply, size_t n, uint8_t *out, unsigned bits)
+{
+    size_t bytes = (bits + 7) / 8;
+    if (protocol_status(reply, n, DAP_JTAG_SEQUENCE) != ANSWER_GOOD || n < 2 + bytes)
+        return false;
+    memcpy(out, reply + 2, bytes);
+    return true;
+}
+
+static bool well_formed(const uint8_t *reply, size_t n)
+{
+    enum protocol_answer answer = protocol_check(reply, n, DAP_INFO);
+    return answer == ANSWER_UNKNOWN || (answer == ANSWER_GOOD && n >= 2 && (size_t)reply[1] + 2 <= n);
+}
+
+bool protocol_take_info(struct dap_info *info, uint8_t id, const uint8_t *reply, size_t n)
+{
+    uint32_t value;
+    if (!well_formed(reply, n))
+        return false;
+    switch (id) {
+    case DAP_INFO_VENDOR:
+        protocol_info_text(reply, n, info->vendor, sizeof info->vendor);
+        break;
+    case DAP_INFO_PRODUCT:
+        protocol_info_text(reply, n, info->product, sizeof info->product);
+        break;
+    case DAP_INFO_SERIAL:
+        protocol_info_text(reply, n, info->serial, sizeof info->serial);
+        break;
+    case DAP_INFO_PROTOCOL:
+        protocol_info_text(reply, n, info->protocol, sizeof info->protocol);
+        break;
+    case DAP_INFO_FIRMWARE:
+        protocol_info_text(reply, n, info->firmware, sizeof info->firmware);
+        break;
+    case DAP_INFO_CAPABILITIES:
+        if (protocol_info_number(reply, n, &value)) {
+            info->capabilities = (uint8_t)value;
+            info->capabilities_known = true;
+        }
+        break;
+    case DAP_INFO_PACKET_COUNT:
+        if (protocol_info_number(reply, n, &value) && value > 0)
+            info->packet_count = value;
+        break;
+    case DAP_INFO_PACKET_SIZE: /* what is smaller than any probe's is taken for no answer */
+        if (protocol_info_number(reply, n, &value) && value >= CARRIER_SMALLEST)
+            info->packet_size = value < CARRIER_ROOM ? value : CARRIER_ROOM;
+        break;
+    default:
+        break;
+    }
+    return true;
+}

@@ -1,0 +1,104 @@
+/*
+ * The CMSIS-DAP protocol as bytes: requests are written into a buffer, replies are read with every length
+ * checked. Pure. DAP_Transfer is the compiler's.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Command numbers, CMSIS-DAP "Commands and Responses". */
+enum dap_command {
+    DAP_INFO = 0x00,
+    DAP_HOST_STATUS = 0x01,
+    DAP_CONNECT = 0x02,
+    DAP_DISCONNECT = 0x03,
+    DAP_TRANSFER_CONFIGURE = 0x04,
+    DAP_TRANSFER = 0x05,
+    DAP_WRITE_ABORT = 0x08,
+    DAP_SWJ_CLOCK = 0x11,
+    DAP_SWJ_SEQUENCE = 0x12,
+    DAP_SWD_CONFIGURE = 0x13,
+    DAP_JTAG_SEQUENCE = 0x14,
+    DAP_JTAG_CONFIGURE = 0x15,
+    DAP_SWD_SEQUENCE = 0x1D,
+    DAP_INVALID = 0xFF,
+};
+
+enum dap_info_id {
+    DAP_INFO_VENDOR = 0x01,
+    DAP_INFO_PRODUCT = 0x02,
+    DAP_INFO_SERIAL = 0x03,
+    DAP_INFO_PROTOCOL = 0x04,
+    DAP_INFO_FIRMWARE = 0x09,
+    DAP_INFO_CAPABILITIES = 0xF0,
+    DAP_INFO_PACKET_COUNT = 0xFE,
+    DAP_INFO_PACKET_SIZE = 0xFF,
+};
+
+enum { DAP_CAN_SWD = 1 << 0, DAP_CAN_JTAG = 1 << 1, DAP_CAN_ATOMIC = 1 << 4, DAP_CAN_TIMER = 1 << 5 };
+enum { DAP_PORT_SWD = 1, DAP_PORT_JTAG = 2 };
+
+/* One byte of a DAP_Transfer request, and its answer. */
+enum {
+    TRANSFER_AP = 1 << 0,
+    TRANSFER_READ = 1 << 1,
+    TRANSFER_REGISTER = 0xC,
+    TRANSFER_MATCH_VALUE = 1 << 4,
+    TRANSFER_MATCH_MASK = 1 << 5,
+    TRANSFER_HEAD = 3, /* bytes before the first transfer, in the request and in the reply */
+    TRANSFER_MOST = 255,
+    ACK_OK = 1,
+    ACK_WAIT = 2,
+    ACK_FAULT = 4,
+    ACK_NONE = 7,
+    ACK_BITS = 7,
+    ACK_PROTOCOL_ERROR = 1 << 3,
+    ACK_MISMATCH = 1 << 4,
+};
+
+enum { PROTOCOL_ROOM = 64 }; /* every request below fits the smallest packet */
+
+struct dap_info {
+    char vendor[64], product[64], serial[64], protocol[32], firmware[32];
+    uint8_t capabilities;
+    bool capabilities_known; /* old firmware does not tell: SWD is assumed */
+    unsigned packet_count;   /* at least 1 */
+    size_t packet_size;
+};
+
+/* Requests; each returns its length. */
+size_t protocol_info(uint8_t *out, uint8_t id);
+size_t protocol_host_status(uint8_t *out, bool connected);
+size_t protocol_connect(uint8_t *out, uint8_t port);
+size_t protocol_disconnect(uint8_t *out);
+size_t protocol_transfer_configure(uint8_t *out, uint8_t idle, uint16_t wait_retry, uint16_t match_retry);
+size_t protocol_clock(uint8_t *out, uint32_t hz);
+size_t protocol_swd_configure(uint8_t *out);
+/* Up to 256 bits on SWDIO/TMS, least significant first. */
+size_t protocol_swj_sequence(uint8_t *out, const uint8_t *bits, unsigned n);
+/* A write to TARGETSEL, which no target acknowledges: DAP_Transfer cannot do it. */
+size_t protocol_target_select(uint8_t *out, uint32_t target);
+/* `n` (1 to 64) clocks with TMS held; what TDO brought is wanted back, or not. */
+size_t protocol_jtag_sequence(uint8_t *out, bool tms, bool capture, const uint8_t *tdi, unsigned n);
+size_t protocol_jtag_configure(uint8_t *out, const uint8_t *ir_lengths, size_t n);
+
+enum protocol_answer {
+    ANSWER_GOOD,
+    ANSWER_UNKNOWN, /* the firmware does not have this command */
+    ANSWER_REFUSED, /* it has, and says that it failed */
+    ANSWER_BROKEN,  /* too short, or the answer to something else */
+};
+
+enum protocol_answer protocol_check(const uint8_t *reply, size_t n, uint8_t command);
+/* For commands that answer with a status byte. */
+enum protocol_answer protocol_status(const uint8_t *reply, size_t n, uint8_t command);
+enum protocol_answer protocol_connected(const uint8_t *reply, size_t n, uint8_t *port);
+/* Copies what is printable; an empty string when the probe has none. False when the reply is broken. */
+bool protocol_info_text(const uint8_t *reply, size_t n, char *out, size_t size);
+/* False also when the probe has none. */
+bool protocol_info_number(const uint8_t *reply, size_t n, uint32_t *value);
+bool protocol_jtag_captured(const uint8_t *reply, size_t n, uint8_t *out, unsigned bits);
+/* Takes one Info answer into `info`. False when the reply is broken; what is missing keeps its old value. */
+bool protocol_take_info(struct dap_info *info, uint8_t id, const uint8_t *reply, size_t n);

@@ -1,0 +1,136 @@
+"""probes, info, watch, an OpenOCD of our own, and the ways to reach an adapter."""
+import json
+import os
+import pty
+import re
+import select
+
+import pytest
+
+from harness import (ROOT, TOOL, WORK_BY_DATA, ARTICLE_PLAIN, Place, finish_tool, passages, returned, run_tool, start_tool)
+
+CHIPS = ["rp2040", "m4"]
+NAMES = {"rp2040": "Cortex-M0+ r0p1", "m4": "Cortex-M4 r0p1"}
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_probes_and_info(chip):
+    with Place(chip, "free", WORK_BY_DATA) as place:
+        before = place.board.state()
+        result = place.run("probes", elf=False)
+        assert result.code == 0 and "virtual.cpu" in result.out and "cortex_m" in result.out
+        place.server(f"bp {place.symbol('ping'):#x} 2 hw")
+        result = place.run("info")
+        assert result.code == 0
+        assert NAMES[chip] in result.out and "running" in result.out and "12 MHz" in result.out
+        assert re.search(r"breakpoints\s+(4|6), in use: .*ping", result.out)
+        assert "SysTick, 24 bits" in result.out
+        place.server(f"rbp {place.symbol('ping'):#x}")
+        after = place.board.state()
+        for name in ("demcr", "dhcsr", "dwt_ctrl", "syst_rvr"):
+            assert after[name] == before[name]
+
+
+def test_info_without_elf_names_addresses():
+    with Place("rp2040", "free", WORK_BY_DATA) as place:
+        place.server.run_to(place.symbol("work_by_data"))
+        result = place.run("info", elf=False)
+        assert f"halted at 0x{place.symbol('work_by_data'):08x}" in result.out.lower()
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_watch_follows_the_counter(chip):
+    with Place(chip, "free", WORK_BY_DATA) as place:
+        begin = place.board.state()["counted"]
+        result = place.run("watch", "-j", "-I", 100, "--for", "1s")
+        end = place.board.state()["counted"]
+        samples = [line for line in result.lines if line["type"] == "sample"]
+        assert result.code == 0 and len(samples) == 10
+        assert 0 < samples[-1]["total"] <= end - begin
+        assert samples[-1]["total"] == sum(sample["count"] for sample in samples)
+        text = place.run("watch", "-I", 50, "--for", "200ms")
+        assert text.code == 0 and len(re.findall(r"total", text.out)) == 4
+
+
+def test_own_openocd():
+    with Place("m4", "free", ARTICLE_PLAIN) as place:
+        place.server.kill()
+        words = ["-c", f"set BOARD_PORT {place.board.jtag_port}",
+                 "-f", os.path.join(ROOT, "openocd-cfg/boards/virtual.cfg"), "--elf", place.elf]
+        result = run_tool(*words, "delta", "-j", "plain_first", "plain_second", "-r", 20)
+        assert result.code == 0, result.err
+        assert len(result.hits) == 20
+        # gone with the tool: the board's one JTAG client is free for the next
+        again = run_tool(*words, "info")
+        assert again.code == 0
+
+
+HIDE = """foreach d [dap names] {rename $d hidden_$d}; rename dap hidden_dap
+foreach t [target names] {rename $t real_$t
+proc $t {args} "if {\\[lindex \\$args 0\\] eq {cget} && \\[lindex \\$args 1\\] in {-dap -ap-num}} {error {no such option}}
+if {\\[lindex \\$args 0\\] eq {cget} && \\[lindex \\$args 1\\] eq {-type}} {return hla_target}
+return \\[uplevel 1 real_$t \\$args\\]"}"""
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_hla_like_session(chip):
+    """Without `apreg` and `mem_ap`, all that is left is the core target's own memory access."""
+    with Place(chip, "free", WORK_BY_DATA) as place:
+        for line in [HIDE]:
+            place.server(line)
+        with pytest.raises(RuntimeError):
+            place.server("virtual.dap apreg 0 0xfc")
+        assert "hla_target" in place.run("probes", elf=False).out
+        result = place.delta("work_by_data", "-r", 200)
+        truth = passages(place.board.log(), place.symbol("work_by_data"), returned)
+        assert result.cycles == [passage.cycles for passage in truth[:200]]
+
+
+def test_mem_ap_is_used_when_there_is_one():
+    with Place("rp2040", "free", WORK_BY_DATA,
+               commands=["target create virtual.mem mem_ap -dap virtual.dap -ap-num 0", "targets virtual.cpu"]) as place:
+        result = place.delta("work_by_data", "-r", 50)
+        truth = passages(place.board.log(), place.symbol("work_by_data"), returned)
+        assert result.cycles == [passage.cycles for passage in truth[:50]]
+
+
+def test_progress_on_a_terminal_only():
+    with Place("rp2040", "free", WORK_BY_DATA) as place:
+        quiet = place.run("delta", "never_called", "--timeout", "1.6")
+        assert "waiting" not in quiet.err
+        master, slave = pty.openpty()
+        process = start_tool(place.words("delta", "never_called", "--timeout", "1.6"))
+        finish_tool(process)
+        import subprocess
+        with subprocess.Popen(place.words("delta", "never_called", "--timeout", "1.6"), stdin=subprocess.DEVNULL,
+                              stdout=subprocess.DEVNULL, stderr=slave) as on_terminal:
+            on_terminal.wait()
+        os.close(slave)
+        shown = b""
+        while select.select([master], [], [], 1)[0]:
+            try:
+                piece = os.read(master, 65536)
+            except OSError:
+                break
+            if not piece:
+                break
+            shown += piece
+        os.close(master)
+        assert b"waiting for never_called" in shown
+
+
+def test_json_is_whole_and_says_what_it_measured():
+    with Place("m4", "free", WORK_BY_DATA) as place:
+        result = place.run("delta", "-j", "work_by_data", "-r", 10)
+        kinds = [json.loads(line)["type"] for line in result.out.splitlines()]
+        assert kinds == ["header"] + ["hit"] * 10 + ["summary"]
+        header = result.header
+        assert header["schema"] == "pmu-probe/1" and NAMES["m4"] in header["core"]
+        assert header["clock"]["source"] == "SystemCoreClock" and header["clock"]["hz"] == 12e6
+        assert header["region"]["start"] == "work_by_data"
+
+
+def test_version_and_help():
+    assert run_tool("--version").out.startswith("pmu-probe ")
+    result = run_tool("--help")
+    assert result.code == 0 and "delta" in result.out and TOOL

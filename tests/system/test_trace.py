@@ -1,0 +1,157 @@
+"""No trace is left: whatever way a run ends, the board is as it was."""
+import signal
+
+import pytest
+
+from harness import IN_RAM, SLEEPER, WORK_BY_DATA, Place, finish_tool, wait_for
+
+CHIPS = ["rp2040", "m4"]
+KEPT = ["dhcsr", "demcr", "dfsr", "fp_ctrl", "fp_comp", "dwt_ctrl", "dwt_comp", "dwt_function", "syst_csr",
+        "syst_rvr", "code_hash"]
+CODE_IN_RAM = 10
+COUNTFLAG = 1 << 16
+
+
+def snapshot(place):
+    state = place.board.state()
+    kept = {name: state[name] for name in KEPT}
+    kept["syst_csr"] &= ~COUNTFLAG
+    kept["in_ram"] = place.board.read("in_ram", CODE_IN_RAM)
+    return kept
+
+
+def run_state(place):
+    return place.board.state()["run"]
+
+
+def openocd_agrees(place, running):
+    """OpenOCD's own idea of the core, and of its registers, is true."""
+    state = place.server("virtual.cpu curstate")
+    assert state == ("running" if running else "halted")
+    if not running:
+        assert place.server.register("pc") == place.board.state()["pc"]
+        return
+    place.server("halt")
+    place.server("wait_halt 5000")
+    assert place.server.register("pc") == place.board.state()["pc"]
+    place.server("resume")
+
+
+# what is measured, how it is ended, the exit code
+def finished(place, function, *more):
+    return place.run("delta", function, "-r", 5, *more), 0
+
+
+def interrupted(number):
+    def end(place, function, *more):
+        process = place.start("delta", "-j", function, "-r", 10000000, *more)
+        place.wait_for_stops(20)
+        return finish_tool(process, number), 0
+    return end
+
+
+def interrupted_while_waiting(place, function, *more):
+    process = place.start("delta", "never_called", *more)
+    place.wait_until_armed()
+    return finish_tool(process, signal.SIGINT), 3
+
+
+def start_never_reached(place, function, *more):
+    return place.run("delta", "never_called", "--timeout", "0.3", *more), 3
+
+
+def end_never_reached(place, function, *more):
+    return place.run("delta", function, "never_called", "--timeout", "0.3", *more), 3
+
+
+ENDS = {"finished": finished, "SIGINT": interrupted(signal.SIGINT), "SIGTERM": interrupted(signal.SIGTERM),
+        "SIGINT while waiting": interrupted_while_waiting, "no start": start_never_reached,
+        "no end": end_never_reached}
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize("function, bits", [("work_by_data", WORK_BY_DATA), ("in_ram", IN_RAM)])
+def test_running(chip, end, function, bits):
+    with Place(chip, "free", bits) as place:
+        before = snapshot(place)
+        result, code = ENDS[end](place, function)
+        assert result.code == code, result.err
+        assert snapshot(place) == before
+        assert run_state(place) == "running"
+        openocd_agrees(place, True)
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("end", ["finished", "SIGTERM", "no end"])
+def test_asleep(chip, end):
+    with Place(chip, "tick", SLEEPER) as place:
+        before = snapshot(place)
+        place.board.wait_for(lambda state: state["run"] == "asleep")
+        result, code = ENDS[end](place, "sleeper")
+        assert result.code == code, result.err
+        assert snapshot(place) == before
+        place.board.wait_for(lambda state: state["run"] == "asleep")
+        openocd_agrees(place, True)
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("end", ENDS)
+def test_halted_with_resume(chip, end):
+    with Place(chip, "free", WORK_BY_DATA) as place:
+        place.server("halt")
+        place.server("wait_halt 5000")
+        before = snapshot(place)
+        result, code = ENDS[end](place, "work_by_data", "--resume")
+        assert result.code == code, result.err
+        assert run_state(place) == "halted"
+        assert snapshot(place) == before
+        openocd_agrees(place, False)
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_debug_is_switched_off_again(chip):
+    """A core on which nobody debugs: C_DEBUGEN, TRCENA and the breakpoint unit were off."""
+    with Place(chip, "free", WORK_BY_DATA) as place:
+        place.server.set_word(0xE0002000, 2)
+        place.server.set_word(0xE000EDFC, 0)
+        place.server("poll off")
+        place.server.set_word(0xE000EDF0, 0xA05F0000)
+        before = snapshot(place)
+        assert before["dhcsr"] & 1 == 0 and before["fp_ctrl"] & 1 == 0
+        result = place.run("delta", "work_by_data", "-r", 5)
+        assert result.code == 0, result.err
+        assert snapshot(place) == before
+
+
+def test_breakpoints_left_in_a_unit_that_is_off_do_not_wake_up():
+    with Place("m4", "free", WORK_BY_DATA) as place:
+        here = place.symbol("random_number") & 0x1FFFFFFC | 0xC0000001
+        place.server.set_word(0xE0002000, 2)
+        for n in range(6):
+            place.server.set_word(0xE0002008 + 4 * n, here)
+        before = snapshot(place)
+        result = place.run("delta", "work_by_data", "-r", 20)
+        assert result.code == 0, result.err
+        assert snapshot(place) == before
+        assert run_state(place) == "running"
+
+
+def test_idle_systick_is_borrowed_and_given_back():
+    with Place("rp2040", "free", WORK_BY_DATA) as place:
+        place.server.set_word(0xE000E010, 0)
+        place.server.set_word(0xE000E014, 1234)
+        before = snapshot(place)
+        result = place.delta("work_by_data", "-r", 50)
+        assert "borrowed" in result.header["note"]
+        assert len(result.hits) == 50 and min(result.cycles) > 10
+        assert snapshot(place) == before
+
+
+def test_polling_goes_on_as_it_was():
+    with Place("rp2040", "free", WORK_BY_DATA) as place:
+        place.run("delta", "work_by_data", "-r", 2)
+        assert "background polling: on" in place.server("capture poll")
+        place.server("poll off")
+        place.run("delta", "work_by_data", "-r", 2)
+        assert "background polling: off" in place.server("capture poll")

@@ -1,0 +1,220 @@
+#include "fixture.h"
+
+#include <elf.h>
+
+static void must_not_open(const void *bytes, size_t size, const char *words)
+{
+    struct error error = {.kind = ERROR_NONE};
+    assert_null(symbols_open_memory(bytes, size, &error));
+    assert_int_equal(error.kind, ERROR_ELF);
+    if (strstr(error.text, words) == NULL)
+        fail_msg("`%s` is not in: %s", words, error.text);
+}
+
+static void what_is_no_elf_is_named(void **state)
+{
+    (void)state;
+    must_not_open("", 0, "is empty");
+    must_not_open(":10000000", 9, "an Intel HEX file");
+    must_not_open("S00600004844521B", 16, "a Motorola S-record file");
+    must_not_open("!<arch>\nx", 9, "a static library");
+    must_not_open("UF2\nWQ]\x9e", 8, "a UF2 image");
+    must_not_open("\x00\x40\x00\x20", 4, "it begins with 00 40 00 20");
+    must_not_open("\177ELF", 4, "a damaged ELF file");
+}
+
+static void paths_that_cannot_be_read_are_named(void **state)
+{
+    (void)state;
+    struct error error = {.kind = ERROR_NONE};
+    assert_null(symbols_open("/nonexistent/x.elf", &error));
+    assert_int_equal(error.kind, ERROR_ELF);
+    assert_string_equal(error.text, "cannot open /nonexistent/x.elf: No such file or directory");
+    error_clear(&error);
+    assert_null(symbols_open("/", &error));
+    assert_int_equal(error.kind, ERROR_ELF);
+    assert_string_equal(error.text, "/ is a directory, not an ELF file");
+    error_clear(&error);
+    assert_null(symbols_open("/dev/zero", &error));
+    assert_string_equal(error.text, "/dev/zero is not a plain file, not an ELF file");
+    symbols_close(NULL);
+}
+
+static void object_files_are_refused(void **state)
+{
+    (void)state;
+    size_t size = 0;
+    uint8_t *bytes = fixture_bytes("blink", &size);
+    bytes[offsetof(Elf32_Ehdr, e_type)] = ET_REL;
+    must_not_open(bytes, size, "an object file");
+    bytes[offsetof(Elf32_Ehdr, e_type)] = ET_CORE;
+    must_not_open(bytes, size, "a core dump");
+    free(bytes);
+}
+
+static void segments_are_what_the_target_must_hold(void **state)
+{
+    (void)state;
+    struct segment segments[8];
+    struct symbols *symbols = fixture_open("blink");
+    /* not .data, nor .ramfunc: they are loaded elsewhere than they run */
+    assert_int_equal(symbols_segments(symbols, segments, 8), 1);
+    assert_int_equal(segments[0].address, 0);
+    struct location reset = must_locate(symbols, "Reset_Handler");
+    uint32_t vector = 0;
+    memcpy(&vector, segments[0].bytes + 4, sizeof vector);
+    assert_int_equal(vector, reset.address + 1);
+    assert_true(reset.high <= segments[0].size);
+    assert_int_equal(symbols_segments(symbols, segments, 0), 0);
+    symbols_close(symbols);
+}
+
+/* One segment with code and variables: only what is never written */
+static void writable_segments_give_their_constant_sections(void **state)
+{
+    (void)state;
+    struct segment segments[8];
+    struct symbols *symbols = fixture_open("mixed");
+    uint64_t sink = 0;
+    uint64_t size = 0;
+    assert_true(symbols_object(symbols, "sink", &sink, &size));
+    size_t count = symbols_segments(symbols, segments, 8);
+    assert_int_equal(count, 1);
+    assert_int_equal(segments[0].address, must_locate(symbols, "in_arm_state").address);
+    assert_true(segments[0].address + segments[0].size <= sink);
+    symbols_close(symbols);
+}
+
+static void build_id_is_hex(void **state)
+{
+    (void)state;
+    struct symbols *symbols = fixture_open("blink");
+    const char *id = symbols_build_id(symbols);
+    assert_int_equal(strlen(id), 40);
+    assert_int_equal(strspn(id, "0123456789abcdef"), 40);
+    assert_ptr_equal(symbols_build_id(symbols), id);
+    symbols_close(symbols);
+    symbols = fixture_open("mixed");
+    assert_string_equal(symbols_build_id(symbols), "");
+    symbols_close(symbols);
+}
+
+/* As sstrip leaves it: segments and nothing else */
+static void file_without_sections_still_has_segments(void **state)
+{
+    (void)state;
+    size_t size = 0;
+    uint8_t *bytes = fixture_bytes("blink", &size);
+    memset(bytes + offsetof(Elf32_Ehdr, e_shoff), 0, 4);
+    memset(bytes + offsetof(Elf32_Ehdr, e_shnum), 0, 4);
+    struct error error = {.kind = ERROR_NONE};
+    struct symbols *symbols = symbols_open_memory(bytes, size, &error);
+    assert_non_null(symbols);
+    struct segment segments[8];
+    assert_int_equal(symbols_segments(symbols, segments, 8), 1);
+    must_refuse(symbols, "main", ERROR_SYMBOL, "it is stripped");
+    must_refuse(symbols, "blink.c:3", ERROR_SYMBOL, "no DWARF");
+    struct location location = must_locate(symbols, "*0x41");
+    assert_int_equal(location.address, 0x40);
+    assert_int_equal(location.isa, ISA_THUMB); /* by the entry point */
+    symbols_close(symbols);
+    free(bytes);
+}
+
+static void machine_of_aarch64_is_told(void **state)
+{
+    (void)state;
+    size_t size = 0;
+    uint8_t *bytes = fixture_bytes("host", &size);
+    bytes[offsetof(Elf64_Ehdr, e_machine)] = EM_AARCH64;
+    struct error error = {.kind = ERROR_NONE};
+    struct symbols *symbols = symbols_open_memory(bytes, size, &error);
+    assert_non_null(symbols);
+    assert_int_equal(must_locate(symbols, "work").isa, ISA_A64);
+    assert_int_equal(must_locate(symbols, "work+4").isa, ISA_A64);
+    must_refuse(symbols, "work+2", ERROR_SYMBOL, "between two instructions");
+    symbols_close(symbols);
+    free(bytes);
+}
+
+/* Calls all there is; what comes back matters to the sanitizers only */
+static void ask_everything(const uint8_t *bytes, size_t size)
+{
+    static const char *const texts[] = {"main",  "helper", "fir_filter+4", "mian",
+                                        "ticks", "*0x60",  "blink.c:30",   "nothing.c:1"};
+    struct error error = {.kind = ERROR_NONE};
+    struct symbols *symbols = symbols_open_memory(bytes, size, &error);
+    if (symbols == NULL) {
+        assert_int_not_equal(error.kind, ERROR_NONE);
+        return;
+    }
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        struct location location;
+        error_clear(&error);
+        bool found = symbols_locate(symbols, texts[i], &location, &error);
+        assert_int_equal(found, error.kind == ERROR_NONE);
+    }
+    struct segment segments[8];
+    size_t count = symbols_segments(symbols, segments, 8);
+    for (size_t i = 0; i < count; i++)
+        assert_true(segments[i].size <= size);
+    symbols_build_id(symbols);
+    symbols_close(symbols);
+}
+
+static void files_cut_short_do_no_harm(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"blink", "blink4", "blinkz", "host"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        size_t size = 0;
+        uint8_t *bytes = fixture_bytes(names[i], &size);
+        for (size_t length = 0; length < size; length += 13)
+            ask_everything(bytes, length);
+        must_not_open(bytes, size / 2, "is cut short");
+        free(bytes);
+    }
+}
+
+/* Headers and counts of all sorts, always the same ones so that a failure comes again */
+static void damaged_files_do_no_harm(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"blink", "blink4", "blinkz", "shapes", "host"};
+    uint32_t random = 1;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        size_t size = 0;
+        uint8_t *bytes = fixture_bytes(names[i], &size);
+        for (int round = 0; round < 500; round++) {
+            uint8_t before[4];
+            size_t at[4];
+            for (int j = 0; j < 4; j++) {
+                random = random * 1664525 + 1013904223;
+                at[j] = (random >> 8) % (round % 2 ? size : 512);
+                before[j] = bytes[at[j]];
+                bytes[at[j]] = random >> 30 ? (uint8_t)(random >> 4) : 0xff;
+            }
+            ask_everything(bytes, size);
+            for (int j = 3; j >= 0; j--)
+                bytes[at[j]] = before[j];
+        }
+        free(bytes);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_no_elf_is_named),
+        cmocka_unit_test(paths_that_cannot_be_read_are_named),
+        cmocka_unit_test(object_files_are_refused),
+        cmocka_unit_test(segments_are_what_the_target_must_hold),
+        cmocka_unit_test(writable_segments_give_their_constant_sections),
+        cmocka_unit_test(build_id_is_hex),
+        cmocka_unit_test(file_without_sections_still_has_segments),
+        cmocka_unit_test(machine_of_aarch64_is_told),
+        cmocka_unit_test(files_cut_short_do_no_harm),
+        cmocka_unit_test(damaged_files_do_no_harm),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,214 @@
+#include "fixture.h"
+
+/* -O2 with DWARF 5 and 4, -O0, compressed sections, flash elsewhere than at 0 */
+static const char *const builds[] = {"blink", "blink4", "blink0", "blinkz", "flash"};
+enum { BUILDS = sizeof builds / sizeof builds[0] };
+
+static void line_in_one_place_is_found(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < BUILDS; i++) {
+        struct symbols *symbols = fixture_open(builds[i]);
+        char text[64];
+        struct location location =
+            must_locate(symbols, fixture_line("blink.c", "in once", text, sizeof text));
+        struct location caller = must_locate(symbols, "main");
+        assert_string_equal(location.source, text);
+        assert_true(location.address > caller.low && location.address < caller.high);
+        assert_memory_equal(location.name, "main+0x", 7);
+        assert_false(location.is_function_entry);
+        symbols_close(symbols);
+    }
+}
+
+/* The rows of a `for` stand at its beginning and at its end: it begins where it begins */
+static void fragments_of_a_line_are_one_place(void **state)
+{
+    (void)state;
+    struct symbols *symbols = fixture_open("blink0");
+    char text[64];
+    struct location loop = must_locate(symbols, fixture_line("blink.c", "the loop", text, sizeof text));
+    struct location body = must_locate(symbols, fixture_line("blink.c", "in the loop", text, sizeof text));
+    assert_true(loop.address < body.address);
+    symbols_close(symbols);
+}
+
+static void line_that_is_inlined_twice_is_listed(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < BUILDS; i++) {
+        struct symbols *symbols = fixture_open(builds[i]);
+        char text[64];
+        fixture_line("blink.c", "in square", text, sizeof text);
+        must_refuse(symbols, text, ERROR_AMBIGUOUS, "is at 2 places:\n  *0x0");
+        must_refuse(symbols, text, ERROR_AMBIGUOUS, "  square, inlined in main\n");
+        symbols_close(symbols);
+    }
+}
+
+/* Its first instruction is the callee's, but the line is in the caller, and once */
+static void line_that_calls_what_is_inlined_is_one_place(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < BUILDS; i++) {
+        struct symbols *symbols = fixture_open(builds[i]);
+        char text[64];
+        struct location caller = must_locate(symbols, "main");
+        struct location first =
+            must_locate(symbols, fixture_line("blink.c", "= square(led", text, sizeof text));
+        assert_true(first.address >= caller.low && first.address < caller.high);
+        struct location second =
+            must_locate(symbols, fixture_line("blink.c", "= square(ticks", text, sizeof text));
+        assert_true(second.address > first.address && second.address < caller.high);
+        assert_string_equal(second.source, text);
+        symbols_close(symbols);
+    }
+}
+
+static void instances_of_a_template_are_listed(void **state)
+{
+    (void)state;
+    struct symbols *symbols = fixture_open("shapes");
+    char text[64];
+    must_refuse(symbols, fixture_line("shapes.cpp", "in thrice", text, sizeof text), ERROR_AMBIGUOUS,
+                "is at 2 places:\n  *0x10000");
+    must_refuse(symbols, text, ERROR_AMBIGUOUS, "  thrice<int>");
+    symbols_close(symbols);
+}
+
+static void file_is_named_by_the_end_of_its_path(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < BUILDS; i++) {
+        struct symbols *symbols = fixture_open(builds[i]);
+        char line[64];
+        char text[512];
+        char *here = realpath(".", NULL);
+        assert_non_null(here);
+        fixture_line("blink.c", "in once", line, sizeof line);
+        uint64_t address = must_locate(symbols, line).address;
+        const char *const before[] = {"fixtures",          "symbols/fixtures",
+                                      "./fixtures",        "../../x/../fixtures",
+                                      "symbols\\fixtures", "tests/unit/symbols/fixtures"};
+        for (size_t j = 0; j < sizeof before / sizeof before[0]; j++) {
+            snprintf(text, sizeof text, "%s/%s", before[j], line);
+            assert_int_equal(must_locate(symbols, text).address, address);
+            assert_string_equal(must_locate(symbols, text).source, line);
+        }
+        snprintf(text, sizeof text, "%s/tests/unit/symbols/fixtures/%s", here, line);
+        assert_int_equal(must_locate(symbols, text).address, address);
+        free(here);
+        must_refuse(symbols, "elsewhere/blink.c:42", ERROR_SYMBOL, "no source file `elsewhere/blink.c`");
+        must_refuse(symbols, "link.c:42", ERROR_SYMBOL, "no source file `link.c` in");
+        must_refuse(symbols, "link.c:42", ERROR_SYMBOL, "did you mean blink.c?");
+        symbols_close(symbols);
+    }
+}
+
+static void next_line_with_code_is_named(void **state)
+{
+    (void)state;
+    struct symbols *symbols = fixture_open("blink0");
+    char next[64];
+    char text[128];
+    fixture_line("blink.c", "in square", next, sizeof next);
+    snprintf(text, sizeof text, "no code for `blink.c:1`; the next line with code is %s", next);
+    must_refuse(symbols, "blink.c:1", ERROR_SYMBOL, text);
+    must_refuse(symbols, "blink.c:9999", ERROR_SYMBOL,
+                "no code for `blink.c:9999`; the last line with code is blink.c:");
+    must_refuse(symbols, "blink.c:0", ERROR_SYMBOL, "no symbol");
+    must_refuse(symbols, "blink.c:18446744073709551615", ERROR_SYMBOL, "no code for");
+    symbols_close(symbols);
+    symbols = fixture_open("nodebug");
+    must_refuse(symbols, "blink.c:3", ERROR_SYMBOL, "nodebug.elf has no DWARF line tables");
+    symbols_close(symbols);
+}
+
+/* Line tables keep what the linker dropped, at address 0, where in this program something else is */
+static void dropped_code_is_nowhere(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < BUILDS; i++) {
+        struct symbols *symbols = fixture_open(builds[i]);
+        char text[64];
+        must_refuse(symbols, fixture_line("blink.c", "in dropped", text, sizeof text), ERROR_SYMBOL,
+                    "no code for");
+        must_refuse(symbols, "dropped", ERROR_SYMBOL, "no symbol");
+        symbols_close(symbols);
+    }
+}
+
+/* The same program at 0 and at 0x08000000: every address must tell the same story */
+static void code_at_0_is_described_like_any_other(void **state)
+{
+    (void)state;
+    struct symbols *low = fixture_open("blink");
+    struct symbols *high = fixture_open("flash");
+    uint64_t end = must_locate(low, "main").high;
+    unsigned with_source = 0;
+    for (uint64_t address = 0; address < end; address += 2) {
+        struct location a;
+        struct location b;
+        symbols_describe(low, address, &a);
+        symbols_describe(high, address + 0x08000000, &b);
+        assert_string_equal(a.source, b.source);
+        if (a.high != 0)
+            assert_string_equal(a.name, b.name);
+        with_source += a.source[0] != '\0';
+    }
+    assert_true(with_source > 50);
+    symbols_close(low);
+    symbols_close(high);
+}
+
+static void assembly_has_lines(void **state)
+{
+    (void)state;
+    struct symbols *symbols = fixture_open("blink");
+    char text[64];
+    struct location location =
+        must_locate(symbols, fixture_line("startup.S", "call main", text, sizeof text));
+    assert_string_equal(location.name, "Reset_Handler");
+    assert_true(location.is_function_entry);
+    symbols_close(symbols);
+}
+
+static void ram_function_has_lines(void **state)
+{
+    (void)state;
+    struct symbols *symbols = fixture_open("blink");
+    char text[64];
+    struct location location = must_locate(symbols, fixture_line("blink.c", "ticks = 7", text, sizeof text));
+    assert_string_equal(location.source, text);
+    assert_int_equal(location.address >> 28, 2);
+    symbols_close(symbols);
+}
+
+static void programs_of_64_bits_have_lines(void **state)
+{
+    (void)state;
+    struct symbols *symbols = fixture_open("host");
+    struct location location = must_locate(symbols, "work");
+    assert_memory_equal(location.source, "host.c:", 7);
+    assert_int_equal(must_locate(symbols, location.source).address, location.address);
+    symbols_close(symbols);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(line_in_one_place_is_found),
+        cmocka_unit_test(fragments_of_a_line_are_one_place),
+        cmocka_unit_test(line_that_is_inlined_twice_is_listed),
+        cmocka_unit_test(line_that_calls_what_is_inlined_is_one_place),
+        cmocka_unit_test(instances_of_a_template_are_listed),
+        cmocka_unit_test(file_is_named_by_the_end_of_its_path),
+        cmocka_unit_test(next_line_with_code_is_named),
+        cmocka_unit_test(dropped_code_is_nowhere),
+        cmocka_unit_test(code_at_0_is_described_like_any_other),
+        cmocka_unit_test(assembly_has_lines),
+        cmocka_unit_test(ram_function_has_lines),
+        cmocka_unit_test(programs_of_64_bits_have_lines),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
