@@ -175,7 +175,7 @@ proc pmu_window_set {dap ap base address bits} {
 
 proc pmu_execute {sequence slice budget program} {
     set ::pmu_call [list $slice $budget $program]
-    return [pmu_answer $sequence pmu_interpret]
+    pmu_answer $sequence pmu_interpret
 }
 
 # Runs a command that sets ::pmu_why, ::pmu_done, ::pmu_saw and ::pmu_results, and catches what OpenOCD
@@ -202,7 +202,13 @@ proc pmu_answer {sequence command} {
         }
         append answer "\n" [string map [list [format %c 26] " "] [string range $log 0 1500]]
     }
-    return $answer
+    pmu_say $answer
+}
+
+# OpenOCD prints what a request over the Tcl port returns: on its terminal and, while the target runs, on
+# GDB's. 0.12.0 does not where the request returns like `exit`; later ones would close the connection.
+proc pmu_say {answer} {
+    return -code $::pmu_saying $answer
 }
 
 proc pmu_interpret {} {
@@ -302,7 +308,7 @@ proc pmu_interpret {} {
 proc pmu_open {} {
     array unset ::pmu_via
     array unset ::pmu_path
-    return [pmu_targets]
+    pmu_targets
 }
 
 proc pmu_targets {} {
@@ -314,7 +320,7 @@ proc pmu_targets {} {
         append lines "\n$index [expr {$state < 0 ? 0 : $state}] [$target cget -type] $target"
         incr index
     }
-    return $lines
+    pmu_say $lines
 }
 
 # ---- OpenOCD's own hands off, and on again
@@ -392,6 +398,10 @@ proc pmu_mem_ap {core {ap ""}} {
     targets $core
 }
 
+set ::pmu_saying ok
+if {[string match {* 0.12.0} [version]]} {
+    set ::pmu_saying exit
+}
 array set ::pmu_via {}
 array set ::pmu_path {}
 if {![info exists ::pmu_aliases]} {

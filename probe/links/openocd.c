@@ -172,6 +172,9 @@ static bool openocd_server_run(struct link *link, uint16_t unit, bool run, const
     if (unit >= openocd->n)
         return error_set(error, ERROR_NO_CORE, "OpenOCD has no target %u", unit);
     const char *name = openocd->targets[unit].name;
+    /* OpenOCD itself crashes when told to resume some of them */
+    if (!openocd->targets[unit].is_core)
+        return error_set(error, ERROR_NO_CORE, "%s is not a core", name);
     for (;;) {
         char command[64];
         enum why why = DONE;

@@ -16,6 +16,7 @@ enum {
     GLANCE_MS = 50,
     SMALL_ANSWER = 16384,
     QUOTE = 80,
+    HASH_ROOM = 16,
 };
 
 static const char pmu_tcl[] =
@@ -218,10 +219,11 @@ static bool has_ended(struct openocd_session *session, struct error *error)
     return error_set(error, ERROR_NO_PROBE, "OpenOCD ended: %s", words);
 }
 
-/* The first question is a sum. Whatever else speaks up is noticed at its first wrong byte. */
+/* The first question is a sum. Whatever else speaks up is noticed at its first wrong byte; the line end
+ * makes those speak up that wait for one. */
 static bool ask_sum(struct openocd_session *session, const struct deadline *deadline, struct error *error)
 {
-    static const char question[] = "expr {6 * 7}\x1a", expected[] = "42";
+    static const char question[] = "expr {6 * 7}\n\x1a", expected[] = "42";
     struct deadline limit = session->process == NULL ? deadline_slice(deadline, FIRST_WORD_MS) : *deadline;
     enum openocd_end end = openocd_rpc_send(&session->rpc, question, sizeof question - 1, &limit);
     while (end == OPENOCD_ANSWERED) {
@@ -275,44 +277,40 @@ static uint32_t text_hash(const char *text)
     return hash;
 }
 
-static bool send_pmu_tcl(struct openocd_session *session, const struct deadline *deadline,
+static bool load_pmu_tcl(struct openocd_session *session, const char *hash, const struct deadline *deadline,
                          struct error *error)
 {
-    static const char last[] = "\nset ::pmu_version %u\x1a";
+    static const char last[] = "\nset ::pmu_version %s\npmu_say %s\x1a";
     const char *answer = NULL;
-    size_t length = 0, room = sizeof pmu_tcl + sizeof last + 16;
-    unsigned hash = text_hash(pmu_tcl);
-    char expected[16], question[160];
-    snprintf(expected, sizeof expected, "%u", hash);
-    snprintf(question, sizeof question,
-             "catch {set ::pmu_version} pmu_version_found; set pmu_version_found\x1a");
-    if (!exchange(session, question, strlen(question), SMALL_ANSWER, deadline, "a question for pmu.tcl",
-                  &answer, &length, error))
-        return false;
-    if (strcmp(answer, expected) == 0)
-        return true;
+    size_t length = 0, used = sizeof pmu_tcl - 1, room = sizeof pmu_tcl + sizeof last + 2 * HASH_ROOM;
     char *text = malloc(room);
     if (text == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
-    size_t used = sizeof pmu_tcl - 1;
     memcpy(text, pmu_tcl, used);
-    used += (size_t)snprintf(text + used, room - used, last, hash);
+    used += (size_t)snprintf(text + used, room - used, last, hash, hash);
     bool sent = exchange(session, text, used, SMALL_ANSWER, deadline, "pmu.tcl", &answer, &length, error);
     free(text);
     if (!sent)
         return false;
-    return strcmp(answer, expected) == 0 || openocd_session_distrust(session, answer, length, error);
+    return strcmp(answer, hash) == 0 || openocd_session_distrust(session, answer, length, error);
 }
 
-static bool ask_mode(struct openocd_session *session, const struct deadline *deadline, struct error *error)
+/* Is it ready for us, and has it our pmu.tcl already? Sends it if not. */
+static bool prepare(struct openocd_session *session, const struct deadline *deadline, struct error *error)
 {
+    static const char question[] =
+        "catch {set ::pmu_version} pmu_found; format {%s %s} [command mode] $pmu_found\x1a";
     const char *answer = NULL;
     size_t length = 0;
-    if (!exchange(session, "command mode\x1a", 13, SMALL_ANSWER, deadline, "a question for its mode", &answer,
-                  &length, error))
+    char hash[HASH_ROOM], loaded[HASH_ROOM + 8];
+    snprintf(hash, sizeof hash, "%u", text_hash(pmu_tcl));
+    snprintf(loaded, sizeof loaded, "exec %s", hash);
+    if (!exchange(session, question, sizeof question - 1, SMALL_ANSWER, deadline, "a question for its mode",
+                  &answer, &length, error))
         return false;
-    return strcmp(answer, "config") != 0 ||
-           error_set(error, ERROR_NO_PROBE, "OpenOCD at %s waits for its `init` command", session->peer);
+    if (strncmp(answer, "config ", 7) == 0)
+        return error_set(error, ERROR_NO_PROBE, "OpenOCD at %s waits for its `init` command", session->peer);
+    return strcmp(answer, loaded) == 0 || load_pmu_tcl(session, hash, deadline, error);
 }
 
 bool openocd_session_open(struct openocd_session *session, const char *host, uint16_t port,
@@ -329,7 +327,7 @@ bool openocd_session_open(struct openocd_session *session, const char *host, uin
                                                    : has_ended(session, error);
     }
     return ask_sum(session, deadline, error) && ask_version(session, deadline, error) &&
-           ask_mode(session, deadline, error) && send_pmu_tcl(session, deadline, error);
+           prepare(session, deadline, error);
 }
 
 void openocd_session_close(struct openocd_session *session)

@@ -2,13 +2,14 @@
 
 #include "target/passage.h"
 #include "target/points.h"
+#include "target/reception.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { LIST_ROOM = 4096, BATCH = 64, SETTLE_TRIES = 2, NAP_US = 5000 };
+enum { LIST_ROOM = 4096, SETTLE_TRIES = 2, NAP_US = 5000 };
 
 struct lowered {
     struct engine engine;
@@ -25,16 +26,7 @@ struct lowered {
     struct step items[LIST_ROOM];
     uint64_t results[LIST_ROOM];
     struct steps list;
-    struct passage passages[BATCH];
-    size_t n_passages, absorbing; /* passages[absorbing] is the first not fully taken in */
-    enum segment absorb_next;
-    struct raw_hit hit; /* the one under way */
-    uint64_t before_us;
-
-    const struct engine_sink *sink;
-    const struct engine_wish *wish;
-    uint64_t hits; /* delivered in this run */
-    bool enough;
+    struct reception reception;
     bool at_wait; /* the last list ended with the core running free, or halted at a point of ours */
     bool foreign, was_reset;
 };
@@ -63,89 +55,15 @@ static struct passage_plan plan_of(const struct lowered *self, unsigned rehits)
 static void new_list(struct lowered *self)
 {
     self->list = (struct steps){.items = self->items, .room = LIST_ROOM};
-    self->n_passages = 0;
-    self->absorbing = 0;
-}
-
-/* --- taking in what the steps brought ------------------------------------------------------------------- */
-
-static void take_readings(const struct lowered *self, const size_t *at, uint64_t *out)
-{
-    for (size_t i = 0; i < self->target->block->n; i++)
-        out[i] = counter_value(&self->target->block->counters[i], self->results, at[i]);
-}
-
-static bool was_pending(const struct lowered *self, size_t at)
-{
-    return at != SIZE_MAX && self->core->ops->pending(self->core, self->results[at]);
-}
-
-static void deliver_rehits(struct lowered *self, const struct passage *passage, unsigned which)
-{
-    for (unsigned i = 0; i < passage->rehits; i++) {
-        struct raw_hit rehit = {.pairs = 1};
-        if (was_pending(self, passage->disturbed_at[which][i]))
-            continue; /* a handler ran in it */
-        take_readings(self, passage->reading_at[which][i], rehit.from);
-        take_readings(self, passage->reading_at[which][i + 1], rehit.to);
-        self->sink->rehit(self->sink->context, &rehit);
-    }
-}
-
-static void deliver_hit(struct lowered *self, const struct passage *passage)
-{
-    take_readings(self, passage->reading_at[1][0], self->hit.to);
-    self->hit.end_address = end_of(self);
-    self->hits++;
-    if (!self->sink->hit(self->sink->context, &self->hit) || self->hits >= self->wish->hits)
-        self->enough = true;
-}
-
-static void absorb_segment(struct lowered *self, const struct passage *passage, enum segment segment)
-{
-    switch (segment) {
-    case SEGMENT_LEAVE:
-        deliver_rehits(self, passage, 0);
-        self->hit = (struct raw_hit){.pairs = self->region.start == end_of(self) ? 2 : 1,
-                                     .tainted = was_pending(self, passage->pending_at)};
-        take_readings(self, passage->reading_at[0][passage->rehits], self->hit.from);
-        self->before_us = self->results[passage->before_at];
-        break;
-    case SEGMENT_AT_END:
-        self->hit.run_us = self->results[passage->after_at] - self->before_us;
-        break;
-    case SEGMENT_FINISH:
-        deliver_hit(self, passage);
-        deliver_rehits(self, passage, 1);
-        break;
-    default:
-        break;
-    }
-}
-
-static void absorb(struct lowered *self, size_t done)
-{
-    while (self->absorbing < self->n_passages) {
-        const struct passage *passage = &self->passages[self->absorbing];
-        if (done < passage->first[self->absorb_next + 1])
-            return;
-        if (passage->first[self->absorb_next] < passage->first[self->absorb_next + 1])
-            absorb_segment(self, passage, self->absorb_next);
-        if (self->absorb_next < SEGMENT_FINISH) {
-            self->absorb_next++;
-        } else {
-            self->absorbing++;
-            self->absorb_next = SEGMENT_AT_START;
-        }
-    }
+    reception_expect_none(&self->reception);
 }
 
 /* --- running lists -------------------------------------------------------------------------------------- */
 
 static enum segment segment_at(const struct lowered *self, size_t at)
 {
-    return self->absorbing < self->n_passages ? passage_segment(&self->passages[self->absorbing], at)
-                                              : SEGMENT_AT_START;
+    const struct passage *passage = reception_current(&self->reception);
+    return passage != NULL ? passage_segment(passage, at) : SEGMENT_AT_START;
 }
 
 static bool at_wait(const struct lowered *self, size_t at)
@@ -157,7 +75,7 @@ static bool at_wait(const struct lowered *self, size_t at)
 
 static bool waited_in_vain(struct lowered *self, size_t at, struct error *error)
 {
-    int64_t ms = self->wish->timeout_ms;
+    int64_t ms = self->reception.wish->timeout_ms;
     if (segment_at(self, at) == SEGMENT_AT_END)
         return error_set(error, ERROR_END, "the end was not reached within %.3g s of the start",
                          (double)ms / 1000);
@@ -185,8 +103,8 @@ static bool run_list(struct lowered *self, size_t *at, uint64_t *saw, const stru
         *at = done;
         *saw = outcome.saw;
         self->at_wait = outcome.why == DONE || (outcome.why == NOT_YET && at_wait(self, done));
-        absorb(self, done);
-        bool in_vain = deadline_now_us() - since > self->wish->timeout_ms * 1000;
+        reception_take(&self->reception, self->results, done);
+        bool in_vain = deadline_now_us() - since > self->reception.wish->timeout_ms * 1000;
         switch (outcome.why) {
         case DONE:
         case UNEXPECTED:
@@ -208,10 +126,10 @@ static bool run_list(struct lowered *self, size_t *at, uint64_t *saw, const stru
         }
         if (deadline_cancelled(deadline))
             return error_set(error, ERROR_CANCELLED, "cancelled");
-        if (self->enough)
+        if (self->reception.enough)
             return true;
-        if (self->sink->tick != NULL)
-            self->sink->tick(self->sink->context,
+        if (self->reception.sink->tick != NULL)
+            self->reception.sink->tick(self->reception.sink->context,
                              segment_at(self, done) == SEGMENT_AT_END ? WAIT_END : WAIT_START);
     }
 }
@@ -317,18 +235,19 @@ static void add_passage(struct lowered *self, enum segment from, unsigned rehits
     struct passage_plan plan = plan_of(self, rehits);
     if (from > SEGMENT_ENTRY) /* proved by find_return itself */
         plan.guess = false;
-    passage_add(&plan, from, &self->list, &self->passages[self->n_passages++]);
+    struct passage *passage = reception_expect(&self->reception, plan.start == plan.end ? 2 : 1, plan.end);
+    if (passage != NULL)
+        passage_add(&plan, from, &self->list, passage);
 }
 
 static void plan_hits(struct lowered *self, enum segment from, unsigned rehits)
 {
     bool round = self->region.start == end_of(self);
-    uint64_t left = self->wish->hits - self->hits;
+    uint64_t left = self->reception.wish->hits - self->reception.hits;
     bool many = !self->region.to_return || self->guess;
     add_passage(self, from, rehits);
-    while (many && self->n_passages < BATCH && self->n_passages < left && self->list.n < LIST_ROOM - 256)
+    while (many && self->reception.n < RECEPTION_ROOM && self->reception.n < left && self->list.n < LIST_ROOM - 256)
         add_passage(self, round ? SEGMENT_ENTRY : SEGMENT_AT_START, 0);
-    self->absorb_next = SEGMENT_AT_START;
 }
 
 /* Waits at the start of a function whose return is not known yet. */
@@ -351,9 +270,7 @@ static bool go_on_after_wrong_frame(struct lowered *self, const struct deadline 
     size_t pending = passage_add_past(&plan, end_of(self), end_of(self), &self->list);
     if (!run_plain(self, deadline, error))
         return false;
-    self->hit.tainted = self->hit.tainted || was_pending(self, pending);
-    self->hit.pairs += 2;
-    self->hit.past++;
+    reception_passed(&self->reception, self->core->ops->pending(self->core, self->results[pending]));
     return true;
 }
 
@@ -361,7 +278,7 @@ static bool go_on_after_wrong_frame(struct lowered *self, const struct deadline 
 static bool finish_by_hand(struct lowered *self, const struct passage *passage, const struct deadline *deadline,
                            struct error *error)
 {
-    deliver_hit(self, passage);
+    reception_deliver(&self->reception, passage, self->results);
     if (!settle(self, end_of(self), deadline, error))
         return false;
     new_list(self);
@@ -376,7 +293,7 @@ static bool finish_by_hand(struct lowered *self, const struct passage *passage, 
 static bool recover(struct lowered *self, size_t at, enum segment *from, const struct deadline *deadline,
                     struct error *error)
 {
-    const struct passage passage = self->passages[self->absorbing];
+    const struct passage passage = *reception_current(&self->reception);
     switch (passage_segment(&passage, at)) {
     case SEGMENT_AT_START:
         *from = SEGMENT_ENTRY;
@@ -392,7 +309,7 @@ static bool recover(struct lowered *self, size_t at, enum segment *from, const s
         return settle(self, self->region.start, deadline, error);
     case SEGMENT_AT_END:
         *from = SEGMENT_FRAME;
-        self->hit.run_us = self->results[passage.after_at] - self->before_us;
+        reception_stopped(&self->reception, self->results[passage.after_at]);
         return settle(self, end_of(self), deadline, error);
     case SEGMENT_FRAME:
         *from = SEGMENT_AT_END;
@@ -412,11 +329,8 @@ static bool lowered_run(struct engine *engine, const struct engine_wish *wish, c
     struct lowered *self = (struct lowered *)engine;
     enum segment from = SEGMENT_AT_START;
     unsigned rehits = wish->rehits < REHITS ? wish->rehits : REHITS;
-    self->wish = wish;
-    self->sink = sink;
-    self->hits = 0;
-    self->enough = false;
-    while (!self->enough) {
+    reception_begin(&self->reception, wish, sink);
+    while (!self->reception.enough) {
         if (self->region.to_return && !self->guess && from <= SEGMENT_ENTRY) {
             bool inner;
             if (from == SEGMENT_AT_START && !reach_start(self, deadline, error))
@@ -431,14 +345,14 @@ static bool lowered_run(struct engine *engine, const struct engine_wish *wish, c
         }
         size_t at;
         uint64_t saw;
-        uint64_t before = self->hits;
+        uint64_t before = self->reception.hits;
         new_list(self);
         plan_hits(self, from, rehits);
         if (!run_list(self, &at, &saw, deadline, error))
             return false;
-        if (self->hits > before)
+        if (self->reception.hits > before)
             rehits = 0;
-        if (self->enough)
+        if (self->reception.enough)
             break;
         if (at == self->list.n)
             from = self->region.start == end_of(self) ? SEGMENT_ENTRY : SEGMENT_AT_START;
@@ -480,8 +394,7 @@ static bool leave_stop(struct lowered *self, const struct deadline *deadline, st
     struct stop stop;
     static const struct engine_sink quiet;
     static const struct engine_wish soon = {.timeout_ms = 1000};
-    self->sink = &quiet;
-    self->wish = &soon;
+    reception_begin(&self->reception, &soon, &quiet);
     bool busy = !self->at_wait || self->was_reset;
     if (!ledger_read(self->target->ledger, ops->status(self->core), &status, deadline, error))
         return false;
@@ -523,5 +436,6 @@ struct engine *lowered_new(struct target *target)
     self->target = target;
     self->core = &target->chosen->core;
     points_init(&self->points, target->ledger, self->core);
+    reception_init(&self->reception, self->core, target->block);
     return &self->engine;
 }

@@ -1,99 +1,15 @@
 """The board's core against the architecture, by little programs written into its RAM: exceptions, stacks, sleep, faults,
 SysTick's rules, resets, the debug registers."""
 
-import subprocess
-
 import pytest
 
 from board import BUILD, Board, OpenOcd
+from cortex_m import (SYST_CSR, SYST_RVR, SYST_CVR, NVIC_ISPR, NVIC_IPR, ICSR, AIRCR, SHPR3, DFSR, DHCSR, DCRSR,
+                      DEMCR, BP_CTRL, BP_COMP0, DWT_CTRL, DWT_CYCCNT, DWT_PCSR, KEY, DEBUGEN, HALT, S_HALT, STACK,
+                      PROCESS_STACK, BOTH_CHIPS, bench)
 
-SYST_CSR, SYST_RVR, SYST_CVR = 0xE000E010, 0xE000E014, 0xE000E018
-NVIC_ISPR, NVIC_IPR, ICSR, VTOR, AIRCR, SCR, SHPR3 = (0xE000E200, 0xE000E400, 0xE000ED04, 0xE000ED08, 0xE000ED0C,
-                                                      0xE000ED10, 0xE000ED20)
-DFSR, DHCSR, DCRSR, DCRDR, DEMCR = 0xE000ED30, 0xE000EDF0, 0xE000EDF4, 0xE000EDF8, 0xE000EDFC
-BP_CTRL, BP_COMP0, DWT_CTRL, DWT_CYCCNT, DWT_PCSR = 0xE0002000, 0xE0002008, 0xE0001000, 0xE0001004, 0xE000101C
-KEY, DEBUGEN, HALT, STEP, MASKINTS = 0xA05F0000, 1, 2, 4, 8
-S_HALT = 1 << 17
-BASE, VECTORS, STACK, PROCESS_STACK = 0x20006000, 0x20007000, 0x20009000, 0x2000A000
 ENTRY = {"rp2040": 15, "m4": 12}
 TAIL = 6
-
-BOTH_CHIPS = pytest.mark.parametrize("chip", ["rp2040", "m4"])
-
-
-class Bench:
-    """A halted board with a program of ours in RAM. Its symbols are addresses; `name_Handler` go into the vectors."""
-
-    NUMBERS = {"NMI": 2, "HardFault": 3, "SVC": 11, "PendSV": 14, "SysTick": 15, "IRQ3": 19, "IRQ4": 20}
-
-    def __init__(self, board, ocd, folder):
-        self.board, self.ocd, self.folder, self.symbols = board, ocd, folder, {}
-
-    def load(self, source):
-        cpu = {"rp2040": "cortex-m0plus", "m4": "cortex-m4"}[self.board.chip]
-        text = self.folder / "x.S"
-        text.write_text(".syntax unified\n.thumb\n" + source)
-        run = lambda *a: subprocess.run(a, check=True, capture_output=True, text=True, cwd=self.folder).stdout
-        run("arm-none-eabi-gcc", f"-mcpu={cpu}", "-nostdlib", f"-Wl,-Ttext={BASE:#x},-e0", "-o", "x.elf", "x.S")
-        run("arm-none-eabi-objcopy", "-O", "binary", "x.elf", "x.bin")
-        self.symbols = {f[2]: int(f[0], 16) for f in map(str.split, run("arm-none-eabi-nm", "x.elf").splitlines())}
-        self.board.write(BASE, (self.folder / "x.bin").read_bytes())
-        for n in range(48):
-            self.board.write_word(VECTORS + 4 * n, 0)
-        for name, number in self.NUMBERS.items():
-            if name + "_Handler" in self.symbols:
-                self.board.write_word(VECTORS + 4 * number, self.symbols[name + "_Handler"] | 1)
-        self.ocd.set_word(VTOR, VECTORS)
-        self.ocd.set_word(SYST_CSR, 0)
-        self.register(16, 0x01000000)
-        self.register(20, 0)  # it may have been halted in a masked section
-        self.register(13, STACK)
-        self.register(18, PROCESS_STACK)
-        self.register(15, self.symbols["start"])
-        self.board.watch(self.symbols["start"])
-
-    def register(self, number, value=None):
-        if value is None:
-            self.ocd.set_word(DCRSR, number)
-            return self.ocd.word(DCRDR)
-        self.ocd.set_word(DCRDR, value)
-        self.ocd.set_word(DCRSR, 1 << 16 | number)
-        return value
-
-    def resume(self, bits=0):
-        self.ocd.set_word(DHCSR, KEY | DEBUGEN | bits)
-
-    def step(self, bits=MASKINTS):
-        self.ocd.set_word(DHCSR, KEY | DEBUGEN | HALT | bits)
-        self.resume(STEP | bits)
-
-    def run(self):
-        """To the next BKPT or whatever else halts it."""
-        self.resume()
-        return self.board.wait_for(lambda s: s["run"] == "halted", "a halt")
-
-    def events(self, *kinds):
-        return [(e.kind, e.extra) for e in self.board.log() if not kinds or e.kind in kinds]
-
-
-@pytest.fixture
-def bench(tmp_path):
-    opened = []
-
-    def start(chip, source, **options):
-        board = Board.start(chip, "free", **options)
-        opened.append(board)
-        ocd = OpenOcd(board)
-        opened.append(ocd)
-        ocd("halt")
-        ocd("poll off")
-        it = Bench(board, ocd, tmp_path)
-        it.load(source)
-        return it
-
-    yield start
-    for thing in reversed(opened):
-        thing.close()
 
 
 @BOTH_CHIPS

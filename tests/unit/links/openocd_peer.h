@@ -63,17 +63,15 @@ static inline bool peer_reply(struct peer *peer, uint64_t sequence, const char *
 /* What a well-behaved OpenOCD with one target says until steps are sent. */
 static inline bool peer_behaves(struct peer *peer, const char *request)
 {
-    const char *version = strstr(request, "set ::pmu_version ");
+    const char *version = strstr(request, "\npmu_say ");
     if (strncmp(request, "expr", 4) == 0)
         peer_say(peer, "42");
     else if (strcmp(request, "version") == 0)
         peer_say(peer, "Open On-Chip Debugger 0.12.0");
-    else if (strcmp(request, "command mode") == 0)
-        peer_say(peer, "exec");
     else if (strncmp(request, "catch", 5) == 0)
-        peer_say(peer, "can't read \"::pmu_version\": no such variable");
+        peer_say(peer, "exec can't read \"::pmu_version\": no such variable");
     else if (strlen(request) > 2000 && version != NULL)
-        peer_say(peer, version + strlen("set ::pmu_version "));
+        peer_say(peer, version + strlen("\npmu_say "));
     else if (strncmp(request, "pmu_answer ", 11) == 0)
         peer_reply(peer, peer->sequence, "0 0 0 0 ");
     else if (strcmp(request, "pmu_open") == 0)

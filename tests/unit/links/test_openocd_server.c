@@ -183,6 +183,9 @@ static void test_server_runs_and_halts(void **state)
                         "poll one.cpu,select one.cpu,resume one.cpu,poll one.cpu");
     assert_false(link_server_run(fake.link, 7, true, &deadline, &fake.error));
     assert_int_equal(fake.error.kind, ERROR_NO_CORE);
+    error_clear(&fake.error);
+    assert_false(link_server_run(fake.link, 2, true, &deadline, &fake.error));
+    assert_string_equal(fake.error.text, "two.mem is not a core");
 }
 
 static void test_a_core_that_does_not_halt(void **state)
@@ -250,6 +253,33 @@ static void test_ours_is_named_by_its_options_and_stopped(void **state)
     link_describe(link, name, 40);
     assert_string_equal(name, "openocd -c adapter driver dummy; transp");
     link_close(link);
+}
+
+static void test_answers_are_not_printed(void **state)
+{
+    (void)state;
+    struct step step = step_read(at(SPACE_MEMORY, 0, 0x100, 4));
+    char words[4096];
+    uint64_t result;
+    assert_done(run(&step, 1, &result), 1);
+    openocd_process_last_words(fake.process, words, sizeof words);
+    assert_non_null(strstr(words, "accepting 'tcl' connection"));
+    assert_null(strstr(words, "pmu"));
+}
+
+static void test_later_versions(void **state)
+{
+    (void)state;
+    struct fake later;
+    char tcl[sizeof fake_tcl + 100];
+    snprintf(tcl, sizeof tcl, "%sproc version {} { return {Open On-Chip Debugger 0.12.0+dev-01234-gabcdef} }",
+             fake_tcl);
+    fake_start(&later, tcl);
+    struct step step = step_read(at(SPACE_MEMORY, 0, 0x100, 4));
+    uint64_t result;
+    assert_done(fake_run(&later, &step, 1, &result), 1);
+    assert_int_equal(result, 0x100);
+    fake_stop(&later);
 }
 
 static void test_process_ends_with_us(void **state)
@@ -348,6 +378,8 @@ int main(void)
         TEST(test_a_refused_resume_is_told),
         TEST(test_real_polling),
         TEST(test_ours_is_named_by_its_options_and_stopped),
+        TEST(test_answers_are_not_printed),
+        TEST(test_later_versions),
         TEST(test_process_ends_with_us),
         TEST(test_why_ours_does_not_start),
         TEST(test_adapter_that_is_not_there),

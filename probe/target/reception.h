@@ -1,0 +1,50 @@
+/*
+ * Reception: takes results in as they come, segment by segment, and turns them into raw hits and re-hits for
+ * the sink. Pure but for the calls to the sink.
+ */
+#pragma once
+
+#include "counters/counter.h"
+#include "target/engine.h"
+#include "target/passage.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { RECEPTION_ROOM = 64 };
+
+struct reception {
+    const struct core *core;
+    const struct counter_block *block;
+    const struct engine_wish *wish;
+    const struct engine_sink *sink;
+    uint64_t hits; /* delivered since reception_begin */
+    bool enough;
+
+    struct expected_passage {
+        struct passage passage;
+        unsigned pairs;
+        uint64_t end;
+    } expected[RECEPTION_ROOM];
+    size_t n, current;  /* expected[current] is the first that has not come in whole */
+    enum segment next;  /* of that one */
+    struct raw_hit hit; /* under way; survives when a hit goes on in another list */
+    uint64_t before_us;
+};
+
+void reception_init(struct reception *reception, const struct core *core, const struct counter_block *block);
+void reception_begin(struct reception *reception, const struct engine_wish *wish, const struct engine_sink *sink);
+/* A new list begins. */
+void reception_expect_none(struct reception *reception);
+/* Room for the next passage of the list; NULL when there is none. */
+struct passage *reception_expect(struct reception *reception, unsigned pairs, uint64_t end);
+/* results[0..done) of the list are valid. */
+void reception_take(struct reception *reception, const uint64_t *results, size_t done);
+/* The passage that has not come in whole; NULL: all have. */
+const struct passage *reception_current(const struct reception *reception);
+
+/* For hits that go another way than planned: */
+void reception_stopped(struct reception *reception, uint64_t after_us);
+void reception_passed(struct reception *reception, bool tainted); /* a stop in another frame */
+void reception_deliver(struct reception *reception, const struct passage *passage, const uint64_t *results);
