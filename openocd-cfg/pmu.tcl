@@ -190,6 +190,7 @@ proc pmu_answer {sequence command} {
     set ::pmu_at ""
     set ::pmu_tar ""
     set ::pmu_words ""
+    set ::pmu_reason ""
     if {[catch {capture $command} log]} {
         set ::pmu_why 3
         append ::pmu_words " " $log
@@ -197,7 +198,7 @@ proc pmu_answer {sequence command} {
     }
     set answer "pmu $sequence $::pmu_why $::pmu_done $::pmu_saw [llength $::pmu_results] $::pmu_results"
     if {$::pmu_why == 3} {
-        if {[string trim $log] eq ""} {
+        if {$::pmu_reason ne "" || [string trim $log] eq ""} {
             set log $::pmu_words
         }
         append answer "\n" [string map [list [format %c 26] " "] [string range $log 0 1500]]
@@ -209,6 +210,16 @@ proc pmu_answer {sequence command} {
 # GDB's. 0.12.0 does not where the request returns like `exit`; later ones would close the connection.
 proc pmu_say {answer} {
     return -code $::pmu_saying $answer
+}
+
+# What is logged by a second try is the reason, and not what the first one logged
+proc pmu_retry {command} {
+    set ::pmu_command $command
+    if {[catch {capture {set ::pmu_value [eval $::pmu_command]}} ::pmu_reason]} {
+        error $::pmu_reason
+    }
+    set ::pmu_reason ""
+    return $::pmu_value
 }
 
 proc pmu_interpret {} {
@@ -242,7 +253,8 @@ proc pmu_interpret {} {
                         if {[catch {$via read_memory $address $bits $n} values]} {
                             # One at a time, to find the one that fails
                             for {set i 0} {$i < $n} {incr i} {
-                                lappend results [$via read_memory [expr {$address + $i * $bits / 8}] $bits 1]
+                                set one [expr {$address + $i * $bits / 8}]
+                                lappend results [pmu_retry [list $via read_memory $one $bits 1]]
                             }
                         } else {
                             lappend results {*}$values

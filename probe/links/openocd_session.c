@@ -282,7 +282,7 @@ static bool load_pmu_tcl(struct openocd_session *session, const char *hash, cons
 {
     static const char last[] = "\nset ::pmu_version %s\npmu_say %s\x1a";
     const char *answer = NULL;
-    size_t length = 0, used = sizeof pmu_tcl - 1, room = sizeof pmu_tcl + sizeof last + 2 * HASH_ROOM;
+    size_t length = 0, used = sizeof pmu_tcl - 1, room = sizeof pmu_tcl + sizeof last + (size_t)2 * HASH_ROOM;
     char *text = malloc(room);
     if (text == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
@@ -298,8 +298,8 @@ static bool load_pmu_tcl(struct openocd_session *session, const char *hash, cons
 /* Is it ready for us, and has it our pmu.tcl already? Sends it if not. */
 static bool prepare(struct openocd_session *session, const struct deadline *deadline, struct error *error)
 {
-    static const char question[] =
-        "catch {set ::pmu_version} pmu_found; format {%s %s} [command mode] $pmu_found\x1a";
+    static const char question[] = "format {%s %s} [command mode] "
+                                   "[expr {[info exists ::pmu_version] ? $::pmu_version : 0}]\x1a";
     const char *answer = NULL;
     size_t length = 0;
     char hash[HASH_ROOM], loaded[HASH_ROOM + 8];

@@ -202,8 +202,7 @@ static void test_fault_inside_a_block_is_found(void **state)
     assert_int_equal(results[3], 0x3ffffffc);
     assert_int_equal(fake.error.kind, ERROR_FAULT);
     assert_string_equal(fake.error.text,
-                        "cannot read 0x40000000 (4 bytes) on one.cpu: OpenOCD says: Failed to "
-                        "read memory; Failed to read memory");
+                        "cannot read 0x40000000 (4 bytes) on one.cpu: OpenOCD says: Failed to read memory");
     assert_string_equal(fake_eval(&fake, "info exists mem(0x104)"), "0");
 }
 
