@@ -75,7 +75,8 @@ static int run(const struct options *options, struct error *error)
         }
         int code = commands[i].run(&context, error);
         if (context.out != stdout && fclose(context.out) != 0 && error->kind == ERROR_NONE) {
-            error_set(error, ERROR_SYSTEM, "%.256s could not be written: %s", options->output, strerror(errno));
+            error_set(error, ERROR_SYSTEM, "%.256s could not be written: %s", options->output,
+                      strerror(errno));
             code = error_exit_code(error->kind);
         }
         return code;
@@ -93,7 +94,8 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     struct options options;
     struct error error = {0};
-    int code = options_read(&options, argc, argv, &error) ? run(&options, &error) : error_exit_code(error.kind);
+    int code =
+        options_read(&options, argc, argv, &error) ? run(&options, &error) : error_exit_code(error.kind);
     if (error.kind != ERROR_NONE)
         print_error(&error);
     options_free(&options);

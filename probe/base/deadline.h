@@ -18,6 +18,6 @@ struct deadline deadline_in_ms(int64_t ms, const volatile sig_atomic_t *cancel);
 /* The nearer of `deadline` and `ms` from now; same cancel flag. */
 struct deadline deadline_slice(const struct deadline *deadline, int64_t ms);
 bool deadline_cancelled(const struct deadline *deadline);
-bool deadline_passed(const struct deadline *deadline); /* also true when cancelled */
+bool deadline_passed(const struct deadline *deadline);     /* also true when cancelled */
 int64_t deadline_left_us(const struct deadline *deadline); /* never negative; 0 when cancelled */
 int deadline_poll_ms(const struct deadline *deadline);     /* for poll(2): rounded up, at most 1 s */

@@ -19,29 +19,36 @@ static const struct advice advice[ERROR_KINDS] = {
     [ERROR_ELF] = {EXIT_USAGE, "Give the ELF file that the linker wrote, with --elf FILE."},
     [ERROR_ELF_MISMATCH] = {EXIT_MEASURE,
                             "Flash the program that --elf names, or name the one that the target runs."},
-    [ERROR_NO_PROBE] = {EXIT_MEASURE,
-                        "Start OpenOCD (openocd -f board/....cfg), or let pmu-probe start it: -f board/....cfg"},
+    [ERROR_NO_PROBE] =
+        {EXIT_MEASURE,
+         "Start OpenOCD (openocd -f board/....cfg), or let pmu-probe start it: -f board/....cfg"},
     [ERROR_NOT_A_PROBE] = {EXIT_MEASURE,
                            "OpenOCD's Tcl port is wanted (tcl_port, 6666 unless it was changed), not its GDB "
                            "or telnet port."},
     [ERROR_LINK_LOST] = {EXIT_MEASURE, "Check OpenOCD's own output and the cable, then start again."},
     [ERROR_LINK_PROTOCOL] = {EXIT_MEASURE, "OpenOCD 0.12 or later is wanted at the other end."},
     [ERROR_FAULT] = {EXIT_MEASURE, "Is the address mapped, and are the target's power and clocks on?"},
-    [ERROR_ASLEEP] = {EXIT_MEASURE,
-                      "Wake the target, or keep its debug clocks on in sleep (DBGMCU on STM32), then try again."},
+    [ERROR_ASLEEP] =
+        {EXIT_MEASURE,
+         "Wake the target, or keep its debug clocks on in sleep (DBGMCU on STM32), then try again."},
     [ERROR_NO_CORE] = {EXIT_MEASURE, "pmu-probe info shows what can be seen; -C N takes another core."},
     [ERROR_NO_COUNTER] = {EXIT_MEASURE, "pmu-probe info shows the counter blocks; --counter NAME takes one."},
-    [ERROR_NO_COMPARATOR] = {EXIT_MEASURE, "Remove a hardware breakpoint in the other debugger, then try again."},
+    [ERROR_NO_COMPARATOR] = {EXIT_MEASURE,
+                             "Remove a hardware breakpoint in the other debugger, then try again."},
     [ERROR_ADDRESS] = {EXIT_MEASURE, "Take a location in flash, or in RAM that the program runs from."},
-    [ERROR_HALTED] = {EXIT_MEASURE, "Two ways on: --resume lets it run, measures, and halts it again at the end; "
-                                    "or resume it in the debugger that halted it."},
+    [ERROR_HALTED] = {EXIT_MEASURE,
+                      "Two ways on: --resume lets it run, measures, and halts it again at the end; "
+                      "or resume it in the debugger that halted it."},
     [ERROR_FOREIGN_STOP] = {EXIT_MEASURE, "The core is left halted there for whoever set that breakpoint."},
-    [ERROR_RESET] = {EXIT_MEASURE, "Something reset the target: a watchdog, a brown-out, the program itself. No "
-                                   "number is made of a region with a reset in it."},
-    [ERROR_LOCKUP] = {EXIT_MEASURE, "A fault inside a fault handler does this. Reset the target and look at the "
-                                    "faulting code first."},
+    [ERROR_RESET] = {EXIT_MEASURE,
+                     "Something reset the target: a watchdog, a brown-out, the program itself. No "
+                     "number is made of a region with a reset in it."},
+    [ERROR_LOCKUP] = {EXIT_MEASURE,
+                      "A fault inside a fault handler does this. Reset the target and look at the "
+                      "faulting code first."},
     [ERROR_START] = {EXIT_MEASURE, "Does the program get there? A longer --timeout waits longer."},
-    [ERROR_END] = {EXIT_MEASURE, "Does every way from the start lead to the end? A longer --timeout waits longer."},
+    [ERROR_END] = {EXIT_MEASURE,
+                   "Does every way from the start lead to the end? A longer --timeout waits longer."},
     [ERROR_CANCELLED] = {EXIT_MEASURE, NULL},
     [ERROR_SYSTEM] = {EXIT_MEASURE, NULL},
 };

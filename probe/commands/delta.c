@@ -1,7 +1,7 @@
 /* delta FUNCTION, delta START END: the main job. */
+#include "measure/delta.h"
 #include "commands/command.h"
 #include "commands/session.h"
-#include "measure/delta.h"
 #include "report/json.h"
 #include "report/progress.h"
 #include "report/text.h"
@@ -32,8 +32,8 @@ static bool locate_region(struct delta_command *self, const struct options *opti
         .start = self->start.address, .low = self->start.low, .high = self->start.high, .to_return = true};
     if (options->n_operands == 1) {
         if (!self->start.is_function_entry)
-            return error_set(error, ERROR_USAGE,
-                             "%.128s is not the entry of a function: name an end as well", options->operands[0]);
+            return error_set(error, ERROR_USAGE, "%.128s is not the entry of a function: name an end as well",
+                             options->operands[0]);
         return true;
     }
     if (!symbols_locate(symbols, options->operands[1], &self->end, error))
@@ -55,9 +55,9 @@ static void on_tick(void *context, uint64_t hits, enum engine_wait wait)
 {
     struct delta_command *self = context;
     progress_show(&self->progress, "%" PRIu64 " hits, waiting for %s", hits,
-                  wait == WAIT_END                  ? "the end"
+                  wait == WAIT_END              ? "the end"
                   : self->start.name[0] != '\0' ? self->start.name
-                                                    : "the start");
+                                                : "the start");
 }
 
 static void print_header(struct delta_command *self)

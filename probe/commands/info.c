@@ -26,7 +26,8 @@ static void print_state(struct session *session, const struct target_core *core,
     }
 }
 
-static bool print_comparators(struct session *session, const struct core *core, FILE *out, struct error *error)
+static bool print_comparators(struct session *session, const struct core *core, FILE *out,
+                              struct error *error)
 {
     struct deadline deadline = session_deadline(session);
     struct setting on = core->ops->comparators_on(core);
@@ -71,10 +72,11 @@ static void print_clock(struct session *session)
     uint64_t address, size, value;
     struct error ignored = {0};
     struct deadline deadline = session_deadline(session);
-    if (session->symbols == NULL || !symbols_object(session->symbols, "SystemCoreClock", &address, &size) || size != 4)
+    if (session->symbols == NULL || !symbols_object(session->symbols, "SystemCoreClock", &address, &size) ||
+        size != 4)
         return;
-    if (ledger_read(session->target.ledger, core_word(&session->target.cores[0].core, address), &value, &deadline,
-                    &ignored))
+    if (ledger_read(session->target.ledger, core_word(&session->target.cores[0].core, address), &value,
+                    &deadline, &ignored))
         fprintf(session->context->out, "\nclock    %.6g MHz   SystemCoreClock\n", (double)value / 1e6);
 }
 
@@ -82,7 +84,8 @@ int command_info(const struct context *context, struct error *error)
 {
     struct session session = {.context = context};
     char text[128];
-    bool ok = context->options->n_operands == 0 || error_set(error, ERROR_USAGE, "info takes no further words");
+    bool ok =
+        context->options->n_operands == 0 || error_set(error, ERROR_USAGE, "info takes no further words");
     ok = ok && session_open_elf(&session, error) && session_open_target(&session, error);
     if (ok) {
         link_describe(session.link, text, sizeof text);

@@ -27,13 +27,15 @@ static const struct option table[] = {
     {0, "elf", "FILE", TEXT, AT(elf), "the program on the target, for names and lines"},
     {'C', "core", "N", NUMBER_CORE, AT(core), "which core, as info numbers them"},
     {0, "counter", "BLOCK", TEXT, AT(counter), "dwt or systick; default: the best there is"},
-    {0, "freq", "HZ", FREQUENCY, AT(freq_hz), "the core's clock (12M, 125MHz), when the program does not tell"},
+    {0, "freq", "HZ", FREQUENCY, AT(freq_hz),
+     "the core's clock (12M, 125MHz), when the program does not tell"},
     {'r', "repeat", "N", COUNT, AT(hits), "exactly N hits; default: up to 100, or 2 s after the first"},
     {'I', "interval", "MS", MILLISECONDS, AT(interval_ms), "watch: time between lines, default 1000"},
     {0, "for", "TIME", SECONDS, AT(for_s), "watch: how long, default until Ctrl-C"},
     {0, "timeout", "S", SECONDS, AT(timeout_s), "to wait for the start, and then for the end; default 10"},
     {0, "resume", NULL, FLAG, AT(resume), "let a halted core run, measure, and halt it again"},
-    {0, "no-calibrate", NULL, FLAG, AT(no_calibrate), "do not measure what a halt adds, and do not remove it"},
+    {0, "no-calibrate", NULL, FLAG, AT(no_calibrate),
+     "do not measure what a halt adds, and do not remove it"},
     {'j', "json", NULL, FLAG, AT(json), "JSON lines instead of text"},
     {'o', "output", "FILE", TEXT, AT(output), "write there instead of to standard output"},
     {'h', "help", NULL, FLAG, AT(help), "this text"},
@@ -77,7 +79,7 @@ static bool store(struct options *options, const struct option *option, const ch
     static const double hz_scales[] = {1, 1, 1e3, 1e3, 1e6, 1e6, 1e9, 1e9};
     static const char *const s_units[] = {"", "s", "ms", "m", "min", NULL};
     static const double s_scales[] = {1, 1, 1e-3, 60, 60};
-    char *at = (char *)options + option->offset;
+    void *at = (char *)options + option->offset;
     uint64_t count = 0;
     double value = 0;
     bool ok = true;
@@ -111,12 +113,15 @@ static bool store(struct options *options, const struct option *option, const ch
     case OPENOCD:
         if (options->n_openocd + 2 > OPTION_WORDS)
             return error_set(error, ERROR_USAGE, "too many options for OpenOCD");
-        options->openocd[options->n_openocd++] = option->letter == 'f' ? "-f" : option->letter == 'c' ? "-c" : "-s";
+        options->openocd[options->n_openocd++] = option->letter == 'f'   ? "-f"
+                                                 : option->letter == 'c' ? "-c"
+                                                                         : "-s";
         options->openocd[options->n_openocd++] = text;
         break;
     }
     if (!ok)
-        return error_set(error, ERROR_USAGE, "--%s wants %s, not \"%.64s\"", option->name, option->value, text);
+        return error_set(error, ERROR_USAGE, "--%s wants %s, not \"%.64s\"", option->name, option->value,
+                         text);
     return true;
 }
 
@@ -136,7 +141,8 @@ static const struct option *find_letter(char letter)
     return NULL;
 }
 
-static bool read_argument(struct options *options, bool *said, int argc, char **argv, int *i, struct error *error)
+static bool read_argument(struct options *options, bool *said, int argc, char **argv, int *i,
+                          struct error *error)
 {
     const char *word = argv[*i], *value = NULL;
     const struct option *option;
@@ -188,7 +194,8 @@ static bool read_config_line(struct options *options, const bool *said, char *li
     if (option->kind != FLAG && value == NULL)
         return error_set(error, ERROR_USAGE, "pmu-probe.conf:%u: %s = %s is wanted", number, option->name,
                          option->value);
-    if (said[option - table] || (option->kind == TEXT && *(char **)((char *)options + option->offset) != NULL))
+    if (said[option - table] ||
+        (option->kind == TEXT && *(char **)((char *)options + option->offset) != NULL))
         return true;
     return store(options, option, value, error);
 }
@@ -199,15 +206,15 @@ static bool read_config(struct options *options, const bool *said, struct error 
     FILE *file = fopen("pmu-probe.conf", "re");
     if (file == NULL)
         return true;
-    options->config = calloc(1, LARGEST + 1);
-    size_t length = options->config != NULL ? fread(options->config, 1, LARGEST, file) : 0;
+    char *text = options->config = calloc(1, LARGEST + 1);
+    size_t length = text != NULL ? fread(text, 1, LARGEST, file) : 0;
     bool whole = feof(file) != 0;
     fclose(file);
-    if (!whole)
+    if (text == NULL || !whole)
         return error_set(error, ERROR_USAGE, "pmu-probe.conf cannot be read, or is larger than 64 KiB");
-    options->config[length] = '\0';
+    text[length] = '\0';
     unsigned number = 0;
-    for (char *line = options->config; line != NULL;) {
+    for (char *line = text; line != NULL;) {
         char *next = strchr(line, '\n');
         if (next != NULL)
             *next++ = '\0';
@@ -257,8 +264,8 @@ void options_print(FILE *out)
     for (size_t i = 0; i < OPTIONS; i++) {
         char left[64];
         int used = snprintf(left, sizeof left, table[i].letter ? "-%c, " : "    ", table[i].letter);
-        snprintf(left + used, sizeof left - (size_t)used, "--%s%s%s", table[i].name, table[i].value ? " " : "",
-                 table[i].value ? table[i].value : "");
+        snprintf(left + used, sizeof left - (size_t)used, "--%s%s%s", table[i].name,
+                 table[i].value ? " " : "", table[i].value ? table[i].value : "");
         fprintf(out, "  %-24s%s\n", left, table[i].help);
     }
 }

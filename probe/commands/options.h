@@ -30,7 +30,8 @@ struct options {
     char *config; /* the text of pmu-probe.conf, which other members point into */
 };
 
-/* Command line first, then $PMU_PROBE, then pmu-probe.conf in the current folder; what is said first counts. */
+/* Command line first, then $PMU_PROBE, then pmu-probe.conf in the current folder; what is said first counts.
+ */
 bool options_read(struct options *options, int argc, char **argv, struct error *error);
 void options_free(struct options *options);
 void options_print(FILE *out);

@@ -7,8 +7,10 @@
 
 static const char *state_word(enum view_state state)
 {
-    static const char *const words[] = {
-        [VIEW_UNKNOWN] = "unknown", [VIEW_RUNNING] = "running", [VIEW_HALTED] = "halted", [VIEW_RESET] = "in reset"};
+    static const char *const words[] = {[VIEW_UNKNOWN] = "unknown",
+                                        [VIEW_RUNNING] = "running",
+                                        [VIEW_HALTED] = "halted",
+                                        [VIEW_RESET] = "in reset"};
     return words[state];
 }
 
@@ -31,7 +33,8 @@ int command_probes(const struct context *context, struct error *error)
         fprintf(context->out, "  no targets\n");
     for (size_t i = 0; i < n; i++)
         fprintf(context->out, "  %-24s %-12s %s\n", utf8_clean(name, sizeof name, views[i].name),
-                utf8_clean(type, sizeof type, views[i].type), views[i].is_core ? state_word(views[i].state) : "");
+                utf8_clean(type, sizeof type, views[i].type),
+                views[i].is_core ? state_word(views[i].state) : "");
     link_close(link);
     return error->kind == ERROR_NONE ? EXIT_DONE : error_exit_code(error->kind);
 }

@@ -93,10 +93,10 @@ static bool check_piece(struct session *session, uint64_t address, const uint8_t
     if (list.n == 0)
         return true;
     struct deadline deadline = session_deadline(session);
-    struct outcome outcome =
-        ledger_execute(session->target.ledger, items, list.n, results, &deadline, error);
+    struct outcome outcome = ledger_execute(session->target.ledger, items, list.n, results, &deadline, error);
     if (outcome.why != DONE)
-        return error_set(error, ERROR_ELF_MISMATCH, "the ELF's code at 0x%08" PRIX64 " cannot be read back", address);
+        return error_set(error, ERROR_ELF_MISMATCH, "the ELF's code at 0x%08" PRIX64 " cannot be read back",
+                         address);
     for (size_t i = 0; i < list.n; i++) {
         uint32_t in_file;
         memcpy(&in_file, bytes + skip + 4 * i, 4);
@@ -117,7 +117,8 @@ static bool check_elf(struct session *session, struct error *error)
     size_t n = session->symbols != NULL ? symbols_segments(session->symbols, segments, SEGMENTS) : 0;
     for (size_t i = 0; i < n; i++) {
         const struct segment *segment = &segments[i];
-        size_t offsets[] = {0, segment->size / 2 & ~(size_t)3, segment->size > PIECE ? segment->size - PIECE : 0};
+        size_t offsets[] = {0, segment->size / 2 & ~(size_t)3,
+                            segment->size > PIECE ? segment->size - PIECE : 0};
         for (size_t k = 0; k < sizeof offsets / sizeof *offsets; k++)
             if (!check_piece(session, segment->address + offsets[k], segment->bytes + offsets[k],
                              segment->size - offsets[k], error))
@@ -133,7 +134,8 @@ bool session_open_target(struct session *session, struct error *error)
         return false;
     struct deadline deadline = session_deadline(session);
     return target_open(&session->target, session->link, &deadline, error) &&
-           target_choose(&session->target, session->context->options->core, error) && check_elf(session, error);
+           target_choose(&session->target, session->context->options->core, error) &&
+           check_elf(session, error);
 }
 
 void session_place(struct session *session, uint64_t address, char *out, size_t size)
@@ -164,8 +166,8 @@ static bool clock_from_program(struct session *session, struct clock *out)
     if (session->symbols == NULL || !symbols_object(session->symbols, "SystemCoreClock", &address, &size) ||
         size != 4)
         return false;
-    if (!ledger_read(session->target.ledger, core_word(&session->target.chosen->core, address), &value, &deadline,
-                     &ignored))
+    if (!ledger_read(session->target.ledger, core_word(&session->target.chosen->core, address), &value,
+                     &deadline, &ignored))
         return false;
     if (value < 1000 || value > 2000000000)
         return false;

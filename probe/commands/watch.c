@@ -1,7 +1,7 @@
 /* watch: what a counter does while the core runs, a line an interval. */
+#include "measure/watch.h"
 #include "commands/command.h"
 #include "commands/session.h"
-#include "measure/watch.h"
 #include "report/number.h"
 #include "report/text.h"
 
@@ -10,8 +10,8 @@
 #include <string.h>
 #include <time.h>
 
-static void print_line(const struct context *context, const struct watch *watch, uint64_t count, double seconds,
-                       bool at_least)
+static void print_line(const struct context *context, const struct watch *watch, uint64_t count,
+                       double seconds, bool at_least)
 {
     char total[NUMBER_ROOM], counted[NUMBER_ROOM], rate[NUMBER_ROOM];
     double elapsed = (double)(watch->last_us - watch->first_us) / 1e6;
@@ -21,15 +21,17 @@ static void print_line(const struct context *context, const struct watch *watch,
                 ",\"at_least\":%s}\n",
                 elapsed, count, watch->total, at_least ? "true" : "false");
     } else {
-        fprintf(context->out, "%10.3f s  %s%16s  %14s/s  total %s%s\n", elapsed, at_least ? "at least " : "",
-                number_unsigned(counted, sizeof counted, count),
-                number_unsigned(rate, sizeof rate, seconds > 0 ? (uint64_t)((double)count / seconds + 0.5) : 0),
-                watch->at_least ? "at least " : "", number_unsigned(total, sizeof total, watch->total));
+        fprintf(
+            context->out, "%10.3f s  %s%16s  %14s/s  total %s%s\n", elapsed, at_least ? "at least " : "",
+            number_unsigned(counted, sizeof counted, count),
+            number_unsigned(rate, sizeof rate, seconds > 0 ? (uint64_t)((double)count / seconds + 0.5) : 0),
+            watch->at_least ? "at least " : "", number_unsigned(total, sizeof total, watch->total));
     }
     fflush(context->out);
 }
 
-static bool watch_interval(struct session *session, struct watch *watch, int64_t *next_us, struct error *error)
+static bool watch_interval(struct session *session, struct watch *watch, int64_t *next_us,
+                           struct error *error)
 {
     const struct context *context = session->context;
     uint64_t total = watch->total, from_us = watch->last_us;
@@ -57,7 +59,8 @@ int command_watch(const struct context *context, struct error *error)
     struct session session = {.context = context};
     struct clock clock;
     struct watch watch;
-    bool ok = context->options->n_operands == 0 || error_set(error, ERROR_USAGE, "watch takes no further words");
+    bool ok =
+        context->options->n_operands == 0 || error_set(error, ERROR_USAGE, "watch takes no further words");
     ok = ok && session_open_elf(&session, error) && session_open_target(&session, error) &&
          session_take(&session, error) && session_clock(&session, &clock, error);
     if (ok) {

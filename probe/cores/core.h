@@ -79,7 +79,8 @@ struct core_ops {
      * the way back, which words of it, and what they say. */
     bool (*returns_by_frame)(const struct core *, uint64_t lr);
     uint64_t (*frame)(const struct core *, uint64_t lr, uint64_t sp, uint64_t psp); /* of FRAME_WORDS words */
-    struct return_place (*frame_return)(const struct core *, uint64_t lr, uint64_t frame, const uint64_t *words);
+    struct return_place (*frame_return)(const struct core *, uint64_t lr, uint64_t frame,
+                                        const uint64_t *words);
 };
 
 enum { FRAME_WORDS = 8 };
@@ -91,7 +92,7 @@ struct core {
     uint32_t id;          /* CPUID or MIDR */
     unsigned comparators; /* for code */
     unsigned comparator_revision;
-    bool caches;          /* instructions written by a debugger need maintenance to be seen */
+    bool caches; /* instructions written by a debugger need maintenance to be seen */
 };
 
 /* Word-sized memory as the core sees it. */

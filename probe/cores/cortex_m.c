@@ -54,7 +54,8 @@ static struct address word_at(uint16_t unit, uint32_t offset)
 static size_t settings(const struct core *core, struct setting *out, size_t room)
 {
     const struct setting all[] = {
-        /* Restored to C_DEBUGEN alone: whether the core is to be halted at the end is no matter of a register. */
+        /* Restored to C_DEBUGEN alone: whether the core is to be halted at the end is no matter of a
+           register. */
         {.at = word_at(core->unit, DHCSR),
          .test = C_DEBUGEN,
          .set = C_DEBUGEN,
@@ -65,7 +66,10 @@ static size_t settings(const struct core *core, struct setting *out, size_t room
          .test = DEMCR_VC_CORERESET,
          .set = DEMCR_VC_CORERESET,
          .keep = UINT64_MAX},
-        {.at = word_at(core->unit, DFSR), .always = true, .set = DFSR_ALL, .restore = {.how = RESTORE_CLEAR_NEW, .mask = DFSR_ALL}},
+        {.at = word_at(core->unit, DFSR),
+         .always = true,
+         .set = DFSR_ALL,
+         .restore = {.how = RESTORE_CLEAR_NEW, .mask = DFSR_ALL}},
     };
     size_t n = sizeof all / sizeof *all;
     for (size_t i = 0; i < n && i < room; i++)
@@ -178,7 +182,8 @@ static void add_expect_breakpoint(const struct core *core, struct steps *list)
     steps_add(list, step_expect(word_at(core->unit, DFSR), DFSR_BKPT, DFSR_BKPT));
 }
 
-/* A reset while the core is halted changes its PC under us; the vector catch stays in DFSR until it is cleared. */
+/* A reset while the core is halted changes its PC under us; the vector catch stays in DFSR until it is
+ * cleared. */
 static void add_expect_no_reset(const struct core *core, struct steps *list)
 {
     steps_add(list, step_expect(word_at(core->unit, DFSR), DFSR_VCATCH, 0));
@@ -192,8 +197,8 @@ static size_t add_cause(const struct core *core, struct steps *list)
 static enum stop_cause cause_of(const struct core *core, uint64_t cause, uint64_t status_register)
 {
     (void)core;
-    /* No exception is active after a reset, one is after any other catch. With a breakpoint hit since then it was a
-     * reset while halted, for any other catch would have been seen. */
+    /* No exception is active after a reset, one is after any other catch. With a breakpoint hit since then it
+     * was a reset while halted, for any other catch would have been seen. */
     if (cause & DFSR_VCATCH)
         return (status_register & IPSR) && !(cause & DFSR_BKPT) ? STOP_FAULT : STOP_RESET;
     if (cause & DFSR_BKPT)
@@ -312,9 +317,8 @@ static const struct core_ops cortex_m_ops = {
 
 void cortex_m_add_identity(uint16_t unit, struct steps *list)
 {
-    static const uint32_t offsets[CORTEX_M_IDENTITY] = {[CORTEX_M_CPUID] = CPUID,
-                                                        [CORTEX_M_FP_CTRL] = FP_CTRL,
-                                                        [CORTEX_M_CCR] = CCR};
+    static const uint32_t offsets[CORTEX_M_IDENTITY] = {
+        [CORTEX_M_CPUID] = CPUID, [CORTEX_M_FP_CTRL] = FP_CTRL, [CORTEX_M_CCR] = CCR};
     for (size_t i = 0; i < CORTEX_M_IDENTITY; i++)
         steps_add(list, step_read(word_at(unit, offsets[i])));
 }
@@ -323,8 +327,8 @@ static const struct {
     uint16_t part;
     const char *name;
 } parts[] = {
-    {0xC20, "Cortex-M0"},  {0xC60, "Cortex-M0+"}, {0xC21, "Cortex-M1"},  {0xC23, "Cortex-M3"},
-    {0xC24, "Cortex-M4"},  {0xC27, "Cortex-M7"},  {0xD20, "Cortex-M23"}, {0xD21, "Cortex-M33"},
+    {0xC20, "Cortex-M0"},   {0xC60, "Cortex-M0+"}, {0xC21, "Cortex-M1"},  {0xC23, "Cortex-M3"},
+    {0xC24, "Cortex-M4"},   {0xC27, "Cortex-M7"},  {0xD20, "Cortex-M23"}, {0xD21, "Cortex-M33"},
     {0xD31, "Cortex-M35P"}, {0xD22, "Cortex-M55"}, {0xD23, "Cortex-M85"},
 };
 

@@ -5,9 +5,10 @@
 
 size_t counter_kinds(const struct block_kind *const **out)
 {
-    static const struct block_kind *const kinds[] = {&dwt_kind, &systick_kind};
+    enum { KINDS = 2 };
+    static const struct block_kind *const kinds[KINDS] = {&dwt_kind, &systick_kind};
     *out = kinds;
-    return sizeof kinds / sizeof *kinds;
+    return KINDS;
 }
 
 uint64_t counter_modulus(const struct counter *counter)

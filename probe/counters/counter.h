@@ -26,15 +26,15 @@ enum { BLOCK_COUNTERS = 4, BLOCK_SETTINGS = 6, BLOCK_IDENTITY = 8 };
 
 struct counter_block {
     const struct block_kind *kind;
-    char text[96];  /* "SysTick, 24 bits, reload 0xFFFFFF" */
-    char state[96]; /* "runs", "idle", "in use by the program" */
-    char note[128]; /* what using it changes for the time; "" */
+    char text[96];      /* "SysTick, 24 bits, reload 0xFFFFFF" */
+    char state[96];     /* "runs", "idle", "in use by the program" */
+    char note[128];     /* what using it changes for the time; "" */
     char unusable[128]; /* why it cannot be used; "" if it can */
     struct counter counters[BLOCK_COUNTERS];
     size_t n;
     struct setting settings[BLOCK_SETTINGS]; /* in this order */
     size_t n_settings;
-    bool counts_cycles; /* counter 0 runs with the core's clock */
+    bool counts_cycles;     /* counter 0 runs with the core's clock */
     struct address watched; /* a register that the program must not change during a run; size 0: none */
     uint64_t watched_value;
 };

@@ -43,12 +43,14 @@ static bool identify(const struct core *core, const uint64_t *values, struct cou
     /* Any write clears the count; the next tick loads the reload value. */
     out->settings[out->n_settings++] =
         (struct setting){.at = core_word(core, SYST_CVR), .always = true, .restore = {.mask = RELOAD}};
-    out->settings[out->n_settings++] = (struct setting){.at = core_word(core, SYST_CSR),
-                                                        .test = CSR_ENABLE,
-                                                        .set = CSR_ENABLE | CSR_CLKSOURCE,
-                                                        .always = true,
-                                                        .restore = {.mask = CSR_ENABLE | CSR_TICKINT | CSR_CLKSOURCE}};
+    out->settings[out->n_settings++] =
+        (struct setting){.at = core_word(core, SYST_CSR),
+                         .test = CSR_ENABLE,
+                         .set = CSR_ENABLE | CSR_CLKSOURCE,
+                         .always = true,
+                         .restore = {.mask = CSR_ENABLE | CSR_TICKINT | CSR_CLKSOURCE}};
     return true;
 }
 
-const struct block_kind systick_kind = {.name = "systick", .add_identity = add_identity, .identify = identify};
+const struct block_kind systick_kind = {
+    .name = "systick", .add_identity = add_identity, .identify = identify};

@@ -17,10 +17,10 @@ enum view_state { VIEW_UNKNOWN, VIEW_RUNNING, VIEW_HALTED, VIEW_RESET };
 
 /* One way to see memory: an OpenOCD target, an access port of a probe of ours. */
 struct link_view {
-    uint16_t unit;       /* for struct address */
-    char name[64];       /* the server's name for it; only ever printed */
-    char type[32];       /* "cortex_m", "hla_target", "mem_ap", "ap" ... */
-    bool is_core;        /* run control is possible here */
+    uint16_t unit;         /* for struct address */
+    char name[64];         /* the server's name for it; only ever printed */
+    char type[32];         /* "cortex_m", "hla_target", "mem_ap", "ap" ... */
+    bool is_core;          /* run control is possible here */
     enum view_state state; /* what the server believes */
 };
 

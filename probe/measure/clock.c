@@ -46,7 +46,7 @@ bool clock_measure(struct target *target, int ms, struct clock *out, const struc
                    struct error *error)
 {
     const struct counter *counter = &target->block->counters[0];
-    struct sample a, b;
+    struct sample a = {0}, b = {0};
     double safe_ms = (double)counter_modulus(counter) / FASTEST_HZ * 1000 / 2;
     *out = clock_unknown();
     if (safe_ms < 1)

@@ -29,7 +29,8 @@ struct delta {
     int64_t started_us, first_us;
 };
 
-/* Whether fewer than a modulus of counts can have gone by: then the difference of two readings is all there is. */
+/* Whether fewer than a modulus of counts can have gone by: then the difference of two readings is all there
+ * is. */
 static bool is_decided(const struct delta *delta, size_t i, const struct raw_hit *raw)
 {
     double halts = (double)raw->pairs * (double)(delta->overheads[i].high + 64) * 2;
@@ -78,7 +79,8 @@ static void evaluate(struct delta *delta, const struct raw_hit *raw, int64_t at_
         delta->sink->hit(delta->sink->context, &hit);
 }
 
-/* Hits that are undecided only because the host was slow are made up for; a region that never can be is not. */
+/* Hits that are undecided only because the host was slow are made up for; a region that never can be is not.
+ */
 static bool is_enough(const struct delta *delta, int64_t now_us)
 {
     const struct summary *summary = delta->summary;

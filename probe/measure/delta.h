@@ -15,8 +15,8 @@
 #include <stdint.h>
 
 struct delta_options {
-    uint64_t hits;       /* exactly so many; 0: up to 100, or what comes in 2 s after the first */
-    int64_t timeout_ms;  /* for the start, and then for the end, to be reached */
+    uint64_t hits;      /* exactly so many; 0: up to 100, or what comes in 2 s after the first */
+    int64_t timeout_ms; /* for the start, and then for the end, to be reached */
     bool calibrate;
     struct clock clock;
 };

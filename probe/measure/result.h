@@ -19,7 +19,7 @@ struct conditions {
     char counter[64]; /* "SysTick, 24 bits, reload 0xFFFFFF" */
     char note[128];   /* what was borrowed or switched on for the run: "SysTick was idle and is borrowed" */
     char elf[256], build_id[80];
-    char start[160], end[160];   /* "fir_filter", "its return", "*0x10000200" */
+    char start[160], end[160]; /* "fir_filter", "its return", "*0x10000200" */
     char start_source[256], end_source[256];
     uint64_t start_address, end_address; /* end 0: found anew at each entry */
     double clock_hz, clock_error_hz;
@@ -28,7 +28,7 @@ struct conditions {
 
 /* One counted thing over all clean hits. */
 struct column {
-    char name[32];         /* "CPU_CYCLES" */
+    char name[32]; /* "CPU_CYCLES" */
     struct statistics *statistics;
     double overhead;       /* what a halt adds, already removed */
     double plus_minus;     /* half-width of the interval around each value */
@@ -45,7 +45,7 @@ struct value {
 struct hit_result {
     uint64_t number; /* from 1 */
     bool tainted;
-    double seconds;  /* since the run began */
+    double seconds; /* since the run began */
     size_t n;
     struct value values[RESULT_COLUMNS];
 };
@@ -57,5 +57,5 @@ struct summary {
     uint64_t hits, tainted, wanted; /* wanted 0: as many as came in the time */
     uint64_t steps_past;            /* passages through the end in another frame, stepped past */
     double seconds;                 /* how long the run took */
-    char ended[256];                /* why it ended before `wanted`: "Ctrl-C", "stopped at main.c:88, not ours"; else "" */
+    char ended[256]; /* why it ended before `wanted`: "Ctrl-C", "stopped at main.c:88, not ours"; else "" */
 };

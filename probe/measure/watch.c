@@ -12,8 +12,8 @@ static bool read_now(struct watch *watch, uint64_t *value, uint64_t *before_us, 
     size_t after = steps_add(&list, step_time(TIME_AFTER));
     size_t done = 0;
     while (done < list.n) {
-        struct outcome outcome =
-            ledger_execute(watch->target->ledger, items + done, list.n - done, results + done, deadline, error);
+        struct outcome outcome = ledger_execute(watch->target->ledger, items + done, list.n - done,
+                                                results + done, deadline, error);
         done += outcome.done;
         if (outcome.why == NOT_YET && !deadline_passed(deadline))
             continue;
@@ -41,7 +41,7 @@ bool watch_begin(struct watch *watch, struct target *target, const struct clock 
 bool watch_sample(struct watch *watch, const struct deadline *deadline, struct error *error)
 {
     const struct counter *counter = &watch->target->block->counters[0];
-    uint64_t value, before, after;
+    uint64_t value = 0, before = 0, after = 0;
     if (!read_now(watch, &value, &before, &after, deadline, error))
         return false;
     double most = (double)(after - watch->last_us) / 1e6 * watch->clock.bound_hz;
@@ -56,7 +56,8 @@ bool watch_sample(struct watch *watch, const struct deadline *deadline, struct e
 
 int watch_pace_ms(const struct watch *watch)
 {
-    double period_ms = (double)counter_modulus(&watch->target->block->counters[0]) / watch->clock.bound_hz * 1000;
+    double period_ms =
+        (double)counter_modulus(&watch->target->block->counters[0]) / watch->clock.bound_hz * 1000;
     double pace = period_ms / 4;
     return pace < 1 ? 1 : pace > 1000 ? 1000 : (int)pace;
 }

@@ -22,11 +22,11 @@ struct region {
 /* Readings of the counters at two stops and what went on between them. */
 struct raw_hit {
     uint64_t from[BLOCK_COUNTERS], to[BLOCK_COUNTERS];
-    uint64_t run_us;      /* the core ran for no longer than this */
-    unsigned pairs;       /* times that Debug state was left and entered again */
-    uint64_t past;        /* stops at the end in another frame, stepped past */
+    uint64_t run_us; /* the core ran for no longer than this */
+    unsigned pairs;  /* times that Debug state was left and entered again */
+    uint64_t past;   /* stops at the end in another frame, stepped past */
     uint64_t end_address;
-    bool tainted;         /* an interrupt that pended while the core was halted ran first */
+    bool tainted; /* an interrupt that pended while the core was halted ran first */
 };
 
 enum engine_wait { WAIT_START, WAIT_END };
@@ -48,8 +48,8 @@ struct engine;
 
 struct engine_ops {
     bool (*arm)(struct engine *, const struct region *, const struct deadline *, struct error *);
-    bool (*run)(struct engine *, const struct engine_wish *, const struct engine_sink *, const struct deadline *,
-                struct error *);
+    bool (*run)(struct engine *, const struct engine_wish *, const struct engine_sink *,
+                const struct deadline *, struct error *);
     /* Takes every breakpoint away and lets the core go on, unless it stopped for somebody else. */
     bool (*disarm)(struct engine *, const struct deadline *, struct error *);
     void (*free)(struct engine *);

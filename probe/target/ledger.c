@@ -79,8 +79,8 @@ bool ledger_read(struct ledger *ledger, struct address at, uint64_t *value, cons
 }
 
 /* Not through may_write: the entry exists by the time this is called. */
-static bool write_now(struct ledger *ledger, struct address at, uint64_t value, const struct deadline *deadline,
-                      struct error *error)
+static bool write_now(struct ledger *ledger, struct address at, uint64_t value,
+                      const struct deadline *deadline, struct error *error)
 {
     struct step step = step_write(at, value);
     uint64_t result;
@@ -188,7 +188,7 @@ size_t ledger_held(const struct ledger *ledger)
 
 bool ledger_undo(struct ledger *ledger, const struct deadline *deadline, struct error *error)
 {
-    struct entry left[HELD_ROOM];
+    struct entry left[HELD_ROOM] = {{.old = 0}};
     size_t n_left = 0;
     bool lost = false;
     struct error first = {0};

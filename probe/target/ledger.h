@@ -41,7 +41,8 @@ bool ledger_release(struct ledger *ledger, struct address at, const struct deadl
 /* Forgets one address without putting it back: its new value is to stay. */
 void ledger_forget(struct ledger *ledger, struct address at);
 
-/* link_execute for lists that may write; a write to an address neither held nor allowed is a bug: ERROR_SYSTEM. */
+/* link_execute for lists that may write; a write to an address neither held nor allowed is a bug:
+ * ERROR_SYSTEM. */
 struct outcome ledger_execute(struct ledger *ledger, const struct step *steps, size_t n, uint64_t *results,
                               const struct deadline *deadline, struct error *error);
 /* One read. */

@@ -69,7 +69,8 @@ static enum segment segment_at(const struct lowered *self, size_t at)
 static bool at_wait(const struct lowered *self, size_t at)
 {
     struct address status = self->core->ops->status(self->core);
-    return at < self->list.n && self->items[at].op == OP_UNTIL && self->items[at].at.offset == status.offset &&
+    return at < self->list.n && self->items[at].op == OP_UNTIL &&
+           self->items[at].at.offset == status.offset &&
            self->core->ops->state(self->core, self->items[at].value) == CORE_HALTED;
 }
 
@@ -83,8 +84,8 @@ static bool waited_in_vain(struct lowered *self, size_t at, struct error *error)
 }
 
 /*
- * Runs the list from its beginning. True when it came to its end, or to an UNEXPECTED (the step is in *at, what
- * was seen instead in *saw), or when the sink has enough.
+ * Runs the list from its beginning. True when it came to its end, or to an UNEXPECTED (the step is in *at,
+ * what was seen instead in *saw), or when the sink has enough.
  */
 static bool run_list(struct lowered *self, size_t *at, uint64_t *saw, const struct deadline *deadline,
                      struct error *error)
@@ -130,15 +131,15 @@ static bool run_list(struct lowered *self, size_t *at, uint64_t *saw, const stru
             return true;
         if (self->reception.sink->tick != NULL)
             self->reception.sink->tick(self->reception.sink->context,
-                             segment_at(self, done) == SEGMENT_AT_END ? WAIT_END : WAIT_START);
+                                       segment_at(self, done) == SEGMENT_AT_END ? WAIT_END : WAIT_START);
     }
 }
 
 /* A short list in which nothing can come out unexpected. */
 static bool run_plain(struct lowered *self, const struct deadline *deadline, struct error *error)
 {
-    size_t at;
-    uint64_t saw;
+    size_t at = 0;
+    uint64_t saw = 0;
     return run_list(self, &at, &saw, deadline, error);
 }
 
@@ -166,7 +167,8 @@ static bool look_at_stop(struct lowered *self, struct stop *stop, const struct d
 }
 
 /* True when the core does stand at `wanted`: its status was read before it had left the stop before. */
-static bool settle(struct lowered *self, uint64_t wanted, const struct deadline *deadline, struct error *error)
+static bool settle(struct lowered *self, uint64_t wanted, const struct deadline *deadline,
+                   struct error *error)
 {
     struct stop stop = {0};
     for (int i = 0; i < SETTLE_TRIES; i++) {
@@ -191,8 +193,10 @@ static bool settle(struct lowered *self, uint64_t wanted, const struct deadline 
 
 /* --- functions ------------------------------------------------------------------------------------------ */
 
-/* Halted at the entry: learns where this call returns to. Sets *inner when the caller is the function itself. */
-static bool find_return(struct lowered *self, bool *inner, const struct deadline *deadline, struct error *error)
+/* Halted at the entry: learns where this call returns to. Sets *inner when the caller is the function itself.
+ */
+static bool find_return(struct lowered *self, bool *inner, const struct deadline *deadline,
+                        struct error *error)
 {
     const struct core_ops *ops = self->core->ops;
     new_list(self);
@@ -208,7 +212,7 @@ static bool find_return(struct lowered *self, bool *inner, const struct deadline
         uint64_t frame = ops->frame(self->core, self->entry_lr, self->entry_sp, self->results[psp]);
         new_list(self);
         for (unsigned i = 0; i < FRAME_WORDS; i++)
-            steps_add(&self->list, step_read(core_word(self->core, frame + 4 * i)));
+            steps_add(&self->list, step_read(core_word(self->core, frame + UINT64_C(4) * i)));
         if (!run_plain(self, deadline, error))
             return false;
         self->place = ops->frame_return(self->core, self->entry_lr, frame, self->results);
@@ -246,15 +250,16 @@ static void plan_hits(struct lowered *self, enum segment from, unsigned rehits)
     uint64_t left = self->reception.wish->hits - self->reception.hits;
     bool many = !self->region.to_return || self->guess;
     add_passage(self, from, rehits);
-    while (many && self->reception.n < RECEPTION_ROOM && self->reception.n < left && self->list.n < LIST_ROOM - 256)
+    while (many && self->reception.n < RECEPTION_ROOM && self->reception.n < left &&
+           self->list.n < LIST_ROOM - 256)
         add_passage(self, round ? SEGMENT_ENTRY : SEGMENT_AT_START, 0);
 }
 
 /* Waits at the start of a function whose return is not known yet. */
 static bool reach_start(struct lowered *self, const struct deadline *deadline, struct error *error)
 {
-    size_t at;
-    uint64_t saw;
+    size_t at = 0;
+    uint64_t saw = 0;
     new_list(self);
     self->core->ops->add_wait_halt(self->core, &self->list);
     self->core->ops->add_expect_register(self->core, &self->list, CORE_PC, self->region.start);
@@ -263,7 +268,8 @@ static bool reach_start(struct lowered *self, const struct deadline *deadline, s
     return at == self->list.n || settle(self, self->region.start, deadline, error);
 }
 
-static bool go_on_after_wrong_frame(struct lowered *self, const struct deadline *deadline, struct error *error)
+static bool go_on_after_wrong_frame(struct lowered *self, const struct deadline *deadline,
+                                    struct error *error)
 {
     struct passage_plan plan = plan_of(self, 0);
     new_list(self);
@@ -275,8 +281,8 @@ static bool go_on_after_wrong_frame(struct lowered *self, const struct deadline 
 }
 
 /* A re-hit at the end went wrong after the end was read: the hit itself is whole. */
-static bool finish_by_hand(struct lowered *self, const struct passage *passage, const struct deadline *deadline,
-                           struct error *error)
+static bool finish_by_hand(struct lowered *self, const struct passage *passage,
+                           const struct deadline *deadline, struct error *error)
 {
     reception_deliver(&self->reception, passage, self->results);
     if (!settle(self, end_of(self), deadline, error))
@@ -343,8 +349,8 @@ static bool lowered_run(struct engine *engine, const struct engine_wish *wish, c
             if (inner)
                 continue;
         }
-        size_t at;
-        uint64_t saw;
+        size_t at = 0;
+        uint64_t saw = 0;
         uint64_t before = self->reception.hits;
         new_list(self);
         plan_hits(self, from, rehits);
@@ -378,8 +384,8 @@ static bool lowered_arm(struct engine *engine, const struct region *region, cons
     new_list(self);
     points_add_move(&self->points, &self->list, POINT_NONE, region->start);
     points_add_proof(&self->points, &self->list, region->start);
-    struct outcome outcome = ledger_execute(self->target->ledger, self->items, self->list.n, self->results,
-                                            deadline, error);
+    struct outcome outcome =
+        ledger_execute(self->target->ledger, self->items, self->list.n, self->results, deadline, error);
     if (outcome.why == UNEXPECTED)
         return error_set(error, ERROR_ADDRESS, "no breakpoint can be put at 0x%08" PRIX64, region->start);
     self->at_wait = true;
@@ -390,8 +396,8 @@ static bool lowered_arm(struct engine *engine, const struct region *region, cons
 static bool leave_stop(struct lowered *self, const struct deadline *deadline, struct error *error)
 {
     const struct core_ops *ops = self->core->ops;
-    uint64_t status;
-    struct stop stop;
+    uint64_t status = 0;
+    struct stop stop = {0};
     static const struct engine_sink quiet;
     static const struct engine_wish soon = {.timeout_ms = 1000};
     reception_begin(&self->reception, &soon, &quiet);

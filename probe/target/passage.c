@@ -6,8 +6,8 @@ static void add_readings(const struct passage_plan *plan, struct steps *list, si
         at[i] = counter_add_read(&plan->counters[i], list);
 }
 
-/* Reads the counters, and again after each of the re-hits: resumed onto its own breakpoint, the core stops with
- * nothing executed, so the counters have moved by what leaving and entering Debug state costs. */
+/* Reads the counters, and again after each of the re-hits: resumed onto its own breakpoint, the core stops
+ * with nothing executed, so the counters have moved by what leaving and entering Debug state costs. */
 static void add_rehits(const struct passage_plan *plan, uint64_t here, unsigned which, struct steps *list,
                        struct passage *out)
 {

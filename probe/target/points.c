@@ -77,13 +77,14 @@ static bool prepare_soft(struct points *points, uint64_t address, const struct d
         for (size_t i = 1; i < points->n_soft; i++)
             if (points->soft[i].used < points->soft[oldest].used)
                 oldest = i;
-        if (!ledger_release(points->ledger, instruction_at(points, points->soft[oldest].address), deadline, error))
+        if (!ledger_release(points->ledger, instruction_at(points, points->soft[oldest].address), deadline,
+                            error))
             return false;
         points->soft[oldest] = points->soft[--points->n_soft];
     }
     uint64_t original;
-    if (!ledger_hold(points->ledger, instruction_at(points, address), (struct restore){0}, &original, deadline,
-                     error))
+    if (!ledger_hold(points->ledger, instruction_at(points, address), (struct restore){0}, &original,
+                     deadline, error))
         return error_prefix(error, "no breakpoint at 0x%08" PRIX64 ": ", address);
     points->soft[points->n_soft++] = (struct soft_point){.address = address, .original = original};
     return true;
@@ -102,7 +103,8 @@ bool points_prepare(struct points *points, uint64_t address, const struct deadli
     return true;
 }
 
-static void write_instruction(const struct points *points, struct steps *list, uint64_t address, uint64_t code)
+static void write_instruction(const struct points *points, struct steps *list, uint64_t address,
+                              uint64_t code)
 {
     steps_add(list, step_write(instruction_at(points, address), code));
     points->core->ops->add_code_changed(points->core, list, address);
@@ -142,7 +144,9 @@ bool points_remove(struct points *points, const struct deadline *deadline, struc
         uint64_t results[4];
         struct steps list = {.items = items, .room = 4};
         points->core->ops->add_code_changed(points->core, &list, points->soft[i].address);
-        ok = ledger_release(points->ledger, instruction_at(points, points->soft[i].address), deadline, error) && ok;
+        ok = ledger_release(points->ledger, instruction_at(points, points->soft[i].address), deadline,
+                            error) &&
+             ok;
         if (list.n > 0)
             ok = ledger_execute(points->ledger, items, list.n, results, deadline, error).why == DONE && ok;
     }

@@ -5,7 +5,8 @@ void reception_init(struct reception *reception, const struct core *core, const 
     *reception = (struct reception){.core = core, .block = block};
 }
 
-void reception_begin(struct reception *reception, const struct engine_wish *wish, const struct engine_sink *sink)
+void reception_begin(struct reception *reception, const struct engine_wish *wish,
+                     const struct engine_sink *sink)
 {
     reception->wish = wish;
     reception->sink = sink;

@@ -34,7 +34,8 @@ struct reception {
 };
 
 void reception_init(struct reception *reception, const struct core *core, const struct counter_block *block);
-void reception_begin(struct reception *reception, const struct engine_wish *wish, const struct engine_sink *sink);
+void reception_begin(struct reception *reception, const struct engine_wish *wish,
+                     const struct engine_sink *sink);
 /* A new list begins. */
 void reception_expect_none(struct reception *reception);
 /* Room for the next passage of the list; NULL when there is none. */

@@ -14,8 +14,8 @@ static bool run_list(struct target *target, const struct steps *list, uint64_t *
 {
     size_t done = 0;
     while (done < list->n) {
-        struct outcome outcome =
-            ledger_execute(target->ledger, list->items + done, list->n - done, results + done, deadline, error);
+        struct outcome outcome = ledger_execute(target->ledger, list->items + done, list->n - done,
+                                                results + done, deadline, error);
         done += outcome.done;
         if (outcome.why == DONE)
             break;
@@ -95,7 +95,8 @@ static bool look_at_view(struct target *target, const struct link_view *view, co
     return true;
 }
 
-bool target_open(struct target *target, struct link *link, const struct deadline *deadline, struct error *error)
+bool target_open(struct target *target, struct link *link, const struct deadline *deadline,
+                 struct error *error)
 {
     *target = (struct target){.link = link};
     target->ledger = ledger_new(link);
@@ -173,8 +174,9 @@ bool target_take_block(struct target *target, const char *name, const struct dea
             block = one;
     }
     if (block == NULL)
-        return name == NULL ? error_set(error, ERROR_NO_COUNTER, "the core has no counter that can be used")
-                            : error_set(error, ERROR_NO_COUNTER, "the core has no counter block \"%.32s\"", name);
+        return name == NULL
+                   ? error_set(error, ERROR_NO_COUNTER, "the core has no counter that can be used")
+                   : error_set(error, ERROR_NO_COUNTER, "the core has no counter block \"%.32s\"", name);
     if (!check_usable(block, error))
         return false;
     for (size_t i = 0; i < block->n_settings; i++)
@@ -217,7 +219,7 @@ bool target_close(struct target *target, const struct deadline *deadline, struct
         ok = released && ok;
         target->held = false;
     }
-    if (target->halt_at_end && !target->leave_halted) {
+    if (target->chosen != NULL && target->halt_at_end && !target->leave_halted) {
         bool halted = link_server_run(target->link, target->chosen->core.unit, false, deadline, error);
         if (halted && !link_has_server(target->link)) {
             struct step items[LIST_ROOM];

@@ -32,15 +32,16 @@ struct target {
     struct ledger *ledger;
     struct target_core cores[TARGET_CORES];
     size_t n_cores;
-    struct target_core *chosen; /* one of `cores` */
+    struct target_core *chosen;  /* one of `cores` */
     struct counter_block *block; /* the counters in use, NULL before target_take_block */
-    bool held;           /* the server, if any, is kept away */
-    bool halt_at_end;    /* it was halted when we came */
-    bool leave_halted;   /* somebody else's stop: not ours to resume */
+    bool held;                   /* the server, if any, is kept away */
+    bool halt_at_end;            /* it was halted when we came */
+    bool leave_halted;           /* somebody else's stop: not ours to resume */
 };
 
 /* Looks at every view. Works on running cores; changes nothing. */
-bool target_open(struct target *target, struct link *link, const struct deadline *deadline, struct error *error);
+bool target_open(struct target *target, struct link *link, const struct deadline *deadline,
+                 struct error *error);
 /* The core by number, -1 for the only or first one. */
 bool target_choose(struct target *target, int number, struct error *error);
 /*

@@ -46,7 +46,8 @@ static void options_stand_on_either_side(void **state)
     (void)state;
     struct options options;
     struct error error;
-    assert_true(read_words(&options, &error, "-r 100 --elf=a.elf delta main -C1 *0x10 --freq 12.5MHz --for 500ms -j"));
+    assert_true(read_words(&options, &error,
+                           "-r 100 --elf=a.elf delta main -C1 *0x10 --freq 12.5MHz --for 500ms -j"));
     assert_string_equal(options.command, "delta");
     assert_int_equal(options.n_operands, 2);
     assert_string_equal(options.operands[1], "*0x10");
@@ -75,9 +76,23 @@ static void openocd_options_keep_their_order(void **state)
 static void nonsense_is_refused(void **state)
 {
     (void)state;
-    static const char *const wrong[] = {"-r 0",       "-r -1",   "-r 1x",  "-r",           "--freq fast", "--freq 0",
-                                        "--core -2",  "-Z",      "--nope", "--json=1",     "--for -1",    "--timeout nan",
-                                        "--freq inf", "-I 0",    "--elf",  "--timeout 1e9", "-r 99999999999999999999"};
+    static const char *const wrong[] = {"-r 0",
+                                        "-r -1",
+                                        "-r 1x",
+                                        "-r",
+                                        "--freq fast",
+                                        "--freq 0",
+                                        "--core -2",
+                                        "-Z",
+                                        "--nope",
+                                        "--json=1",
+                                        "--for -1",
+                                        "--timeout nan",
+                                        "--freq inf",
+                                        "-I 0",
+                                        "--elf",
+                                        "--timeout 1e9",
+                                        "-r 99999999999999999999"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct options options;
         struct error error;

@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* The architecture's numbers are written out here on purpose: a shared name would let a slip agree with itself. */
+/* The architecture's numbers are written out here on purpose: a shared name would let a slip agree with
+ * itself. */
 
 static struct core identify(uint32_t cpuid, uint32_t fp_ctrl)
 {
@@ -28,7 +29,8 @@ static void names_cores(void **state)
     assert_int_equal(core.comparators, 0x18);
     assert_int_equal(core.comparator_revision, 1);
     struct core other;
-    uint64_t not_arm[CORTEX_M_IDENTITY] = {0x12345678}, a9[CORTEX_M_IDENTITY] = {0x413FC090}, zero[CORTEX_M_IDENTITY] = {0};
+    uint64_t not_arm[CORTEX_M_IDENTITY] = {0x12345678}, a9[CORTEX_M_IDENTITY] = {0x413FC090},
+             zero[CORTEX_M_IDENTITY] = {0};
     assert_false(cortex_m_identify(0, not_arm, &other));
     assert_false(cortex_m_identify(0, a9, &other));
     assert_false(cortex_m_identify(0, zero, &other));

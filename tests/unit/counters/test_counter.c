@@ -51,7 +51,8 @@ static void systick_runs_or_is_borrowed(void **state)
     (void)state;
     struct core core = core_of(0x410CC601);
     struct counter_block block;
-    uint64_t runs[] = {0x00010007, 0x0001E847}, idle[] = {0, 0x1234}, slow[] = {0x1, 0x1234}, stuck[] = {0x5, 0};
+    uint64_t runs[] = {0x00010007, 0x0001E847}, idle[] = {0, 0x1234}, slow[] = {0x1, 0x1234},
+             stuck[] = {0x5, 0};
     assert_true(systick_kind.identify(&core, runs, &block));
     assert_int_equal(block.counters[0].modulus, 0x1E848);
     assert_int_equal(block.n_settings, 0);
@@ -90,7 +91,8 @@ static void dwt_without_a_counter_is_not_believed(void **state)
 static void split_counters_are_joined(void **state)
 {
     (void)state;
-    struct counter split = {.bits = 64, .low = {.size = 4, .offset = 0xF8}, .high = {.size = 4, .offset = 0xFC}};
+    struct counter split = {
+        .bits = 64, .low = {.size = 4, .offset = 0xF8}, .high = {.size = 4, .offset = 0xFC}};
     struct step items[4];
     struct steps list = {.items = items, .room = 4};
     assert_int_equal(counter_add_read(&split, &list), 0);
@@ -102,8 +104,10 @@ static void split_counters_are_joined(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(systick_counts_every_tick),   cmocka_unit_test(up_counters_wrap),
-        cmocka_unit_test(systick_runs_or_is_borrowed), cmocka_unit_test(dwt_without_a_counter_is_not_believed),
+        cmocka_unit_test(systick_counts_every_tick),
+        cmocka_unit_test(up_counters_wrap),
+        cmocka_unit_test(systick_runs_or_is_borrowed),
+        cmocka_unit_test(dwt_without_a_counter_is_not_believed),
         cmocka_unit_test(split_counters_are_joined),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,7 +27,8 @@ static void interval_holds_every_sample(void **state)
         }
         struct overhead overhead = calibration_result(&calibration);
         for (uint64_t cost = 7; cost <= 10; cost++) {
-            uint64_t value = overhead_remove(&overhead, 1000 + cost, 1), off = overhead_plus_minus(&overhead, 1);
+            uint64_t value = overhead_remove(&overhead, 1000 + cost, 1),
+                     off = overhead_plus_minus(&overhead, 1);
             assert_true(value <= 1000 + off && value + off >= 1000);
             assert_true(off <= 3);
         }

@@ -37,7 +37,8 @@ static void undo_goes_backwards(void **state)
     *fake_at(&f->fake, 0x10) = 1;
     *fake_at(&f->fake, 0x20) = 2;
     assert_true(ledger_write(f->ledger, at(0x10), 100, (struct restore){0}, &f->deadline, &f->error));
-    assert_true(ledger_write(f->ledger, at(0x20), 200, (struct restore){.mask = 3, .key = 0x80}, &f->deadline, &f->error));
+    assert_true(ledger_write(f->ledger, at(0x20), 200, (struct restore){.mask = 3, .key = 0x80}, &f->deadline,
+                             &f->error));
     assert_true(ledger_write(f->ledger, at(0x10), 101, (struct restore){0}, &f->deadline, &f->error));
     assert_int_equal(ledger_held(f->ledger), 2);
     f->fake.n_writes = 0;
@@ -117,7 +118,8 @@ static void undo_can_be_tried_again(void **state)
     for (long lost_at = 0; lost_at < 3; lost_at++) {
         for (uint64_t i = 0; i < 3; i++) {
             *fake_at(&f->fake, 0x100 + 4 * i) = i;
-            assert_true(ledger_write(f->ledger, at(0x100 + 4 * i), 50 + i, (struct restore){0}, &f->deadline, &f->error));
+            assert_true(ledger_write(f->ledger, at(0x100 + 4 * i), 50 + i, (struct restore){0}, &f->deadline,
+                                     &f->error));
         }
         f->fake.fail_after = lost_at;
         f->fake.fail_with = LINK_LOST;
