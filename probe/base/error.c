@@ -25,7 +25,9 @@ static const struct advice advice[ERROR_KINDS] = {
     [ERROR_NOT_A_PROBE] = {EXIT_MEASURE,
                            "OpenOCD's Tcl port is wanted (tcl_port, 6666 unless it was changed), not its GDB "
                            "or telnet port."},
-    [ERROR_LINK_LOST] = {EXIT_MEASURE, "Check OpenOCD's own output and the cable, then start again."},
+    [ERROR_LINK_LOST] = {EXIT_MEASURE, "Check the cable, and OpenOCD's own output where it is in between. "
+                                       "What was changed on the target and not "
+                                       "put back, a reset of the target clears."},
     [ERROR_LINK_PROTOCOL] = {EXIT_MEASURE, "OpenOCD 0.12 or later is wanted at the other end."},
     [ERROR_FAULT] = {EXIT_MEASURE, "Is the address mapped, and are the target's power and clocks on?"},
     [ERROR_ASLEEP] =
@@ -77,6 +79,17 @@ bool error_prefix(struct error *error, const char *format, ...)
     if (used >= 0 && (size_t)used < sizeof text)
         snprintf(text + used, sizeof text - (size_t)used, "%s", error->text);
     memcpy(error->text, text, sizeof text);
+    return false;
+}
+
+bool error_add(struct error *error, const struct error *further)
+{
+    if (error->kind == ERROR_NONE) {
+        *error = *further;
+        return false;
+    }
+    size_t used = strlen(error->text);
+    snprintf(error->text + used, sizeof error->text - used, "\n%s", further->text);
     return false;
 }
 

@@ -45,6 +45,9 @@ bool error_set(struct error *error, enum error_kind kind, const char *format, ..
     __attribute__((format(printf, 3, 4)));
 /* Puts words in front of a fact that is already set ("cannot restore: ..."). Always returns false. */
 bool error_prefix(struct error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* A further fact, on a line of its own; becomes the error itself when there is none yet. Always returns
+ * false. */
+bool error_add(struct error *error, const struct error *further);
 void error_clear(struct error *error);
 /* What the user can do next; NULL where the fact says it all. */
 const char *error_advice(enum error_kind kind);

@@ -159,13 +159,8 @@ int command_delta(const struct context *context, struct error *error)
         ok = true;
     }
     summary_free(&self.summary);
-    if (!closed) {
-        if (error->kind == ERROR_NONE)
-            *error = after;
-        else if (after.kind != ERROR_NONE && after.kind != error->kind)
-            error_prefix(error, "%s; then ", after.text);
-        ok = false;
-    }
+    if (!closed)
+        ok = error_add(error, &after);
     if (self.unwritten || fflush(context->out) != 0)
         ok = error_set(error, ERROR_SYSTEM, "the output could not be written");
     return ok ? EXIT_DONE : error_exit_code(error->kind);

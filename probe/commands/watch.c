@@ -79,7 +79,7 @@ int command_watch(const struct context *context, struct error *error)
     struct deadline last = session_last_deadline();
     if (ok)
         ok = target_check_block(&session.target, &last, error);
-    if (!session_close(&session, &after) && ok)
-        ok = error_set(error, after.kind, "%s", after.text);
+    if (!session_close(&session, &after))
+        ok = error_add(error, &after);
     return ok ? EXIT_DONE : error_exit_code(error->kind);
 }
