@@ -6,6 +6,7 @@
 #include "commands/options.h"
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 /* What main gives to a command. `cancel` is set by Ctrl-C and SIGTERM. */
@@ -16,6 +17,9 @@ struct context {
 };
 
 enum { EXIT_DONE = 0 };
+
+/* For commands that take no further words and print text only. */
+bool command_is_plain(const struct context *context, struct error *error);
 
 int command_probes(const struct context *context, struct error *error);
 int command_info(const struct context *context, struct error *error);

@@ -84,8 +84,7 @@ int command_info(const struct context *context, struct error *error)
 {
     struct session session = {.context = context};
     char text[128];
-    bool ok =
-        context->options->n_operands == 0 || error_set(error, ERROR_USAGE, "info takes no further words");
+    bool ok = command_is_plain(context, error);
     ok = ok && session_open_elf(&session, error) && session_open_target(&session, error);
     if (ok) {
         link_describe(session.link, text, sizeof text);
@@ -96,7 +95,7 @@ int command_info(const struct context *context, struct error *error)
             print_clock(&session);
     }
     struct error after = {0};
-    if (!session_close(&session, &after) && ok)
-        ok = error_set(error, after.kind, "%s", after.text);
+    if (!session_close(&session, &after))
+        ok = error_add(error, &after);
     return ok ? EXIT_DONE : error_exit_code(error->kind);
 }

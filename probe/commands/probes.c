@@ -19,10 +19,8 @@ int command_probes(const struct context *context, struct error *error)
     enum { VIEWS = 64 };
     struct link_view views[VIEWS];
     char text[128], name[UTF8_CLEAN_ROOM(64)], type[UTF8_CLEAN_ROOM(32)];
-    if (context->options->n_operands > 0) {
-        error_set(error, ERROR_USAGE, "probes takes no further words");
+    if (!command_is_plain(context, error))
         return error_exit_code(error->kind);
-    }
     struct link *link = session_connect(context, error);
     if (link == NULL)
         return error_exit_code(error->kind);
