@@ -1,6 +1,6 @@
 # Style and static analysis. `make format` mends the first; `make lint` shows the rest; `make check` demands both.
 
-LINT_SRC = $(filter-out %/fixtures/%,$(sort $(wildcard probe/*.c probe/*/*.c probe/*/*/*.c tests/board/*.c tests/board/*/*.c \
+LINT_SRC = $(filter-out tests/unit/symbols/fixtures/%,$(sort $(wildcard probe/*.c probe/*/*.c probe/*/*/*.c tests/board/*.c tests/board/*/*.c \
              tests/unit/*/*.c tests/unit/*/*/*.c tests/fuzz/*.c)))
 LINT_HDR = $(sort $(wildcard probe/*/*.h probe/*/*/*.h tests/board/*.h tests/board/*/*.h tests/unit/*.h \
              tests/unit/*/*.h))
