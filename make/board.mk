@@ -1,6 +1,6 @@
 # The virtual board: a program of its own, built without anything of probe/ so that the two cannot share a mistake.
 
-BOARD_SRC  := $(sort $(wildcard tests/board/*.c tests/board/*/*.c))
+BOARD_SRC  := $(sort $(wildcard tests/board/*.c tests/board/[!f]*/*.c) tests/board/front/bitbang.c tests/board/front/jtag.c)
 BOARD_OBJ  := $(BOARD_SRC:tests/board/%.c=$(BUILD)/obj-board/%.o)
 BOARD_PKGS := unicorn libelf
 

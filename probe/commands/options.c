@@ -20,7 +20,10 @@ struct option {
 #define AT(member) offsetof(struct options, member)
 
 static const struct option table[] = {
-    {'p', "probe", "PROBE", TEXT, AT(probe), "openocd[:HOST[:PORT]]; default: $PMU_PROBE, or localhost:6666"},
+    {'p', "probe", "PROBE", TEXT, AT(probe),
+     "openocd[:HOST[:PORT]], cmsis-dap[:SERIAL] or cmsis-dap-tcp:HOST[:PORT]"},
+    {0, "transport", "WIRES", TEXT, AT(transport), "cmsis-dap: swd or jtag; default: what answers"},
+    {0, "speed", "HZ", FREQUENCY, AT(speed_hz), "cmsis-dap: the clock on the wires; default: what they take"},
     {'f', "file", "FILE", OPENOCD, 0, "start an OpenOCD of our own with this file"},
     {'c', "tcl", "TCL", OPENOCD, 0, "... and this command, as OpenOCD's own -c"},
     {'s', "search", "DIR", OPENOCD, 0, "... and this folder to look for files, as OpenOCD's own -s"},

@@ -14,11 +14,11 @@
 enum { OPTION_WORDS = 64, OPTION_OPERANDS = 16 };
 
 struct options {
-    const char *probe, *elf, *counter, *output;
+    const char *probe, *elf, *counter, *output, *transport;
     const char *openocd[OPTION_WORDS]; /* -f FILE, -c TCL, -s DIR in the user's order */
     size_t n_openocd;
     int core; /* -1: not said */
-    double freq_hz;
+    double freq_hz, speed_hz;
     uint64_t hits; /* 0: not said */
     int64_t interval_ms;
     double timeout_s, for_s; /* for_s 0: until Ctrl-C */

@@ -1,29 +1,22 @@
 /* probes: what can be reached from here. */
 #include "commands/command.h"
-#include "commands/session.h"
+#include "commands/connect.h"
 #include "report/utf8.h"
 
 #include <stdio.h>
 
-static const char *state_word(enum view_state state)
+static const char *state_word(const struct link_view *view)
 {
-    static const char *const words[] = {[VIEW_UNKNOWN] = "unknown",
-                                        [VIEW_RUNNING] = "running",
-                                        [VIEW_HALTED] = "halted",
-                                        [VIEW_RESET] = "in reset"};
-    return words[state];
+    static const char *const words[] = {
+        [VIEW_UNKNOWN] = "", [VIEW_RUNNING] = "running", [VIEW_HALTED] = "halted", [VIEW_RESET] = "in reset"};
+    return view->is_core ? words[view->state] : "";
 }
 
-int command_probes(const struct context *context, struct error *error)
+static void print_link(const struct context *context, struct link *link, struct error *error)
 {
     enum { VIEWS = 64 };
     struct link_view views[VIEWS];
     char text[128], name[UTF8_CLEAN_ROOM(64)], type[UTF8_CLEAN_ROOM(32)];
-    if (!command_is_plain(context, error))
-        return error_exit_code(error->kind);
-    struct link *link = session_connect(context, error);
-    if (link == NULL)
-        return error_exit_code(error->kind);
     link_describe(link, text, sizeof text);
     fprintf(context->out, "%s\n", text);
     size_t n = link_views(link, views, VIEWS, error);
@@ -31,8 +24,62 @@ int command_probes(const struct context *context, struct error *error)
         fprintf(context->out, "  no targets\n");
     for (size_t i = 0; i < n; i++)
         fprintf(context->out, "  %-24s %-12s %s\n", utf8_clean(name, sizeof name, views[i].name),
-                utf8_clean(type, sizeof type, views[i].type),
-                views[i].is_core ? state_word(views[i].state) : "");
+                utf8_clean(type, sizeof type, views[i].type), state_word(&views[i]));
+}
+
+static void print_plugged(const struct context *context, const struct dap_listed *listed)
+{
+    char name[UTF8_CLEAN_ROOM(64)], serial[UTF8_CLEAN_ROOM(64)], firmware[UTF8_CLEAN_ROOM(32)],
+        problem[UTF8_CLEAN_ROOM(200)];
+    const struct dap_info *info = &listed->info;
+    fprintf(context->out, "cmsis-dap:%s   %04x:%04x   %s   %s\n",
+            utf8_clean(serial, sizeof serial, listed->found.serial), listed->found.vendor,
+            listed->found.product, listed->found.kind == DAP_HID ? "v1 (HID)" : "v2 (bulk)",
+            utf8_clean(name, sizeof name, listed->found.name));
+    if (listed->found.problem[0] != '\0') {
+        fprintf(context->out, "  %s\n", utf8_clean(problem, sizeof problem, listed->found.problem));
+        return;
+    }
+    fprintf(context->out, "  CMSIS-DAP %s, packets of %zu bytes, %u at once%s%s%s%s\n",
+            utf8_clean(firmware, sizeof firmware, info->protocol), info->packet_size, info->packet_count,
+            info->capabilities & DAP_CAN_SWD || !info->capabilities_known ? ", SWD" : "",
+            info->capabilities & DAP_CAN_JTAG ? ", JTAG" : "",
+            info->capabilities & DAP_CAN_ATOMIC ? ", atomic" : "",
+            info->capabilities & DAP_CAN_TIMER ? ", timer" : "");
+}
+
+/* Everything that is there: a running OpenOCD, and whatever is plugged in. */
+static int list_all(const struct context *context, struct error *error)
+{
+    struct dap_listed listed[CONNECT_PROBES];
+    struct error no_server = {0};
+    struct options at_home = *context->options;
+    at_home.probe = "openocd";
+    struct context home = {.options = &at_home, .cancel = context->cancel, .out = context->out};
+    struct link *link = connect_link(&home, &no_server);
+    if (link != NULL)
+        print_link(context, link, error);
+    link_close(link);
+    size_t n = connect_list(context, listed, CONNECT_PROBES);
+    for (size_t i = 0; i < n; i++)
+        print_plugged(context, &listed[i]);
+    if (link == NULL && n == 0) {
+        error_set(error, ERROR_NO_PROBE, "%s, and no CMSIS-DAP probe is plugged in", no_server.text);
+        return error_exit_code(error->kind);
+    }
+    return error->kind == ERROR_NONE ? EXIT_DONE : error_exit_code(error->kind);
+}
+
+int command_probes(const struct context *context, struct error *error)
+{
+    if (!command_is_plain(context, error))
+        return error_exit_code(error->kind);
+    if (context->options->probe == NULL && context->options->n_openocd == 0)
+        return list_all(context, error);
+    struct link *link = connect_link(context, error);
+    if (link == NULL)
+        return error_exit_code(error->kind);
+    print_link(context, link, error);
     link_close(link);
     return error->kind == ERROR_NONE ? EXIT_DONE : error_exit_code(error->kind);
 }

@@ -1,15 +1,13 @@
 #include "commands/session.h"
 
-#include "links/openocd.h"
+#include "commands/connect.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { CONNECT_MS = 5000, START_MS = 20000, ACCESS_MS = 5000, LAST_MS = 5000, CLOCK_MS = 60 };
-enum { OPENOCD_TCL_PORT = 6666 };
+enum { ACCESS_MS = 5000, LAST_MS = 5000, CLOCK_MS = 60 };
 
 struct deadline session_last_deadline(void)
 {
@@ -28,55 +26,6 @@ bool session_open_elf(struct session *session, struct error *error)
         return true;
     session->symbols = symbols_open(path, error);
     return session->symbols != NULL;
-}
-
-/* "openocd", "openocd:HOST", "openocd:HOST:PORT", "openocd:[::1]:PORT" */
-static bool read_probe(const char *probe, char *host, size_t size, uint16_t *port, struct error *error)
-{
-    snprintf(host, size, "localhost");
-    *port = OPENOCD_TCL_PORT;
-    if (probe == NULL)
-        return true;
-    if (strncmp(probe, "openocd", 7) != 0 || (probe[7] != '\0' && probe[7] != ':'))
-        return error_set(error, ERROR_USAGE, "--probe %.64s: only openocd[:HOST[:PORT]] is known", probe);
-    if (probe[7] == '\0')
-        return true;
-    const char *at = probe + 8;
-    const char *colon = at[0] == '[' ? strstr(at, "]:") : strrchr(at, ':');
-    size_t length = colon != NULL ? (size_t)(colon - at) : strlen(at);
-    const char *number = colon != NULL ? colon + (at[0] == '[' ? 2 : 1) : NULL;
-    if (at[0] == '[') {
-        at++;
-        length = colon != NULL ? length - 1 : strcspn(at, "]");
-    }
-    if (length >= size)
-        return error_set(error, ERROR_USAGE, "--probe: the host's name is too long");
-    if (length > 0)
-        snprintf(host, size, "%.*s", (int)length, at);
-    if (number != NULL) {
-        char *end;
-        errno = 0;
-        unsigned long value = strtoul(number, &end, 10);
-        if (end == number || *end != '\0' || errno != 0 || value == 0 || value > 65535)
-            return error_set(error, ERROR_USAGE, "--probe: \"%.32s\" is no port", number);
-        *port = (uint16_t)value;
-    }
-    return true;
-}
-
-struct link *session_connect(const struct context *context, struct error *error)
-{
-    const struct options *options = context->options;
-    if (options->n_openocd > 0) {
-        struct deadline deadline = deadline_in_ms(START_MS, context->cancel);
-        return openocd_start(options->openocd, options->n_openocd, &deadline, error);
-    }
-    char host[256];
-    uint16_t port;
-    if (!read_probe(options->probe, host, sizeof host, &port, error))
-        return NULL;
-    struct deadline deadline = deadline_in_ms(CONNECT_MS, context->cancel);
-    return openocd_connect(host, port, &deadline, error);
 }
 
 /* Some chips' flash tools put a checksum into this unused vector. */
@@ -134,7 +83,7 @@ static bool check_elf(struct session *session, struct error *error)
 
 bool session_open_target(struct session *session, struct error *error)
 {
-    session->link = session_connect(session->context, error);
+    session->link = connect_link(session->context, error);
     if (session->link == NULL)
         return false;
     struct deadline deadline = session_deadline(session);

@@ -21,8 +21,6 @@ struct session {
 };
 
 bool session_open_elf(struct session *session, struct error *error);
-/* The link that the options name, or the default. */
-struct link *session_connect(const struct context *context, struct error *error);
 /* Link, target and the chosen core; checks that the target runs the ELF. Nothing is changed yet. */
 bool session_open_target(struct session *session, struct error *error);
 /* Takes the core and its counter; from here on the target is ours. */

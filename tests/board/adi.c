@@ -4,6 +4,7 @@
 
 // DP registers, IHI 0031 (ADIv5.2) B2.2
 enum { DP_ABORT_DPIDR = 0x0, DP_CTRL_STAT = 0x4, DP_SELECT_RESEND = 0x8, DP_RDBUFF = 0xC };
+#define WDATAERR       (1u << 7)
 #define STICKYERR      (1u << 5)
 #define STICKYCMP      (1u << 4)
 #define STICKYORUN     (1u << 1)
@@ -12,6 +13,9 @@ enum { DP_ABORT_DPIDR = 0x0, DP_CTRL_STAT = 0x4, DP_SELECT_RESEND = 0x8, DP_RDBU
 #define CDBGPWRUPREQ   (1u << 28)
 #define ABORT_DAPABORT (1u << 0)
 #define ABORT_STKERR   (1u << 2)
+#define ABORT_WDERR    (1u << 3)
+#define DLCR_TURNROUND (3u << 8)
+#define DLPIDR_VERSION 1u // SWD protocol version 2, the one with multidrop
 
 // MEM-AP registers, IHI 0031 C2.6
 enum {
@@ -44,7 +48,25 @@ bool adi_add_ap(struct adi *adi, struct bus *bus, uint32_t idr, uint32_t base, u
 
 static uint32_t ctrl_stat(const struct adi *adi)
 {
-    return adi->control | (adi->control & CTRL_REQUESTS) << 1 | (adi->sticky_error ? STICKYERR : 0);
+    return adi->control | (adi->control & CTRL_REQUESTS) << 1 | (adi->sticky_error ? STICKYERR : 0) |
+           (adi->write_error ? WDATAERR : 0);
+}
+
+// Address 4 by SELECT.DPBANKSEL, IHI 0031 B2.2.2. Without multidrop there are two banks only.
+static uint32_t banked_read(const struct adi *adi)
+{
+    switch (adi->select & 0xF) {
+    case 0:
+        return ctrl_stat(adi);
+    case 1:
+        return adi->wire == WIRE_SWD ? adi->dlcr : 0;
+    case 2:
+        return adi->targetid;
+    case 3:
+        return adi->targetid ? adi->instance << 28 | DLPIDR_VERSION : 0;
+    default:
+        return 0;
+    }
 }
 
 enum ack adi_dp_read(struct adi *adi, unsigned address, uint32_t *value)
@@ -55,7 +77,7 @@ enum ack adi_dp_read(struct adi *adi, unsigned address, uint32_t *value)
         *value = adi->dpidr;
         break;
     case DP_CTRL_STAT:
-        *value = (adi->select & 0xF) ? 0 : ctrl_stat(adi);
+        *value = banked_read(adi);
         break;
     case DP_SELECT_RESEND: // on JTAG SELECT can be read, on SWD this resends
         *value = adi->wire == WIRE_JTAG ? adi->select : adi->rdbuff;
@@ -77,6 +99,8 @@ enum ack adi_dp_write(struct adi *adi, unsigned address, uint32_t value)
             adi_abort(adi, value);
         return ACK_OK;
     case DP_CTRL_STAT:
+        if ((adi->select & 0xF) == 1 && adi->wire == WIRE_SWD)
+            adi->dlcr = value & DLCR_TURNROUND;
         if (adi->select & 0xF)
             return ACK_OK;
         adi->control = value & CTRL_WRITABLE;
@@ -95,6 +119,8 @@ void adi_abort(struct adi *adi, uint32_t value)
 {
     if (value & ABORT_STKERR)
         adi->sticky_error = false;
+    if (value & ABORT_WDERR)
+        adi->write_error = false;
     if (value & ABORT_DAPABORT)
         adi->trouble.count = adi->trouble.ack == ACK_WAIT ? 0 : adi->trouble.count;
 }
@@ -122,6 +148,26 @@ static enum ack admit(struct adi *adi, bool *perform)
     }
     *perform = true;
     return ACK_OK;
+}
+
+bool adi_ap_waits(struct adi *adi)
+{
+    struct adi_trouble *t = &adi->trouble;
+    if (adi->sticky_error || t->skip || !t->count || t->ack != ACK_WAIT)
+        return false;
+    adi->accesses++;
+    t->count--;
+    return true;
+}
+
+void adi_power_on(struct adi *adi)
+{
+    adi->control = adi->dlcr = adi->select = adi->rdbuff = 0;
+    adi->sticky_error = adi->write_error = false;
+    for (size_t i = 0; i < adi->ap_count; i++) {
+        adi->aps[i].csw = CSW_RESET;
+        adi->aps[i].tar = 0;
+    }
 }
 
 static enum bus_master master_of(const struct mem_ap *ap)

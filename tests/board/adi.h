@@ -28,9 +28,14 @@ struct adi_trouble {
 
 struct adi {
     enum wire wire;
+    bool off; // no power: whatever wire is there, nobody answers
     uint32_t dpidr;
+    uint32_t targetid; // with the instance in [31:28] what TARGETSEL takes; 0: a debug port without multidrop
+    uint32_t instance;
     uint32_t control; // the writable bits of CTRL/STAT
+    uint32_t dlcr;
     bool sticky_error;
+    bool write_error; // WDATAERR: on SWD the data of a write came with the wrong parity
     uint32_t select;
     uint32_t rdbuff; // the last AP read, for the wires that post reads
     struct mem_ap aps[ADI_APS];
@@ -48,5 +53,10 @@ enum ack adi_dp_write(struct adi *, unsigned address, uint32_t value);
 enum ack adi_ap_read(struct adi *, unsigned address, uint32_t *value);
 enum ack adi_ap_write(struct adi *, unsigned address, uint32_t value);
 void adi_abort(struct adi *, uint32_t value);
+// For wires whose acknowledge comes before the data: whether the next AP access would be answered with WAIT. If
+// so it counts as asked; if not, the access itself will not wait.
+bool adi_ap_waits(struct adi *);
+// As power gives it: every register, but not the access ports' own numbers
+void adi_power_on(struct adi *);
 
 #endif

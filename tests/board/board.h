@@ -6,6 +6,7 @@
 #include "bus.h"
 #include "chip/chip.h"
 #include "cpu/core.h"
+#include "dap/tcp.h"
 #include "front/bitbang.h"
 #include "pace.h"
 #include "server.h"
@@ -21,6 +22,9 @@ struct board {
     struct adi adi;
     struct pace pace;
     struct bitbang bitbang;
+    struct pins pins;
+    struct processor processor;
+    struct dap_tcp dap_tcp;
     struct server control;
     bool quit;
 };

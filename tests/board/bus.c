@@ -3,6 +3,14 @@
 
 #include <string.h>
 
+static void tell(const struct bus *bus, uint32_t address, uint32_t length)
+{
+    if (bus->changed)
+        bus->changed(bus->changed_self, address, length);
+    if (bus->twin && bus->twin->changed)
+        bus->twin->changed(bus->twin->changed_self, address, length);
+}
+
 bool bus_add_memory(struct bus *bus, struct memory memory)
 {
     if (bus->memory_count == BUS_MEMORIES)
@@ -74,8 +82,8 @@ bool bus_write(struct bus *bus, uint32_t address, unsigned size, uint32_t value,
         if (!m->writable)
             return false;
         memcpy(m->bytes + (address - m->base), &value, size);
-        if (bus->changed && master != BUS_CORE) // the core notices its own writes
-            bus->changed(bus->changed_self, address, size);
+        if (master != BUS_CORE) // the core notices its own writes
+            tell(bus, address, size);
         return true;
     }
     const struct device *d = device_at(bus, address);
@@ -99,10 +107,10 @@ bool bus_poke(struct bus *bus, uint32_t address, const uint8_t *bytes, uint32_t 
         return false;
     memcpy(to, bytes, length);
     // The same bytes may stand at a second address (flash seen at 0)
-    for (size_t i = 0; bus->changed && i < bus->memory_count; i++) {
+    for (size_t i = 0; i < bus->memory_count; i++) {
         const struct memory *m = &bus->memories[i];
         if (to >= m->bytes && to < m->bytes + m->size)
-            bus->changed(bus->changed_self, m->base + (uint32_t)(to - m->bytes), length);
+            tell(bus, m->base + (uint32_t)(to - m->bytes), length);
     }
     return true;
 }

@@ -33,6 +33,7 @@ struct bus {
     // Memory was changed by somebody other than the core, who may hold translations of it
     void (*changed)(void *self, uint32_t address, uint32_t length);
     void *changed_self;
+    struct bus *twin; // of another core, who sees the same memories; NULL if there is none
 };
 
 bool bus_add_memory(struct bus *, struct memory);

@@ -183,6 +183,15 @@ static void irq(struct command *c)
         done(c);
 }
 
+// What has gone over the probe's wire so far
+static void dap(struct command *c)
+{
+    const struct processor *p = &c->board->processor;
+    fprintf(c->out,
+            "{\"packets\":%" PRIu64 ",\"transfers\":%" PRIu64 ",\"clocks\":%" PRIu64 ",\"hz\":%" PRIu32 "}",
+            p->counts.packets, p->counts.transfers, p->counts.clocks, p->hz);
+}
+
 static void quit(struct command *c)
 {
     c->board->quit = true;
@@ -198,7 +207,7 @@ static void obey(struct command *c)
         {"watch", watch},      {"log", print_log},      {"state", state},
         {"read", read_memory}, {"write", write_memory}, {"set", set},
         {"fault", fault},      {"reset", reset},        {"irq", irq},
-        {"quit", quit},
+        {"dap", dap},          {"quit", quit},
     };
     for (size_t i = 0; c->count && i < sizeof commands / sizeof *commands; i++) {
         if (!strcmp(commands[i].name, c->words[0])) {

@@ -54,3 +54,33 @@ bool elf_load(struct bus *bus, const char *path)
     close(fd);
     return ok;
 }
+
+static bool find(Elf *elf, Elf_Scn *section, const char *name, uint32_t *value)
+{
+    GElf_Shdr header;
+    GElf_Sym symbol;
+    Elf_Data *data = elf_getdata(section, NULL);
+    if (!data || !gelf_getshdr(section, &header) || header.sh_type != SHT_SYMTAB)
+        return false;
+    for (int i = 0; gelf_getsym(data, i, &symbol); i++) {
+        const char *found = elf_strptr(elf, header.sh_link, symbol.st_name);
+        if (found && symbol.st_shndx != SHN_UNDEF && strcmp(found, name) == 0) {
+            *value = (uint32_t)symbol.st_value;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool elf_symbol(const char *path, const char *name, uint32_t *value)
+{
+    int fd = elf_version(EV_CURRENT) == EV_NONE ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+    Elf *elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ, NULL);
+    bool found = false;
+    for (Elf_Scn *s = NULL; elf && !found && (s = elf_nextscn(elf, s));)
+        found = find(elf, s, name, value);
+    elf_end(elf);
+    if (fd >= 0)
+        close(fd);
+    return found;
+}

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "board.h"
@@ -31,6 +32,45 @@ static bool complain(const char *what)
     return false;
 }
 
+static bool run_core(struct board *b);
+
+// While a probe's packet keeps the wire busy, the core lives on
+static uint64_t breathe(void *self)
+{
+    struct timespec now;
+    run_core(self);
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void hold_reset(void *self, bool held)
+{
+    struct board *b = self;
+    b->core->ops->hold(b->core, held);
+}
+
+static bool open_probe(struct board *b, const struct options *o)
+{
+    const struct swd_target target = {.adi = &b->adi};
+    swd_init(&b->pins.swd, &target, 1);
+    jtag_init(&b->pins.jtag, &b->adi, b->chip->idcode);
+    b->pins.has_jtag = true;
+    b->pins.reset = hold_reset;
+    b->pins.self = b;
+    b->processor = (struct processor){.line.pins = &b->pins,
+                                      .packet_size = o->dap_packet,
+                                      .packet_count = o->dap_count,
+                                      .timer = o->dap_timer,
+                                      .atomic = o->dap_atomic,
+                                      .quirks = o->dap_quirks,
+                                      .serial = o->dap_serial,
+                                      .breathe = breathe,
+                                      .self = b};
+    processor_init(&b->processor);
+    return dap_tcp_open(&b->dap_tcp, o->dap_tcp, &b->processor) ||
+           complain("cannot listen: is the port taken?");
+}
+
 static bool put_together(struct board *b, const struct options *o)
 {
     b->chip = o->chip;
@@ -51,12 +91,13 @@ static bool put_together(struct board *b, const struct options *o)
         !control_open(b, o->control))
         return complain("cannot listen: is the port taken?");
     pace_start(&b->pace, o->clock);
-    return true;
+    return open_probe(b, o);
 }
 
 static void take_apart(struct board *b)
 {
     server_close(&b->bitbang.server);
+    server_close(&b->dap_tcp.server);
     server_close(&b->control);
     if (b->core)
         b->core->ops->destroy(b->core);
@@ -79,18 +120,20 @@ static bool run_core(struct board *b)
 
 static void go_round(struct board *b, int signals)
 {
-    struct pollfd polls[1 + 2 * SERVER_POLLS];
+    struct pollfd polls[1 + 3 * SERVER_POLLS];
     bool more = false;
     while (!b->quit) {
         polls[0] = (struct pollfd){.fd = signals, .events = POLLIN};
         size_t jtag = server_polls(&b->bitbang.server, polls + 1);
         size_t control = server_polls(&b->control, polls + 1 + jtag);
+        size_t dap = server_polls(&b->dap_tcp.server, polls + 1 + jtag + control);
         // Halted, only the wire can change anything; else the clock goes on while nobody asks
         int timeout = more ? 0 : b->core->ops->runnable(b->core) ? 1 : -1;
-        if (poll(polls, 1 + jtag + control, timeout) > 0) {
+        if (poll(polls, 1 + jtag + control + dap, timeout) > 0) {
             b->quit = polls[0].revents != 0;
             server_serve(&b->bitbang.server, polls + 1, jtag);
             server_serve(&b->control, polls + 1 + jtag, control);
+            server_serve(&b->dap_tcp.server, polls + 1 + jtag + control, dap);
         }
         more = run_core(b);
     }
@@ -124,10 +167,11 @@ int main(int argc, char **argv)
             return EXIT_FAILURE;
         }
     }
-    board->bitbang.server.listener = board->control.listener = -1;
+    board->bitbang.server.listener = board->control.listener = board->dap_tcp.server.listener = -1;
     int signals = catch_signals();
     if (signals >= 0 && put_together(board, &options)) {
-        printf("{\"jtag\":%u,\"control\":%u}\n", board->bitbang.server.port, board->control.port);
+        printf("{\"jtag\":%u,\"control\":%u,\"dap\":%u}\n", board->bitbang.server.port, board->control.port,
+               board->dap_tcp.server.port);
         fflush(stdout);
         go_round(board, signals);
         status = EXIT_SUCCESS;

@@ -5,8 +5,29 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-enum { JTAG = 256, CONTROL, CHIP, FIRMWARE, CLOCK, SEED, HALT_COST, HALT_IRQ, DIE, VERBOSE };
+#include "dap/processor.h"
+
+enum {
+    JTAG = 256,
+    CONTROL,
+    CHIP,
+    FIRMWARE,
+    CLOCK,
+    SEED,
+    HALT_COST,
+    HALT_IRQ,
+    DIE,
+    VERBOSE,
+    DAP_TCP,
+    DAP_PACKET,
+    DAP_COUNT,
+    DAP_TIMER,
+    DAP_PLAIN,
+    DAP_QUIRKS,
+    DAP_SERIAL
+};
 
 static const struct option long_options[] = {
     {"chip", required_argument, NULL, CHIP},
@@ -19,6 +40,13 @@ static const struct option long_options[] = {
     {"halt-irq", required_argument, NULL, HALT_IRQ},
     {"die-with-parent", no_argument, NULL, DIE},
     {"verbose", no_argument, NULL, VERBOSE},
+    {"dap-tcp", required_argument, NULL, DAP_TCP},
+    {"dap-packet", required_argument, NULL, DAP_PACKET},
+    {"dap-count", required_argument, NULL, DAP_COUNT},
+    {"dap-timer", no_argument, NULL, DAP_TIMER},
+    {"dap-plain", no_argument, NULL, DAP_PLAIN},
+    {"dap-quirks", required_argument, NULL, DAP_QUIRKS},
+    {"dap-serial", required_argument, NULL, DAP_SERIAL},
     {NULL, 0, NULL, 0},
 };
 
@@ -28,6 +56,30 @@ static bool number(const char *text, uint64_t low, uint64_t high, uint64_t *valu
     errno = 0;
     *value = strtoull(text, &end, 10);
     return !errno && *text >= '0' && *text <= '9' && !*end && *value >= low && *value <= high;
+}
+
+// Names joined by commas
+static bool quirks(const char *text, unsigned *bits)
+{
+    static const struct {
+        const char *name;
+        unsigned bit;
+    } known[] = {{"no-match", QUIRK_NO_MATCH},
+                 {"count0", QUIRK_COUNT_ZERO},
+                 {"short", QUIRK_SHORT},
+                 {"no-sequence", QUIRK_NO_SEQUENCE}};
+    *bits = 0;
+    while (*text) {
+        size_t length = strcspn(text, ","), i = 0;
+        while (i < sizeof known / sizeof *known &&
+               (strlen(known[i].name) != length || strncmp(text, known[i].name, length) != 0))
+            i++;
+        if (i == sizeof known / sizeof *known)
+            return false;
+        *bits |= known[i].bit;
+        text += length + (text[length] == ',');
+    }
+    return true;
 }
 
 static bool take(struct options *o, int option, const char *text)
@@ -61,6 +113,29 @@ static bool take(struct options *o, int option, const char *text)
         ok = number(text, 0, 1000, &value);
         o->halt_cost.irq_permille = (uint32_t)value;
         return ok;
+    case DAP_TCP:
+        ok = number(text, 0, UINT16_MAX, &value);
+        o->dap_tcp = (uint16_t)value;
+        return ok;
+    case DAP_PACKET:
+        ok = number(text, 64, PROCESSOR_PACKET, &value);
+        o->dap_packet = (uint16_t)value;
+        return ok;
+    case DAP_COUNT:
+        ok = number(text, 1, 8, &value);
+        o->dap_count = (uint16_t)value;
+        return ok;
+    case DAP_TIMER:
+        o->dap_timer = true;
+        return true;
+    case DAP_PLAIN:
+        o->dap_atomic = false;
+        return true;
+    case DAP_QUIRKS:
+        return quirks(text, &o->dap_quirks);
+    case DAP_SERIAL:
+        o->dap_serial = text;
+        return true;
     case DIE:
         o->die_with_parent = true;
         return true;
@@ -75,7 +150,12 @@ static bool take(struct options *o, int option, const char *text)
 bool options_parse(struct options *o, int argc, char **argv)
 {
     int option, index = 0;
-    *o = (struct options){.clock = 12000000, .seed = 1};
+    *o = (struct options){.clock = 12000000,
+                          .seed = 1,
+                          .dap_packet = 512,
+                          .dap_count = 4,
+                          .dap_atomic = true,
+                          .dap_serial = "VIRTUAL1"};
     while ((option = getopt_long(argc, argv, "", long_options, &index)) != -1) {
         if (option == '?') // getopt has said what is wrong
             return false;

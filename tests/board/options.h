@@ -11,7 +11,11 @@
 struct options {
     const struct chip *chip;
     const char *firmware;
-    uint16_t jtag, control;
+    uint16_t jtag, control, dap_tcp;
+    uint16_t dap_packet, dap_count; // bytes, packets at once
+    unsigned dap_quirks;
+    bool dap_timer, dap_atomic;
+    const char *dap_serial;
     uint32_t clock;
     uint64_t seed;
     struct halt_cost halt_cost;

@@ -6,7 +6,7 @@
 #define NS_PER_S 1000000000u
 enum { CATCH_UP_PER_S = 500 }; // 1/500 s: 2 ms at most are made up for
 
-static uint64_t now_ns(void)
+uint64_t pace_now_ns(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -15,24 +15,40 @@ static uint64_t now_ns(void)
 
 void pace_start(struct pace *p, uint32_t hz)
 {
-    *p = (struct pace){.hz = hz, .last = now_ns()};
+    *p = (struct pace){.hz = hz, .last = pace_now_ns()};
 }
 
 uint64_t pace_credit(struct pace *p)
 {
-    uint64_t now = now_ns(), passed = now - p->last;
+    uint64_t now = pace_now_ns(), passed = now - p->last;
     p->last = now;
     if (passed > NS_PER_S) // keeps the product below 2^64; far above the limit anyway
         passed = NS_PER_S;
     uint64_t due = passed * p->hz + p->leftover;
-    p->credit += due / NS_PER_S;
+    p->credit += (int64_t)(due / NS_PER_S);
     p->leftover = due % NS_PER_S;
     if (p->credit > p->hz / CATCH_UP_PER_S)
         p->credit = p->hz / CATCH_UP_PER_S;
-    return p->credit;
+    return p->credit > 0 ? (uint64_t)p->credit : 0;
 }
 
 void pace_spent(struct pace *p, uint64_t cycles)
 {
-    p->credit -= cycles < p->credit ? cycles : p->credit; // an instruction may end a little past its slice
+    p->credit -= (int64_t)cycles;
+}
+
+uint64_t pace_grant(struct pace *p, uint64_t ns)
+{
+    if (ns > NS_PER_S)
+        ns = NS_PER_S;
+    uint64_t due = ns * p->hz + p->rest;
+    p->rest = due % NS_PER_S;
+    return due / NS_PER_S;
+}
+
+void pace_forgive(struct pace *p)
+{
+    p->last = pace_now_ns();
+    if (p->credit < 0)
+        p->credit = 0;
 }

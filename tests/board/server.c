@@ -33,18 +33,21 @@ bool server_open(struct server *s, uint16_t port, unsigned limit)
     return true;
 }
 
-static void hang_up(struct client *c)
+static void hang_up(struct server *s, struct client *c)
 {
-    if (c->fd >= 0)
+    bool was_there = c->fd >= 0;
+    if (was_there)
         close(c->fd);
     free(c->input);
     *c = (struct client){.fd = -1};
+    if (was_there && s->left)
+        s->left(s->self);
 }
 
 void server_close(struct server *s)
 {
     for (unsigned i = 0; i < SERVER_CLIENTS; i++)
-        hang_up(&s->clients[i]);
+        hang_up(s, &s->clients[i]);
     if (s->listener >= 0)
         close(s->listener);
     s->listener = -1;
@@ -87,23 +90,35 @@ static void accept_one(struct server *s)
         s->connected(s->self);
 }
 
+static void offer(struct server *s, struct client *c)
+{
+    long used = s->received(s->self, c, c->input, c->held);
+    if (used < 0 || (size_t)used > c->held || (!used && c->held == SERVER_INPUT)) {
+        hang_up(s, c); // it asked for it, or it sent a line that never ends
+        return;
+    }
+    c->held -= (size_t)used;
+    memmove(c->input, c->input + used, c->held);
+}
+
+void server_again(struct server *s)
+{
+    for (unsigned i = 0; i < SERVER_CLIENTS; i++)
+        if (s->clients[i].fd >= 0 && s->clients[i].held)
+            offer(s, &s->clients[i]);
+}
+
 static void receive(struct server *s, struct client *c)
 {
     ssize_t got = recv(c->fd, c->input + c->held, SERVER_INPUT - c->held, MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (got <= 0) {
-        hang_up(c);
+        hang_up(s, c);
         return;
     }
     c->held += (size_t)got;
-    long used = s->received(s->self, c, c->input, c->held);
-    if (used < 0 || (size_t)used > c->held || (!used && c->held == SERVER_INPUT)) {
-        hang_up(c); // it asked for it, or it sent a line that never ends
-        return;
-    }
-    c->held -= (size_t)used;
-    memmove(c->input, c->input + used, c->held);
+    offer(s, c);
 }
 
 void server_serve(struct server *s, const struct pollfd *polls, size_t count)

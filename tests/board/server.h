@@ -13,6 +13,7 @@ enum { SERVER_CLIENTS = 8, SERVER_INPUT = 1 << 18 };
 struct client {
     int fd; // -1: free
     size_t held;
+    unsigned number; // 0 when it comes; whoever serves it may keep something there
     uint8_t *input; // SERVER_INPUT bytes
 };
 
@@ -24,6 +25,7 @@ struct server {
     // Given what a client has sent so far: how much of it was used up, or -1 to hang up
     long (*received)(void *self, struct client *, const uint8_t *bytes, size_t length);
     void (*connected)(void *self);
+    void (*left)(void *self); // somebody was hung up on, or hung up
     void *self;
 };
 
@@ -34,6 +36,8 @@ void server_close(struct server *);
 // Fills in what to wait for (returns how many), then deals with what came
 size_t server_polls(const struct server *, struct pollfd *polls);
 void server_serve(struct server *, const struct pollfd *polls, size_t count);
+// Offers again what was not used up
+void server_again(struct server *);
 bool server_send(struct client *, const void *bytes, size_t length);
 
 #endif

@@ -45,7 +45,7 @@ class Board:
         if not line:
             raise RuntimeError(f"the board did not start: exit code {process.wait(PATIENCE)}")
         ports = json.loads(line)
-        self.jtag_port, self.control_port = ports["jtag"], ports["control"]
+        self.jtag_port, self.control_port, self.dap_port = ports["jtag"], ports["control"], ports["dap"]
         self._socket = socket.create_connection(("127.0.0.1", self.control_port), timeout=PATIENCE)
         self._file = self._socket.makefile("rw", newline="\n")
         self._symbols = None

@@ -81,16 +81,18 @@ class Run:
 
 
 class Place:
-    """Board, server and tool together."""
+    """Board and tool together, and what is between them. `way` is a chip with a real OpenOCD before it ("m4"), or a
+    chip and the wires of the emulated CMSIS-DAP probe over TCP ("m4/swd", "m4/jtag", "rp2040/swd")."""
 
-    def __init__(self, chip, mode="free", scenario=None, commands=(), **options):
+    def __init__(self, way, mode="free", scenario=None, commands=(), **options):
+        chip, _, self.wires = way.partition("/")
         self.chip, self.elf = chip, elf_of(chip, mode)
         self.board = Board.start(chip, mode, **options)
         self.servers = []
         try:
             if scenario is not None:
                 self.set_scenario(scenario)
-            self.server = self.start_server(*commands)
+            self.server = self.start_server(*commands) if not self.wires else None
         except BaseException:
             self.close()
             raise
@@ -109,8 +111,12 @@ class Place:
         return self.board.symbol(name)
 
     def words(self, *args, elf=True):
-        return [TOOL, *(["--elf", self.elf] if elf else []), "-p", f"openocd:127.0.0.1:{self.server.port}",
-                *[str(word) for word in args]]
+        return [TOOL, *(["--elf", self.elf] if elf else []), *self.probe_words(), *[str(word) for word in args]]
+
+    def probe_words(self):
+        if not self.wires:
+            return ["-p", f"openocd:127.0.0.1:{self.server.port}"]
+        return ["-p", f"cmsis-dap-tcp:127.0.0.1:{self.board.dap_port}", "--transport", self.wires]
 
     def wait_for_stops(self, count):
         """Until the tool has stopped the core that often."""

@@ -5,7 +5,7 @@ from harness import (CALLED_TWICE, IN_RAM, LONG_REGION, LOOP_ROUND, MASKED_WORK,
                      SLEEPER, WIDE_ENTRY, WORK_BY_DATA, ARTICLE_NOP, ARTICLE_PLAIN, Place, at, left_handler, passages,
                      returned)
 
-CHIPS = ["rp2040", "m4"]
+CHIPS = ["rp2040", "m4", "rp2040/swd", "m4/swd", "m4/jtag"]
 HITS = 1000
 
 
@@ -41,7 +41,7 @@ def test_two_reads_and_a_nop_between(chip):
     with Place(chip, "free", ARTICLE_PLAIN | ARTICLE_NOP) as place:
         plain = exact(place, ("plain_first", "plain_second"), at(place.symbol("plain_second")), 100)
         nop = exact(place, ("nop_first", "nop_second"), at(place.symbol("nop_second")), 100)
-        if chip == "rp2040":
+        if place.chip == "rp2040":
             assert set(plain.cycles) == {2} and set(nop.cycles) == {3}
 
 
@@ -86,8 +86,8 @@ def test_handler_as_function(chip):
 @pytest.mark.parametrize("chip", CHIPS)
 def test_reload_inside(chip):
     with Place(chip, "free", RELOAD_INSIDE) as place:
-        hits = 3 if chip == "rp2040" else HITS // 100  # a whole SysTick period passes between two of them
-        counter = () if chip == "rp2040" else ("--counter", "systick")
+        hits = 3 if place.chip == "rp2040" else HITS // 100  # a whole SysTick period passes between two of them
+        counter = () if place.chip == "rp2040" else ("--counter", "systick")
         exact(place, ("reload_begin", "reload_end", *counter), at(place.symbol("reload_end")), hits)
 
 

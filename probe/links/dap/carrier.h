@@ -28,6 +28,7 @@ struct carrier_ops {
 struct carrier {
     const struct carrier_ops *ops; /* first member of each carrier's own struct */
     size_t largest;                /* no packet may be longer, whatever the probe says; 0: no such limit */
+    size_t packet_size;            /* what the probe says; 0 until it was asked */
     bool padded;                   /* the length of a reply says nothing */
     char name[160];                /* "cmsis-dap E6614C311B7F", "cmsis-dap-tcp localhost:4441" */
     char serial[64];               /* empty when unknown */

@@ -19,6 +19,7 @@ enum note_kind {
     NOTE_MATCH, /* a step's read until the value matches */
     NOTE_LOOK,  /* one read for a step that waits or proves; the reply holds a word, and we compare */
     NOTE_LEARN, /* the whole word behind the match before it */
+    NOTE_GATE,  /* a match that fails unless the packet before it was carried out whole */
     NOTE_GUARD, /* read of RDBUFF: whatever came before it is finished */
     NOTE_CHECK, /* read of CTRL/STAT, which alone tells of a fault over JTAG */
 };
@@ -27,9 +28,10 @@ struct note {
     uint8_t kind;
     uint8_t request; /* register, direction, port: as sent */
     uint8_t lane;    /* bits that a narrow access is shifted by */
+    uint8_t entry;   /* NOTE_MATCH, NOTE_LEARN: the prediction's */
+    bool predicted;  /* NOTE_MATCH: on a predicted word, which says more than the step asks */
     uint32_t step;   /* which it serves */
-    uint32_t word;   /* NOTE_MATCH: what was matched, and with which mask */
-    uint32_t mask;
+    uint32_t word;   /* NOTE_MATCH: what was matched */
 };
 
 /* Steps [first, end) have their access in here, or are times that belong to it. */
@@ -41,11 +43,13 @@ struct packet {
     struct note notes[TRANSFER_MOST];
     size_t first, end;
     size_t limit; /* bytes, either way */
-    bool reserve; /* a last NOTE_CHECK must still find room */
+    struct packet_reserve {
+        size_t transfers, length, answer;
+    } reserve; /* room for what must close the packet */
 };
 
-void packet_begin(struct packet *packet, size_t limit, uint8_t index, bool reserve, size_t first);
-/* False when it no longer fits, with nothing changed. `data` may be NULL. */
+void packet_begin(struct packet *packet, size_t limit, uint8_t index, size_t first);
+/* False when it no longer fits before the reserve, with nothing changed. `data` may be NULL. */
 bool packet_put(struct packet *packet, struct note note, const uint32_t *data);
 /* Whether a transfer is answered by a word. */
 bool note_answers(const struct note *note);

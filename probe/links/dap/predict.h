@@ -40,11 +40,11 @@ enum predict_advice {
     PREDICT_WORD,    /* match on *word with all bits */
 };
 
-/* `entry` receives the number by which the rest knows the question. */
-enum predict_advice predict_ask(struct predictor *predictor, const struct step *step, size_t *entry,
+/* `entry` receives the number by which the calls below know the question. */
+enum predict_advice predict_ask(struct predictor *predictor, const struct step *step, uint8_t *entry,
                                 uint32_t *word);
-void predict_learn(struct predictor *predictor, const struct step *step, uint32_t word);
-void predict_came_true(struct predictor *predictor, const struct step *step, uint32_t word);
-/* The step was satisfied by `saw`, which a match on the predicted word did not find. */
-void predict_failed(struct predictor *predictor, const struct step *step, uint32_t saw);
+void predict_learn(struct predictor *predictor, uint8_t entry, uint32_t word);
+void predict_came_true(struct predictor *predictor, uint8_t entry);
+/* The step was satisfied by `saw`, after a match on the predicted word had failed. */
+void predict_failed(struct predictor *predictor, uint8_t entry, uint32_t saw);
 void predict_note_write(struct predictor *predictor, const struct step *step);

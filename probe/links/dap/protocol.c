@@ -56,6 +56,13 @@ size_t protocol_transfer_configure(uint8_t *out, uint8_t idle, uint16_t wait_ret
     return 6;
 }
 
+size_t protocol_write_abort(uint8_t *out, uint8_t index, uint32_t value)
+{
+    out[0] = DAP_WRITE_ABORT;
+    out[1] = index;
+    return 2 + put_32(out + 2, value);
+}
+
 size_t protocol_clock(uint8_t *out, uint32_t hz)
 {
     out[0] = DAP_SWJ_CLOCK;

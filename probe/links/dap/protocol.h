@@ -74,6 +74,7 @@ size_t protocol_host_status(uint8_t *out, bool connected);
 size_t protocol_connect(uint8_t *out, uint8_t port);
 size_t protocol_disconnect(uint8_t *out);
 size_t protocol_transfer_configure(uint8_t *out, uint8_t idle, uint16_t wait_retry, uint16_t match_retry);
+size_t protocol_write_abort(uint8_t *out, uint8_t index, uint32_t value);
 size_t protocol_clock(uint8_t *out, uint32_t hz);
 size_t protocol_swd_configure(uint8_t *out);
 /* Up to 256 bits on SWDIO/TMS, least significant first. */

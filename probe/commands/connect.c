@@ -1,0 +1,111 @@
+#include "commands/connect.h"
+
+#include "links/openocd.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CONNECT_MS = 5000, START_MS = 20000, LIST_MS = 3000, OPENOCD_TCL_PORT = 6666 };
+
+/* "openocd", "openocd:HOST", "openocd:HOST:PORT", "openocd:[::1]:PORT" */
+static bool read_probe(const char *probe, char *host, size_t size, uint16_t *port, struct error *error)
+{
+    snprintf(host, size, "localhost");
+    *port = OPENOCD_TCL_PORT;
+    if (strncmp(probe, "openocd", 7) != 0 || (probe[7] != '\0' && probe[7] != ':'))
+        return error_set(error, ERROR_USAGE,
+                         "--probe %.64s: neither openocd[:HOST[:PORT]] nor cmsis-dap[:SERIAL] nor "
+                         "cmsis-dap-tcp:HOST[:PORT]",
+                         probe);
+    if (probe[7] == '\0')
+        return true;
+    const char *at = probe + 8;
+    const char *colon = at[0] == '[' ? strstr(at, "]:") : strrchr(at, ':');
+    size_t length = colon != NULL ? (size_t)(colon - at) : strlen(at);
+    const char *number = colon != NULL ? colon + (at[0] == '[' ? 2 : 1) : NULL;
+    if (at[0] == '[') {
+        at++;
+        length = colon != NULL ? length - 1 : strcspn(at, "]");
+    }
+    if (length >= size)
+        return error_set(error, ERROR_USAGE, "--probe: the host's name is too long");
+    if (length > 0)
+        snprintf(host, size, "%.*s", (int)length, at);
+    if (number != NULL) {
+        char *end;
+        errno = 0;
+        unsigned long value = strtoul(number, &end, 10);
+        if (end == number || *end != '\0' || errno != 0 || value == 0 || value > 65535)
+            return error_set(error, ERROR_USAGE, "--probe: \"%.32s\" is no port", number);
+        *port = (uint16_t)value;
+    }
+    return true;
+}
+
+static struct link *connect_openocd(const struct context *context, const char *probe, struct error *error)
+{
+    char host[256];
+    uint16_t port;
+    if (!read_probe(probe, host, sizeof host, &port, error))
+        return NULL;
+    struct deadline deadline = deadline_in_ms(CONNECT_MS, context->cancel);
+    return openocd_connect(host, port, &deadline, error);
+}
+
+static struct link *connect_dap(const struct context *context, const char *probe, struct error *error)
+{
+    struct dap_wish wish;
+    const struct options *options = context->options;
+    if (!dap_wish_read(probe, &wish, error))
+        return NULL;
+    if (options->transport != NULL && strcmp(options->transport, "swd") == 0)
+        wish.wires = DAP_WIRES_SWD;
+    else if (options->transport != NULL && strcmp(options->transport, "jtag") == 0)
+        wish.wires = DAP_WIRES_JTAG;
+    else if (options->transport != NULL) {
+        error_set(error, ERROR_USAGE, "--transport wants swd or jtag, not \"%.32s\"", options->transport);
+        return NULL;
+    }
+    wish.hz = (uint32_t)options->speed_hz;
+    struct deadline deadline = deadline_in_ms(CONNECT_MS, context->cancel);
+    return dap_open(&wish, &deadline, error);
+}
+
+size_t connect_list(const struct context *context, struct dap_listed *out, size_t room)
+{
+    struct deadline deadline = deadline_in_ms(LIST_MS, context->cancel);
+    return dap_list(out, room, &deadline);
+}
+
+/* Nobody said which: what is there decides, and only when there is no choice. */
+static struct link *connect_default(const struct context *context, struct error *error)
+{
+    struct dap_listed probes[CONNECT_PROBES];
+    struct error no_server = {0};
+    struct link *link = connect_openocd(context, "openocd", &no_server);
+    if (link != NULL || no_server.kind != ERROR_NO_PROBE) {
+        *error = no_server;
+        return link;
+    }
+    if (connect_list(context, probes, CONNECT_PROBES) == 0) {
+        error_set(error, ERROR_NO_PROBE, "no OpenOCD on localhost:%d, and no CMSIS-DAP probe is plugged in",
+                  OPENOCD_TCL_PORT);
+        return NULL;
+    }
+    return connect_dap(context, "cmsis-dap", error);
+}
+
+struct link *connect_link(const struct context *context, struct error *error)
+{
+    const struct options *options = context->options;
+    if (options->n_openocd > 0) {
+        struct deadline deadline = deadline_in_ms(START_MS, context->cancel);
+        return openocd_start(options->openocd, options->n_openocd, &deadline, error);
+    }
+    if (options->probe == NULL)
+        return connect_default(context, error);
+    return dap_wish_is(options->probe) ? connect_dap(context, options->probe, error)
+                                       : connect_openocd(context, options->probe, error);
+}

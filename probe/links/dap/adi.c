@@ -1,0 +1,286 @@
+#include "links/dap/adi.h"
+
+#include "links/dap/wires.h"
+
+#include <unistd.h>
+
+/* IHI 0031 B2.2.1 (ABORT) and B2.2.2 (CTRL/STAT). */
+enum {
+    ABORT_TRANSACTION = 1 << 0,
+    ABORT_CLEAR = 0x1E, /* every sticky flag */
+    STAT_STICKY_ORUN = 1 << 1,
+    STAT_STICKY_CMP = 1 << 4,
+    STAT_STICKY_ERR = 1 << 5,
+    STAT_WDATA_ERR = 1 << 7,
+    STAT_STICKY = STAT_STICKY_ORUN | STAT_STICKY_CMP | STAT_STICKY_ERR,
+};
+
+static const uint32_t POWER_REQUESTS = 1U << 28 | 1U << 30, POWER_ANSWERS = 1U << 29 | 1U << 31;
+
+enum {
+    WAIT_RETRY_US = 5000, /* how long one access may be answered with WAIT */
+    WAIT_BITS = 13,       /* on the wires, each time */
+    READ_BITS = 46,
+    MATCH_SLICE_US = 5000, /* a match that does not come out is over after this */
+    MATCH_TRIAL = 500,
+    RESUME_TRIES = 4,
+    SLOWEST_HZ = 100000,
+    POWER_NAP_US = 1000,
+};
+
+/* ---- transfers */
+
+static size_t write_request(const struct adi *adi, const struct adi_access *list, size_t n, uint8_t *out)
+{
+    size_t length = TRANSFER_HEAD;
+    out[0] = DAP_TRANSFER;
+    out[1] = adi->index;
+    out[2] = (uint8_t)n;
+    for (size_t i = 0; i < n; i++) {
+        out[length++] = list[i].request;
+        bool word = !(list[i].request & TRANSFER_READ) || (list[i].request & TRANSFER_MATCH_VALUE);
+        for (unsigned shift = 0; word && shift < 32; shift += 8)
+            out[length++] = (uint8_t)(list[i].value >> shift);
+    }
+    return length;
+}
+
+static enum adi_end end_of(uint8_t ack)
+{
+    if (ack & ACK_PROTOCOL_ERROR)
+        return ADI_NO_ACK;
+    if ((ack & ACK_BITS) == ACK_OK)
+        return ack & ACK_MISMATCH ? ADI_MISMATCH : ADI_OK;
+    return (ack & ACK_BITS) == ACK_WAIT ? ADI_WAIT : (ack & ACK_BITS) == ACK_FAULT ? ADI_FAULT : ADI_NO_ACK;
+}
+
+static bool is_posted(const struct adi_access *access)
+{
+    return (access->request & (TRANSFER_READ | TRANSFER_AP | TRANSFER_MATCH_VALUE)) ==
+           (TRANSFER_READ | TRANSFER_AP);
+}
+
+static enum adi_end broken(struct adi *adi, struct error *error)
+{
+    adi->probe->lost = true;
+    error_set(error, ERROR_LINK_PROTOCOL, "%s answers something else than it was asked",
+              adi->probe->carrier->name);
+    return ADI_LOST;
+}
+
+enum adi_end adi_transfer(struct adi *adi, struct adi_access *list, size_t n, size_t *done,
+                          struct error *error)
+{
+    uint8_t packet[TRANSFER_HEAD + 5 * ADI_BATCH], reply[CARRIER_ROOM];
+    size_t length;
+    *done = 0;
+    if (!probe_ask(adi->probe, packet, write_request(adi, list, n, packet), reply, &length, error))
+        return ADI_LOST;
+    if (protocol_check(reply, length, DAP_TRANSFER) != ANSWER_GOOD || length < TRANSFER_HEAD || reply[1] > n)
+        return broken(adi, error);
+    enum adi_end end = end_of(reply[2]);
+    size_t good = reply[1], at = TRANSFER_HEAD;
+    if (end != ADI_OK && end != ADI_MISMATCH && good > 0 && is_posted(&list[good - 1]))
+        good--;
+    for (size_t i = 0; i < good; i++, *done = i) {
+        if ((list[i].request & (TRANSFER_READ | TRANSFER_MATCH_VALUE)) != TRANSFER_READ)
+            continue;
+        if (at + 4 > length)
+            return broken(adi, error);
+        list[i].value = reply[at] | (uint32_t)reply[at + 1] << 8 | (uint32_t)reply[at + 2] << 16 |
+                        (uint32_t)reply[at + 3] << 24;
+        at += 4;
+    }
+    return end == ADI_OK && good < n ? ADI_NO_ACK : end;
+}
+
+enum adi_end adi_read_dp(struct adi *adi, uint8_t offset, uint32_t *value, struct error *error)
+{
+    struct adi_access access = {.request = TRANSFER_READ | offset};
+    size_t done;
+    enum adi_end end = adi_transfer(adi, &access, 1, &done, error);
+    *value = access.value;
+    return end;
+}
+
+enum adi_end adi_write_dp(struct adi *adi, uint8_t offset, uint32_t value, struct error *error)
+{
+    struct adi_access access = {.request = offset, .value = value};
+    size_t done;
+    return adi_transfer(adi, &access, 1, &done, error);
+}
+
+/* ---- the way to the debug port */
+
+enum adi_end adi_select(struct adi *adi, size_t number, struct error *error)
+{
+    uint32_t dpidr = 0;
+    if (adi->selected == number)
+        return ADI_OK;
+    adi->selected = SIZE_MAX;
+    if (adi->multidrop && !wires_target_select(adi->probe, adi->targets[number], error))
+        return ADI_LOST;
+    if (!adi->multidrop && !wires_send(adi->probe, adi->jtag ? WIRES_TAP_RESET : WIRES_LINE_RESET, error))
+        return ADI_LOST;
+    enum adi_end end = adi_read_dp(adi, DP_DPIDR, &dpidr, error);
+    if (end == ADI_OK && !adi->jtag && dpidr != adi->dpidr)
+        end = ADI_NO_ACK;
+    if (end == ADI_OK)
+        adi->selected = number;
+    return end;
+}
+
+enum adi_end adi_resume(struct adi *adi, struct error *error)
+{
+    size_t number = adi->selected != SIZE_MAX ? adi->selected : 0;
+    enum adi_end end = ADI_NO_ACK;
+    for (int i = 0; i < RESUME_TRIES; i++) {
+        if (i >= 2 && adi->hz / 2 >= SLOWEST_HZ) { /* the wires may be too long for the clock */
+            adi->hz /= 2;
+            if (!wires_clock(adi->probe, adi->hz, error))
+                return ADI_LOST;
+        }
+        enum wires_sequence wake = adi->dormant ? WIRES_DORMANT_TO_SWD : WIRES_JTAG_TO_SWD;
+        if (i >= 1 && !wires_send(adi->probe, adi->jtag ? WIRES_SWD_TO_JTAG : wake, error))
+            return ADI_LOST;
+        adi->selected = SIZE_MAX;
+        end = adi_select(adi, number, error);
+        if (end == ADI_OK || end == ADI_LOST)
+            return end;
+    }
+    adi->selected = SIZE_MAX;
+    return end;
+}
+
+/* ---- power and sticky flags */
+
+static enum adi_end write_abort(struct adi *adi, uint32_t value, struct error *error)
+{
+    if (!adi->jtag)
+        return adi_write_dp(adi, DP_ABORT, value, error);
+    uint8_t packet[PROTOCOL_ROOM]; /* an instruction of its own, which DAP_Transfer does not know */
+    size_t n = protocol_write_abort(packet, adi->index, value);
+    return probe_tell(adi->probe, packet, n, "abort an access", error) == ANSWER_GOOD ? ADI_OK : ADI_LOST;
+}
+
+static enum adi_end clear_sticky(struct adi *adi, bool give_up, struct error *error)
+{
+    enum adi_end end = ADI_OK;
+    if (give_up || !adi->jtag)
+        end = write_abort(adi, (adi->jtag ? 0 : ABORT_CLEAR) | (give_up ? ABORT_TRANSACTION : 0), error);
+    if (end != ADI_OK || !adi->jtag)
+        return end;
+    /* JTAG-DP clears them by ones written to CTRL/STAT */
+    return adi_write_dp(adi, DP_CTRL_STAT, POWER_REQUESTS | STAT_STICKY, error);
+}
+
+enum adi_end adi_power_up(struct adi *adi, const struct deadline *deadline, struct error *error)
+{
+    uint32_t stat = 0;
+    enum adi_end end = clear_sticky(adi, false, error);
+    if (end == ADI_OK)
+        end = adi_write_dp(adi, DP_SELECT, 0, error);
+    if (end == ADI_OK)
+        end = adi_write_dp(adi, DP_CTRL_STAT, POWER_REQUESTS, error);
+    while (end == ADI_OK) {
+        end = adi_read_dp(adi, DP_CTRL_STAT, &stat, error);
+        if (end != ADI_OK || (stat & POWER_ANSWERS) == POWER_ANSWERS)
+            return end;
+        if (deadline_passed(deadline))
+            return ADI_WAIT;
+        usleep(POWER_NAP_US);
+    }
+    return end;
+}
+
+static enum adi_health health_of(struct adi *adi, uint32_t stat, struct error *error)
+{
+    if ((stat & POWER_ANSWERS) != POWER_ANSWERS) {
+        struct deadline soon = deadline_in_ms(100, NULL);
+        enum adi_end end = adi_power_up(adi, &soon, error);
+        return end == ADI_LOST ? ADI_GONE : end == ADI_OK ? ADI_POWERLESS : ADI_SILENT;
+    }
+    if (stat & (STAT_STICKY_ERR | STAT_STICKY_ORUN | STAT_STICKY_CMP))
+        return ADI_REFUSED;
+    return !adi->jtag && (stat & STAT_WDATA_ERR) ? ADI_GARBLED : ADI_FINE;
+}
+
+enum adi_health adi_mend(struct adi *adi, enum adi_end failure, struct error *error)
+{
+    uint32_t stat = 0, ignored;
+    enum adi_end end = ADI_OK;
+    bool stuck = failure == ADI_WAIT;
+    if (failure == ADI_LOST)
+        return ADI_GONE;
+    if (failure == ADI_NO_ACK)
+        end = adi_resume(adi, error);
+    if (end == ADI_OK)
+        end = adi_read_dp(adi, DP_CTRL_STAT, &stat, error);
+    if (end == ADI_WAIT || end == ADI_FAULT) { /* only older ports answer CTRL/STAT like that */
+        stuck = stuck || end == ADI_WAIT;
+        end = clear_sticky(adi, stuck, error);
+        if (end == ADI_OK)
+            end = adi_read_dp(adi, DP_CTRL_STAT, &stat, error);
+    }
+    if (end == ADI_OK)
+        end = clear_sticky(adi, stuck, error);
+    if (end == ADI_OK && !stuck && adi_read_dp(adi, DP_RDBUFF, &ignored, error) == ADI_WAIT) {
+        stuck = true; /* an access from before is still under way */
+        end = clear_sticky(adi, true, error);
+    }
+    if (end == ADI_LOST || adi->probe->lost)
+        return ADI_GONE;
+    if (end != ADI_OK)
+        return failure == ADI_NO_ACK ? ADI_SILENT : adi_mend(adi, ADI_NO_ACK, error);
+    enum adi_health health = health_of(adi, stat, error);
+    return stuck && (health == ADI_FINE || health == ADI_REFUSED) ? ADI_STUCK : health;
+}
+
+/* ---- value match */
+
+static uint16_t between(uint64_t value, uint16_t low, uint16_t high)
+{
+    return (uint16_t)(value < low ? low : value > high ? high : value);
+}
+
+bool adi_configure(struct adi *adi, uint16_t match_retry, struct error *error)
+{
+    uint8_t packet[PROTOCOL_ROOM];
+    uint64_t waits = (uint64_t)adi->hz * WAIT_RETRY_US / 1000000 / WAIT_BITS;
+    size_t n = protocol_transfer_configure(packet, 0, between(waits, 64, 20000), match_retry);
+    return probe_tell(adi->probe, packet, n, "set its retries", error) == ANSWER_GOOD;
+}
+
+/* A match on DPIDR: true when it ends as `wanted`; *us is how long the packet took. */
+static bool try_match(struct adi *adi, uint32_t value, enum adi_end wanted, int64_t *us, struct error *error)
+{
+    struct adi_access list[] = {{.request = TRANSFER_MATCH_MASK, .value = UINT32_MAX},
+                                {.request = TRANSFER_READ | TRANSFER_MATCH_VALUE | DP_DPIDR, .value = value}};
+    size_t done;
+    int64_t begun = deadline_now_us();
+    bool right = adi_transfer(adi, list, 2, &done, error) == wanted && done == (wanted == ADI_OK ? 2 : 1);
+    *us = deadline_now_us() - begun;
+    return right;
+}
+
+bool adi_measure_match(struct adi *adi, struct error *error)
+{
+    int64_t turn, trial;
+    uint32_t dpidr = 0;
+    if (!adi_configure(adi, MATCH_TRIAL, error))
+        return false;
+    enum adi_end end = adi_read_dp(adi, DP_DPIDR, &dpidr, error);
+    adi->match = end == ADI_OK && try_match(adi, dpidr, ADI_OK, &turn, error) &&
+                 try_match(adi, ~dpidr, ADI_MISMATCH, &trial, error);
+    if (adi->probe->lost)
+        return false;
+    uint64_t wire_ns = UINT64_C(1000000000) * READ_BITS / adi->hz;
+    uint64_t one_ns = wire_ns;
+    if (adi->match && trial > turn)
+        one_ns = (uint64_t)(trial - turn) * 1000 / MATCH_TRIAL;
+    adi->match_ns = (uint32_t)(one_ns > wire_ns ? one_ns : wire_ns);
+    adi->match_retry = between(UINT64_C(1000) * MATCH_SLICE_US / adi->match_ns, 1, UINT16_MAX);
+    if (!adi->match) /* leaves nothing sticky, but who knows what it made of it */
+        return adi_mend(adi, ADI_NO_ACK, error) != ADI_GONE && adi_configure(adi, 1, error);
+    return adi_configure(adi, adi->match_retry, error);
+}

@@ -1,0 +1,76 @@
+/*
+ * The debug port behind a probe: single registers, power, and the way back after a failure. The packets of a
+ * measurement do not come through here, only what prepares them and what mends the wires behind them.
+ */
+#pragma once
+
+#include "links/dap/probe.h"
+#include "links/dap/reach.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { ADI_PORTS = 16, ADI_BATCH = 10 };
+
+struct adi {
+    struct dap_probe *probe;
+    bool jtag;
+    uint8_t index; /* on the JTAG chain */
+    uint8_t tap_ir[8];
+    size_t taps;
+    bool dormant; /* the target was woken from the dormant state */
+    uint32_t hz;
+    uint32_t dpidr;
+    size_t n_ports;              /* debug ports on the wires */
+    uint32_t targets[ADI_PORTS]; /* what selects them; unused when there is one */
+    bool multidrop;
+    size_t selected; /* SIZE_MAX: none */
+    bool match;      /* the firmware compares values */
+    uint16_t match_retry;
+    uint32_t match_ns; /* one re-read, as measured */
+};
+
+/* One transfer: a TRANSFER_* request byte, and what is written or was read. */
+struct adi_access {
+    uint8_t request;
+    uint32_t value;
+};
+
+enum adi_end {
+    ADI_OK,
+    ADI_WAIT,
+    ADI_FAULT,
+    ADI_NO_ACK,
+    ADI_MISMATCH,
+    ADI_LOST, /* the probe, with the error set */
+};
+
+/* At most ADI_BATCH of them, in one packet. *done counts what is finished, reads with their value. */
+enum adi_end adi_transfer(struct adi *adi, struct adi_access *list, size_t n, size_t *done,
+                          struct error *error);
+enum adi_end adi_read_dp(struct adi *adi, uint8_t offset, uint32_t *value, struct error *error);
+enum adi_end adi_write_dp(struct adi *adi, uint8_t offset, uint32_t value, struct error *error);
+
+/* Makes debug port `number` the one that listens. */
+enum adi_end adi_select(struct adi *adi, size_t number, struct error *error);
+/* Requests debug and system power and waits for it; clears what an earlier debugger left sticking. */
+enum adi_end adi_power_up(struct adi *adi, const struct deadline *deadline, struct error *error);
+/* Line reset or what JTAG has for it, the debug port selected again, its identity checked. */
+enum adi_end adi_resume(struct adi *adi, struct error *error);
+
+enum adi_health {
+    ADI_FINE,      /* on with it */
+    ADI_REFUSED,   /* an access was refused by the target's bus */
+    ADI_GARBLED,   /* a write's data did not arrive whole, and was not carried out */
+    ADI_STUCK,     /* an access never ended and was given up */
+    ADI_POWERLESS, /* the debug port has lost its power since it was switched on; it has it again */
+    ADI_SILENT,    /* nobody answers */
+    ADI_GONE,      /* the probe, with the error set */
+};
+
+/* After a packet that ended in `end`: what it was, and everything sticky cleared. */
+enum adi_health adi_mend(struct adi *adi, enum adi_end end, struct error *error);
+/* Time a re-read takes and whether the firmware compares at all; sets the retries from that. */
+bool adi_measure_match(struct adi *adi, struct error *error);
+bool adi_configure(struct adi *adi, uint16_t match_retry, struct error *error);

@@ -1,0 +1,21 @@
+/*
+ * The carriers there are: how each is listed and opened.
+ */
+#pragma once
+
+#include "links/dap/carrier.h"
+#include "links/dap/found.h"
+
+/* Packets in a stream: "DAP", 0, length, 1 for a request and 2 for a response, 0; little endian. */
+struct carrier *tcp_connect(const char *host, uint16_t port, const struct deadline *deadline,
+                            struct error *error);
+
+/* CMSIS-DAP v2: a pair of bulk endpoints. */
+size_t usb_list(struct dap_found *out, size_t room);
+struct carrier *usb_connect(const struct dap_found *found, struct error *error);
+
+/* CMSIS-DAP v1: HID reports. */
+size_t hid_list(struct dap_found *out, size_t room);
+struct carrier *hid_connect(const struct dap_found *found, struct error *error);
+/* Bytes of the longest output report that a report descriptor names; 0: none, or it is broken. Pure. */
+size_t hid_report_size(const uint8_t *descriptor, size_t n);

@@ -1,0 +1,146 @@
+#include "links/dap/chain.h"
+
+#include "links/dap/wires.h"
+
+#include <string.h>
+
+/* IDCODE, IEEE 1149.1 clause 12: bit 0 is one, bits 11:1 the maker. Arm's debug ports: IHI 0031 B3.4. */
+enum { ID_PRESENT = 1, ARM_PORT_IR = 4 };
+static const uint32_t ID_MAKER_AND_KIND = 0x0FF00FFF, ID_ARM_PORT = 0x0BA00477;
+
+static bool bit_at(const uint8_t *bits, size_t at)
+{
+    return bits[at / 8] >> at % 8 & 1;
+}
+
+bool chain_read_ids(struct chain *chain, const uint8_t *bits, size_t n_bits)
+{
+    size_t at = 0;
+    chain->n = 0;
+    while (at < n_bits) {
+        if (!bit_at(bits, at)) { /* a bypass register: one bit, zero */
+            if (chain->n == CHAIN_DEVICES)
+                return false;
+            chain->id[chain->n++] = 0;
+            at++;
+            continue;
+        }
+        if (at + 32 > n_bits)
+            return false;
+        uint32_t id = 0;
+        for (size_t i = 0; i < 32; i++)
+            id |= (uint32_t)bit_at(bits, at + i) << i;
+        if (id == UINT32_MAX) /* our own ones: the chain is over */
+            return chain->n > 0;
+        if (chain->n == CHAIN_DEVICES)
+            return false;
+        chain->id[chain->n++] = id;
+        at += 32;
+    }
+    return false;
+}
+
+static bool is_arm_port(uint32_t id)
+{
+    return (id & ID_MAKER_AND_KIND) == ID_ARM_PORT;
+}
+
+bool chain_read_lengths(struct chain *chain, const uint8_t *bits, size_t length)
+{
+    /* Every instruction register captures ...01, so one may begin wherever a one is followed by a zero */
+    size_t starts[CHAIN_IR_BITS], n = 0, unknown = chain->n, left = length;
+    for (size_t i = 0; i + 1 < length && n < CHAIN_IR_BITS; i++)
+        if (bit_at(bits, i) && !bit_at(bits, i + 1))
+            starts[n++] = i;
+    bool clear = n == chain->n && n > 0 && starts[0] == 0;
+    for (size_t i = 0; i < n && clear; i++) {
+        chain->ir[i] = (uint8_t)((i + 1 < n ? starts[i + 1] : length) - starts[i]);
+        clear = !is_arm_port(chain->id[i]) || chain->ir[i] == ARM_PORT_IR;
+    }
+    if (clear)
+        return true;
+    /* Ambiguous: the debug ports' are known, and one other can have what is left */
+    for (size_t i = 0; i < chain->n; i++)
+        if (is_arm_port(chain->id[i]) && left >= ARM_PORT_IR) {
+            chain->ir[i] = ARM_PORT_IR;
+            left -= ARM_PORT_IR;
+            unknown--;
+        }
+    for (size_t i = 0; i < chain->n && unknown == 1; i++)
+        if (!is_arm_port(chain->id[i]))
+            chain->ir[i] = (uint8_t)left;
+    return unknown == 0 ? left == 0 : unknown == 1 && left >= 2;
+}
+
+bool chain_find_port(struct chain *chain)
+{
+    for (chain->port = 0; chain->port < chain->n; chain->port++)
+        if (is_arm_port(chain->id[chain->port]))
+            return true;
+    return false;
+}
+
+/* ---- shifting */
+
+static bool clocks(struct dap_probe *probe, bool tms, unsigned n, struct error *error)
+{
+    static const uint8_t ones[8] = {0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF};
+    uint8_t packet[PROTOCOL_ROOM];
+    size_t length = protocol_jtag_sequence(packet, tms, false, ones, n);
+    return probe_tell(probe, packet, length, "shift over JTAG", error) == ANSWER_GOOD;
+}
+
+/* `fill` (0x00 or 0xFF) goes in while `n` bits come out, in the shift state. */
+static bool shift(struct dap_probe *probe, uint8_t fill, uint8_t *out, size_t n, struct error *error)
+{
+    uint8_t tdi[8], packet[PROTOCOL_ROOM], reply[CARRIER_ROOM];
+    memset(tdi, fill, sizeof tdi);
+    for (size_t at = 0; at < n; at += 64) {
+        unsigned bits = n - at < 64 ? (unsigned)(n - at) : 64;
+        size_t length = protocol_jtag_sequence(packet, false, true, tdi, bits), got;
+        if (!probe_ask(probe, packet, length, reply, &got, error))
+            return false;
+        if (!protocol_jtag_captured(reply, got, out + at / 8, bits))
+            return error_set(error, ERROR_LINK_PROTOCOL, "%s: it could not shift over JTAG",
+                             probe->carrier->name);
+    }
+    return true;
+}
+
+static bool measure_ir(struct dap_probe *probe, struct chain *chain, struct error *error)
+{
+    uint8_t captured[CHAIN_IR_BITS / 8], after[CHAIN_IR_BITS / 8];
+    /* From Run-Test/Idle: 1, 1, 0, 0 to Shift-IR. Ones make every device bypass; then zeros show the length
+     */
+    if (!clocks(probe, true, 2, error) || !clocks(probe, false, 2, error) ||
+        !shift(probe, 0xFF, captured, CHAIN_IR_BITS, error) ||
+        !shift(probe, 0x00, after, CHAIN_IR_BITS, error) || !shift(probe, 0xFF, after, CHAIN_IR_BITS, error))
+        return false;
+    size_t length = 0;
+    while (length < CHAIN_IR_BITS && !bit_at(after, length))
+        length++;
+    if (!wires_send(probe, WIRES_TAP_RESET, error))
+        return false;
+    if (length < 2 || length >= CHAIN_IR_BITS || !chain_read_lengths(chain, captured, length))
+        return error_set(error, ERROR_NO_CORE, "the JTAG chain's instruction registers cannot be told apart");
+    return true;
+}
+
+bool chain_scan(struct dap_probe *probe, struct chain *chain, struct error *error)
+{
+    uint8_t bits[CHAIN_ID_BITS / 8], packet[PROTOCOL_ROOM];
+    *chain = (struct chain){0};
+    if (!wires_send(probe, WIRES_TAP_RESET, error) || !clocks(probe, true, 1, error) ||
+        !clocks(probe, false, 2, error) || !shift(probe, 0xFF, bits, CHAIN_ID_BITS, error) ||
+        !wires_send(probe, WIRES_TAP_RESET, error))
+        return false;
+    if (!chain_read_ids(chain, bits, CHAIN_ID_BITS))
+        return error_set(error, ERROR_NO_CORE,
+                         "no device answers over JTAG: is the target powered and connected?");
+    if (!chain_find_port(chain))
+        return error_set(error, ERROR_NO_CORE, "no Arm debug port is on the JTAG chain");
+    if (!measure_ir(probe, chain, error))
+        return false;
+    size_t n = protocol_jtag_configure(packet, chain->ir, chain->n);
+    return probe_tell(probe, packet, n, "learn the JTAG chain", error) == ANSWER_GOOD;
+}

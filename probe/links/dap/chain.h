@@ -1,0 +1,30 @@
+/*
+ * A JTAG scan chain: which devices are on it, how long their instruction registers are, which of them is the
+ * debug port. The shifting is done here; what the bits say is found by pure functions.
+ */
+#pragma once
+
+#include "links/dap/probe.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { CHAIN_DEVICES = 8, CHAIN_IR_BITS = 128, CHAIN_ID_BITS = 32 * (CHAIN_DEVICES + 1) };
+
+struct chain {
+    size_t n;                   /* the first one is the nearest to TDO */
+    uint32_t id[CHAIN_DEVICES]; /* 0: it has none */
+    uint8_t ir[CHAIN_DEVICES];
+    size_t port; /* which is the debug port */
+};
+
+/* `bits` came out of the data registers after a reset while ones went in. False: no chain, or too long. */
+bool chain_read_ids(struct chain *chain, const uint8_t *bits, size_t n_bits);
+/* `bits` came out of the instruction registers, `length` of them before what had been shifted in. */
+bool chain_read_lengths(struct chain *chain, const uint8_t *bits, size_t length);
+/* False: no debug port of Arm's on it. */
+bool chain_find_port(struct chain *chain);
+
+/* All of it, and tells the probe. */
+bool chain_scan(struct dap_probe *probe, struct chain *chain, struct error *error);

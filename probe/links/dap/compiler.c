@@ -1,0 +1,274 @@
+#include "links/dap/compiler.h"
+
+/* Enough room that a byte more does not make a packet more. */
+enum { GUARDS_FROM = 128 };
+
+struct compiling {
+    struct compiler *compiler;
+    struct packet *packet;
+    const struct step *steps;
+    size_t n, at;
+    bool look;
+    bool ended;
+};
+
+const char *compiler_refusal(const struct compiler *compiler, const struct step *step)
+{
+    const struct address *at = &step->at;
+    const struct access_port *port = NULL;
+    if (step->op == OP_TIME)
+        return NULL;
+    if (at->space == SPACE_MEMORY || at->space == SPACE_AP) {
+        port = reach_port((struct reach *)&compiler->reach, at->unit);
+        if (port == NULL)
+            return "there is no such access port";
+    }
+    switch ((enum space)at->space) {
+    case SPACE_MEMORY:
+        if (!port->memory)
+            return "that access port reaches no memory";
+        if (at->size != 1 && at->size != 2 && at->size != 4)
+            return "no access has that size";
+        if (at->size < 4 && !port->narrow)
+            return "that access port takes whole words only";
+        if (at->offset > UINT32_MAX || at->offset % at->size != 0)
+            return "there is no such address";
+        return NULL;
+    case SPACE_AP:
+        if (at->size != 4 || at->offset > (port->v6 ? 0xFFCU : 0xFCU) || at->offset % 4 != 0)
+            return "there is no such register";
+        return NULL;
+    case SPACE_DP:
+        if (at->size != 4 || at->offset > 0xFC || at->offset % 4 != 0 ||
+            (at->offset % 16 == DP_RDBUFF && step->op == OP_WRITE) || (at->offset > 0xF && compiler->jtag))
+            return "there is no such register";
+        return NULL;
+    case SPACE_MSR:
+        break;
+    }
+    return "it cannot be reached through a debug port";
+}
+
+static const struct note *last_note(const struct packet *packet)
+{
+    for (size_t i = packet->n; i-- > 0;)
+        if (packet->notes[i].kind != NOTE_MASK)
+            return &packet->notes[i];
+    return NULL;
+}
+
+static bool put_check(struct compiling *c)
+{
+    struct note note = {.kind = NOTE_CHECK, .request = TRANSFER_READ | DP_CTRL_STAT, .step = (uint32_t)c->at};
+    return packet_put(c->packet, note, NULL);
+}
+
+/*
+ * Before a match, a write must be known to be finished: a failure of the match would otherwise not tell which
+ * of the two failed. And some firmware loses its place when a match comes directly behind a read.
+ */
+static bool put_guard(struct compiling *c)
+{
+    const struct note *last = last_note(c->packet);
+    bool behind_write = last != NULL && last->kind == NOTE_WRITE && c->packet->limit >= GUARDS_FROM;
+    bool behind_read = c->packet->n > 0 && note_posted(&c->packet->notes[c->packet->n - 1]);
+    if (!behind_write && !behind_read)
+        return true;
+    struct note note = {.kind = NOTE_GUARD, .request = TRANSFER_READ | DP_RDBUFF, .step = (uint32_t)c->at};
+    return packet_put(c->packet, note, NULL);
+}
+
+/* What the step's number looks like on the bus: a narrow access has its own byte lanes. */
+static uint32_t on_bus(const struct step *step, uint64_t number, unsigned lane)
+{
+    if (step->at.size >= 4)
+        return (uint32_t)number;
+    return (uint32_t)(number & ((1U << 8 * step->at.size) - 1)) << lane;
+}
+
+/* Bits that no access of that size can show never match. */
+static bool can_match(const struct step *step)
+{
+    uint64_t shown = (UINT64_C(1) << 8 * step->at.size) - 1;
+    return (step->value & ~(step->mask & shown)) == 0;
+}
+
+static bool compile_match(struct compiling *c, uint8_t request, struct note note)
+{
+    const struct step *step = &c->steps[c->at];
+    struct compiler *compiler = c->compiler;
+    enum predict_advice advice = PREDICT_NOTHING;
+    uint32_t mask = on_bus(step, step->mask, note.lane);
+    note.word = on_bus(step, step->value, note.lane);
+    if (step->at.space == SPACE_MEMORY && step->at.size == 4) {
+        uint32_t word;
+        advice = predict_ask(&compiler->predictor, step, &note.entry, &word);
+        if (advice == PREDICT_WORD && !c->look) {
+            note.word = word;
+            note.predicted = true;
+            mask = UINT32_MAX;
+        }
+    }
+    note.kind = NOTE_MATCH;
+    note.request = (uint8_t)(request | TRANSFER_READ | TRANSFER_MATCH_VALUE);
+    if (!reach_mask(&compiler->reach, c->packet, mask, (uint32_t)c->at) || !put_guard(c) ||
+        !packet_put(c->packet, note, &note.word))
+        return false;
+    if (advice == PREDICT_LEARN) {
+        note.kind = NOTE_LEARN;
+        note.request = (uint8_t)(request | TRANSFER_READ);
+        packet_put(c->packet, note, NULL); /* or another time */
+    }
+    return true;
+}
+
+/* A wait or a proof that we decide ourselves. */
+static bool compile_look(struct compiling *c, uint8_t request, struct note note)
+{
+    note.kind = NOTE_LOOK;
+    note.request = (uint8_t)(request | TRANSFER_READ);
+    return packet_put(c->packet, note, NULL);
+}
+
+static bool compile_check(struct compiling *c, uint8_t request, struct note note)
+{
+    const struct step *step = &c->steps[c->at];
+    bool by_hand = !c->compiler->match || !can_match(step);
+    if (!c->look && !by_hand)
+        return compile_match(c, request, note);
+    if (!compile_look(c, request, note))
+        return false;
+    if (step->op == OP_UNTIL && !by_hand)
+        return compile_match(c, request, note);
+    c->ended = true;
+    return true;
+}
+
+static bool compile_access(struct compiling *c)
+{
+    const struct step *step = &c->steps[c->at];
+    struct compiler *compiler = c->compiler;
+    uint8_t request;
+    if (!reach_step(&compiler->reach, c->packet, c->steps, c->n, c->at, &request))
+        return false;
+    struct note note = {.step = (uint32_t)c->at};
+    if (step->at.space == SPACE_MEMORY && step->at.size < 4)
+        note.lane = (uint8_t)(step->at.offset % 4 * 8);
+    bool put = false;
+    switch (step->op) {
+    case OP_READ:
+        note.kind = NOTE_READ;
+        note.request = (uint8_t)(request | TRANSFER_READ);
+        put = packet_put(c->packet, note, NULL);
+        break;
+    case OP_WRITE: {
+        uint32_t data = on_bus(step, step->value, note.lane);
+        note.kind = NOTE_WRITE;
+        note.request = request;
+        put = packet_put(c->packet, note, &data);
+        if (put && step->at.space == SPACE_MEMORY)
+            predict_note_write(&compiler->predictor, step);
+        break;
+    }
+    case OP_UNTIL:
+    case OP_EXPECT:
+        put = compile_check(c, request, note);
+        break;
+    case OP_TIME:
+        break;
+    }
+    if (put)
+        reach_done(&compiler->reach, step, request);
+    return put;
+}
+
+/* Debug port of a step; that of SPACE_DP is numbered in the same bits. */
+static unsigned debug_port(const struct step *step)
+{
+    return step->at.unit >> 8;
+}
+
+static void compile_steps(struct compiling *c)
+{
+    const struct step *first = NULL;
+    struct packet *packet = c->packet;
+    while (c->at < c->n && !c->ended) {
+        const struct step *step = &c->steps[c->at];
+        if (step->op == OP_TIME) {
+            c->at++;
+            if (step->value == TIME_AFTER)
+                packet->end = c->at; /* the times before it lie no later */
+            continue;
+        }
+        if (compiler_refusal(c->compiler, step) != NULL)
+            return;
+        if (first == NULL)
+            first = step;
+        if (debug_port(step) != debug_port(first))
+            return;
+        if (!compile_access(c))
+            return;
+        c->look = false;
+        c->at++;
+        packet->end = c->at;
+        if (c->compiler->jtag && step->op == OP_WRITE && !put_check(c))
+            return;
+    }
+    if (c->at == c->n)
+        packet->end = c->n;
+    while (packet->end < c->n && c->steps[packet->end].op == OP_TIME &&
+           c->steps[packet->end].value == TIME_AFTER)
+        packet->end++;
+}
+
+/* Trusts nothing that the packet before may not have done. */
+static bool open_gate(struct compiling *c, const struct access_port *port, uint32_t token)
+{
+    struct reach *reach = &c->compiler->reach;
+    struct note gate = {.kind = NOTE_GATE,
+                        .request = TRANSFER_AP | TRANSFER_READ | TRANSFER_MATCH_VALUE | AP_TAR,
+                        .step = (uint32_t)c->at};
+    reach->select_known = reach->mask_known = false;
+    return reach_register(reach, c->packet, port, AP_TAR, c->at) &&
+           reach_mask(reach, c->packet, UINT32_MAX, (uint32_t)c->at) && packet_put(c->packet, gate, &token);
+}
+
+static void leave_token(struct compiling *c, struct access_port *port, uint32_t token)
+{
+    struct note note = {.kind = NOTE_SETUP, .request = TRANSFER_AP | AP_TAR, .step = (uint32_t)c->at};
+    if (reach_register(&c->compiler->reach, c->packet, port, AP_TAR, c->at) &&
+        packet_put(c->packet, note, &token)) {
+        port->tar_known = true;
+        port->tar = token;
+    }
+}
+
+void compiler_packet(struct compiler *compiler, const struct step *steps, size_t n, size_t first, bool look,
+                     const struct compiler_gates *gates, struct packet *packet)
+{
+    struct compiling c = {
+        .compiler = compiler, .packet = packet, .steps = steps, .n = n, .at = first, .look = look};
+    struct access_port *port = NULL;
+    for (size_t at = first; gates != NULL && port == NULL && at < n; at++)
+        if (steps[at].op != OP_TIME)
+            port = reach_port(&compiler->reach, steps[at].at.unit);
+    packet_begin(packet, compiler->packet_size, compiler->index, first);
+    if (port != NULL && gates->ahead) /* SELECT and TAR */
+        packet->reserve = (struct packet_reserve){.transfers = 2, .length = 10};
+    if (compiler->jtag)
+        packet->reserve = (struct packet_reserve){.transfers = 1, .length = 1, .answer = 4};
+    if (port != NULL && gates->behind)
+        (void)open_gate(&c, port, gates->behind_token);
+    compile_steps(&c);
+    packet->reserve = (struct packet_reserve){0};
+    if (port != NULL && gates->ahead)
+        leave_token(&c, port, gates->ahead_token);
+    const struct note *last = last_note(packet);
+    if (compiler->jtag && last != NULL && last->kind != NOTE_CHECK)
+        put_check(&c);
+}
+
+void compiler_forget(struct compiler *compiler)
+{
+    reach_forget(&compiler->reach);
+}

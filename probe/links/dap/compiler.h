@@ -1,0 +1,51 @@
+/*
+ * The packet compiler: a list of steps becomes DAP_Transfer packets, one at a time. *until* and *expect* are
+ * value matches, which the probe's firmware repeats and by which it ends the packet; everything else is as
+ * few bytes as the registers' state allows. Pure. The decoder reads the replies.
+ *
+ * A match on memory re-reads its register, up to once more than it was asked to: it is for registers that do
+ * not mind, which data-transfer registers do.
+ */
+#pragma once
+
+#include "links/dap/packet.h"
+#include "links/dap/predict.h"
+#include "links/dap/reach.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct compiler {
+    size_t packet_size;
+    uint8_t index; /* of the device on a JTAG chain */
+    bool jtag;     /* faults show in CTRL/STAT only: it is read behind every write and at the end */
+    bool match;    /* the firmware compares; otherwise a packet ends at each wait and proof */
+    struct reach reach;
+    struct predictor predictor;
+};
+
+/* Why no step like this can be carried out; NULL if one can. */
+const char *compiler_refusal(const struct compiler *compiler, const struct step *step);
+
+/*
+ * Packets that are sent before the one in front of them is answered: each ends by leaving a token in TAR, and
+ * the next one begins with a match on it. So nothing of it is carried out when the one before ended early.
+ */
+struct compiler_gates {
+    bool behind, ahead;                 /* there is a packet before this one; after it */
+    uint32_t behind_token, ahead_token; /* addresses that no step has */
+};
+
+/*
+ * The next packet, with steps from `first` on: as many as fit, up to one that is refused or that belongs to
+ * another debug port than those before it. With `look` the first step is a wait or a proof whose match
+ * failed: it is read once for us to see, and a wait then goes on by its own mask. A packet without transfers
+ * holds nothing but times, or nothing at all. With `gates`, which may be NULL, all steps are
+ * memory behind one access port.
+ */
+void compiler_packet(struct compiler *compiler, const struct step *steps, size_t n, size_t first, bool look,
+                     const struct compiler_gates *gates, struct packet *packet);
+/* The transfers of a packet failed or are unknown: nothing that was sent to select registers counts any more.
+ */
+void compiler_forget(struct compiler *compiler);

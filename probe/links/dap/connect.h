@@ -1,0 +1,17 @@
+/*
+ * Finding a target at the end of the wires: SWD or JTAG, one debug port or several, and the access ports
+ * behind each of them.
+ */
+#pragma once
+
+#include "links/dap/adi.h"
+#include "links/dap/wish.h"
+
+#include <stdbool.h>
+
+/* Everything from the wires to a powered debug port. `hz` 0: as fast as the wires take. */
+bool connect_target(struct adi *adi, enum dap_wires wires, uint32_t hz, const struct deadline *deadline,
+                    struct error *error);
+/* Fills reach->ports with the access ports of all debug ports. */
+bool connect_find_ports(struct adi *adi, struct reach *reach, const struct deadline *deadline,
+                        struct error *error);

@@ -1,0 +1,210 @@
+#include "links/dap/dap.h"
+
+#include "links/dap/carriers.h"
+#include "links/dap/connect.h"
+#include "links/dap/executor.h"
+#include "links/dap/wires.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FOUND = 32, REOPEN_MS = 2000 };
+
+struct dap {
+    struct link link; /* first */
+    struct dap_wish wish;
+    struct dap_probe probe;
+    struct executor executor;
+};
+
+static struct dap *dap_of(struct link *link)
+{
+    return (struct dap *)link;
+}
+
+/* ---- open */
+
+static struct carrier *open_carrier(const struct dap_wish *wish, const struct deadline *deadline,
+                                    struct error *error)
+{
+    struct dap_found list[FOUND];
+    if (wish->kind == DAP_TCP)
+        return tcp_connect(wish->host, wish->port, deadline, error);
+    size_t n = usb_list(list, FOUND);
+    n += hid_list(list + n, FOUND - n);
+    const struct dap_found *found = found_choose(list, n, wish, error);
+    if (found == NULL)
+        return NULL;
+    return found->kind == DAP_USB ? usb_connect(found, error) : hid_connect(found, error);
+}
+
+static bool begin(struct dap *dap, const struct deadline *deadline, struct error *error)
+{
+    struct executor *executor = &dap->executor;
+    dap->probe.lost = false;
+    dap->probe.carrier = open_carrier(&dap->wish, deadline, error);
+    if (dap->probe.carrier == NULL) {
+        dap->probe.lost = true;
+        return false;
+    }
+    memset(&executor->adi, 0, sizeof executor->adi);
+    executor->adi.probe = &dap->probe;
+    if (!probe_identify(&dap->probe, deadline, error) ||
+        !connect_target(&executor->adi, dap->wish.wires, dap->wish.hz, deadline, error))
+        return false;
+    executor_begin(executor);
+    return true;
+}
+
+/* The probe is back, or another call finds it gone for good. What the access ports held is what we left. */
+static bool reopen(struct dap *dap, const struct deadline *deadline, struct error *error)
+{
+    struct deadline soon = deadline_slice(deadline, REOPEN_MS);
+    struct error why = {0};
+    if (dap->probe.carrier != NULL)
+        probe_close(&dap->probe);
+    if (begin(dap, &soon, &why))
+        return true;
+    if (dap->probe.carrier != NULL)
+        probe_close(&dap->probe);
+    return error_set(error, ERROR_LINK_LOST, "the probe is gone: %s", why.text);
+}
+
+/* ---- link */
+
+static struct outcome dap_execute(struct link *link, const struct step *steps, size_t n, uint64_t *results,
+                                  const struct deadline *deadline, struct error *error)
+{
+    struct dap *dap = dap_of(link);
+    if (dap->probe.lost && !reopen(dap, deadline, error))
+        return (struct outcome){.why = LINK_LOST};
+    return executor_run(&dap->executor, steps, n, results, deadline, error);
+}
+
+/* IDR types, IHI 0031 C2.6.4. */
+static const char *port_kind(uint32_t idr)
+{
+    static const char *const kinds[16] = {[0] = "JTAG-AP", [1] = "AHB-AP", [2] = "APB-AP", [4] = "AXI-AP",
+                                          [5] = "AHB-AP",  [6] = "APB-AP", [7] = "AXI-AP", [8] = "AHB-AP"};
+    return kinds[idr & 0xF] != NULL ? kinds[idr & 0xF] : "AP";
+}
+
+static size_t dap_views(struct link *link, struct link_view *out, size_t room, struct error *error)
+{
+    struct dap *dap = dap_of(link);
+    const struct reach *reach = &dap->executor.compiler.reach;
+    size_t n = 0;
+    for (size_t i = 0; i < reach->n && n < room; i++) {
+        const struct access_port *port = &reach->ports[i];
+        struct link_view *view = &out[n++];
+        *view = (struct link_view){.unit = port->unit, .is_core = port->memory};
+        snprintf(view->type, sizeof view->type, "ap");
+        if (dap->executor.adi.n_ports > 1)
+            snprintf(view->name, sizeof view->name, "DP %d %s %d", port->unit >> 8, port_kind(port->idr),
+                     port->unit & 0xFF);
+        else
+            snprintf(view->name, sizeof view->name, "%s %u", port_kind(port->idr), port->unit & 0xFFU);
+    }
+    if (n == 0)
+        error_set(error, ERROR_NO_CORE, "no access port answers behind the debug port");
+    return n;
+}
+
+static void dap_describe(struct link *link, char *out, size_t size)
+{
+    const struct dap *dap = dap_of(link);
+    const struct adi *adi = &dap->executor.adi;
+    const char *name = dap->probe.carrier != NULL ? dap->probe.carrier->name : "cmsis-dap";
+    snprintf(out, size, "%s  %s %.3g MHz%s", name, adi->jtag ? "JTAG" : "SWD", adi->hz / 1e6,
+             adi->match ? "" : ", waits by polling (the probe has no value match)");
+}
+
+/* What our accesses look like on the bus was ours alone to decide. */
+static void restore_ports(struct dap *dap)
+{
+    struct adi *adi = &dap->executor.adi;
+    const struct reach *reach = &dap->executor.compiler.reach;
+    struct error ignored = {0};
+    for (size_t i = 0; i < reach->n && !dap->probe.lost; i++) {
+        const struct access_port *port = &reach->ports[i];
+        struct adi_access list[] = {{.request = DP_SELECT, .value = reach_select(port, AP_CSW)},
+                                    {.request = TRANSFER_AP | AP_CSW, .value = port->csw_found}};
+        size_t done;
+        if (port->memory && adi_select(adi, port->unit >> 8, &ignored) == ADI_OK)
+            (void)adi_transfer(adi, list, 2, &done, &ignored);
+    }
+}
+
+static void dap_close(struct link *link)
+{
+    struct dap *dap = dap_of(link);
+    uint8_t packet[PROTOCOL_ROOM];
+    struct error ignored = {0};
+    restore_ports(dap);
+    if (!dap->probe.lost)
+        (void)probe_tell(&dap->probe, packet, protocol_host_status(packet, false), "", &ignored);
+    if (!dap->probe.lost)
+        (void)probe_tell(&dap->probe, packet, protocol_disconnect(packet), "", &ignored);
+    if (dap->probe.carrier != NULL)
+        probe_close(&dap->probe);
+    free(dap);
+}
+
+struct link *dap_open(const struct dap_wish *wish, const struct deadline *deadline, struct error *error)
+{
+    static const struct link_ops ops = {
+        .execute = dap_execute, .views = dap_views, .describe = dap_describe, .close = dap_close};
+    struct dap *dap = calloc(1, sizeof *dap);
+    if (dap == NULL) {
+        error_set(error, ERROR_SYSTEM, "out of memory");
+        return NULL;
+    }
+    dap->link.ops = &ops;
+    dap->wish = *wish;
+    if (begin(dap, deadline, error) &&
+        connect_find_ports(&dap->executor.adi, &dap->executor.compiler.reach, deadline, error)) {
+        if (dap->wish.kind != DAP_TCP &&
+            dap->probe.carrier->serial[0] != '\0') /* this one, should it come back */
+            snprintf(dap->wish.serial, sizeof dap->wish.serial, "%s", dap->probe.carrier->serial);
+        return &dap->link;
+    }
+    dap_close(&dap->link);
+    return NULL;
+}
+
+uint64_t dap_packets(const struct link *link)
+{
+    return ((const struct dap *)link)->probe.packets;
+}
+
+/* ---- list */
+
+static void ask(struct dap_listed *listed, const struct deadline *deadline)
+{
+    struct dap_probe probe = {0};
+    struct error error = {0};
+    const struct dap_found *found = &listed->found;
+    probe.carrier = found->kind == DAP_USB ? usb_connect(found, &error) : hid_connect(found, &error);
+    if (probe.carrier != NULL && probe_identify(&probe, deadline, &error))
+        listed->info = probe.info;
+    else
+        snprintf(listed->found.problem, sizeof listed->found.problem, "%.199s", error.text);
+    if (probe.carrier != NULL)
+        probe_close(&probe);
+}
+
+size_t dap_list(struct dap_listed *out, size_t room, const struct deadline *deadline)
+{
+    struct dap_found list[FOUND];
+    size_t n = usb_list(list, FOUND);
+    n += hid_list(list + n, FOUND - n);
+    if (n > room)
+        n = room;
+    for (size_t i = 0; i < n; i++) {
+        out[i] = (struct dap_listed){.found = list[i]};
+        if (list[i].problem[0] == '\0')
+            ask(&out[i], deadline);
+    }
+    return n;
+}

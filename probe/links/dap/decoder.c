@@ -1,0 +1,217 @@
+#include "links/dap/decoder.h"
+
+/* CTRL/STAT, IHI 0031 B2.2.2. */
+enum { STICKY_ORUN = 1 << 1, STICKY_ERR = 1 << 5 };
+
+struct decoding {
+    struct compiler *compiler;
+    const struct packet *packet;
+    const struct step *steps;
+    const uint8_t *reply;
+    size_t n, used; /* bytes of the reply; of them taken */
+    uint64_t *results;
+    struct decoded out;
+    size_t look;   /* step of the look that came out well, SIZE_MAX: none */
+    size_t looked; /* step of the look */
+};
+
+static uint32_t next_word(struct decoding *d)
+{
+    const uint8_t *at = d->reply + d->used;
+    d->used += 4;
+    return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+}
+
+static uint64_t off_bus(const struct decoding *d, const struct note *note, uint32_t word)
+{
+    unsigned size = d->steps[note->step].at.size;
+    return size >= 4 ? word : word >> note->lane & ((1U << 8 * size) - 1);
+}
+
+/* The last transfer below `count` that went over the wires. */
+static const struct note *wire_note_below(const struct packet *packet, size_t count)
+{
+    for (size_t i = count; i-- > 0;)
+        if (packet->notes[i].kind != NOTE_MASK)
+            return &packet->notes[i];
+    return NULL;
+}
+
+/* Whether a look alone decides: it has no match behind it. */
+static bool look_decides(const struct packet *packet, const struct note *look)
+{
+    for (const struct note *note = look + 1; note < packet->notes + packet->n; note++)
+        if (note->kind == NOTE_MATCH && note->step == look->step)
+            return false;
+    return true;
+}
+
+/* False when the look says that the packet ends here. */
+static bool take_look(struct decoding *d, const struct note *note, uint32_t word)
+{
+    const struct step *step = &d->steps[note->step];
+    uint64_t saw = off_bus(d, note, word);
+    d->out.saw = saw;
+    d->looked = note->step;
+    d->results[note->step] = saw;
+    if ((saw & step->mask) == step->value) {
+        d->look = note->step;
+        return true;
+    }
+    if (!look_decides(d->packet, note))
+        return true;
+    d->out.end = DECODE_MISMATCH;
+    d->out.step = note->step;
+    d->out.saw_known = true;
+    return false;
+}
+
+static void take_match(struct decoding *d, const struct note *note)
+{
+    d->results[note->step] = off_bus(d, note, note->word);
+    if (note->predicted)
+        predict_came_true(&d->compiler->predictor, note->entry);
+}
+
+/* One transfer that was carried out. False when it ends the packet. */
+static bool take(struct decoding *d, const struct note *note)
+{
+    uint32_t word = note_answers(note) ? next_word(d) : 0;
+    switch ((enum note_kind)note->kind) {
+    case NOTE_READ:
+        d->results[note->step] = off_bus(d, note, word);
+        break;
+    case NOTE_WRITE:
+        d->results[note->step] = 0;
+        break;
+    case NOTE_MATCH:
+        take_match(d, note);
+        break;
+    case NOTE_LOOK:
+        return take_look(d, note, word);
+    case NOTE_LEARN:
+        d->results[note->step] = word;
+        predict_learn(&d->compiler->predictor, note->entry, word);
+        break;
+    case NOTE_CHECK:
+        if (word & (STICKY_ERR | STICKY_ORUN)) {
+            d->out.end = DECODE_FAULT;
+            d->out.step = d->out.unchecked;
+            return false;
+        }
+        d->out.unchecked = note->step;
+        break;
+    case NOTE_SETUP:
+    case NOTE_MASK:
+    case NOTE_GATE:
+    case NOTE_GUARD:
+        break;
+    }
+    return true;
+}
+
+static bool take_all(struct decoding *d, size_t good)
+{
+    size_t words = 0;
+    for (size_t i = 0; i < good; i++)
+        words += note_answers(&d->packet->notes[i]);
+    if (d->n < TRANSFER_HEAD + 4 * words) {
+        d->out.end = DECODE_BROKEN;
+        d->out.step = d->packet->first;
+        return false;
+    }
+    for (size_t i = 0; i < good; i++)
+        if (!take(d, &d->packet->notes[i]))
+            return false;
+    return true;
+}
+
+static void mismatch(struct decoding *d, size_t count)
+{
+    const struct note *note = &d->packet->notes[count];
+    if (!take_all(d, count))
+        return;
+    if (d->look == note->step) { /* it did come out, a moment before */
+        d->out.step = note->step + 1;
+        return;
+    }
+    d->out.end = DECODE_MISMATCH;
+    d->out.step = note->step;
+    d->out.saw_known = d->looked == note->step;
+    d->out.note = note;
+}
+
+/*
+ * Transfer number `count` was not acknowledged, or what follows the last one was not. Writes are buffered,
+ * and a read of an access port brings its word with the next transfer: so it may be the one before that
+ * failed.
+ */
+static void not_acknowledged(struct decoding *d, size_t count, enum decode_end end)
+{
+    const struct packet *packet = d->packet;
+    const struct note *before = wire_note_below(packet, count);
+    const struct note *failed = count < packet->n ? &packet->notes[count] : before;
+    if (before != NULL && note_posted(before)) {
+        failed = before;
+    } else if (before != NULL && before->kind == NOTE_WRITE) {
+        d->out.write = true;
+        d->out.written = before->step;
+        /* Unguarded: that a core falls asleep in the wait is far likelier than that the write before it fails
+         */
+        d->out.behind = count < packet->n && failed->kind == NOTE_MATCH;
+        if (end != DECODE_NO_ACK && !d->out.behind)
+            failed = before;
+    }
+    if (failed == NULL) /* nothing was carried out of a packet with nothing in it */
+        failed = &packet->notes[0];
+    if (!take_all(d, (size_t)(failed - packet->notes)))
+        return;
+    d->out.end = end;
+    d->out.step = failed->step;
+    if (d->out.write && end == DECODE_NO_ACK && count == packet->n) {
+        d->results[d->out.written] = 0;
+        d->out.step = d->out.written + 1;
+    }
+}
+
+struct decoded decode(struct compiler *compiler, const struct packet *packet, const struct step *steps,
+                      const uint8_t *reply, size_t n, uint64_t *results)
+{
+    struct decoding d = {.compiler = compiler,
+                         .packet = packet,
+                         .steps = steps,
+                         .reply = reply,
+                         .n = n,
+                         .used = TRANSFER_HEAD,
+                         .look = SIZE_MAX,
+                         .looked = SIZE_MAX};
+    d.results = results;
+    d.out = (struct decoded){.end = DECODE_BROKEN, .step = packet->first, .unchecked = packet->first};
+    if (protocol_check(reply, n, DAP_TRANSFER) != ANSWER_GOOD || n < TRANSFER_HEAD || reply[1] > packet->n)
+        return d.out;
+    size_t count = reply[1];
+    uint8_t ack = reply[2];
+    bool known = (ack & ~(ACK_BITS | ACK_PROTOCOL_ERROR | ACK_MISMATCH)) == 0 && (ack & 0x0F) != 0;
+    if (!known)
+        return d.out;
+    d.out.end = DECODE_DONE;
+    if ((ack & ACK_PROTOCOL_ERROR) == 0 && (ack & ACK_BITS) == ACK_OK) {
+        bool cut = (ack & ACK_MISMATCH) != 0 && count < packet->n && packet->notes[count].kind == NOTE_MATCH;
+        if (cut) {
+            mismatch(&d, count);
+        } else if (ack == ACK_OK && count == packet->n) {
+            d.out.step = packet->end;
+            take_all(&d, count);
+        } else {
+            d.out.end = DECODE_BROKEN;
+        }
+        return d.out;
+    }
+    enum decode_end end = DECODE_NO_ACK;
+    if ((ack & ACK_PROTOCOL_ERROR) == 0 && (ack & ACK_BITS) == ACK_WAIT)
+        end = DECODE_WAIT;
+    else if ((ack & ACK_PROTOCOL_ERROR) == 0 && (ack & ACK_BITS) == ACK_FAULT)
+        end = DECODE_FAULT;
+    not_acknowledged(&d, count, end);
+    return d.out;
+}

@@ -1,0 +1,249 @@
+#include "links/dap/executor.h"
+
+#include "links/dap/running.h"
+
+enum {
+    SLICE_MS = 50,
+    BUDGET_MS = 100,
+};
+
+void executor_begin(struct executor *executor)
+{
+    struct compiler *compiler = &executor->compiler;
+    compiler->packet_size = executor->adi.probe->info.packet_size;
+    compiler->index = executor->adi.index;
+    compiler->jtag = executor->adi.jtag;
+    compiler->match = executor->adi.match;
+    compiler_forget(compiler);
+}
+
+/* ---- steps */
+
+static bool is_access(const struct step *step)
+{
+    return step->op != OP_TIME;
+}
+
+static size_t next_access(const struct running *r)
+{
+    size_t at = r->done;
+    while (at < r->n && !is_access(&r->steps[at]))
+        at++;
+    return at;
+}
+
+static void set_times(const struct running *r, size_t first, size_t end, int64_t before, int64_t after)
+{
+    for (size_t i = first; i < end; i++)
+        if (r->steps[i].op == OP_TIME)
+            r->results[i] = (uint64_t)(r->steps[i].value == TIME_AFTER ? after : before);
+}
+
+/* Selects the debug port of the next step. */
+static bool select_port(struct running *r, size_t at)
+{
+    struct adi *adi = &r->executor->adi;
+    size_t number = r->steps[at].at.unit >> 8;
+    if (number >= adi->n_ports)
+        return running_end(r, TARGET_FAULT, at, ERROR_FAULT, "there is no such debug port");
+    if (adi->selected == number)
+        return true;
+    compiler_forget(&r->executor->compiler);
+    enum adi_end end = adi_select(adi, number, r->error);
+    for (int i = 0; end != ADI_OK && end != ADI_LOST && i < 2; i++) {
+        adi->selected = number; /* the one to come back to */
+        end = adi_resume(adi, r->error);
+    }
+    if (end == ADI_LOST)
+        return running_lost(r);
+    return end == ADI_OK || running_end(r, TARGET_WAIT, at, ERROR_ASLEEP, "nothing answers on the wires");
+}
+
+/* What was learnt from a look at a step whose predicted word was not found. */
+static void settle_prediction(struct running *r, const struct decoded *decoded)
+{
+    if (r->look && r->predicted && decoded->step > r->done)
+        predict_failed(&r->executor->compiler.predictor, r->entry, (uint32_t)r->results[r->done]);
+}
+
+/* ---- rows of reads */
+
+static const uint32_t TOKENS = 0xFFFFFF00; /* addresses that no row may read */
+
+static uint32_t token(unsigned packet)
+{
+    return TOKENS + 4 * (packet % 32);
+}
+
+/* How far it goes on like the next step: memory read through one access port. */
+static size_t find_row_end(const struct running *r)
+{
+    size_t at = r->done, first = next_access(r);
+    if (first == r->n || r->executor->adi.jtag || !r->executor->compiler.match || r->look)
+        return at;
+    for (; at < r->n; at++) {
+        const struct step *step = &r->steps[at];
+        if (step->op == OP_TIME)
+            continue;
+        if (step->op != OP_READ || step->at.space != SPACE_MEMORY || step->at.offset >= TOKENS ||
+            step->at.unit != r->steps[first].at.unit ||
+            compiler_refusal(&r->executor->compiler, step) != NULL)
+            break;
+    }
+    return at;
+}
+
+/* Whether the reads from `at` on are more than one packet can hold. */
+static bool row_is_long(const struct running *r, size_t at)
+{
+    size_t room = (r->executor->compiler.packet_size - TRANSFER_HEAD) / 4, reads = 0;
+    for (; at < r->row_end && reads <= room; at++)
+        reads += is_access(&r->steps[at]);
+    return reads > room;
+}
+
+static struct executor_flight *flight(const struct running *r, unsigned number)
+{
+    return &r->executor->flights[number % EXECUTOR_FLIGHTS];
+}
+
+/* What was sent behind a packet that failed must have stopped at its gate. */
+static bool recall(struct running *r)
+{
+    uint8_t reply[CARRIER_ROOM];
+    size_t length;
+    for (; r->received < r->sent; r->received++) {
+        const struct packet *packet = &flight(r, r->received)->packet;
+        size_t gate = 0;
+        while (gate < packet->n && packet->notes[gate].kind != NOTE_GATE)
+            gate++;
+        if (!probe_receive(r->executor->adi.probe, reply, &length, r->error))
+            return running_lost(r);
+        if (length < TRANSFER_HEAD || reply[0] != DAP_TRANSFER || reply[1] > gate) {
+            r->executor->adi.probe->lost = true;
+            error_set(r->error, ERROR_LINK_PROTOCOL, "%s went on behind a failure",
+                      r->executor->adi.probe->carrier->name);
+            return running_lost(r);
+        }
+    }
+    return true;
+}
+
+/* ---- packets */
+
+static bool send_packet(struct running *r)
+{
+    struct executor *executor = r->executor;
+    struct executor_flight *out = flight(r, r->sent);
+    struct compiler_gates gates = {.behind = r->sent > r->received,
+                                   .ahead = row_is_long(r, r->ahead),
+                                   .behind_token = token(r->sent - 1),
+                                   .ahead_token = token(r->sent)};
+    bool in_row = r->row_end > r->ahead;
+    r->token_left = in_row && gates.ahead;
+    compiler_packet(&executor->compiler, r->steps, r->token_left ? r->row_end : r->n, r->ahead, r->look,
+                    in_row ? &gates : NULL, &out->packet);
+    out->sent_us = deadline_now_us();
+    r->ahead = out->packet.end;
+    r->sent++;
+    return out->packet.n == 0 ||
+           probe_send(executor->adi.probe, out->packet.bytes, out->packet.length, r->error) ||
+           running_lost(r);
+}
+
+/* The next packet, and behind it what may be sent before it is answered. */
+static bool send_packets(struct running *r)
+{
+    unsigned window = r->executor->adi.probe->info.packet_count;
+    window = window < EXECUTOR_FLIGHTS ? window : EXECUTOR_FLIGHTS;
+    if (r->sent == r->received) {
+        r->ahead = r->done;
+        r->row_end = window > 1 ? find_row_end(r) : r->done;
+        if (!row_is_long(r, r->done))
+            r->row_end = r->done;
+        if (!send_packet(r))
+            return false;
+    }
+    while (r->sent - r->received < window && r->ahead < r->row_end && r->token_left &&
+           !deadline_passed(&r->budget))
+        if (!send_packet(r))
+            return false;
+    return true;
+}
+
+static bool run_packet(struct running *r)
+{
+    struct executor *executor = r->executor;
+    uint8_t reply[CARRIER_ROOM];
+    size_t length;
+    if (!send_packets(r)) {
+        compiler_forget(&executor->compiler);
+        return false;
+    }
+    const struct executor_flight *now = flight(r, r->received);
+    const struct packet *packet = &now->packet;
+    if (packet->n == 0) {
+        set_times(r, packet->first, packet->end, now->sent_us, now->sent_us);
+        r->done = packet->end;
+        r->received++;
+        return true;
+    }
+    if (!probe_receive(executor->adi.probe, reply, &length, r->error)) {
+        compiler_forget(&executor->compiler);
+        return running_lost(r);
+    }
+    r->received++;
+    int64_t came = deadline_now_us();
+    struct decoded decoded = decode(&executor->compiler, packet, r->steps, reply, length, r->results);
+    set_times(r, packet->first, decoded.step < packet->end ? decoded.step : packet->end, now->sent_us, came);
+    settle_prediction(r, &decoded);
+    if (decoded.step > r->done) {
+        r->noise = 0;
+        r->look = false;
+    }
+    bool whole = decoded.end == DECODE_DONE && decoded.step == packet->end;
+    if (whole) {
+        r->done = decoded.step;
+        return true;
+    }
+    compiler_forget(&executor->compiler);
+    if (decoded.end != DECODE_BROKEN && !recall(r))
+        return false;
+    return running_ended_early(r, &decoded);
+}
+
+/* A step that no packet can hold. */
+static bool refuse(struct running *r, size_t at)
+{
+    const char *words = at < r->n ? compiler_refusal(&r->executor->compiler, &r->steps[at]) : NULL;
+    if (words == NULL)
+        return true;
+    int64_t now = deadline_now_us();
+    set_times(r, r->done, at, now, now);
+    return running_end(r, TARGET_FAULT, at, ERROR_FAULT, words);
+}
+
+struct outcome executor_run(struct executor *executor, const struct step *steps, size_t n, uint64_t *results,
+                            const struct deadline *deadline, struct error *error)
+{
+    struct running r = {.executor = executor,
+                        .steps = steps,
+                        .n = n,
+                        .slice = deadline_slice(deadline, SLICE_MS),
+                        .budget = deadline_slice(deadline, BUDGET_MS),
+                        .error = error,
+                        .out = {.why = DONE, .done = n}};
+    r.results = results;
+    bool begun = false;
+    while (r.done < n) {
+        size_t at = next_access(&r);
+        if (!refuse(&r, at) || (at < n && !select_port(&r, at)))
+            return r.out;
+        if (begun && !r.look && deadline_passed(&r.budget) && r.sent == r.received)
+            return (struct outcome){.why = NOT_YET, .done = r.done};
+        begun = true;
+        if (!run_packet(&r))
+            return r.out;
+    }
+    return r.out;
+}

@@ -1,0 +1,26 @@
+/*
+ * The executor: carries out a list of steps by the contract of link_execute, packet by packet; long rows of
+ * reads with several packets in flight. It waits longer than one packet can, mends the wires when they fail,
+ * and says what became of the step it ended at.
+ */
+#pragma once
+
+#include "links/dap/adi.h"
+#include "links/dap/compiler.h"
+#include "links/link.h"
+
+enum { EXECUTOR_FLIGHTS = 4 };
+
+struct executor {
+    struct adi adi;
+    struct compiler compiler;
+    struct executor_flight { /* a packet that is under way */
+        struct packet packet;
+        int64_t sent_us;
+    } flights[EXECUTOR_FLIGHTS];
+};
+
+/* The debug port is there: prepares the compiler for it. */
+void executor_begin(struct executor *executor);
+struct outcome executor_run(struct executor *executor, const struct step *steps, size_t n, uint64_t *results,
+                            const struct deadline *deadline, struct error *error);

@@ -1,0 +1,62 @@
+#include "links/dap/found.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void found_name(const struct dap_found *found, char *out, size_t size)
+{
+    snprintf(out, size, "%04x:%04x%s%s", found->vendor, found->product, found->serial[0] != '\0' ? " " : "",
+             found->serial);
+}
+
+static bool is_wanted(const struct dap_found *found, const struct dap_wish *wish)
+{
+    if (wish->kind != DAP_ANY && wish->kind != found->kind)
+        return false;
+    if (wish->by_id && (found->vendor != wish->vendor || found->product != wish->product))
+        return false;
+    return wish->serial[0] == '\0' || strcmp(wish->serial, found->serial) == 0;
+}
+
+/* The same probe, seen through its other interface. */
+static bool is_same(const struct dap_found *a, const struct dap_found *b)
+{
+    return a->vendor == b->vendor && a->product == b->product && strcmp(a->serial, b->serial) == 0 &&
+           a->kind != b->kind;
+}
+
+const struct dap_found *found_choose(const struct dap_found *list, size_t n, const struct dap_wish *wish,
+                                     struct error *error)
+{
+    const struct dap_found *chosen = NULL;
+    char names[512] = "", name[96];
+    size_t used = 0, others = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!is_wanted(&list[i], wish))
+            continue;
+        if (chosen != NULL && is_same(chosen, &list[i])) {
+            bool better = list[i].kind == DAP_USB && list[i].problem[0] == '\0';
+            chosen = better || chosen->problem[0] != '\0' ? &list[i] : chosen;
+            continue;
+        }
+        others += chosen != NULL;
+        if (chosen == NULL)
+            chosen = &list[i];
+        found_name(&list[i], name, sizeof name);
+        int more = snprintf(names + used, sizeof names - used, "%s%s", used > 0 ? ", " : "", name);
+        used += more > 0 && (size_t)more < sizeof names - used ? (size_t)more : 0;
+    }
+    if (others > 0) {
+        error_set(error, ERROR_USAGE, "several probes: %s; choose one with --probe cmsis-dap:SERIAL", names);
+        return NULL;
+    }
+    if (chosen != NULL)
+        return chosen;
+    if (wish->serial[0] != '\0')
+        error_set(error, ERROR_NO_PROBE, "no CMSIS-DAP probe has the serial number %.64s", wish->serial);
+    else if (wish->by_id)
+        error_set(error, ERROR_NO_PROBE, "no CMSIS-DAP probe is %04x:%04x", wish->vendor, wish->product);
+    else
+        error_set(error, ERROR_NO_PROBE, "no CMSIS-DAP probe is plugged in");
+    return NULL;
+}

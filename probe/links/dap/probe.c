@@ -1,0 +1,106 @@
+#include "links/dap/probe.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { SEND_MS = 1000, REPLY_MS = 3000, STALE = 8, SILENCE_MS = 700 };
+
+bool probe_send(struct dap_probe *probe, const uint8_t *packet, size_t n, struct error *error)
+{
+    struct deadline deadline = deadline_in_ms(SEND_MS, NULL);
+    if (probe->lost)
+        return error_set(error, ERROR_LINK_LOST, "%s is gone", probe->carrier->name);
+    probe->packets++;
+    probe->lost = !carrier_send(probe->carrier, packet, n, &deadline, error);
+    return !probe->lost;
+}
+
+bool probe_receive(struct dap_probe *probe, uint8_t *reply, size_t *n, struct error *error)
+{
+    struct deadline deadline = deadline_in_ms(REPLY_MS, NULL);
+    *n = 0;
+    if (probe->lost)
+        return error_set(error, ERROR_LINK_LOST, "%s is gone", probe->carrier->name);
+    probe->lost = !carrier_receive(probe->carrier, reply, CARRIER_ROOM, n, &deadline, error);
+    return !probe->lost;
+}
+
+bool probe_ask(struct dap_probe *probe, const uint8_t *packet, size_t n, uint8_t *reply, size_t *reply_n,
+               struct error *error)
+{
+    *reply_n = 0;
+    return probe_send(probe, packet, n, error) && probe_receive(probe, reply, reply_n, error);
+}
+
+enum protocol_answer probe_tell(struct dap_probe *probe, const uint8_t *packet, size_t n, const char *what,
+                                struct error *error)
+{
+    uint8_t reply[CARRIER_ROOM];
+    size_t length;
+    if (!probe_ask(probe, packet, n, reply, &length, error))
+        return ANSWER_BROKEN;
+    enum protocol_answer answer = protocol_status(reply, length, packet[0]);
+    if (answer == ANSWER_UNKNOWN)
+        error_set(error, ERROR_LINK_PROTOCOL, "%s: its firmware cannot %s", probe->carrier->name, what);
+    else if (answer != ANSWER_GOOD)
+        error_set(error, ERROR_LINK_PROTOCOL, "%s: it could not %s", probe->carrier->name, what);
+    return answer;
+}
+
+/* The first question; replies to what somebody else asked are passed over. */
+static bool find_beginning(struct dap_probe *probe, const struct deadline *deadline, struct error *error)
+{
+    uint8_t packet[PROTOCOL_ROOM], reply[CARRIER_ROOM];
+    size_t n = protocol_info(packet, DAP_INFO_CAPABILITIES), length;
+    struct deadline limit = deadline_slice(deadline, SILENCE_MS);
+    if (!probe_send(probe, packet, n, error))
+        return false;
+    for (int i = 0; i < STALE; i++) {
+        probe->lost = !carrier_receive(probe->carrier, reply, sizeof reply, &length, &limit, error);
+        if (probe->lost)
+            return false;
+        uint32_t value;
+        bool ours = protocol_info_number(reply, length, &value) && length >= 2 && reply[1] <= 2;
+        bool none = protocol_check(reply, length, DAP_INFO) == ANSWER_GOOD && length >= 2 && reply[1] == 0;
+        if (ours || none || protocol_check(reply, length, DAP_INFO) == ANSWER_UNKNOWN)
+            return true;
+    }
+    probe->lost = true;
+    return error_set(error, ERROR_LINK_PROTOCOL, "%s does not speak CMSIS-DAP", probe->carrier->name);
+}
+
+bool probe_identify(struct dap_probe *probe, const struct deadline *deadline, struct error *error)
+{
+    /* The size first: the strings may need it */
+    static const uint8_t ids[] = {DAP_INFO_PACKET_SIZE, DAP_INFO_PACKET_COUNT, DAP_INFO_CAPABILITIES,
+                                  DAP_INFO_VENDOR,      DAP_INFO_PRODUCT,      DAP_INFO_SERIAL,
+                                  DAP_INFO_PROTOCOL,    DAP_INFO_FIRMWARE};
+    probe->info =
+        (struct dap_info){.packet_count = 1, .packet_size = CARRIER_SMALLEST, .capabilities = DAP_CAN_SWD};
+    if (!find_beginning(probe, deadline, error))
+        return false;
+    for (size_t i = 0; i < sizeof ids; i++) {
+        uint8_t packet[PROTOCOL_ROOM], reply[CARRIER_ROOM];
+        size_t n = protocol_info(packet, ids[i]), length;
+        if (!probe_ask(probe, packet, n, reply, &length, error))
+            return false;
+        if (!protocol_take_info(&probe->info, ids[i], reply, length)) {
+            probe->lost = true;
+            return error_set(error, ERROR_LINK_PROTOCOL, "%s answers something else than it was asked",
+                             probe->carrier->name);
+        }
+        if (probe->carrier->largest != 0 && probe->info.packet_size > probe->carrier->largest)
+            probe->info.packet_size = probe->carrier->largest;
+        probe->carrier->packet_size = probe->info.packet_size;
+        if (deadline_cancelled(deadline))
+            return error_set(error, ERROR_CANCELLED, "cancelled");
+    }
+    return true;
+}
+
+void probe_close(struct dap_probe *probe)
+{
+    carrier_close(probe->carrier);
+    probe->carrier = NULL;
+    probe->lost = true;
+}

@@ -1,0 +1,232 @@
+#include "links/dap/reach.h"
+
+enum { WINDOW = 16, INCREMENT_SPAN = 1024, RUN = 4, AHEAD = 16 };
+
+struct access_port *reach_port(struct reach *reach, uint16_t unit)
+{
+    for (size_t i = 0; i < reach->n; i++)
+        if (reach->ports[i].unit == unit)
+            return &reach->ports[i];
+    return NULL;
+}
+
+void reach_forget(struct reach *reach)
+{
+    reach->select_known = reach->mask_known = false;
+    for (size_t i = 0; i < reach->n; i++)
+        reach->ports[i].csw_known = reach->ports[i].tar_known = false;
+}
+
+uint32_t reach_select(const struct access_port *port, uint32_t offset)
+{
+    if (!port->v6)
+        return (uint32_t)(port->unit & 0xFF) << 24 | (offset & 0xF0);
+    uint32_t at = offset < 0x100 ? AP_IN_V6 + offset : offset;
+    return port->base + (at & 0xFF0);
+}
+
+/* ---- what lies ahead */
+
+static bool is_word(const struct step *step)
+{
+    return step->at.space == SPACE_MEMORY && step->at.size == 4;
+}
+
+/* The next step after `at` that is an access, or n. */
+static size_t next_access(const struct step *steps, size_t n, size_t at)
+{
+    do {
+        at++;
+    } while (at < n && steps[at].op == OP_TIME);
+    return at;
+}
+
+static bool is_match(const struct step *step)
+{
+    return step->op == OP_UNTIL || step->op == OP_EXPECT;
+}
+
+/* How many accesses from `at` on go the same way to ascending addresses. */
+static unsigned run_ahead(const struct step *steps, size_t n, size_t at)
+{
+    unsigned length = 1;
+    if (is_match(&steps[at]))
+        return 1;
+    for (size_t next = next_access(steps, n, at); next < n && length < AHEAD;
+         at = next, next = next_access(steps, n, at), length++)
+        if (steps[next].op != steps[at].op || steps[next].at.space != SPACE_MEMORY ||
+            steps[next].at.size != steps[at].at.size || steps[next].at.unit != steps[at].at.unit ||
+            steps[next].at.offset != steps[at].at.offset + steps[at].at.size)
+            break;
+    return length;
+}
+
+/* How often the address changes, from TAR's on, before an access leaves the 16 bytes around it. */
+static unsigned moves_ahead(const struct access_port *port, const struct step *steps, size_t n, size_t at)
+{
+    uint32_t last = port->tar;
+    unsigned moves = 0;
+    for (unsigned i = 0; i < AHEAD && at < n; at = next_access(steps, n, at), i++) {
+        if (!is_word(&steps[at]) || steps[at].at.unit != port->unit ||
+            steps[at].at.offset / WINDOW != port->tar / WINDOW)
+            break;
+        moves += steps[at].at.offset != last;
+        last = (uint32_t)steps[at].at.offset;
+    }
+    return moves;
+}
+
+static bool same_again(const struct step *steps, size_t n, size_t at)
+{
+    size_t next = next_access(steps, n, at);
+    return next < n && steps[next].at.space == SPACE_MEMORY && steps[next].at.unit == steps[at].at.unit &&
+           steps[next].at.offset == steps[at].at.offset;
+}
+
+/* ---- writing what is missing */
+
+static bool put_setup(struct packet *packet, uint8_t request, uint32_t value, size_t step)
+{
+    return packet_put(packet, (struct note){.kind = NOTE_SETUP, .request = request, .step = (uint32_t)step},
+                      &value);
+}
+
+static bool want_select(struct reach *reach, struct packet *packet, uint32_t select, size_t step)
+{
+    if (reach->select_known && reach->select == select)
+        return true;
+    if (!put_setup(packet, DP_SELECT, select, step))
+        return false;
+    reach->select_known = true;
+    reach->select = select;
+    return true;
+}
+
+static bool want_csw(struct packet *packet, struct access_port *port, uint32_t csw, size_t step)
+{
+    if (port->csw_known && port->csw == csw)
+        return true;
+    if (!put_setup(packet, TRANSFER_AP | AP_CSW, csw, step))
+        return false;
+    port->csw_known = true;
+    port->csw = csw;
+    return true;
+}
+
+static bool want_tar(struct packet *packet, struct access_port *port, uint32_t tar, size_t step)
+{
+    if (port->tar_known && port->tar == tar)
+        return true;
+    if (!put_setup(packet, TRANSFER_AP | AP_TAR, tar, step))
+        return false;
+    port->tar_known = true;
+    port->tar = tar;
+    return true;
+}
+
+bool reach_register(struct reach *reach, struct packet *packet, const struct access_port *port,
+                    uint32_t offset, size_t step)
+{
+    return want_select(reach, packet, reach_select(port, offset), step);
+}
+
+bool reach_mask(struct reach *reach, struct packet *packet, uint32_t mask, uint32_t step)
+{
+    if (reach->mask_known && reach->mask == mask)
+        return true;
+    struct note note = {.kind = NOTE_MASK, .request = TRANSFER_MATCH_MASK, .step = step};
+    if (!packet_put(packet, note, &mask))
+        return false;
+    reach->mask_known = true;
+    reach->mask = mask;
+    return true;
+}
+
+/* ---- memory */
+
+static uint32_t csw_size(unsigned bytes)
+{
+    return bytes == 1 ? 0 : bytes == 2 ? 1 : CSW_SIZE_WORD;
+}
+
+/* A match re-reads, and posts one read beyond the one that matched: TAR must stand still under it. */
+static uint32_t csw_wanted(const struct access_port *port, const struct step *steps, size_t n, size_t at)
+{
+    uint32_t plain = port->csw_base | csw_size(steps[at].at.size);
+    if (is_match(&steps[at]))
+        return plain;
+    if (run_ahead(steps, n, at) >= RUN)
+        return plain | CSW_INCREMENT_SINGLE;
+    bool increments = port->csw_known && port->csw == (plain | CSW_INCREMENT_SINGLE);
+    return increments && !same_again(steps, n, at) ? plain | CSW_INCREMENT_SINGLE : plain;
+}
+
+static bool reach_memory(struct reach *reach, struct packet *packet, const struct step *steps, size_t n,
+                         size_t at, uint8_t *request)
+{
+    const struct step *step = &steps[at];
+    struct access_port *port = reach_port(reach, step->at.unit);
+    uint32_t address = (uint32_t)step->at.offset;
+    bool word_mode = step->at.size == 4 && port->csw_known && (port->csw & CSW_SIZE) == CSW_SIZE_WORD;
+    bool in_window = word_mode && port->tar_known && port->tar / WINDOW == address / WINDOW;
+    bool through_drw = reach->select_known && reach->select == reach_select(port, AP_DRW) &&
+                       port->tar_known && port->tar == address && port->csw_known &&
+                       port->csw == csw_wanted(port, steps, n, at);
+    bool through_bank = in_window && reach->select_known && reach->select == reach_select(port, AP_BD0);
+    if (!through_drw && !through_bank && in_window && moves_ahead(port, steps, n, at) >= 2 &&
+        run_ahead(steps, n, at) < RUN) {
+        if (!want_select(reach, packet, reach_select(port, AP_BD0), at))
+            return false;
+        through_bank = true;
+    }
+    if (through_bank) {
+        *request = (uint8_t)(TRANSFER_AP | (address & (WINDOW - 1)));
+        return true;
+    }
+    *request = TRANSFER_AP | AP_DRW;
+    return through_drw || (want_select(reach, packet, reach_select(port, AP_DRW), at) &&
+                           want_csw(packet, port, csw_wanted(port, steps, n, at), at) &&
+                           want_tar(packet, port, address, at));
+}
+
+bool reach_step(struct reach *reach, struct packet *packet, const struct step *steps, size_t n, size_t at,
+                uint8_t *request)
+{
+    const struct address *address = &steps[at].at;
+    if (address->space == SPACE_MEMORY)
+        return reach_memory(reach, packet, steps, n, at, request);
+    uint32_t offset = (uint32_t)address->offset;
+    if (address->space == SPACE_AP) {
+        *request = (uint8_t)(TRANSFER_AP | (offset & TRANSFER_REGISTER));
+        return want_select(reach, packet, reach_select(reach_port(reach, address->unit), offset), at);
+    }
+    /* A register of the debug port: its bank is in bits 7:4 */
+    uint32_t rest = reach->select_known ? reach->select & ~0xFU : 0;
+    *request = (uint8_t)(offset & TRANSFER_REGISTER);
+    return (offset & TRANSFER_REGISTER) >= DP_SELECT ||
+           want_select(reach, packet, rest | (offset >> 4 & 0xF), at);
+}
+
+void reach_done(struct reach *reach, const struct step *step, uint8_t request)
+{
+    uint32_t offset = (uint32_t)step->at.offset;
+    if (step->at.space == SPACE_DP) {
+        if ((offset & TRANSFER_REGISTER) == DP_SELECT && step->op == OP_WRITE)
+            reach->select_known = false;
+        return;
+    }
+    struct access_port *port = reach_port(reach, step->at.unit);
+    if (step->at.space == SPACE_AP) {
+        if (step->op == OP_WRITE && offset == AP_CSW)
+            port->csw_known = false;
+        if (offset == AP_DRW || (step->op == OP_WRITE && offset <= AP_TAR + 4))
+            port->tar_known = false;
+        return;
+    }
+    bool increments = (request & TRANSFER_REGISTER) == AP_DRW &&
+                      reach->select == reach_select(port, AP_DRW) && (port->csw & CSW_INCREMENT) != 0;
+    if (!increments)
+        return;
+    port->tar += step->at.size;
+    port->tar_known = port->tar % INCREMENT_SPAN != 0;
+}

@@ -1,0 +1,377 @@
+#include "links/dap/carriers.h"
+
+#include <libusb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { IN_FLIGHT = 8, IN_ROOM = 2048, CLOSE_MS = 1000, STRING_ROOM = 128, DEPTH = 7 };
+
+static const char interface_word[] = "CMSIS-DAP";
+static const char no_permission[] =
+    "no permission: install udev/60-pmu-probe.rules (make install does) and plug "
+    "the probe in again";
+
+/* One packet under way and the reply that it will bring. */
+struct exchange {
+    struct libusb_transfer *out, *in;
+    uint8_t request[CARRIER_ROOM], reply[IN_ROOM];
+    int out_busy, in_busy; /* libusb clears them, in our own thread */
+};
+
+struct usb {
+    struct carrier carrier; /* first */
+    libusb_context *context;
+    libusb_device_handle *handle;
+    int interface;
+    bool claimed;
+    uint8_t out, in;  /* endpoints */
+    size_t in_packet; /* bytes of the endpoint's own packets */
+    struct exchange exchanges[IN_FLIGHT];
+    unsigned sent, received; /* in flight are those between */
+};
+
+/* ---- finding the interface */
+
+struct place {
+    int interface;
+    uint8_t out, in;
+    size_t in_packet;
+    int name; /* index of the interface's string */
+};
+
+/* The shape that CMSIS-DAP v2 prescribes: bulk OUT, then bulk IN. */
+static bool read_interface(const struct libusb_interface_descriptor *descriptor, struct place *out)
+{
+    if (descriptor->bInterfaceClass != LIBUSB_CLASS_VENDOR_SPEC || descriptor->bNumEndpoints < 2)
+        return false;
+    const struct libusb_endpoint_descriptor *first = &descriptor->endpoint[0],
+                                            *second = &descriptor->endpoint[1];
+    enum { KIND = LIBUSB_TRANSFER_TYPE_BULK };
+    if ((first->bmAttributes & 3) != KIND || (second->bmAttributes & 3) != KIND ||
+        (first->bEndpointAddress & LIBUSB_ENDPOINT_IN) || !(second->bEndpointAddress & LIBUSB_ENDPOINT_IN))
+        return false;
+    size_t packet = second->wMaxPacketSize & 0x7FF;
+    *out = (struct place){.interface = descriptor->bInterfaceNumber,
+                          .out = first->bEndpointAddress,
+                          .in = second->bEndpointAddress,
+                          .in_packet = packet,
+                          .name = descriptor->iInterface};
+    return packet > 0 && packet <= IN_ROOM;
+}
+
+static size_t find_interfaces(libusb_device *device, struct place *out, size_t room)
+{
+    struct libusb_config_descriptor *config;
+    size_t n = 0;
+    if (libusb_get_active_config_descriptor(device, &config) != 0 &&
+        libusb_get_config_descriptor(device, 0, &config) != 0)
+        return 0;
+    for (int i = 0; i < config->bNumInterfaces && n < room; i++)
+        if (config->interface[i].num_altsetting > 0)
+            n += read_interface(&config->interface[i].altsetting[0], &out[n]);
+    libusb_free_config_descriptor(config);
+    return n;
+}
+
+static void read_string(libusb_device_handle *handle, int index, char *out, size_t size)
+{
+    unsigned char text[STRING_ROOM];
+    int n = index == 0 ? 0 : libusb_get_string_descriptor_ascii(handle, (uint8_t)index, text, sizeof text);
+    size_t used = 0;
+    for (int i = 0; i < n && used + 1 < size; i++)
+        if (text[i] >= 0x20 && text[i] < 0x7F)
+            out[used++] = (char)text[i];
+    out[used] = '\0';
+}
+
+/* Picks the interface whose string says what it is. */
+static bool choose_interface(libusb_device *device, libusb_device_handle *handle, struct place *out)
+{
+    struct place places[8];
+    size_t n = find_interfaces(device, places, sizeof places / sizeof *places);
+    for (size_t i = 0; i < n; i++) {
+        char name[STRING_ROOM];
+        read_string(handle, places[i].name, name, sizeof name);
+        *out = places[i];
+        if (strstr(name, interface_word) != NULL)
+            return true;
+    }
+    return false;
+}
+
+/* What the kernel read when the device was plugged in, for a device that may not be opened. */
+static void read_attribute(libusb_device *device, const char *attribute, char *out, size_t size)
+{
+    uint8_t ports[DEPTH];
+    char path[160];
+    out[0] = '\0';
+    int n = libusb_get_port_numbers(device, ports, DEPTH);
+    size_t used =
+        (size_t)snprintf(path, sizeof path, "/sys/bus/usb/devices/%u", libusb_get_bus_number(device));
+    for (int i = 0; i < n; i++)
+        used += (size_t)snprintf(path + used, sizeof path - used, "%c%u", i == 0 ? '-' : '.', ports[i]);
+    snprintf(path + used, sizeof path - used, "/%s", attribute);
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return;
+    if (fgets(out, (int)size, file) != NULL)
+        out[strcspn(out, "\n")] = '\0';
+    fclose(file);
+}
+
+static void name_place(libusb_device *device, char *out, size_t size)
+{
+    snprintf(out, size, "%u/%u", libusb_get_bus_number(device), libusb_get_device_address(device));
+}
+
+/* False when it is no probe. */
+static bool look_at(libusb_device *device, const struct libusb_device_descriptor *descriptor,
+                    struct dap_found *out)
+{
+    libusb_device_handle *handle;
+    struct place place;
+    *out =
+        (struct dap_found){.kind = DAP_USB, .vendor = descriptor->idVendor, .product = descriptor->idProduct};
+    name_place(device, out->place, sizeof out->place);
+    int failure = libusb_open(device, &handle);
+    if (failure == 0) {
+        bool ours = choose_interface(device, handle, &place);
+        read_string(handle, descriptor->iSerialNumber, out->serial, sizeof out->serial);
+        read_string(handle, descriptor->iProduct, out->name, sizeof out->name);
+        libusb_close(handle);
+        return ours;
+    }
+    read_attribute(device, "product", out->name, sizeof out->name);
+    read_attribute(device, "serial", out->serial, sizeof out->serial);
+    snprintf(out->problem, sizeof out->problem, "%s",
+             failure == LIBUSB_ERROR_ACCESS ? no_permission : libusb_strerror(failure));
+    return strstr(out->name, interface_word) != NULL;
+}
+
+size_t usb_list(struct dap_found *out, size_t room)
+{
+    libusb_context *context;
+    libusb_device **devices;
+    size_t n = 0;
+    if (libusb_init(&context) != 0)
+        return 0;
+    ssize_t count = libusb_get_device_list(context, &devices);
+    for (ssize_t i = 0; i < count && n < room; i++) {
+        struct libusb_device_descriptor descriptor;
+        struct place place;
+        if (libusb_get_device_descriptor(devices[i], &descriptor) == 0 &&
+            find_interfaces(devices[i], &place, 1) > 0)
+            n += look_at(devices[i], &descriptor, &out[n]);
+    }
+    if (count >= 0)
+        libusb_free_device_list(devices, 1);
+    libusb_exit(context);
+    return n;
+}
+
+/* ---- packets */
+
+static bool lost(struct usb *usb, const char *what, struct error *error)
+{
+    return error_set(error, ERROR_LINK_LOST, "%s: %s", usb->carrier.name, what);
+}
+
+static void LIBUSB_CALL finished(struct libusb_transfer *transfer)
+{
+    *(int *)transfer->user_data = 0;
+}
+
+/* Lets libusb work until *busy is cleared. False when the deadline passes first. */
+static bool work(struct usb *usb, const int *busy, const struct deadline *deadline)
+{
+    while (*busy) {
+        int64_t us = deadline_left_us(deadline);
+        if (us == 0)
+            return false;
+        if (us > 1000000)
+            us = 1000000;
+        struct timeval slice = {.tv_sec = us / 1000000, .tv_usec = us % 1000000};
+        (void)libusb_handle_events_timeout(usb->context, &slice);
+    }
+    return true;
+}
+
+static const char *words_for(int status)
+{
+    switch (status) {
+    case LIBUSB_TRANSFER_NO_DEVICE:
+        return "it was unplugged";
+    case LIBUSB_TRANSFER_STALL:
+        return "it refuses the packet";
+    case LIBUSB_TRANSFER_OVERFLOW:
+        return "a reply is longer than it said";
+    default:
+        return "the transfer failed: was it unplugged?";
+    }
+}
+
+/* Room for whole packets of the endpoint, so that none overflows; no more, or a full one would not end it. */
+static int reply_room(const struct usb *usb)
+{
+    size_t room = usb->carrier.packet_size > CARRIER_SMALLEST ? usb->carrier.packet_size : CARRIER_SMALLEST;
+    size_t packets = (room + usb->in_packet - 1) / usb->in_packet;
+    return (int)(packets * usb->in_packet > IN_ROOM ? IN_ROOM / usb->in_packet * usb->in_packet
+                                                    : packets * usb->in_packet);
+}
+
+static bool usb_send(struct carrier *carrier, const uint8_t *packet, size_t n,
+                     const struct deadline *deadline, struct error *error)
+{
+    struct usb *usb = (struct usb *)carrier;
+    struct exchange *exchange = &usb->exchanges[usb->sent % IN_FLIGHT];
+    if (n > CARRIER_ROOM || usb->sent - usb->received >= IN_FLIGHT)
+        return error_set(error, ERROR_SYSTEM, "too many packets in flight");
+    if (!work(usb, &exchange->out_busy, deadline))
+        return lost(usb, "it takes no more packets", error);
+    memcpy(exchange->request, packet, n);
+    libusb_fill_bulk_transfer(exchange->in, usb->handle, usb->in, exchange->reply, reply_room(usb), finished,
+                              &exchange->in_busy, 0);
+    libusb_fill_bulk_transfer(exchange->out, usb->handle, usb->out, exchange->request, (int)n, finished,
+                              &exchange->out_busy, 0);
+    int failure = libusb_submit_transfer(exchange->in);
+    exchange->in_busy = failure == 0;
+    usb->sent++;
+    if (failure == 0) {
+        failure = libusb_submit_transfer(exchange->out);
+        exchange->out_busy = failure == 0;
+    }
+    if (failure == 0)
+        return true;
+    return lost(usb, failure == LIBUSB_ERROR_NO_DEVICE ? "it was unplugged" : libusb_strerror(failure),
+                error);
+}
+
+/* A reply beyond those that were asked for: one that was left behind for an earlier program. */
+static bool ask_for_more(struct usb *usb, struct exchange *exchange, struct error *error)
+{
+    libusb_fill_bulk_transfer(exchange->in, usb->handle, usb->in, exchange->reply, reply_room(usb), finished,
+                              &exchange->in_busy, 0);
+    int failure = libusb_submit_transfer(exchange->in);
+    exchange->in_busy = failure == 0;
+    usb->sent++;
+    return failure == 0 || lost(usb, libusb_strerror(failure), error);
+}
+
+static bool usb_receive(struct carrier *carrier, uint8_t *packet, size_t room, size_t *n,
+                        const struct deadline *deadline, struct error *error)
+{
+    struct usb *usb = (struct usb *)carrier;
+    struct exchange *exchange = &usb->exchanges[usb->received % IN_FLIGHT];
+    if (usb->received == usb->sent && !ask_for_more(usb, exchange, error))
+        return false;
+    if (!work(usb, &exchange->in_busy, deadline)) {
+        if (!exchange->out_busy && exchange->out->status != LIBUSB_TRANSFER_COMPLETED)
+            return lost(usb, words_for(exchange->out->status), error);
+        return lost(usb, "no answer", error);
+    }
+    usb->received++;
+    if (exchange->in->status != LIBUSB_TRANSFER_COMPLETED)
+        return lost(usb, words_for(exchange->in->status), error);
+    size_t length = exchange->in->actual_length > 0 ? (size_t)exchange->in->actual_length : 0;
+    if (length > room)
+        return error_set(error, ERROR_LINK_PROTOCOL, "%s: a reply of %zu bytes is too long",
+                         usb->carrier.name, length);
+    memcpy(packet, exchange->reply, length);
+    *n = length;
+    return true;
+}
+
+static void usb_close(struct carrier *carrier)
+{
+    struct usb *usb = (struct usb *)carrier;
+    struct deadline deadline = deadline_in_ms(CLOSE_MS, NULL);
+    bool quiet = true;
+    for (size_t i = 0; i < IN_FLIGHT; i++) {
+        struct exchange *exchange = &usb->exchanges[i];
+        if (exchange->out_busy)
+            (void)libusb_cancel_transfer(exchange->out);
+        if (exchange->in_busy)
+            (void)libusb_cancel_transfer(exchange->in);
+        quiet =
+            work(usb, &exchange->out_busy, &deadline) && work(usb, &exchange->in_busy, &deadline) && quiet;
+    }
+    if (!quiet) /* libusb may still write into it: better leaked than freed */
+        return;
+    for (size_t i = 0; i < IN_FLIGHT; i++) {
+        libusb_free_transfer(usb->exchanges[i].out);
+        libusb_free_transfer(usb->exchanges[i].in);
+    }
+    if (usb->claimed)
+        (void)libusb_release_interface(usb->handle, usb->interface);
+    if (usb->handle != NULL)
+        libusb_close(usb->handle);
+    if (usb->context != NULL)
+        libusb_exit(usb->context);
+    free(usb);
+}
+
+/* ---- open */
+
+static int open_place(struct usb *usb, const char *place)
+{
+    libusb_device **devices;
+    int failure = LIBUSB_ERROR_NO_DEVICE;
+    ssize_t count = libusb_get_device_list(usb->context, &devices);
+    for (ssize_t i = 0; i < count; i++) {
+        char name[sizeof((struct dap_found *)NULL)->place];
+        struct place found;
+        name_place(devices[i], name, sizeof name);
+        if (strcmp(name, place) != 0)
+            continue;
+        failure = libusb_open(devices[i], &usb->handle);
+        if (failure == 0 && !choose_interface(devices[i], usb->handle, &found))
+            failure = LIBUSB_ERROR_NOT_FOUND;
+        if (failure == 0) {
+            usb->interface = found.interface;
+            usb->out = found.out;
+            usb->in = found.in;
+            usb->in_packet = found.in_packet;
+        }
+    }
+    if (count >= 0)
+        libusb_free_device_list(devices, 1);
+    return failure;
+}
+
+struct carrier *usb_connect(const struct dap_found *found, struct error *error)
+{
+    static const struct carrier_ops ops = {.send = usb_send, .receive = usb_receive, .close = usb_close};
+    char name[96];
+    struct usb *usb = calloc(1, sizeof *usb);
+    bool ready = usb != NULL;
+    for (size_t i = 0; ready && i < IN_FLIGHT; i++) {
+        usb->exchanges[i].out = libusb_alloc_transfer(0);
+        usb->exchanges[i].in = libusb_alloc_transfer(0);
+        ready = usb->exchanges[i].out != NULL && usb->exchanges[i].in != NULL;
+    }
+    found_name(found, name, sizeof name);
+    int failure = ready ? libusb_init(&usb->context) : LIBUSB_ERROR_NO_MEM;
+    if (failure == 0)
+        failure = open_place(usb, found->place);
+    if (failure == 0) {
+        (void)libusb_set_auto_detach_kernel_driver(usb->handle, 1);
+        failure = libusb_claim_interface(usb->handle, usb->interface);
+        usb->claimed = failure == 0;
+    }
+    if (failure == 0) {
+        usb->carrier.ops = &ops;
+        snprintf(usb->carrier.name, sizeof usb->carrier.name, "cmsis-dap %s", name);
+        snprintf(usb->carrier.serial, sizeof usb->carrier.serial, "%s", found->serial);
+        return &usb->carrier;
+    }
+    if (failure == LIBUSB_ERROR_ACCESS)
+        error_set(error, ERROR_NO_PROBE, "%s: %s", name, no_permission);
+    else if (failure == LIBUSB_ERROR_BUSY)
+        error_set(error, ERROR_NO_PROBE, "%s: another program uses it", name);
+    else
+        error_set(error, ERROR_NO_PROBE, "%s: %s", name, libusb_strerror(failure));
+    if (usb != NULL)
+        usb_close(&usb->carrier);
+    return NULL;
+}

@@ -1,0 +1,159 @@
+// Transfers on the line: see the header. SWD: IHI 0031 B4; JTAG: IHI 0031 B3.
+#include "dap/line.h"
+
+enum { IR_ABORT = 0x8, IR_DPACC = 0xA, IR_APACC = 0xB, IR_IDCODE = 0xE };
+enum { JTAG_OK_FAULT = 2, JTAG_WAIT = 1 };
+
+static void drive(struct line *l, uint32_t bits, unsigned count)
+{
+    for (; count; count--, bits >>= 1)
+        pins_clock(l->pins, true, bits & 1, true);
+}
+
+static uint32_t sample(struct line *l, unsigned count)
+{
+    uint32_t bits = 0;
+    for (unsigned i = 0; i < count; i++)
+        bits |= (uint32_t)pins_clock(l->pins, false, true, true) << i;
+    return bits;
+}
+
+static bool odd(uint32_t value)
+{
+    return __builtin_parity(value);
+}
+
+static unsigned swd_read(struct line *l, uint32_t *data)
+{
+    uint32_t value = sample(l, 32);
+    bool right = (bool)sample(l, 1) == odd(value);
+    sample(l, l->turnaround);
+    if (right && data)
+        *data = value;
+    return right ? LINE_OK : LINE_PROTOCOL;
+}
+
+static void swd_write(struct line *l, uint32_t value)
+{
+    sample(l, l->turnaround);
+    drive(l, value, 32);
+    drive(l, odd(value), 1);
+}
+
+static unsigned swd_transfer(struct line *l, unsigned request, uint32_t *data)
+{
+    unsigned four = request & 0xF, head = 1 | four << 1 | (unsigned)odd(four) << 5 | 1 << 7;
+    bool read = request & LINE_READ;
+    drive(l, head, 8);
+    sample(l, l->turnaround);
+    unsigned ack = sample(l, 3);
+    if (ack == LINE_OK) {
+        if (read)
+            ack = swd_read(l, data);
+        else
+            swd_write(l, *data);
+        drive(l, 0, l->idle);
+    } else if (ack == LINE_WAIT || ack == LINE_FAULT) {
+        if (l->data_phase && read)
+            sample(l, 33);
+        sample(l, l->turnaround);
+        if (l->data_phase && !read)
+            drive(l, 0, 33);
+    } else { // nobody, or nonsense: let it pass whatever it is
+        sample(l, l->turnaround + 33);
+        ack = ack == LINE_NONE ? LINE_NONE : LINE_PROTOCOL;
+    }
+    return ack;
+}
+
+static void tms(struct line *l, uint32_t bits, unsigned count)
+{
+    drive(l, bits, count);
+}
+
+static bool shift(struct line *l, bool tdi, bool last)
+{
+    bool tdo = pins_tdo(l->pins);
+    pins_clock(l->pins, true, last, tdi);
+    return tdo;
+}
+
+// From Run-Test/Idle and back to it. Other devices of the chain get BYPASS.
+static void set_instruction(struct line *l, unsigned instruction)
+{
+    if (l->instruction == instruction)
+        return;
+    unsigned left = 0;
+    for (unsigned i = 0; i < l->devices; i++)
+        left += l->ir_length[i];
+    tms(l, 0x3, 4);
+    // What is shifted first ends up in the last device
+    for (unsigned i = l->devices; i-- > 0;)
+        for (unsigned bit = 0; bit < l->ir_length[i]; bit++, left--)
+            shift(l, i == l->index ? instruction >> bit & 1 : true, left == 1);
+    tms(l, 0x1, 2);
+    l->instruction = instruction;
+}
+
+// A data scan of up to 64 bits of the selected device
+static uint64_t scan(struct line *l, uint64_t value, unsigned length)
+{
+    uint64_t got = 0;
+    unsigned before = l->devices - 1 - l->index, behind = l->index, total = before + length + behind;
+    tms(l, 0x1, 3);
+    for (unsigned i = 0; i < total; i++) {
+        bool ours = i >= before && i < before + length;
+        bool tdo = shift(l, ours ? value >> (i - before) & 1 : false, i + 1 == total);
+        // The device nearest to TDO comes first
+        if (i >= behind && i < behind + length)
+            got |= (uint64_t)tdo << (i - behind);
+    }
+    tms(l, 0x1, 2);
+    drive(l, 0, l->idle);
+    return got;
+}
+
+static unsigned jtag_transfer(struct line *l, unsigned request, uint32_t *data)
+{
+    bool read = request & LINE_READ;
+    set_instruction(l, request & LINE_AP ? IR_APACC : IR_DPACC);
+    uint64_t word = (uint64_t)(read ? 0 : *data) << 3 | (request & LINE_ADDRESS) >> 1 | read;
+    uint64_t got = scan(l, word, 35);
+    if ((got & 7) == JTAG_WAIT)
+        return LINE_WAIT;
+    if ((got & 7) != JTAG_OK_FAULT)
+        return LINE_NONE;
+    if (read && data)
+        *data = (uint32_t)(got >> 3);
+    return LINE_OK;
+}
+
+unsigned line_transfer(struct line *l, unsigned request, uint32_t *data)
+{
+    return l->jtag ? jtag_transfer(l, request, data) : swd_transfer(l, request, data);
+}
+
+bool line_posts(const struct line *l, unsigned request)
+{
+    return l->jtag || request & LINE_AP;
+}
+
+bool line_chains(const struct line *l, unsigned before, unsigned request)
+{
+    return l->jtag ? !((before ^ request) & LINE_AP) : request & LINE_AP;
+}
+
+uint32_t line_idcode(struct line *l)
+{
+    set_instruction(l, IR_IDCODE);
+    return (uint32_t)scan(l, 0, 32);
+}
+
+unsigned line_abort(struct line *l, uint32_t value)
+{
+    if (!l->jtag)
+        return swd_transfer(l, 0, &value);
+    set_instruction(l, IR_ABORT);
+    scan(l, (uint64_t)value << 3, 35);
+    return LINE_OK;
+}

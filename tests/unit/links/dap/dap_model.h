@@ -1,0 +1,500 @@
+/*
+ * A CMSIS-DAP probe and a target in memory, for unit tests: bytes to bytes. The transfers are carried out as
+ * the reference firmware does (posted reads, value match, check of the last write), down to single
+ * transactions on SWD, at each of which something can be made to go wrong. Written from the specifications,
+ * without the tool's own constants.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MODEL_CELLS = 96, MODEL_LOG = 8192 };
+
+enum model_trouble {
+    TROUBLE_NONE,
+    TROUBLE_NO_ACK,   /* the header never arrives */
+    TROUBLE_ACK_LOST, /* the target answers, the probe hears nothing */
+    TROUBLE_PARITY,   /* what was read arrives damaged */
+    TROUBLE_DATA,     /* what was written arrives damaged */
+    TROUBLE_FAULT,    /* the bus refuses the access */
+    TROUBLE_STUCK,    /* the access does not end until it is aborted, and was not done */
+    TROUBLE_STUCK_DONE,
+    TROUBLES
+};
+
+struct model_cell {
+    uint32_t address, value;
+    unsigned lag; /* reads until `then` replaces the value */
+    uint32_t then;
+    uint32_t clears; /* bits that a read clears */
+};
+
+struct model_access {
+    bool write;
+    uint32_t address, value;
+};
+
+struct model {
+    /* what the probe is like */
+    unsigned packet_size, packet_count;
+    bool has_match, has_swd_sequence, pads;
+    bool jtag; /* answers as over JTAG: a fault shows in CTRL/STAT only, and what follows is not done */
+    uint8_t capabilities;
+    /* the probe's own state */
+    uint32_t match_mask;
+    unsigned wait_retry, match_retry;
+    unsigned packets, overlong;
+    /* the wires */
+    long trouble_at; /* number of the transaction, from 0; -1: never */
+    enum model_trouble trouble;
+    long transactions, accesses;
+    bool silent;        /* the line is not understood until a line reset */
+    bool dead;          /* nobody there */
+    bool listening;     /* after a line reset, TARGETSEL is understood */
+    bool needs_wake;    /* asleep until woken from the dormant state */
+    uint32_t target_id; /* 0: not multidrop */
+    int selected;       /* debug port; -1: none */
+    /* the debug port, one of several */
+    struct model_port {
+        uint32_t select, control, csw, tar, posted;
+        bool sticky, data_error, stuck;
+    } ports[2];
+    size_t n_ports;
+    uint32_t dpidr;
+    /* the target */
+    struct model_cell cells[MODEL_CELLS];
+    size_t n;
+    struct model_access log[MODEL_LOG];
+    size_t n_log;
+};
+
+static struct model_cell *model_cell(struct model *m, uint32_t address)
+{
+    for (size_t i = 0; i < m->n; i++)
+        if (m->cells[i].address == (address & ~3U))
+            return &m->cells[i];
+    if (m->n == MODEL_CELLS)
+        abort();
+    m->cells[m->n] = (struct model_cell){.address = address & ~3U};
+    return &m->cells[m->n++];
+}
+
+static void model_note(struct model *m, bool write, uint32_t address, uint32_t value)
+{
+    if (m->n_log < MODEL_LOG)
+        m->log[m->n_log++] = (struct model_access){write, address, value};
+}
+
+static uint32_t model_read(struct model *m, uint32_t address)
+{
+    struct model_cell *cell = model_cell(m, address);
+    if (cell->lag > 0 && --cell->lag == 0)
+        cell->value = cell->then;
+    uint32_t value = cell->value;
+    cell->value &= ~cell->clears;
+    model_note(m, false, address, value);
+    return value;
+}
+
+/*
+ * 0x...F00 is a control word: what is written there comes up in 0x...F04 after (value >> 28) reads, with a
+ * bit 24 that a read clears. That is enough of a core for waits.
+ */
+static void model_write(struct model *m, uint32_t address, uint32_t value, uint32_t lanes)
+{
+    struct model_cell *cell = model_cell(m, address);
+    cell->value = (cell->value & ~lanes) | (value & lanes);
+    model_note(m, true, address, value & lanes);
+    if ((address & 0xFFC) != 0xF00)
+        return;
+    struct model_cell *status = model_cell(m, (address & ~0xFFFU) | 0xF04);
+    status->clears = 1U << 24;
+    status->value = 0;
+    status->lag = (value >> 28) + 1;
+    status->then = (value & 0xFFFFFF) | 1U << 24;
+}
+
+static void model_init(struct model *m)
+{
+    memset(m, 0, sizeof *m);
+    m->packet_size = 64;
+    m->packet_count = 1;
+    m->has_match = m->has_swd_sequence = true;
+    m->capabilities = 3;
+    m->wait_retry = 100;
+    m->trouble_at = -1;
+    m->dpidr = 0x2BA01477;
+    m->n_ports = 1;
+}
+
+/* ---- SWD: one transaction. `request` as in DAP_Transfer: APnDP, RnW, A2, A3. */
+
+enum { M_OK = 1, M_WAIT = 2, M_FAULT = 4, M_NONE = 7, M_ERROR = 8 };
+
+static uint32_t model_lanes(const struct model_port *p)
+{
+    unsigned size = p->csw & 7;
+    return size == 0 ? 0xFFU << (p->tar & 3) * 8 : size == 1 ? 0xFFFFU << (p->tar & 2) * 8 : 0xFFFFFFFF;
+}
+
+static uint32_t model_ap(struct model *m, struct model_port *p, uint8_t request, uint32_t data)
+{
+    uint32_t reg = (p->select & 0xF0) | (request & 0xC);
+    bool read = request & 2;
+    if (p->select >> 24 != 0)
+        return 0;
+    switch (reg) {
+    case 0x00:
+        if (!read)
+            p->csw = (data & 0xFF00003F) | 0x40;
+        return p->csw;
+    case 0x04:
+        if (!read)
+            p->tar = data;
+        return p->tar;
+    case 0x0C: {
+        uint32_t at = p->tar, value = 0;
+        if (read)
+            value = model_read(m, at) & model_lanes(p);
+        else
+            model_write(m, at, data, model_lanes(p));
+        if ((p->csw >> 4 & 3) == 1) /* only the low ten bits count on */
+            p->tar = (at & ~0x3FFU) | ((at + (1U << (p->csw & 7))) & 0x3FF);
+        return value;
+    }
+    case 0x10:
+    case 0x14:
+    case 0x18:
+    case 0x1C:
+        if (read)
+            return model_read(m, (p->tar & ~15U) | (reg & 15));
+        model_write(m, (p->tar & ~15U) | (reg & 15), data, 0xFFFFFFFF);
+        return 0;
+    case 0xF8:
+        return 0xE00FF003;
+    case 0xFC:
+        return 0x04770031;
+    default:
+        return 0;
+    }
+}
+
+static int model_dp(struct model *m, struct model_port *p, uint8_t request, uint32_t *data)
+{
+    bool read = request & 2;
+    uint8_t reg = request & 0xC, bank = p->select & 0xF;
+    if (reg == 0 && read) {
+        *data = m->dpidr;
+        return M_OK;
+    }
+    if (reg == 0) {
+        if (*data & 1)
+            p->stuck = false;
+        if (*data & 4)
+            p->sticky = false;
+        if (*data & 8)
+            p->data_error = false;
+        return M_OK;
+    }
+    if (m->jtag && p->stuck)
+        return M_WAIT;
+    if (reg == 4 && read && bank == 0) {
+        uint32_t power = p->control & 0x50000000;
+        *data = power | power << 1 | (p->sticky ? 1U << 5 : 0) | (p->data_error ? 1U << 7 : 0);
+        return M_OK;
+    }
+    if ((p->sticky && !m->jtag) || p->data_error)
+        return M_FAULT;
+    if (p->stuck)
+        return M_WAIT;
+    if (reg == 4 && read)
+        *data = bank == 2 ? m->target_id : bank == 3 ? (uint32_t)m->selected << 28 : 0;
+    else if (reg == 4 && bank == 0) {
+        p->control = *data;
+        p->sticky = p->sticky && !(m->jtag && *data & 1U << 5);
+    } else if (reg == 8 && !read)
+        p->select = *data;
+    else if (reg == 12 && read)
+        *data = p->posted;
+    return M_OK;
+}
+
+static bool model_is_access(const struct model_port *p, uint8_t request)
+{
+    uint32_t reg = (p->select & 0xF0) | (request & 0xC);
+    return (request & 1) && p->select >> 24 == 0 && (reg == 0x0C || (reg >= 0x10 && reg < 0x20));
+}
+
+static int model_answer(struct model *m, uint8_t request, uint32_t *data, enum model_trouble trouble)
+{
+    struct model_port *p = &m->ports[m->selected];
+    bool read = request & 2;
+    if (!(request & 1))
+        return model_dp(m, p, request, data);
+    if (p->sticky && m->jtag) {
+        *data = 0xBADBADBA;
+        return M_OK;
+    }
+    if (p->sticky || p->data_error)
+        return M_FAULT;
+    if (p->stuck)
+        return M_WAIT;
+    bool access = model_is_access(p, request);
+    m->accesses += access;
+    if (access && trouble == TROUBLE_FAULT) {
+        p->sticky = true;
+        *data = p->posted;
+        return M_OK;
+    }
+    if (access && trouble == TROUBLE_STUCK) {
+        p->stuck = true;
+        *data = p->posted;
+        return M_OK;
+    }
+    if (!read && trouble == TROUBLE_DATA) {
+        p->data_error = true;
+        return M_OK;
+    }
+    uint32_t value = model_ap(m, p, request, read ? 0 : *data);
+    if (read) {
+        *data = p->posted;
+        p->posted = value;
+    }
+    if (access && trouble == TROUBLE_STUCK_DONE)
+        p->stuck = true;
+    return M_OK;
+}
+
+static int model_transaction(struct model *m, uint8_t request, uint32_t *data)
+{
+    enum model_trouble trouble = m->transactions++ == m->trouble_at ? m->trouble : TROUBLE_NONE;
+    uint32_t ignored = 0;
+    if (data == NULL)
+        data = &ignored;
+    if (m->dead || m->silent || m->selected < 0 || m->needs_wake)
+        return M_NONE;
+    m->listening = false;
+    if (trouble == TROUBLE_NO_ACK || (trouble == TROUBLE_ACK_LOST && !(request & 2))) {
+        m->ports[m->selected].data_error |= trouble == TROUBLE_ACK_LOST; /* what follows is no data */
+        m->silent = true;
+        return M_NONE;
+    }
+    int ack = model_answer(m, request, data, trouble);
+    if (trouble == TROUBLE_ACK_LOST) {
+        m->silent = true;
+        return M_NONE;
+    }
+    if (trouble == TROUBLE_PARITY && (request & 2) && ack == M_OK) {
+        *data = 0xDEADBEEF;
+        return M_ERROR;
+    }
+    return ack;
+}
+
+static int model_patient(struct model *m, uint8_t request, uint32_t *data)
+{
+    unsigned retry = m->wait_retry;
+    int ack;
+    do {
+        ack = model_transaction(m, request, data);
+    } while (ack == M_WAIT && retry-- > 0);
+    return ack;
+}
+
+/* ---- DAP_Transfer */
+
+struct model_reply {
+    uint8_t *bytes;
+    size_t n;
+};
+
+static void model_put(struct model_reply *reply, uint32_t word)
+{
+    for (int i = 0; i < 4; i++)
+        reply->bytes[reply->n++] = (uint8_t)(word >> 8 * i);
+}
+
+static uint32_t model_get(const uint8_t *at)
+{
+    return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+}
+
+static int model_match(struct model *m, uint8_t request, uint32_t wanted)
+{
+    uint32_t data = 0;
+    unsigned retry = m->match_retry;
+    int ack = M_OK;
+    if (request & 1)
+        ack = model_patient(m, request & 0xF, NULL);
+    if (ack != M_OK)
+        return ack;
+    do {
+        ack = model_patient(m, request & 0xF, &data);
+    } while (ack == M_OK && (data & m->match_mask) != wanted && retry-- > 0);
+    return ack == M_OK && (data & m->match_mask) != wanted ? M_OK | 0x10 : ack;
+}
+
+static size_t model_transfer(struct model *m, const uint8_t *q, size_t n, uint8_t *out)
+{
+    struct model_reply reply = {out, 3};
+    unsigned wanted = q[2], done = 0;
+    int ack = 0;
+    bool posted = false, written = false;
+    size_t at = 3;
+    uint32_t data = 0;
+    for (; done < wanted; done++) {
+        uint8_t request = q[at++];
+        bool match = (request & 0x12) == 0x12 && m->has_match, mask = (request & 0x22) == 0x20;
+        if (!(request & 2) || (request & 0x10)) {
+            data = model_get(q + at);
+            at += 4;
+        }
+        bool next_posts = (request & 0x13) == 3;
+        if (posted) {
+            uint32_t before = 0;
+            ack = model_patient(m, next_posts ? request & 0xF : 0xE, &before);
+            if (ack != M_OK)
+                break;
+            model_put(&reply, before);
+            if (next_posts)
+                continue;
+            posted = false;
+        }
+        if (match) {
+            ack = model_match(m, request, data);
+        } else if (request & 2) {
+            uint32_t value = 0;
+            ack = model_patient(m, request & 0xF, &value);
+            posted = (request & 1) != 0;
+            if (ack == M_OK && !posted)
+                model_put(&reply, value);
+            posted = posted && ack == M_OK;
+            written = false;
+        } else if (mask) {
+            m->match_mask = data;
+            ack = M_OK;
+        } else {
+            ack = model_patient(m, request & 0xF, &data);
+            written = true;
+        }
+        if (match)
+            written = false;
+        if (ack != M_OK)
+            break;
+    }
+    (void)n;
+    if (ack == M_OK && posted) {
+        ack = model_patient(m, 0xE, &data);
+        if (ack == M_OK)
+            model_put(&reply, data);
+    } else if (ack == M_OK && written) {
+        ack = model_patient(m, 0xE, NULL);
+    }
+    out[1] = (uint8_t)done;
+    out[2] = (uint8_t)ack;
+    return reply.n;
+}
+
+/* ---- the other commands */
+
+static bool model_contains(const uint8_t *bytes, size_t n, const char *what, size_t length)
+{
+    for (size_t i = 0; i + length <= n; i++)
+        if (memcmp(bytes + i, what, length) == 0)
+            return true;
+    return false;
+}
+
+static void model_sequence(struct model *m, const uint8_t *bits, size_t n)
+{
+    if (model_contains(bits, n, "\xBC\xE3", 2) && m->target_id != 0)
+        m->needs_wake = true;
+    if (model_contains(bits, n, "\x92\xF3\x09\x62\x95\x2D\x85\x86\xE9\xAF\xDD\xE3\xA2\x0E\xBC\x19\xA0\xF1",
+                       18))
+        m->needs_wake = false;
+    if (!model_contains(bits, n, "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x00", 8))
+        return;
+    m->silent = false;
+    m->listening = true;
+    m->selected = m->target_id == 0 ? 0 : -1;
+}
+
+static void model_target_select(struct model *m, const uint8_t *q)
+{
+    uint32_t target = model_get(q + 6);
+    bool right = q[1] == 3 && q[2] == 8 && q[3] == 0x99 && q[4] == 0x85 && q[5] == 33 &&
+                 (q[10] & 1) == __builtin_parity(target);
+    if (right && m->listening && !m->needs_wake && ((target ^ m->target_id) & 0x0FFFFFFF) == 0 &&
+        target >> 28 < m->n_ports)
+        m->selected = (int)(target >> 28);
+}
+
+static size_t model_info(const struct model *m, uint8_t id, uint8_t *out)
+{
+    const char *text = id == 1   ? "maker"
+                       : id == 2 ? "model probe"
+                       : id == 3 ? "M0DE1"
+                       : id == 4 ? "2.1.1"
+                                 : NULL;
+    if (text != NULL) {
+        out[1] = (uint8_t)(strlen(text) + 1);
+        memcpy(out + 2, text, strlen(text) + 1);
+        return 2 + out[1];
+    }
+    out[1] = id == 0xFF ? 2 : id == 0xFE || id == 0xF0 ? 1 : 0;
+    out[2] = (uint8_t)(id == 0xFF ? m->packet_size : id == 0xFE ? m->packet_count : m->capabilities);
+    out[3] = (uint8_t)(m->packet_size >> 8);
+    return 2 + (size_t)out[1];
+}
+
+/* One request; returns the reply's length. */
+static size_t model_command(struct model *m, const uint8_t *q, size_t n, uint8_t *out)
+{
+    size_t length = 2;
+    m->packets++;
+    out[0] = q[0];
+    out[1] = 0;
+    switch (q[0]) {
+    case 0x00:
+        length = model_info(m, q[1], out);
+        break;
+    case 0x02:
+        out[1] = q[1];
+        break;
+    case 0x04:
+        m->wait_retry = q[2] | (unsigned)q[3] << 8;
+        m->match_retry = q[4] | (unsigned)q[5] << 8;
+        break;
+    case 0x05:
+        length = model_transfer(m, q, n, out);
+        break;
+    case 0x08:
+        m->ports[0].stuck = m->ports[0].stuck && !(q[2] & 1);
+        break;
+    case 0x12:
+        model_sequence(m, q + 2, n - 2);
+        break;
+    case 0x01:
+    case 0x03:
+    case 0x11:
+    case 0x13:
+        break;
+    case 0x1D:
+        if (m->has_swd_sequence) {
+            model_target_select(m, q);
+            out[2] = 0x1F;
+            length = 3;
+            break;
+        }
+        /* fall through */
+    default:
+        out[0] = 0xFF;
+        length = 1;
+    }
+    m->overlong += n > m->packet_size || length > m->packet_size;
+    return length;
+}

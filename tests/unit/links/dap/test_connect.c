@@ -1,0 +1,168 @@
+/* The way to a target: what is on the wires, and what becomes of it when something is missing. */
+#include "model_carrier.h"
+
+static struct bench bench;
+
+static void begin(void)
+{
+    model_init(&bench.model);
+}
+
+static void test_one_port(void **state)
+{
+    (void)state;
+    begin();
+    bench.model.packet_count = 0;
+    bench.model.packet_size = 512;
+    assert_true(bench_connect(&bench));
+    const struct adi *adi = &bench.executor.adi;
+    const struct reach *reach = &bench.executor.compiler.reach;
+    assert_int_equal(adi->n_ports, 1);
+    assert_false(adi->multidrop || adi->dormant || adi->jtag);
+    assert_true(adi->match);
+    assert_int_equal(adi->hz, 10000000);
+    assert_int_equal(bench.probe.info.packet_count, 1);
+    assert_string_equal(bench.probe.info.serial, "M0DE1");
+    assert_int_equal(reach->n, 1);
+    assert_true(reach->ports[0].memory && reach->ports[0].narrow);
+    assert_int_equal(reach->ports[0].csw_base & 0x22000037, 0x22000000);
+    assert_int_equal(bench.model.ports[0].control, 0x50000000);
+    assert_int_equal(bench.model.n_log, 0); /* nothing of the target was touched */
+}
+
+static void test_two_ports_on_two_wires(void **state)
+{
+    (void)state;
+    for (int asleep = 0; asleep < 2; asleep++) {
+        begin();
+        bench.model.dpidr = 0x0BC12477;
+        bench.model.target_id = 0x01002927;
+        bench.model.n_ports = 2;
+        bench.model.needs_wake = asleep;
+        assert_true(bench_connect(&bench));
+        assert_true(bench.executor.adi.multidrop);
+        assert_int_equal(bench.executor.adi.dormant, asleep);
+        assert_int_equal(bench.executor.adi.n_ports, 2);
+        assert_int_equal(bench.executor.compiler.reach.n, 2);
+        assert_int_equal(bench.executor.compiler.reach.ports[1].unit, 0x100);
+        assert_int_equal(bench.model.ports[0].control, 0x50000000);
+        assert_int_equal(bench.model.ports[1].control, 0x50000000);
+
+        struct step steps[4];
+        uint64_t results[4];
+        for (uint16_t i = 0; i < 4; i++) {
+            struct address at = {.space = SPACE_MEMORY, .size = 4, .unit = (uint16_t)((i & 1) << 8)};
+            at.offset = 0x100 + 4U * i;
+            steps[i] = step_read(at);
+            model_cell(&bench.model, (uint32_t)at.offset)->value = 0x500U + i;
+        }
+        struct deadline deadline = deadline_in_ms(5000, NULL);
+        struct outcome outcome = executor_run(&bench.executor, steps, 4, results, &deadline, &bench.error);
+        assert_int_equal(outcome.why, DONE);
+        for (size_t i = 0; i < 4; i++)
+            assert_int_equal(results[i], 0x500 + i);
+        assert_int_equal(bench.model.ports[1].tar, 0x10C);
+    }
+}
+
+static void test_one_of_two_ports_is_not_there(void **state)
+{
+    (void)state;
+    begin();
+    bench.model.dpidr = 0x0BC12477;
+    bench.model.target_id = 0x01002927;
+    if (!bench_connect(&bench))
+        fail_msg("%s", bench.error.text);
+    assert_int_equal(bench.executor.adi.n_ports, 1);
+}
+
+static void test_probe_without_swd_sequence(void **state)
+{
+    (void)state;
+    begin();
+    bench.model.target_id = 0x01002927;
+    bench.model.has_swd_sequence = false;
+    assert_false(bench_connect(&bench));
+    assert_int_equal(bench.error.kind, ERROR_NO_CORE);
+}
+
+static void test_nobody_there(void **state)
+{
+    (void)state;
+    begin();
+    bench.model.dead = true;
+    bench.model.capabilities = 1;
+    assert_false(bench_connect(&bench));
+    assert_int_equal(bench.error.kind, ERROR_NO_CORE);
+    assert_non_null(strstr(bench.error.text, "SWD"));
+    begin();
+    bench.model.capabilities = 4; /* neither SWD nor JTAG */
+    assert_false(bench_connect(&bench));
+    assert_int_equal(bench.error.kind, ERROR_LINK_PROTOCOL);
+}
+
+static void test_no_value_match(void **state)
+{
+    (void)state;
+    begin();
+    bench.model.has_match = false;
+    assert_true(bench_connect(&bench));
+    assert_false(bench.executor.adi.match);
+    assert_false(bench.executor.compiler.match);
+}
+
+static void test_sticky_from_before(void **state)
+{
+    (void)state;
+    begin();
+    bench.model.ports[0].sticky = true;
+    assert_true(bench_connect(&bench));
+    assert_false(bench.model.ports[0].sticky);
+}
+
+static void test_probe_lost_anywhere(void **state)
+{
+    (void)state;
+    for (long at = 0;; at++) {
+        begin();
+        bench_carrier(&bench);
+        bench.carrier.lose_at = at;
+        struct deadline deadline = deadline_in_ms(5000, NULL);
+        struct adi *adi = &bench.executor.adi;
+        if (probe_identify(&bench.probe, &deadline, &bench.error) &&
+            connect_target(adi, DAP_WIRES_AUTO, 0, &deadline, &bench.error) &&
+            connect_find_ports(adi, &bench.executor.compiler.reach, &deadline, &bench.error))
+            break;
+        assert_int_equal(bench.error.kind, ERROR_LINK_LOST);
+    }
+}
+
+/* Whatever is wrong on the wires while we look around: found, or an error. */
+static void test_trouble_while_connecting(void **state)
+{
+    (void)state;
+    for (int trouble = TROUBLE_NO_ACK; trouble < TROUBLES; trouble++)
+        for (long at = 0; at < 200; at++) {
+            begin();
+            bench.model.trouble = (enum model_trouble)trouble;
+            bench.model.trouble_at = at;
+            bool connected = bench_connect(&bench);
+            assert_int_equal(connected, bench.error.kind == ERROR_NONE);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_one_port),
+        cmocka_unit_test(test_two_ports_on_two_wires),
+        cmocka_unit_test(test_one_of_two_ports_is_not_there),
+        cmocka_unit_test(test_probe_without_swd_sequence),
+        cmocka_unit_test(test_nobody_there),
+        cmocka_unit_test(test_no_value_match),
+        cmocka_unit_test(test_sticky_from_before),
+        cmocka_unit_test(test_probe_lost_anywhere),
+        cmocka_unit_test(test_trouble_while_connecting),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,245 @@
+/* The whole link against a probe behind a socket, in a thread: opened, used, lost, found again. */
+#include "cmocka_all.h"
+#include "dap_model.h"
+#include "links/dap/carriers.h"
+#include "links/dap/dap.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum manner { ANSWERS, SAYS_NOTHING, CLOSES, TALKS_NONSENSE, ANSWERS_TOO_MUCH, ANSWERS_SHORT, HANGS_UP_SOON };
+
+struct peer {
+    struct model model;
+    int listener;
+    uint16_t port;
+    pthread_t thread;
+    atomic_int manner;
+    atomic_int stale;   /* replies for somebody else before the first */
+    atomic_int packets; /* until it hangs up */
+};
+
+static bool read_all(int fd, uint8_t *out, size_t n)
+{
+    while (n > 0) {
+        ssize_t got = recv(fd, out, n, 0);
+        if (got <= 0)
+            return false;
+        out += got;
+        n -= (size_t)got;
+    }
+    return true;
+}
+
+static bool write_slowly(int fd, const uint8_t *bytes, size_t n)
+{
+    size_t half = n / 2;
+    return send(fd, bytes, half, MSG_NOSIGNAL) == (ssize_t)half &&
+           send(fd, bytes + half, n - half, MSG_NOSIGNAL) == (ssize_t)(n - half);
+}
+
+static bool reply(int fd, const uint8_t *bytes, size_t n)
+{
+    uint8_t packet[8 + 2048] = {'D', 'A', 'P', 0, (uint8_t)n, (uint8_t)(n >> 8), 2, 0};
+    memcpy(packet + 8, bytes, n < 2048 ? n : 2048);
+    return write_slowly(fd, packet, 8 + (n < 2048 ? n : 2048));
+}
+
+static bool serve(struct peer *peer, int fd)
+{
+    uint8_t header[8], request[2048] = {0}, answer[2048] = {5, 1, 1};
+    if (!read_all(fd, header, 8) || memcmp(header, "DAP\0", 4) != 0 || header[6] != 1)
+        return false;
+    size_t n = header[4] | (size_t)header[5] << 8;
+    if (n > sizeof request || !read_all(fd, request, n))
+        return false;
+    while (atomic_load(&peer->stale) > 0) {
+        atomic_fetch_sub(&peer->stale, 1);
+        if (!reply(fd, answer, 7))
+            return false;
+    }
+    switch ((enum manner)atomic_load(&peer->manner)) {
+    case SAYS_NOTHING:
+        return true;
+    case CLOSES:
+        return false;
+    case TALKS_NONSENSE:
+        return write_slowly(fd, (const uint8_t *)"HTTP/1.1 400 Bad Request\r\n", 26);
+    case ANSWERS_TOO_MUCH:
+        return reply(fd, answer, 60000);
+    case ANSWERS_SHORT:
+        return reply(fd, answer, 0);
+    case HANGS_UP_SOON:
+        if (atomic_fetch_sub(&peer->packets, 1) <= 0)
+            return false;
+        break;
+    case ANSWERS:
+        break;
+    }
+    size_t length = model_command(&peer->model, request, n, answer);
+    return reply(fd, answer, length);
+}
+
+static void *run_peer(void *context)
+{
+    struct peer *peer = context;
+    for (;;) {
+        int fd = accept(peer->listener, NULL, NULL);
+        if (fd < 0)
+            return NULL;
+        int one = 1;
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+        while (serve(peer, fd))
+            ;
+        close(fd);
+    }
+}
+
+static int start(void **state)
+{
+    static struct peer peer;
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof at;
+    memset(&peer, 0, sizeof peer);
+    model_init(&peer.model);
+    peer.model.packet_size = 512;
+    model_cell(&peer.model, 0x1000)->value = 0x12345678;
+    peer.listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (bind(peer.listener, (struct sockaddr *)&at, sizeof at) != 0 || listen(peer.listener, 4) != 0 ||
+        getsockname(peer.listener, (struct sockaddr *)&at, &size) != 0)
+        return -1;
+    peer.port = ntohs(at.sin_port);
+    *state = &peer;
+    return pthread_create(&peer.thread, NULL, run_peer, &peer);
+}
+
+static int stop(void **state)
+{
+    struct peer *peer = *state;
+    shutdown(peer->listener, SHUT_RDWR);
+    pthread_join(peer->thread, NULL);
+    close(peer->listener);
+    return 0;
+}
+
+static struct link *open_link(const struct peer *peer, struct error *error)
+{
+    struct dap_wish wish;
+    char text[64];
+    struct deadline deadline = deadline_in_ms(3000, NULL);
+    snprintf(text, sizeof text, "cmsis-dap-tcp:127.0.0.1:%u", peer->port);
+    assert_true(dap_wish_read(text, &wish, error));
+    return dap_open(&wish, &deadline, error);
+}
+
+static struct step read_1000(void)
+{
+    return step_read((struct address){.space = SPACE_MEMORY, .size = 4, .offset = 0x1000});
+}
+
+static void test_the_whole_link(void **state)
+{
+    struct peer *peer = *state;
+    struct error error = {0};
+    atomic_store(&peer->stale, 3);
+    struct link *link = open_link(peer, &error);
+    if (link == NULL)
+        fail_msg("%s", error.text);
+    char text[128], wanted[64];
+    link_describe(link, text, sizeof text);
+    snprintf(wanted, sizeof wanted, "cmsis-dap-tcp 127.0.0.1:%u  SWD 10 MHz", peer->port);
+    assert_string_equal(text, wanted);
+    struct link_view views[4];
+    assert_int_equal(link_views(link, views, 4, &error), 1);
+    assert_string_equal(views[0].name, "AHB-AP 0");
+    assert_string_equal(views[0].type, "ap");
+    assert_true(views[0].is_core);
+    assert_int_equal(views[0].unit, 0);
+    assert_false(link_has_server(link));
+    struct step step = read_1000();
+    uint64_t result;
+    struct deadline deadline = deadline_in_ms(3000, NULL);
+    assert_int_equal(link_execute(link, &step, 1, &result, &deadline, &error).why, DONE);
+    assert_int_equal(result, 0x12345678);
+    assert_true(dap_packets(link) > 10);
+    link_close(link);
+    assert_int_equal(peer->model.ports[0].csw & 0x3F, 0); /* as it was found */
+}
+
+static void test_lost_and_found(void **state)
+{
+    struct peer *peer = *state;
+    struct error error = {0};
+    struct link *link = open_link(peer, &error);
+    assert_non_null(link);
+    struct step step = read_1000();
+    uint64_t result;
+    struct deadline deadline = deadline_in_ms(5000, NULL);
+    atomic_store(&peer->manner, CLOSES);
+    for (int i = 0; i < 2; i++) {
+        error_clear(&error);
+        assert_int_equal(link_execute(link, &step, 1, &result, &deadline, &error).why, LINK_LOST);
+        assert_int_equal(error.kind, ERROR_LINK_LOST);
+    }
+    atomic_store(&peer->manner, ANSWERS);
+    error_clear(&error);
+    assert_int_equal(link_execute(link, &step, 1, &result, &deadline, &error).why, DONE);
+    assert_int_equal(result, 0x12345678);
+    link_close(link);
+}
+
+static void test_bad_peers(void **state)
+{
+    struct peer *peer = *state;
+    static const struct {
+        enum manner manner;
+        enum error_kind kind;
+    } bad[] = {{SAYS_NOTHING, ERROR_LINK_LOST},
+               {CLOSES, ERROR_LINK_LOST},
+               {TALKS_NONSENSE, ERROR_LINK_PROTOCOL},
+               {ANSWERS_TOO_MUCH, ERROR_LINK_PROTOCOL},
+               {ANSWERS_SHORT, ERROR_LINK_LOST}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct error error = {0};
+        atomic_store(&peer->manner, (int)bad[i].manner);
+        assert_null(open_link(peer, &error));
+        if (error.kind != bad[i].kind)
+            fail_msg("case %zu: %d, %s", i, error.kind, error.text);
+    }
+    for (int packets = 0;; packets++) {
+        struct error error = {0};
+        atomic_store(&peer->packets, packets);
+        atomic_store(&peer->manner, HANGS_UP_SOON);
+        struct link *link = open_link(peer, &error);
+        link_close(link);
+        if (link != NULL)
+            break;
+        assert_int_equal(error.kind, ERROR_LINK_LOST);
+    }
+    atomic_store(&peer->manner, ANSWERS);
+}
+
+static void test_nobody_listens(void **state)
+{
+    (void)state;
+    struct error error = {0};
+    struct deadline deadline = deadline_in_ms(1000, NULL);
+    assert_null(tcp_connect("127.0.0.1", 1, &deadline, &error));
+    assert_int_equal(error.kind, ERROR_NO_PROBE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_the_whole_link, start, stop),
+        cmocka_unit_test_setup_teardown(test_lost_and_found, start, stop),
+        cmocka_unit_test_setup_teardown(test_bad_peers, start, stop),
+        cmocka_unit_test(test_nobody_listens),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

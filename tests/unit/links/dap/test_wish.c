@@ -1,0 +1,130 @@
+/* The words behind --probe, and which of the probes that are plugged in they mean. */
+#include "cmocka_all.h"
+#include "links/dap/carriers.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static struct dap_wish wish;
+static struct error error;
+
+static bool reads(const char *text)
+{
+    error_clear(&error);
+    return dap_wish_read(text, &wish, &error);
+}
+
+static void test_words(void **state)
+{
+    (void)state;
+    assert_true(dap_wish_is("cmsis-dap") && dap_wish_is("cmsis-dap:1") && dap_wish_is("cmsis-dap-tcp:h:1"));
+    assert_false(dap_wish_is("openocd") || dap_wish_is("cmsis-dapper") || dap_wish_is(""));
+    assert_true(reads("cmsis-dap"));
+    assert_int_equal(wish.kind, DAP_ANY);
+    assert_string_equal(wish.serial, "");
+    assert_true(reads("cmsis-dap:E6614C311B7F"));
+    assert_string_equal(wish.serial, "E6614C311B7F");
+    assert_false(wish.by_id);
+    assert_true(reads("cmsis-dap:2E8a:000c"));
+    assert_true(wish.by_id);
+    assert_int_equal(wish.vendor, 0x2e8a);
+    assert_int_equal(wish.product, 0x000c);
+    assert_true(reads("cmsis-dap:2e8a:000c1")); /* a serial number may look like anything */
+    assert_string_equal(wish.serial, "2e8a:000c1");
+    assert_true(reads("cmsis-dap:2e8g:000c") && !wish.by_id);
+    char text[200] = "cmsis-dap:";
+    memset(text + 10, 'x', 150);
+    assert_false(reads(text));
+    assert_int_equal(error.kind, ERROR_USAGE);
+    assert_false(reads("openocd"));
+}
+
+static void test_hosts(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *host;
+        unsigned port;
+    } good[] = {{"cmsis-dap-tcp", "localhost", 4441},
+                {"cmsis-dap-tcp:", "localhost", 4441},
+                {"cmsis-dap-tcp:box", "box", 4441},
+                {"cmsis-dap-tcp:box:77", "box", 77},
+                {"cmsis-dap-tcp::77", "localhost", 77},
+                {"cmsis-dap-tcp:[::1]", "::1", 4441},
+                {"cmsis-dap-tcp:[fe80::1%x]:5", "fe80::1%x", 5}};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        assert_true(reads(good[i].text));
+        assert_int_equal(wish.kind, DAP_TCP);
+        assert_string_equal(wish.host, good[i].host);
+        assert_int_equal(wish.port, good[i].port);
+    }
+    static const char *const bad[] = {
+        "cmsis-dap-tcp:box:",   "cmsis-dap-tcp:box:0", "cmsis-dap-tcp:box:65536",
+        "cmsis-dap-tcp:box:1x", "cmsis-dap-tcp:::1",   "cmsis-dap-tcp:[::1",
+        "cmsis-dap-tcp:[::1]5", "cmsis-dap-tcp:b:-1",  "cmsis-dap-tcp:b: 1"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        if (reads(bad[i]))
+            fail_msg("%s was read", bad[i]);
+        assert_int_equal(error.kind, ERROR_USAGE);
+    }
+}
+
+static const struct dap_found two_ways[] = {
+    {.kind = DAP_HID, .vendor = 0x2e8a, .product = 12, .serial = "A", .place = "hid"},
+    {.kind = DAP_USB, .vendor = 0x2e8a, .product = 12, .serial = "A", .place = "usb"},
+    {.kind = DAP_HID, .vendor = 0x0d28, .product = 0x204, .serial = "B", .place = "other"}};
+
+static const char *chosen(const char *text, size_t n)
+{
+    assert_true(reads(text));
+    const struct dap_found *found = found_choose(two_ways, n, &wish, &error);
+    return found == NULL ? "" : found->place;
+}
+
+static void test_choice(void **state)
+{
+    (void)state;
+    assert_string_equal(chosen("cmsis-dap", 2), "usb");
+    assert_string_equal(chosen("cmsis-dap:B", 3), "other");
+    assert_string_equal(chosen("cmsis-dap:0d28:0204", 3), "other");
+    assert_string_equal(chosen("cmsis-dap:A", 3), "usb");
+    assert_string_equal(chosen("cmsis-dap", 3), "");
+    assert_int_equal(error.kind, ERROR_USAGE);
+    assert_non_null(strstr(error.text, "2e8a:000c A, 0d28:0204 B"));
+    assert_string_equal(chosen("cmsis-dap", 0), "");
+    assert_int_equal(error.kind, ERROR_NO_PROBE);
+    assert_string_equal(chosen("cmsis-dap:C", 3), "");
+    assert_int_equal(error.kind, ERROR_NO_PROBE);
+    assert_true(reads("cmsis-dap"));
+    wish.kind = DAP_HID;
+    assert_string_equal(found_choose(two_ways, 2, &wish, &error)->place, "hid");
+    struct dap_found refused[2] = {two_ways[0], two_ways[1]};
+    snprintf(refused[1].problem, sizeof refused[1].problem, "no");
+    wish.kind = DAP_ANY;
+    assert_string_equal(found_choose(refused, 2, &wish, &error)->place, "hid");
+}
+
+static void test_report_sizes(void **state)
+{
+    (void)state;
+    static const uint8_t usual[] = {0x06, 0x00, 0xFF, 0x09, 0x01, 0xA1, 0x01, 0x15, 0x00, 0x26, 0xFF,
+                                    0x00, 0x75, 0x08, 0x95, 0x40, 0x09, 0x01, 0x81, 0x02, 0x95, 0x40,
+                                    0x09, 0x01, 0x91, 0x02, 0x95, 0x01, 0x09, 0x01, 0xB1, 0x02, 0xC0};
+    static const uint8_t large[] = {0x75, 0x08, 0x96, 0x00, 0x02, 0x91, 0x02};
+    static const uint8_t with_long[] = {0xFE, 2, 0, 9, 9, 0x75, 0x08, 0x95, 0x41, 0x91, 0x02};
+    static const uint8_t absurd[] = {0x77, 0xFF, 0xFF, 0xFF, 0xFF, 0x97, 0xFF, 0xFF, 0xFF, 0xFF, 0x91, 0x02};
+    assert_int_equal(hid_report_size(usual, sizeof usual), 64);
+    assert_int_equal(hid_report_size(large, sizeof large), 512);
+    assert_int_equal(hid_report_size(with_long, sizeof with_long), 65);
+    assert_int_equal(hid_report_size(absurd, sizeof absurd), 0);
+    for (size_t n = 0; n < sizeof usual; n++)
+        assert_true(hid_report_size(usual, n) <= 64);
+    assert_int_equal(hid_report_size(with_long, 1), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_words), cmocka_unit_test(test_hosts),
+                                       cmocka_unit_test(test_choice), cmocka_unit_test(test_report_sizes)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
