@@ -51,13 +51,17 @@ struct core_ops {
     void (*add_single_step)(const struct core *, struct steps *);
 
     size_t (*add_register)(const struct core *, struct steps *, enum core_register); /* index of its value */
-    void (*add_expect_register)(const struct core *, struct steps *, enum core_register, uint64_t value);
+    /* `repeated`: this register was transferred last, so that only waiting tells a new value from the old
+     * one. A proof that comes too early fails, and is looked into; it never holds by mistake. */
+    void (*add_expect_register)(const struct core *, struct steps *, enum core_register, uint64_t value,
+                                bool repeated);
 
     /* Proof that a halt is a new breakpoint stop: clear the cause before running, expect it afterwards. */
     void (*add_clear_cause)(const struct core *, struct steps *);
     void (*add_expect_breakpoint)(const struct core *, struct steps *);
-    /* Proof that there was no reset since the run began; clearing the cause does not clear that. */
-    void (*add_expect_no_reset)(const struct core *, struct steps *);
+    /* Whether there was a reset since the run began, to be read after a stop; clearing the cause keeps it. */
+    size_t (*add_reset_seen)(const struct core *, struct steps *);
+    bool (*reset_seen)(const struct core *, uint64_t value);
     size_t (*add_cause)(const struct core *, struct steps *);
     enum stop_cause (*cause)(const struct core *, uint64_t cause, uint64_t status_register);
 

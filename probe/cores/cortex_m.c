@@ -150,26 +150,26 @@ static void add_single_step(const struct core *core, struct steps *list)
     write_control(core, list, C_HALT);
 }
 
-static void add_transfer(const struct core *core, struct steps *list, enum core_register which)
+static void add_transfer(const struct core *core, struct steps *list, enum core_register which, bool wait)
 {
     static const uint8_t selector[] = {
         [CORE_PC] = 15, [CORE_SP] = 13, [CORE_LR] = 14, [CORE_PSP] = 18, [CORE_STATUS] = 16};
     steps_add(list, step_write(word_at(core->unit, DCRSR), selector[which]));
-    steps_add(list, step_until(word_at(core->unit, DHCSR), S_REGRDY, S_REGRDY));
+    if (wait)
+        steps_add(list, step_until(word_at(core->unit, DHCSR), S_REGRDY, S_REGRDY));
 }
 
 static size_t add_register(const struct core *core, struct steps *list, enum core_register which)
 {
-    add_transfer(core, list, which);
+    add_transfer(core, list, which, true);
     return steps_add(list, step_read(word_at(core->unit, DCRDR)));
 }
 
 static void add_expect_register(const struct core *core, struct steps *list, enum core_register which,
-                                uint64_t value)
+                                uint64_t value, bool repeated)
 {
-    add_transfer(core, list, which);
-    uint32_t mask = which == CORE_PC ? 0xFFFFFFFEU : 0xFFFFFFFFU;
-    steps_add(list, step_expect(word_at(core->unit, DCRDR), mask, value & mask));
+    add_transfer(core, list, which, repeated);
+    steps_add(list, step_expect(word_at(core->unit, DCRDR), UINT32_MAX, value));
 }
 
 static void add_clear_cause(const struct core *core, struct steps *list)
@@ -184,9 +184,15 @@ static void add_expect_breakpoint(const struct core *core, struct steps *list)
 
 /* A reset while the core is halted changes its PC under us; the vector catch stays in DFSR until it is
  * cleared. */
-static void add_expect_no_reset(const struct core *core, struct steps *list)
+static size_t add_reset_seen(const struct core *core, struct steps *list)
 {
-    steps_add(list, step_expect(word_at(core->unit, DFSR), DFSR_VCATCH, 0));
+    return steps_add(list, step_read(word_at(core->unit, DFSR)));
+}
+
+static bool reset_seen_in(const struct core *core, uint64_t value)
+{
+    (void)core;
+    return (value & DFSR_VCATCH) != 0;
 }
 
 static size_t add_cause(const struct core *core, struct steps *list)
@@ -299,7 +305,8 @@ static const struct core_ops cortex_m_ops = {
     .add_expect_register = add_expect_register,
     .add_clear_cause = add_clear_cause,
     .add_expect_breakpoint = add_expect_breakpoint,
-    .add_expect_no_reset = add_expect_no_reset,
+    .add_reset_seen = add_reset_seen,
+    .reset_seen = reset_seen_in,
     .add_cause = add_cause,
     .cause = cause_of,
     .add_pending = add_pending,

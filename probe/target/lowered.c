@@ -105,6 +105,10 @@ static bool run_list(struct lowered *self, size_t *at, uint64_t *saw, const stru
         *saw = outcome.saw;
         self->at_wait = outcome.why == DONE || (outcome.why == NOT_YET && at_wait(self, done));
         reception_take(&self->reception, self->results, done);
+        if (self->reception.was_reset) {
+            self->was_reset = true;
+            return error_set(error, ERROR_RESET, "the target was reset");
+        }
         bool in_vain = deadline_now_us() - since > self->reception.wish->timeout_ms * 1000;
         switch (outcome.why) {
         case DONE:
@@ -262,7 +266,7 @@ static bool reach_start(struct lowered *self, const struct deadline *deadline, s
     uint64_t saw = 0;
     new_list(self);
     self->core->ops->add_wait_halt(self->core, &self->list);
-    self->core->ops->add_expect_register(self->core, &self->list, CORE_PC, self->region.start);
+    self->core->ops->add_expect_register(self->core, &self->list, CORE_PC, self->region.start, true);
     if (!run_list(self, &at, &saw, deadline, error))
         return false;
     return at == self->list.n || settle(self, self->region.start, deadline, error);
@@ -284,9 +288,12 @@ static bool go_on_after_wrong_frame(struct lowered *self, const struct deadline 
 static bool finish_by_hand(struct lowered *self, const struct passage *passage,
                            const struct deadline *deadline, struct error *error)
 {
-    reception_deliver(&self->reception, passage, self->results);
+    struct passage whole = *passage; /* and its results, which looking at the stop overwrites */
+    uint64_t results[LIST_ROOM];
+    memcpy(results, self->results, sizeof results);
     if (!settle(self, end_of(self), deadline, error))
         return false;
+    reception_deliver(&self->reception, &whole, results);
     new_list(self);
     if (self->region.start != end_of(self)) {
         points_add_move(&self->points, &self->list, end_of(self), self->region.start);

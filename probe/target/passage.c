@@ -19,7 +19,7 @@ static void add_rehits(const struct passage_plan *plan, uint64_t here, unsigned 
         ops->add_run(plan->core, list);
         ops->add_wait_halt(plan->core, list);
         ops->add_expect_breakpoint(plan->core, list);
-        ops->add_expect_register(plan->core, list, CORE_PC, here);
+        ops->add_expect_register(plan->core, list, CORE_PC, here, true);
         add_readings(plan, list, out->reading_at[which][i + 1]);
     }
 }
@@ -54,6 +54,7 @@ static void add_leave(const struct passage_plan *plan, struct steps *list, struc
 void passage_add(const struct passage_plan *plan, enum segment from, struct steps *list, struct passage *out)
 {
     const struct core_ops *ops = plan->core->ops;
+    bool round = plan->start == plan->end;
     *out = (struct passage){.from = from, .rehits = plan->rehits, .pending_at = SIZE_MAX};
     for (int segment = 0; segment < SEGMENTS; segment++) {
         out->first[segment] = list->n;
@@ -62,12 +63,12 @@ void passage_add(const struct passage_plan *plan, enum segment from, struct step
         switch ((enum segment)segment) {
         case SEGMENT_AT_START:
             ops->add_wait_halt(plan->core, list);
-            ops->add_expect_register(plan->core, list, CORE_PC, plan->start);
+            ops->add_expect_register(plan->core, list, CORE_PC, plan->start, round);
             break;
         case SEGMENT_ENTRY:
             if (plan->guess) {
-                ops->add_expect_register(plan->core, list, CORE_LR, plan->entry_lr);
-                ops->add_expect_register(plan->core, list, CORE_SP, plan->entry_sp);
+                ops->add_expect_register(plan->core, list, CORE_LR, plan->entry_lr, false);
+                ops->add_expect_register(plan->core, list, CORE_SP, plan->entry_sp, false);
             }
             break;
         case SEGMENT_LEAVE:
@@ -76,16 +77,16 @@ void passage_add(const struct passage_plan *plan, enum segment from, struct step
         case SEGMENT_AT_END:
             ops->add_wait_halt(plan->core, list);
             out->after_at = steps_add(list, step_time(TIME_AFTER));
-            ops->add_expect_no_reset(plan->core, list);
-            ops->add_expect_register(plan->core, list, CORE_PC, plan->end);
+            ops->add_expect_register(plan->core, list, CORE_PC, plan->end, round);
             break;
         case SEGMENT_FRAME:
             if (plan->prove_frame)
-                ops->add_expect_register(plan->core, list, CORE_SP, plan->end_sp);
+                ops->add_expect_register(plan->core, list, CORE_SP, plan->end_sp, false);
             break;
         case SEGMENT_FINISH:
+            out->reset_at = ops->add_reset_seen(plan->core, list);
             add_rehits(plan, plan->end, 1, list, out);
-            if (plan->start != plan->end) {
+            if (!round) {
                 points_add_move(plan->points, list, plan->end, plan->start);
                 ops->add_run(plan->core, list);
             }

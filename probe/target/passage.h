@@ -29,8 +29,9 @@ struct passage {
     size_t first[SEGMENTS + 1]; /* segment s is [first[s], first[s + 1]) of the list */
     enum segment from;
     unsigned rehits;
-    size_t pending_at;                                /* SIZE_MAX: none */
-    size_t before_at, after_at;                       /* OP_TIME */
+    size_t pending_at;          /* SIZE_MAX: none */
+    size_t before_at, after_at; /* OP_TIME */
+    size_t reset_at;
     size_t reading_at[2][REHITS + 1][BLOCK_COUNTERS]; /* at the start, at the end */
     size_t disturbed_at[2][REHITS];
 };

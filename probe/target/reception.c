@@ -12,6 +12,7 @@ void reception_begin(struct reception *reception, const struct engine_wish *wish
     reception->sink = sink;
     reception->hits = 0;
     reception->enough = false;
+    reception->was_reset = false;
 }
 
 void reception_expect_none(struct reception *reception)
@@ -99,6 +100,10 @@ static void take_segment(struct reception *reception, const struct expected_pass
         reception_stopped(reception, results[passage->after_at]);
         break;
     case SEGMENT_FINISH:
+        if (reception->core->ops->reset_seen(reception->core, results[passage->reset_at]))
+            reception->was_reset = true;
+        if (reception->was_reset)
+            break;
         reception_deliver(reception, passage, results);
         deliver_rehits(reception, passage, 1, results);
         break;

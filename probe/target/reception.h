@@ -21,6 +21,7 @@ struct reception {
     const struct engine_sink *sink;
     uint64_t hits; /* delivered since reception_begin */
     bool enough;
+    bool was_reset; /* in or before a hit: neither it nor any after it is delivered */
 
     struct expected_passage {
         struct passage passage;

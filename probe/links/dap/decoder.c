@@ -131,6 +131,10 @@ static void mismatch(struct decoding *d, size_t count)
     const struct note *note = &d->packet->notes[count];
     if (!take_all(d, count))
         return;
+    if (note->kind == NOTE_GATE) {
+        d->out.end = DECODE_NO_ACK;
+        return;
+    }
     if (d->look == note->step) { /* it did come out, a moment before */
         d->out.step = note->step + 1;
         return;
@@ -196,7 +200,8 @@ struct decoded decode(struct compiler *compiler, const struct packet *packet, co
         return d.out;
     d.out.end = DECODE_DONE;
     if ((ack & ACK_PROTOCOL_ERROR) == 0 && (ack & ACK_BITS) == ACK_OK) {
-        bool cut = (ack & ACK_MISMATCH) != 0 && count < packet->n && packet->notes[count].kind == NOTE_MATCH;
+        bool cut = (ack & ACK_MISMATCH) != 0 && count < packet->n &&
+                   (packet->notes[count].request & TRANSFER_MATCH_VALUE) != 0;
         if (cut) {
             mismatch(&d, count);
         } else if (ack == ACK_OK && count == packet->n) {
