@@ -88,6 +88,11 @@ static void describe_region(struct delta_command *self)
     conditions->end_address = self->region.end;
 }
 
+static bool disarm_engine(void *engine, const struct deadline *deadline, struct error *error)
+{
+    return ((struct engine *)engine)->ops->disarm(engine, deadline, error);
+}
+
 /* Between taking the target and putting it back. */
 static bool measure(struct delta_command *self, struct error *error)
 {
@@ -113,9 +118,8 @@ static bool measure(struct delta_command *self, struct error *error)
     progress_clear(&self->progress);
     struct error after = {0};
     struct deadline last = session_last_deadline();
-    if (error->kind != ERROR_LINK_LOST && !engine->ops->disarm(engine, &last, &after))
-        error_set(error, after.kind, "%s", after.text);
-    else if (error->kind != ERROR_LINK_LOST && !target_check_block(&session->target, &last, &after))
+    if (!session_insist(session, disarm_engine, engine, &after) ||
+        !target_check_block(&session->target, &last, &after))
         ok = error_set(error, after.kind, "%s", after.text);
     if (error->kind == ERROR_FOREIGN_STOP) {
         char place[512];

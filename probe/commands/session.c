@@ -6,8 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-enum { ACCESS_MS = 5000, LAST_MS = 5000, CLOCK_MS = 60 };
+enum { ACCESS_MS = 5000, LAST_MS = 5000, CLOCK_MS = 60, PATIENCE_MS = 3000, NAP_NS = 50000000, TRIES = 3 };
 
 struct deadline session_last_deadline(void)
 {
@@ -45,10 +46,10 @@ static bool check_piece(struct session *session, uint64_t address, const uint8_t
     if (list.n == 0)
         return true;
     struct deadline deadline = session_deadline(session);
-    struct outcome outcome = ledger_execute(session->target.ledger, items, list.n, results, &deadline, error);
-    if (outcome.why != DONE)
-        return error_set(error, ERROR_ELF_MISMATCH, "the ELF's code at 0x%08" PRIX64 " cannot be read back",
-                         address);
+    struct error unread = {0};
+    if (!target_run(&session->target, &list, results, &deadline, &unread))
+        return error_set(error, unread.kind, "the ELF's code at 0x%08" PRIX64 " cannot be read back: %s",
+                         address, unread.text);
     for (size_t i = 0; i < list.n; i++) {
         uint32_t in_file;
         if (address + skip + 4 * i == VECTOR_CHECKSUM)
@@ -158,10 +159,33 @@ void session_conditions(struct session *session, const struct clock *clock, stru
     }
 }
 
+bool session_insist(struct session *session, bool (*undo)(void *, const struct deadline *, struct error *),
+                    void *what, struct error *error)
+{
+    struct deadline patience = deadline_in_ms(PATIENCE_MS, NULL);
+    for (int tries = 1;; tries++) {
+        struct deadline deadline = session_last_deadline();
+        struct error once = {0};
+        if (undo(what, &deadline, &once))
+            return true;
+        bool may_come_back = once.kind == ERROR_LINK_LOST && link_comes_back(session->link);
+        if (deadline_passed(&patience) || (!may_come_back && tries >= TRIES)) {
+            *error = once;
+            return false;
+        }
+        nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
+    }
+}
+
+static bool undo_target(void *what, const struct deadline *deadline, struct error *error)
+{
+    return target_undo(what, deadline, error);
+}
+
 bool session_close(struct session *session, struct error *error)
 {
-    struct deadline deadline = session_last_deadline();
-    bool ok = session->link == NULL || target_close(&session->target, &deadline, error);
+    bool ok = session->link == NULL || session_insist(session, undo_target, &session->target, error);
+    target_close(&session->target);
     link_close(session->link);
     session->link = NULL;
     symbols_close(session->symbols);

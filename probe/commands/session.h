@@ -30,6 +30,9 @@ bool session_clock(struct session *session, struct clock *out, struct error *err
 void session_conditions(struct session *session, const struct clock *clock, struct conditions *out);
 /* "main.c:88, main+0x12" or "0x10000200" */
 void session_place(struct session *session, uint64_t address, char *out, size_t size);
+/* Does `undo` again: a few times, and for as long as a link that was lost may come back. */
+bool session_insist(struct session *session, bool (*undo)(void *, const struct deadline *, struct error *),
+                    void *what, struct error *error);
 /* Puts the target back and closes everything; false with `error` when something could not be put back. */
 bool session_close(struct session *session, struct error *error);
 /* For cleaning up: not to be cancelled by the Ctrl-C that made it necessary. */

@@ -25,6 +25,11 @@ bool link_hold(struct link *link, bool hold, struct error *error)
     return link->ops->hold == NULL || link->ops->hold(link, hold, error);
 }
 
+bool link_comes_back(const struct link *link)
+{
+    return link->ops->comes_back;
+}
+
 bool link_has_server(const struct link *link)
 {
     return link->ops->server_run != NULL;

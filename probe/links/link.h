@@ -35,6 +35,7 @@ struct link_ops {
     bool (*hold)(struct link *, bool hold, struct error *);
     bool (*server_run)(struct link *, uint16_t unit, bool run, const struct deadline *, struct error *);
     void (*close)(struct link *);
+    bool comes_back; /* a lost link is opened anew by the next call */
 };
 
 struct link {
@@ -57,5 +58,6 @@ bool link_hold(struct link *link, bool hold, struct error *error);
 /* Lets the server itself resume or halt the core, so that its caches stay true. */
 bool link_server_run(struct link *link, uint16_t unit, bool run, const struct deadline *deadline,
                      struct error *error);
+bool link_comes_back(const struct link *link);
 bool link_has_server(const struct link *link);
 void link_close(struct link *link); /* NULL is allowed */

@@ -33,9 +33,8 @@ static bool take_sample(struct target *target, struct sample *out, const struct 
     size_t before = steps_add(&list, step_time(TIME_BEFORE));
     size_t at = counter_add_read(&target->block->counters[0], &list);
     size_t after = steps_add(&list, step_time(TIME_AFTER));
-    struct outcome outcome = ledger_execute(target->ledger, items, list.n, results, deadline, error);
-    if (outcome.why != DONE)
-        return error_set(error, ERROR_ASLEEP, "the counter could not be read in time");
+    if (!target_run(target, &list, results, deadline, error))
+        return false;
     *out = (struct sample){.value = counter_value(&target->block->counters[0], results, at),
                            .before_us = results[before],
                            .after_us = results[after]};

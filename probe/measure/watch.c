@@ -10,17 +10,8 @@ static bool read_now(struct watch *watch, uint64_t *value, uint64_t *before_us, 
     size_t before = steps_add(&list, step_time(TIME_BEFORE));
     size_t at = counter_add_read(counter, &list);
     size_t after = steps_add(&list, step_time(TIME_AFTER));
-    size_t done = 0;
-    while (done < list.n) {
-        struct outcome outcome = ledger_execute(watch->target->ledger, items + done, list.n - done,
-                                                results + done, deadline, error);
-        done += outcome.done;
-        if (outcome.why == NOT_YET && !deadline_passed(deadline))
-            continue;
-        if (outcome.why != DONE)
-            return error_set(error, deadline_cancelled(deadline) ? ERROR_CANCELLED : ERROR_ASLEEP,
-                             "the counter could not be read");
-    }
+    if (!target_run(watch->target, &list, results, deadline, error))
+        return false;
     *value = counter_value(counter, results, at);
     *before_us = results[before];
     *after_us = results[after];

@@ -429,8 +429,7 @@ static bool leave_stop(struct lowered *self, const struct deadline *deadline, st
 static bool lowered_disarm(struct engine *engine, const struct deadline *deadline, struct error *error)
 {
     struct lowered *self = (struct lowered *)engine;
-    bool removed = points_remove(&self->points, deadline, error);
-    return leave_stop(self, deadline, error) && removed;
+    return points_remove(&self->points, deadline, error) && leave_stop(self, deadline, error);
 }
 
 static void lowered_free(struct engine *engine)

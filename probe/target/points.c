@@ -136,27 +136,31 @@ void points_add_proof(const struct points *points, struct steps *list, uint64_t 
                                     points->core->ops->breakpoint_instruction(points->core, &size)));
 }
 
+static bool remove_soft(struct points *points, const struct deadline *deadline, struct error *error)
+{
+    struct step items[4];
+    uint64_t results[4];
+    struct steps list = {.items = items, .room = 4};
+    uint64_t address = points->soft[points->n_soft - 1].address;
+    points->core->ops->add_code_changed(points->core, &list, address);
+    if (!ledger_release(points->ledger, instruction_at(points, address), deadline, error))
+        return false;
+    points->n_soft--;
+    return list.n == 0 || ledger_execute(points->ledger, items, list.n, results, deadline, error).why == DONE;
+}
+
 bool points_remove(struct points *points, const struct deadline *deadline, struct error *error)
 {
-    bool ok = true;
-    for (size_t i = 0; i < points->n_soft; i++) {
-        struct step items[4];
-        uint64_t results[4];
-        struct steps list = {.items = items, .room = 4};
-        points->core->ops->add_code_changed(points->core, &list, points->soft[i].address);
-        ok = ledger_release(points->ledger, instruction_at(points, points->soft[i].address), deadline,
-                            error) &&
-             ok;
-        if (list.n > 0)
-            ok = ledger_execute(points->ledger, items, list.n, results, deadline, error).why == DONE && ok;
-    }
-    points->n_soft = 0;
+    while (points->n_soft > 0)
+        if (!remove_soft(points, deadline, error))
+            return false;
     if (points->comparator_held) {
         /* Off now; its old value comes back with the rest of the ledger, after the unit as a whole. */
         struct step off = step_write(points->core->ops->comparator(points->core, points->comparator), 0);
         uint64_t result;
-        ok = ledger_execute(points->ledger, &off, 1, &result, deadline, error).why == DONE && ok;
+        if (ledger_execute(points->ledger, &off, 1, &result, deadline, error).why != DONE)
+            return error_set(error, ERROR_ASLEEP, "the breakpoint could not be taken away");
     }
     points->comparator_held = false;
-    return ok;
+    return true;
 }

@@ -37,5 +37,6 @@ bool points_prepare(struct points *points, uint64_t address, const struct deadli
 void points_add_move(const struct points *points, struct steps *list, uint64_t from, uint64_t to);
 /* Adds a proof that a breakpoint instruction at `address` really got into memory; nothing for comparators. */
 void points_add_proof(const struct points *points, struct steps *list, uint64_t address);
-/* Nothing stops any more. What the comparators held before comes back when the ledger is undone. */
+/* Nothing stops any more. What the comparators held before comes back when the ledger is undone. Can
+ * be called again after a failure. */
 bool points_remove(struct points *points, const struct deadline *deadline, struct error *error);

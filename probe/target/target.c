@@ -8,9 +8,8 @@
 
 enum { LIST_ROOM = 64 };
 
-/* Runs a short list that only reads; NOT_YET is waited out. */
-static bool run_list(struct target *target, const struct steps *list, uint64_t *results,
-                     const struct deadline *deadline, struct error *error)
+bool target_run(struct target *target, const struct steps *list, uint64_t *results,
+                const struct deadline *deadline, struct error *error)
 {
     size_t done = 0;
     while (done < list->n) {
@@ -38,7 +37,7 @@ static bool identify_blocks(struct target *target, struct target_core *core, con
         uint64_t values[BLOCK_IDENTITY];
         struct steps list = {.items = items, .room = BLOCK_IDENTITY};
         kinds[i]->add_identity(&core->core, &list);
-        if (!run_list(target, &list, values, deadline, error))
+        if (!target_run(target, &list, values, deadline, error))
             return false;
         if (kinds[i]->identify(&core->core, values, &core->blocks[core->n_blocks]))
             core->n_blocks++;
@@ -64,7 +63,7 @@ static bool look_at_state(struct target *target, struct target_core *core, const
     uint64_t values[LIST_ROOM];
     struct steps list = {.items = items, .room = LIST_ROOM};
     size_t at = core->core.ops->add_register(&core->core, &list, CORE_PC);
-    if (!run_list(target, &list, values, deadline, error))
+    if (!target_run(target, &list, values, deadline, error))
         return false;
     core->halted_at = values[at];
     return true;
@@ -81,7 +80,7 @@ static bool look_at_view(struct target *target, const struct link_view *view, co
     *core = (struct target_core){.view = *view};
     cortex_m_add_identity(view->unit, &list);
     struct error unreadable = {0};
-    if (!run_list(target, &list, values, deadline, &unreadable)) {
+    if (!target_run(target, &list, values, deadline, &unreadable)) {
         if (unreadable.kind == ERROR_LINK_LOST || unreadable.kind == ERROR_CANCELLED ||
             unreadable.kind == ERROR_LINK_PROTOCOL)
             return error_set(error, unreadable.kind, "%s", unreadable.text);
@@ -152,7 +151,7 @@ bool target_take(struct target *target, bool resume, const char *place, const st
         uint64_t values[LIST_ROOM];
         struct steps list = {.items = items, .room = LIST_ROOM};
         core->ops->add_run(core, &list);
-        return run_list(target, &list, values, deadline, error);
+        return target_run(target, &list, values, deadline, error);
     }
     return true;
 }
@@ -202,9 +201,22 @@ bool target_check_block(struct target *target, const struct deadline *deadline, 
     return true;
 }
 
-bool target_close(struct target *target, const struct deadline *deadline, struct error *error)
+static bool halt_again(struct target *target, const struct deadline *deadline, struct error *error)
 {
-    bool ok = true;
+    const struct core *core = &target->chosen->core;
+    if (!link_server_run(target->link, core->unit, false, deadline, error))
+        return false;
+    if (link_has_server(target->link))
+        return true;
+    struct step items[LIST_ROOM];
+    uint64_t values[LIST_ROOM];
+    struct steps list = {.items = items, .room = LIST_ROOM};
+    core->ops->add_halt(core, &list);
+    return target_run(target, &list, values, deadline, error);
+}
+
+bool target_undo(struct target *target, const struct deadline *deadline, struct error *error)
+{
     if (target->ledger == NULL)
         return true;
     if (target->chosen != NULL && target->leave_halted) {
@@ -213,25 +225,27 @@ bool target_close(struct target *target, const struct deadline *deadline, struct
         ledger_forget(target->ledger, core->ops->debug_enable(core));
         ledger_forget(target->ledger, core->ops->cause_register(core));
     }
-    ok = ledger_undo(target->ledger, deadline, error);
-    if (target->held) {
-        bool released = link_hold(target->link, false, error);
-        ok = released && ok;
-        target->held = false;
+    /* Without a server nobody else can halt a core whose debug is about to be switched off. */
+    bool halt = target->chosen != NULL && target->halt_at_end && !target->leave_halted;
+    if (halt && !link_has_server(target->link)) {
+        ledger_forget(target->ledger, target->chosen->core.ops->debug_enable(&target->chosen->core));
+        if (!halt_again(target, deadline, error))
+            return false;
+        target->halt_at_end = halt = false;
     }
-    if (target->chosen != NULL && target->halt_at_end && !target->leave_halted) {
-        bool halted = link_server_run(target->link, target->chosen->core.unit, false, deadline, error);
-        if (halted && !link_has_server(target->link)) {
-            struct step items[LIST_ROOM];
-            uint64_t values[LIST_ROOM];
-            struct steps list = {.items = items, .room = LIST_ROOM};
-            target->chosen->core.ops->add_halt(&target->chosen->core, &list);
-            halted = run_list(target, &list, values, deadline, error);
-        }
-        ok = halted && ok;
-    }
+    if (!ledger_undo(target->ledger, deadline, error))
+        return false;
+    if (target->held && !link_hold(target->link, false, error))
+        return false;
+    target->held = false;
+    if (halt && !halt_again(target, deadline, error))
+        return false;
     target->halt_at_end = false;
+    return true;
+}
+
+void target_close(struct target *target)
+{
     ledger_free(target->ledger);
     target->ledger = NULL;
-    return ok;
 }

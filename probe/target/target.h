@@ -55,5 +55,10 @@ bool target_take_block(struct target *target, const char *name, const struct dea
                        struct error *error);
 /* The program has not changed what the counter's readings depend on. */
 bool target_check_block(struct target *target, const struct deadline *deadline, struct error *error);
-/* Undoes everything; safe to call at any time, and twice. False when something could not be put back. */
-bool target_close(struct target *target, const struct deadline *deadline, struct error *error);
+/* A short list in which nothing is expected; what is not there yet is waited for. */
+bool target_run(struct target *target, const struct steps *list, uint64_t *results,
+                const struct deadline *deadline, struct error *error);
+/* Undoes everything; safe at any time. False when something could not be put back: it can be called again. */
+bool target_undo(struct target *target, const struct deadline *deadline, struct error *error);
+/* Undoes nothing. */
+void target_close(struct target *target);

@@ -21,7 +21,8 @@ enum {
     WAIT_RETRY_US = 5000, /* how long one access may be answered with WAIT */
     WAIT_BITS = 13,       /* on the wires, each time */
     READ_BITS = 46,
-    MATCH_SLICE_US = 5000, /* a match that does not come out is over after this */
+    MATCH_SLICE_US = 2000, /* a match that does not come out is over after this */
+    MATCH_LONG_US = 20000, /* several in one packet may each take their time */
     MATCH_TRIAL = 500,
     RESUME_TRIES = 4,
     SLOWEST_HZ = 100000,
@@ -130,16 +131,21 @@ enum adi_end adi_select(struct adi *adi, size_t number, struct error *error)
     return end;
 }
 
+bool adi_slow_down(struct adi *adi, struct error *error)
+{
+    if (adi->hz / 2 < SLOWEST_HZ)
+        return true;
+    adi->hz /= 2;
+    return wires_clock(adi->probe, adi->hz, error);
+}
+
 enum adi_end adi_resume(struct adi *adi, struct error *error)
 {
     size_t number = adi->selected != SIZE_MAX ? adi->selected : 0;
     enum adi_end end = ADI_NO_ACK;
     for (int i = 0; i < RESUME_TRIES; i++) {
-        if (i >= 2 && adi->hz / 2 >= SLOWEST_HZ) { /* the wires may be too long for the clock */
-            adi->hz /= 2;
-            if (!wires_clock(adi->probe, adi->hz, error))
-                return ADI_LOST;
-        }
+        if (i >= 2 && !adi_slow_down(adi, error))
+            return ADI_LOST;
         enum wires_sequence wake = adi->dormant ? WIRES_DORMANT_TO_SWD : WIRES_JTAG_TO_SWD;
         if (i >= 1 && !wires_send(adi->probe, adi->jtag ? WIRES_SWD_TO_JTAG : wake, error))
             return ADI_LOST;
@@ -280,7 +286,18 @@ bool adi_measure_match(struct adi *adi, struct error *error)
         one_ns = (uint64_t)(trial - turn) * 1000 / MATCH_TRIAL;
     adi->match_ns = (uint32_t)(one_ns > wire_ns ? one_ns : wire_ns);
     adi->match_retry = between(UINT64_C(1000) * MATCH_SLICE_US / adi->match_ns, 1, UINT16_MAX);
+    adi->match_retry_most = adi->match_retry;
     if (!adi->match) /* leaves nothing sticky, but who knows what it made of it */
         return adi_mend(adi, ADI_NO_ACK, error) != ADI_GONE && adi_configure(adi, 1, error);
     return adi_configure(adi, adi->match_retry, error);
+}
+
+bool adi_adjust_match(struct adi *adi, int64_t us, struct error *error)
+{
+    uint16_t before = adi->match_retry;
+    if (us > MATCH_LONG_US)
+        adi->match_retry = between(before / 2, 1, adi->match_retry_most);
+    else if (us < MATCH_SLICE_US)
+        adi->match_retry = between(2ULL * before, 1, adi->match_retry_most);
+    return adi->match_retry == before || adi_configure(adi, adi->match_retry, error);
 }

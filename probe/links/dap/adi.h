@@ -27,7 +27,7 @@ struct adi {
     bool multidrop;
     size_t selected; /* SIZE_MAX: none */
     bool match;      /* the firmware compares values */
-    uint16_t match_retry;
+    uint16_t match_retry, match_retry_most;
     uint32_t match_ns; /* one re-read, as measured */
 };
 
@@ -56,6 +56,8 @@ enum adi_end adi_write_dp(struct adi *adi, uint8_t offset, uint32_t value, struc
 enum adi_end adi_select(struct adi *adi, size_t number, struct error *error);
 /* Requests debug and system power and waits for it; clears what an earlier debugger left sticking. */
 enum adi_end adi_power_up(struct adi *adi, const struct deadline *deadline, struct error *error);
+/* Half the clock, down to 100 kHz: the wires may be too long for it. */
+bool adi_slow_down(struct adi *adi, struct error *error);
 /* Line reset or what JTAG has for it, the debug port selected again, its identity checked. */
 enum adi_end adi_resume(struct adi *adi, struct error *error);
 
@@ -74,3 +76,6 @@ enum adi_health adi_mend(struct adi *adi, enum adi_end end, struct error *error)
 /* Time a re-read takes and whether the firmware compares at all; sets the retries from that. */
 bool adi_measure_match(struct adi *adi, struct error *error);
 bool adi_configure(struct adi *adi, uint16_t match_retry, struct error *error);
+/* A packet whose match failed took so long: re-reads of memory may be slower than those it was measured by.
+ */
+bool adi_adjust_match(struct adi *adi, int64_t us, struct error *error);

@@ -143,28 +143,35 @@ static bool connect_swd(struct adi *adi, struct error *error)
     }
 }
 
-static bool connect_jtag(struct adi *adi, struct error *error)
+/* One clock. The error says why not; the probe may be lost. */
+static bool try_chain(struct adi *adi, struct error *error)
 {
     struct chain chain;
-    if (!choose_port(adi, DAP_PORT_JTAG, error))
-        return false;
     if (!wires_clock(adi->probe, adi->hz, error) || !adi_configure(adi, 1, error) ||
         !wires_send(adi->probe, WIRES_SWD_TO_JTAG, error) || !chain_scan(adi->probe, &chain, error))
         return false;
     adi->index = (uint8_t)chain.port;
+    adi->dpidr = chain.id[chain.port];
+    adi->selected = SIZE_MAX;
+    enum adi_end end = adi_select(adi, 0, error);
+    if (end == ADI_OK)
+        end = check_clock(adi, error);
+    return end == ADI_OK ||
+           error_set(error, ERROR_NO_CORE, "the debug port on the JTAG chain does not answer");
+}
+
+static bool connect_jtag(struct adi *adi, struct error *error)
+{
+    if (!choose_port(adi, DAP_PORT_JTAG, error))
+        return false;
     adi->multidrop = adi->dormant = false;
     adi->n_ports = 1;
-    adi->selected = SIZE_MAX;
-    adi->dpidr = chain.id[chain.port];
     for (;; adi->hz /= 2) {
-        enum adi_end end = wires_clock(adi->probe, adi->hz, error) ? adi_select(adi, 0, error) : ADI_LOST;
-        if (end == ADI_OK)
-            end = check_clock(adi, error);
-        if (end == ADI_OK || end == ADI_LOST)
-            return end == ADI_OK;
-        adi->selected = SIZE_MAX;
-        if (adi->hz / 2 < HZ_LEAST)
-            return error_set(error, ERROR_NO_CORE, "the debug port on the JTAG chain does not answer");
+        struct error refused = {0};
+        if (try_chain(adi, &refused))
+            return true;
+        if (adi->probe->lost || adi->hz / 2 < HZ_LEAST)
+            return error_set(error, refused.kind, "%s", refused.text);
     }
 }
 

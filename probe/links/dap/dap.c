@@ -153,8 +153,11 @@ static void dap_close(struct link *link)
 
 struct link *dap_open(const struct dap_wish *wish, const struct deadline *deadline, struct error *error)
 {
-    static const struct link_ops ops = {
-        .execute = dap_execute, .views = dap_views, .describe = dap_describe, .close = dap_close};
+    static const struct link_ops ops = {.execute = dap_execute,
+                                        .views = dap_views,
+                                        .describe = dap_describe,
+                                        .close = dap_close,
+                                        .comes_back = true};
     struct dap *dap = calloc(1, sizeof *dap);
     if (dap == NULL) {
         error_set(error, ERROR_SYSTEM, "out of memory");

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SEND_MS = 1000, REPLY_MS = 3000, STALE = 8, SILENCE_MS = 700 };
+enum { SEND_MS = 1000, REPLY_MS = 8000, STALE = 8, SILENCE_MS = 700 };
 
 bool probe_send(struct dap_probe *probe, const uint8_t *packet, size_t n, struct error *error)
 {

@@ -49,7 +49,7 @@ static bool noise(struct running *r, size_t step)
     r->done = step;
     r->look = false;
     if (++r->noise < NOISE)
-        return true;
+        return r->noise == 1 || adi_slow_down(&r->executor->adi, r->error) || running_lost(r);
     return running_end(r, TARGET_WAIT, step, ERROR_ASLEEP,
                        "the wires are disturbed, or the target does not answer");
 }

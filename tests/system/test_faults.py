@@ -1,0 +1,143 @@
+"""The probe taken away, and every kind of trouble on the wire, at each place of a short run in turn: never a wrong
+number, never a hang, and the target as it was where the link came back."""
+import socket
+import threading
+
+import pytest
+
+from harness import WORK_BY_DATA, Place, finish_tool, passages, returned, start_tool
+from test_trace import snapshot
+
+HITS = 3
+HEAD = 8
+
+
+class Cable:
+    """A TCP wire to the emulated probe that can be pulled: after so many packets, once."""
+
+    def __init__(self, port):
+        self.port, self.packets, self.pull_at = port, 0, None
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.here = self.listener.getsockname()[1]
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self):
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            with client, socket.create_connection(("127.0.0.1", self.port)) as probe:
+                self._carry(client, probe)
+
+    @staticmethod
+    def _take(connection, count):
+        data = b""
+        while len(data) < count:
+            piece = connection.recv(count - len(data))
+            if not piece:
+                return None
+            data += piece
+        return data
+
+    def _message(self, connection):
+        head = self._take(connection, HEAD)
+        if head is None:
+            return None
+        body = self._take(connection, head[4] | head[5] << 8)
+        return None if body is None else head + body
+
+    def _carry(self, client, probe):
+        """Packet by packet. A pulled cable loses the request at even places, the reply at odd ones."""
+        while True:
+            try:
+                request = self._message(client)
+                if request is None:
+                    return
+                self.packets += 1
+                pulled = self.pull_at is not None and self.packets > self.pull_at // 2
+                if pulled:
+                    lose_reply, self.pull_at = self.pull_at % 2, None
+                    if lose_reply:
+                        probe.sendall(request)
+                        self._message(probe)
+                    return
+                probe.sendall(request)
+                reply = self._message(probe)
+                if reply is None:
+                    return
+                client.sendall(reply)
+            except OSError:
+                return
+
+    def close(self):
+        self.listener.close()
+
+
+def run_once(place, port):
+    place.board.watch(0xFFFFFFF0)
+    words = place.words("delta", "-j", "work_by_data", "-r", HITS)
+    words[words.index("-p") + 1] = f"cmsis-dap-tcp:127.0.0.1:{port}"
+    return finish_tool(start_tool(words))
+
+
+def check_numbers(place, result):
+    truth = [passage.cycles for passage in passages(place.board.log(), place.symbol("work_by_data"), returned)]
+    for hit in result.hits:
+        assert hit["values"]["CPU_CYCLES"] in truth, f"{result.cycles} is not all in {truth}"
+    assert result.code in (0, 3), result.err
+    assert len(result.hits) == HITS if result.code == 0 else result.err
+
+
+@pytest.mark.parametrize("way", ["m4/swd", "m4/jtag", "rp2040/swd"])
+def test_cable_pulled_at_every_packet(way):
+    with Place(way, "free", WORK_BY_DATA, dap_packet=64) as place:
+        cable = Cable(place.board.dap_port)
+        before = snapshot(place)
+        whole = run_once(place, cable.here)
+        assert whole.code == 0 and len(whole.hits) == HITS
+        total, survived = cable.packets, 0
+        for place_of_pull in range(2 * total):
+            cable.packets, cable.pull_at = 0, place_of_pull
+            result = run_once(place, cable.here)
+            check_numbers(place, result)
+            survived += result.code == 0
+            after = snapshot(place)
+            assert after == before, f"pulled at {place_of_pull}: {result.err}"
+            assert place.board.state()["run"] == "running", f"pulled at {place_of_pull}: {result.err}"
+        cable.close()
+        assert total > 40
+
+
+TROUBLE = ["wait", "fault", "none", "parity", "protocol"]
+
+
+@pytest.mark.parametrize("way", ["m4/swd", "rp2040/swd"])
+@pytest.mark.parametrize("kind", TROUBLE)
+def test_trouble_at_every_transfer(way, kind):
+    with Place(way, "free", WORK_BY_DATA, dap_packet=64) as place:
+        before = snapshot(place)
+        counted = place.board.command("dap")["transfers"]
+        whole = run_once(place, place.board.dap_port)
+        assert whole.code == 0
+        total = place.board.command("dap")["transfers"] - counted
+        for skip in range(0, total, 1 + total // 40):  # a stride that meets some 40 of them
+            place.board.command(f"fault {kind} 1 {skip}")
+            result = run_once(place, place.board.dap_port)
+            check_numbers(place, result)
+            place.board.command(f"fault {kind} 0")
+            again = run_once(place, place.board.dap_port)
+            assert again.code == 0, f"after {kind} at {skip}: {again.err}"
+            assert snapshot(place) == before, f"{kind} at {skip}: {result.err}"
+            assert place.board.state()["run"] == "running"
+
+
+def test_power_lost_in_the_middle():
+    with Place("m4/swd", "free", WORK_BY_DATA) as place:
+        process = place.start("delta", "work_by_data", "-r", 1000000, "--timeout", 2)
+        place.wait_for_stops(40)
+        place.board.command("power off")
+        result = finish_tool(process)
+        assert result.code == 3
+        place.board.command("power on")
+        assert place.run("delta", "work_by_data", "-r", 3).code == 0
