@@ -2,7 +2,7 @@
 
 BOARD_SRC  := $(sort $(wildcard tests/board/*.c tests/board/[!f]*/*.c) tests/board/front/bitbang.c tests/board/front/jtag.c)
 BOARD_OBJ  := $(BOARD_SRC:tests/board/%.c=$(BUILD)/obj-board/%.o)
-BOARD_PKGS := unicorn libelf
+BOARD_PKGS := unicorn libelf fuse3
 
 $(BUILD)/obj-board/%.o: tests/board/%.c Makefile make/board.mk
 	@mkdir -p $(@D)
@@ -11,7 +11,20 @@ $(BUILD)/obj-board/%.o: tests/board/%.c Makefile make/board.mk
 $(BUILD)/board: $(BOARD_OBJ)
 	$(CC) $(CFLAGS) $^ $$(pkg-config --libs $(BOARD_PKGS)) -o $@
 
-board: $(BUILD)/board
+# Clients that stand for other programs when the board's probe is on USB
+CLIENT_SRC := tests/system/clients
+CLIENTS    := $(addprefix $(BUILD)/clients/,usb-client hid-client hid-client-libusb)
+
+$(BUILD)/clients/usb-client: $(CLIENT_SRC)/usb_client.c
+$(BUILD)/clients/hid-client $(BUILD)/clients/hid-client-libusb: $(CLIENT_SRC)/hid_client.c
+$(BUILD)/clients/usb-client: CLIENT_PKG := libusb-1.0
+$(BUILD)/clients/hid-client: CLIENT_PKG := hidapi-hidraw
+$(BUILD)/clients/hid-client-libusb: CLIENT_PKG := hidapi-libusb
+$(CLIENTS): $(CLIENT_SRC)/client.c $(CLIENT_SRC)/client.h make/board.mk
+	@mkdir -p $(@D)
+	$(CC) $(CSTD) $(WARN) $(CFLAGS) $(filter %.c,$^) $$(pkg-config --libs $(CLIENT_PKG)) -o $@
+
+board: $(BUILD)/board $(CLIENTS)
 
 -include $(BOARD_OBJ:.o=.d)
 

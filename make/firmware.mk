@@ -1,6 +1,6 @@
 # The test firmware: one source set, a build for each chip and mode (free: SysTick runs freely, tick: it interrupts).
 
-FIRMWARE_SRC   := tests/firmware/start.c tests/firmware/scenarios.c tests/firmware/measured.S
+FIRMWARE_SRC   := tests/firmware/start.c tests/firmware/scenarios.c tests/firmware/core1.c tests/firmware/measured.S
 FIRMWARE_CC    := arm-none-eabi-gcc
 FIRMWARE_FLAGS := -mthumb -Os -g3 -gdwarf-4 -std=gnu11 -ffreestanding -nostdlib -fno-common \
                   -fno-tree-loop-distribute-patterns -Wall -Wextra -Werror -Wl,--build-id -Wl,--no-warn-rwx-segments

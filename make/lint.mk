@@ -1,9 +1,9 @@
 # Style and static analysis. `make format` mends the first; `make lint` shows the rest; `make check` demands both.
 
 LINT_SRC = $(filter-out tests/unit/symbols/fixtures/%,$(sort $(wildcard probe/*.c probe/*/*.c probe/*/*/*.c tests/board/*.c tests/board/*/*.c \
-             tests/unit/*/*.c tests/unit/*/*/*.c tests/fuzz/*.c)))
+             tests/unit/*/*.c tests/unit/*/*/*.c tests/fuzz/*.c tests/system/*/*.c)))
 LINT_HDR = $(sort $(wildcard probe/*/*.h probe/*/*/*.h tests/board/*.h tests/board/*/*.h tests/unit/*.h \
-             tests/unit/*/*.h))
+             tests/unit/*/*.h tests/system/*/*.h))
 LINT_FLAGS = $(CSTD) $(PROBE_INC) -Itests/board -Itests/unit $(call pkg,--cflags) $(shell pkg-config --cflags unicorn)
 
 lint: deps $(GEN)

@@ -53,8 +53,8 @@ enum ack adi_dp_write(struct adi *, unsigned address, uint32_t value);
 enum ack adi_ap_read(struct adi *, unsigned address, uint32_t *value);
 enum ack adi_ap_write(struct adi *, unsigned address, uint32_t value);
 void adi_abort(struct adi *, uint32_t value);
-// For wires whose acknowledge comes before the data: whether the next AP access would be answered with WAIT. If
-// so it counts as asked; if not, the access itself will not wait.
+// For wires whose acknowledge comes before the data: whether the next AP access would be answered with WAIT.
+// If so it counts as asked; if not, the access itself will not wait.
 bool adi_ap_waits(struct adi *);
 // As power gives it: every register, but not the access ports' own numbers
 void adi_power_on(struct adi *);

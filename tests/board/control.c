@@ -10,6 +10,8 @@ enum { WORDS = TRUTH_WATCHES + 1, READ_LIMIT = 1 << 16 };
 
 struct command {
     struct board *board;
+    struct client *client;
+    struct one_core *core; // that the client speaks of
     char *words[WORDS];
     size_t count;
     FILE *out;
@@ -44,7 +46,7 @@ static void watch(struct command *c)
         }
         addresses[i - 1] = (uint32_t)value;
     }
-    if (truth_watch(&c->board->truth, addresses, c->count - 1))
+    if (truth_watch(&c->core->truth, addresses, c->count - 1))
         done(c);
     else
         fail(c, "no memory for the log");
@@ -56,7 +58,7 @@ static void print_log(struct command *c)
     if (c->count > 2 || (c->count == 2 && !number(c->words[1], 10, UINT64_MAX, &from)))
         fail(c, "log [FROM]");
     else
-        truth_print(&c->board->truth, from, c->out);
+        truth_print(&c->core->truth, from, c->out);
 }
 
 // FNV-1a, 64 bits
@@ -71,11 +73,12 @@ static uint64_t hash(const uint8_t *bytes, size_t length)
 static void state(struct command *c)
 {
     const struct board *b = c->board;
-    const struct mem_ap *ap = &b->adi.aps[0];
+    const struct adi *adi = &c->core->adi;
+    const struct mem_ap *ap = &adi->aps[0];
     fputc('{', c->out);
-    b->core->ops->describe(b->core, c->out);
+    c->core->core->ops->describe(c->core->core, c->out);
     fprintf(c->out, ",\"csw\":%" PRIu32 ",\"tar\":%" PRIu32 ",\"sticky\":%s,\"accesses\":%" PRIu64, ap->csw,
-            ap->tar, b->adi.sticky_error ? "true" : "false", b->adi.accesses);
+            ap->tar, adi->sticky_error ? "true" : "false", adi->accesses);
     fprintf(c->out, ",\"ram_hash\":\"%016" PRIx64 "\",\"code_hash\":\"%016" PRIx64 "\"}",
             hash(b->ram, b->chip->ram.size), hash(b->flash, b->chip->flash.size));
 }
@@ -88,7 +91,7 @@ static void read_memory(struct command *c)
         fail(c, "read ADDR LEN");
         return;
     }
-    const uint8_t *bytes = bus_bytes(&c->board->bus, (uint32_t)address, (uint32_t)length);
+    const uint8_t *bytes = bus_bytes(&c->core->bus, (uint32_t)address, (uint32_t)length);
     if (!bytes) {
         fail(c, "no memory there");
         return;
@@ -122,7 +125,7 @@ static void write_memory(struct command *c)
     size_t length;
     if (c->count != 3 || !number(c->words[1], 16, UINT32_MAX, &address) || !unhex(c->words[2], &length))
         fail(c, "write ADDR HEX");
-    else if (!bus_poke(&c->board->bus, (uint32_t)address, (const uint8_t *)c->words[2], (uint32_t)length))
+    else if (!bus_poke(&c->core->bus, (uint32_t)address, (const uint8_t *)c->words[2], (uint32_t)length))
         fail(c, "no memory there");
     else
         done(c);
@@ -149,27 +152,66 @@ static void set(struct command *c)
     }
 }
 
+// "wait" and "fault" befall access port transactions of this core, the others transfers of the wire
+static bool make_trouble(struct command *c, const char *kind, uint32_t count, uint32_t skip)
+{
+    struct adi_trouble *access = &c->core->adi.trouble;
+    struct swd_trouble *wire = &c->board->pins.swd.trouble;
+    if (!strcmp(kind, "wait"))
+        *access = (struct adi_trouble){.ack = ACK_WAIT, .skip = skip, .count = count};
+    else if (!strcmp(kind, "fault"))
+        *access = (struct adi_trouble){.ack = ACK_FAULT, .skip = skip, .count = count};
+    else if (!strcmp(kind, "none"))
+        *wire = (struct swd_trouble){.kind = SWD_NO_ACK, .skip = skip, .count = count};
+    else if (!strcmp(kind, "parity"))
+        *wire = (struct swd_trouble){.kind = SWD_BAD_PARITY, .skip = skip, .count = count};
+    else if (!strcmp(kind, "protocol"))
+        *wire = (struct swd_trouble){.kind = SWD_BAD_ACK, .skip = skip, .count = count};
+    else
+        return false;
+    return true;
+}
+
 static void fault(struct command *c)
 {
     uint64_t count, skip = 0;
-    bool wait = c->count > 1 && strcmp(c->words[1], "wait") == 0;
-    if (c->count < 3 || c->count > 4 || (!wait && strcmp(c->words[1], "fault") != 0) ||
-        !number(c->words[2], 10, UINT32_MAX, &count) ||
-        (c->count == 4 && !number(c->words[3], 10, UINT32_MAX, &skip))) {
-        fail(c, "fault wait|fault N [SKIP]");
+    if (c->count < 3 || c->count > 4 || !number(c->words[2], 10, UINT32_MAX, &count) ||
+        (c->count == 4 && !number(c->words[3], 10, UINT32_MAX, &skip)) ||
+        !make_trouble(c, c->words[1], (uint32_t)count, (uint32_t)skip))
+        fail(c, "fault wait|fault|none|parity|protocol N [SKIP]");
+    else
+        done(c);
+}
+
+static void core(struct command *c)
+{
+    uint64_t value;
+    if (c->count != 2 || !number(c->words[1], 10, c->board->cores.count - 1, &value)) {
+        fail(c, "core N");
         return;
     }
-    c->board->adi.trouble = (struct adi_trouble){
-        .ack = wait ? ACK_WAIT : ACK_FAULT,
-        .skip = (uint32_t)skip,
-        .count = (uint32_t)count,
-    };
+    c->client->number = (unsigned)value;
+    done(c);
+}
+
+static void power(struct command *c)
+{
+    struct board *b = c->board;
+    bool on = c->count == 2 && !strcmp(c->words[1], "on");
+    if (c->count != 2 || (!on && strcmp(c->words[1], "off") != 0)) {
+        fail(c, "power on|off");
+        return;
+    }
+    cores_power(&b->cores, on);
+    swd_power_on(&b->pins.swd);
+    jtag_reset(&b->pins.jtag);
+    jtag_reset(&b->bitbang.jtag);
     done(c);
 }
 
 static void reset(struct command *c)
 {
-    c->board->core->ops->reset(c->board->core);
+    cores_reset(&c->board->cores);
     done(c);
 }
 
@@ -177,7 +219,7 @@ static void irq(struct command *c)
 {
     uint64_t value;
     if (c->count != 2 || !number(c->words[1], 10, UINT32_MAX, &value) ||
-        !c->board->core->ops->interrupt(c->board->core, (unsigned)value))
+        !c->core->core->ops->interrupt(c->core->core, (unsigned)value))
         fail(c, "irq N");
     else
         done(c);
@@ -190,6 +232,35 @@ static void dap(struct command *c)
     fprintf(c->out,
             "{\"packets\":%" PRIu64 ",\"transfers\":%" PRIu64 ",\"clocks\":%" PRIu64 ",\"hz\":%" PRIu32 "}",
             p->counts.packets, p->counts.transfers, p->counts.clocks, p->hz);
+}
+
+// The probe on USB, and pulling its plug
+static void usb(struct command *c)
+{
+    struct usb *u = c->board->usb;
+    const char *what = c->count > 1 ? c->words[1] : "";
+    uint64_t transfers;
+    if (!u) {
+        fail(c, "there is no USB: see --usb");
+    } else if (c->count == 1) {
+        struct usb_state s = usb_state(u);
+        fprintf(c->out,
+                "{\"plugged\":%s,\"open\":%u,\"out\":%" PRIu64 ",\"in\":%" PRIu64 ",\"control\":%" PRIu64
+                ",\"generation\":%" PRIu64 "}",
+                s.plugged ? "true" : "false", s.open, s.counts.out, s.counts.in, s.counts.control, s.generation);
+    } else if (!strcmp(what, "unplug") && c->count == 2) {
+        usb_unplug(u);
+        done(c);
+    } else if (!strcmp(what, "plug") && c->count == 2) {
+        usb_plug(u);
+        done(c);
+    } else if (!strcmp(what, "unplug-after") && c->count == 3 &&
+               number(c->words[2], 10, UINT32_MAX, &transfers)) {
+        usb_unplug_after(u, transfers);
+        done(c);
+    } else {
+        fail(c, "usb [unplug|plug|unplug-after N]");
+    }
 }
 
 static void quit(struct command *c)
@@ -207,7 +278,8 @@ static void obey(struct command *c)
         {"watch", watch},      {"log", print_log},      {"state", state},
         {"read", read_memory}, {"write", write_memory}, {"set", set},
         {"fault", fault},      {"reset", reset},        {"irq", irq},
-        {"dap", dap},          {"quit", quit},
+        {"dap", dap},          {"core", core},          {"power", power},
+        {"usb", usb},          {"quit", quit},
     };
     for (size_t i = 0; c->count && i < sizeof commands / sizeof *commands; i++) {
         if (!strcmp(commands[i].name, c->words[0])) {
@@ -223,7 +295,12 @@ static bool answer(struct board *board, struct client *client, char *line)
 {
     char *reply = NULL, *rest = NULL;
     size_t length = 0;
-    struct command c = {.board = board, .out = open_memstream(&reply, &length)};
+    struct command c = {
+        .board = board,
+        .client = client,
+        .core = &board->cores.each[client->number],
+        .out = open_memstream(&reply, &length),
+    };
     if (!c.out)
         return false;
     bool too_many = false;

@@ -1,4 +1,5 @@
-// The virtual board: puts a chip together, then goes round between the wire, the control socket and the core.
+// The virtual board: puts a chip together, then goes round between the wire, the control socket and the
+// cores.
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@
 #include "elf_load.h"
 #include "options.h"
 
-enum { EXIT_USAGE = 2, SLICES_PER_S = 1000 };
+enum { EXIT_USAGE = 2 };
 
 static bool add_memory(struct bus *bus, const struct chip_memory *m, uint8_t **bytes)
 {
@@ -32,13 +33,12 @@ static bool complain(const char *what)
     return false;
 }
 
-static bool run_core(struct board *b);
-
-// While a probe's packet keeps the wire busy, the core lives on
+// While a probe's packet keeps the wire busy, the cores live on
 static uint64_t breathe(void *self)
 {
     struct timespec now;
-    run_core(self);
+    struct board *b = self;
+    cores_run(&b->cores, &b->pace);
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
@@ -46,14 +46,20 @@ static uint64_t breathe(void *self)
 static void hold_reset(void *self, bool held)
 {
     struct board *b = self;
-    b->core->ops->hold(b->core, held);
+    cores_hold(&b->cores, held);
+}
+
+static size_t usb_packet(void *self, const uint8_t *request, size_t length, uint8_t *reply, size_t room)
+{
+    const struct processor *p = self;
+    return room < p->packet_size ? 0 : processor_packet(self, request, length, reply);
 }
 
 static bool open_probe(struct board *b, const struct options *o)
 {
-    const struct swd_target target = {.adi = &b->adi};
-    swd_init(&b->pins.swd, &target, 1);
-    jtag_init(&b->pins.jtag, &b->adi, b->chip->idcode);
+    struct swd_target targets[CORES];
+    swd_init(&b->pins.swd, targets, cores_targets(&b->cores, targets));
+    jtag_init(&b->pins.jtag, &b->cores.each[0].adi, b->chip->idcode);
     b->pins.has_jtag = true;
     b->pins.reset = hold_reset;
     b->pins.self = b;
@@ -67,27 +73,37 @@ static bool open_probe(struct board *b, const struct options *o)
                                       .breathe = breathe,
                                       .self = b};
     processor_init(&b->processor);
-    return dap_tcp_open(&b->dap_tcp, o->dap_tcp, &b->processor) ||
-           complain("cannot listen: is the port taken?");
+    if (!dap_tcp_open(&b->dap_tcp, o->dap_tcp, &b->processor))
+        return complain("cannot listen: is the port taken?");
+    const struct usb_function probe = {.self = &b->processor,
+                                       .packet = usb_packet,
+                                       .packet_size = o->dap_packet,
+                                       .packet_count = o->dap_count,
+                                       .serial = o->dap_serial,
+                                       .v1 = o->usb_v1,
+                                       .v2 = o->usb_v2,
+                                       .latency_us = o->usb_latency};
+    b->usb = o->usb ? usb_open(o->usb, &probe) : NULL;
+    return b->usb || !o->usb;
 }
 
 static bool put_together(struct board *b, const struct options *o)
 {
     b->chip = o->chip;
     b->halt_cost = o->halt_cost;
-    if (!add_memory(&b->bus, &b->chip->flash, &b->flash) || !add_memory(&b->bus, &b->chip->ram, &b->ram))
+    b->cores.halt_cost = &b->halt_cost;
+    b->cores.trace = o->verbose ? stderr : NULL;
+    struct bus *bus = &b->cores.each[0].bus;
+    if (!add_memory(bus, &b->chip->flash, &b->flash) || !add_memory(bus, &b->chip->ram, &b->ram))
         return complain("no memory");
-    if (!elf_load(&b->bus, o->firmware))
+    if (!elf_load(bus, o->firmware))
         return false;
-    b->core = cm_create(b->chip->core, &b->bus, &b->truth, &b->halt_cost);
-    if (!b->core)
+    if (!cores_add_first(&b->cores, b->chip) || !cores_add_second(&b->cores, b->chip, o->firmware))
         return complain("the emulator cannot be set up");
-    b->adi.wire = WIRE_JTAG;
-    b->adi.dpidr = b->chip->dpidr;
-    b->adi.trace = o->verbose ? stderr : NULL;
-    if (!adi_add_ap(&b->adi, &b->bus, b->chip->ap_idr, b->chip->ap_base, b->chip->ap_wrap))
-        return complain("too many access ports");
-    if (!bitbang_open(&b->bitbang, o->jtag, &b->adi, b->chip->idcode, b->core) ||
+    b->bitbang.swd = &b->pins.swd;
+    b->bitbang.reset = hold_reset;
+    b->bitbang.self = b;
+    if (!bitbang_open(&b->bitbang, o->jtag, &b->cores.each[0].adi, b->chip->idcode) ||
         !control_open(b, o->control))
         return complain("cannot listen: is the port taken?");
     pace_start(&b->pace, o->clock);
@@ -98,44 +114,33 @@ static void take_apart(struct board *b)
 {
     server_close(&b->bitbang.server);
     server_close(&b->dap_tcp.server);
+    usb_close(b->usb);
     server_close(&b->control);
-    if (b->core)
-        b->core->ops->destroy(b->core);
-    truth_free(&b->truth);
+    cores_destroy(&b->cores);
     free(b->flash);
     free(b->ram);
 }
 
-// One slice of the core, if it runs and its clock has got so far. true: there is more to run at once.
-static bool run_core(struct board *b)
-{
-    uint64_t credit = pace_credit(&b->pace), slice = b->pace.hz / SLICES_PER_S;
-    if (!b->core->ops->runnable(b->core) || !credit)
-        return false;
-    uint64_t before = b->core->cycles;
-    b->core->ops->run(b->core, credit < slice ? credit : slice);
-    pace_spent(&b->pace, b->core->cycles - before);
-    return credit > slice;
-}
-
 static void go_round(struct board *b, int signals)
 {
-    struct pollfd polls[1 + 3 * SERVER_POLLS];
+    struct pollfd polls[1 + 3 * SERVER_POLLS + USB_POLLS];
     bool more = false;
     while (!b->quit) {
         polls[0] = (struct pollfd){.fd = signals, .events = POLLIN};
         size_t jtag = server_polls(&b->bitbang.server, polls + 1);
         size_t control = server_polls(&b->control, polls + 1 + jtag);
         size_t dap = server_polls(&b->dap_tcp.server, polls + 1 + jtag + control);
+        size_t servers = 1 + jtag + control + dap, usb = usb_polls(b->usb, polls + servers);
         // Halted, only the wire can change anything; else the clock goes on while nobody asks
-        int timeout = more ? 0 : b->core->ops->runnable(b->core) ? 1 : -1;
-        if (poll(polls, 1 + jtag + control + dap, timeout) > 0) {
+        int timeout = more ? 0 : cores_runnable(&b->cores) ? 1 : -1;
+        if (poll(polls, servers + usb, timeout) > 0) {
             b->quit = polls[0].revents != 0;
             server_serve(&b->bitbang.server, polls + 1, jtag);
             server_serve(&b->control, polls + 1 + jtag, control);
             server_serve(&b->dap_tcp.server, polls + 1 + jtag + control, dap);
+            usb_serve(b->usb, polls + servers, usb);
         }
-        more = run_core(b);
+        more = cores_run(&b->cores, &b->pace);
     }
 }
 
@@ -170,8 +175,11 @@ int main(int argc, char **argv)
     board->bitbang.server.listener = board->control.listener = board->dap_tcp.server.listener = -1;
     int signals = catch_signals();
     if (signals >= 0 && put_together(board, &options)) {
-        printf("{\"jtag\":%u,\"control\":%u,\"dap\":%u}\n", board->bitbang.server.port, board->control.port,
+        printf("{\"jtag\":%u,\"control\":%u,\"dap\":%u", board->bitbang.server.port, board->control.port,
                board->dap_tcp.server.port);
+        if (board->usb)
+            printf(",\"usb\":\"%s\"", options.usb);
+        puts("}");
         fflush(stdout);
         go_round(board, signals);
         status = EXIT_SUCCESS;

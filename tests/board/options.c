@@ -26,7 +26,11 @@ enum {
     DAP_TIMER,
     DAP_PLAIN,
     DAP_QUIRKS,
-    DAP_SERIAL
+    DAP_SERIAL,
+    USB,
+    USB_V1_ONLY,
+    USB_V2_ONLY,
+    USB_LATENCY,
 };
 
 static const struct option long_options[] = {
@@ -47,6 +51,10 @@ static const struct option long_options[] = {
     {"dap-plain", no_argument, NULL, DAP_PLAIN},
     {"dap-quirks", required_argument, NULL, DAP_QUIRKS},
     {"dap-serial", required_argument, NULL, DAP_SERIAL},
+    {"usb", required_argument, NULL, USB},
+    {"usb-v1-only", no_argument, NULL, USB_V1_ONLY},
+    {"usb-v2-only", no_argument, NULL, USB_V2_ONLY},
+    {"usb-latency", required_argument, NULL, USB_LATENCY},
     {NULL, 0, NULL, 0},
 };
 
@@ -136,6 +144,19 @@ static bool take(struct options *o, int option, const char *text)
     case DAP_SERIAL:
         o->dap_serial = text;
         return true;
+    case USB: // the path goes into JSON as it is
+        o->usb = text;
+        return *text == '/' && !strpbrk(text, "\"\\");
+    case USB_V1_ONLY:
+        o->usb_v2 = false;
+        return true;
+    case USB_V2_ONLY:
+        o->usb_v1 = false;
+        return true;
+    case USB_LATENCY:
+        ok = number(text, 0, 1000000, &value);
+        o->usb_latency = (uint32_t)value;
+        return ok;
     case DIE:
         o->die_with_parent = true;
         return true;
@@ -155,7 +176,9 @@ bool options_parse(struct options *o, int argc, char **argv)
                           .dap_packet = 512,
                           .dap_count = 4,
                           .dap_atomic = true,
-                          .dap_serial = "VIRTUAL1"};
+                          .dap_serial = "VIRTUAL1",
+                           .usb_v1 = true,
+                           .usb_v2 = true};
     while ((option = getopt_long(argc, argv, "", long_options, &index)) != -1) {
         if (option == '?') // getopt has said what is wrong
             return false;
@@ -164,7 +187,7 @@ bool options_parse(struct options *o, int argc, char **argv)
             return false;
         }
     }
-    if (optind != argc || !o->chip || !o->firmware) {
+    if (optind != argc || !o->chip || !o->firmware || (!o->usb_v1 && !o->usb_v2)) {
         fprintf(stderr,
                 "usage: board --chip rp2040|m4 --firmware ELF [--jtag PORT] [--control PORT] [--clock HZ]\n"
                 "             [--seed N] [--halt-cost N|N..M] [--halt-irq PERMILLE] [--die-with-parent]\n"

@@ -16,6 +16,9 @@ struct options {
     unsigned dap_quirks;
     bool dap_timer, dap_atomic;
     const char *dap_serial;
+    const char *usb; // a directory, NULL for no USB
+    bool usb_v1, usb_v2;
+    uint32_t usb_latency; // microseconds
     uint32_t clock;
     uint64_t seed;
     struct halt_cost halt_cost;

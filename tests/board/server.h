@@ -14,7 +14,7 @@ struct client {
     int fd; // -1: free
     size_t held;
     unsigned number; // 0 when it comes; whoever serves it may keep something there
-    uint8_t *input; // SERVER_INPUT bytes
+    uint8_t *input;  // SERVER_INPUT bytes
 };
 
 struct server {

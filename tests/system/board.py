@@ -1,5 +1,6 @@
 """The virtual board as tests use it: start it, talk to its control socket, and attach a real OpenOCD to it."""
 
+import copy
 import json
 import os
 import re
@@ -46,14 +47,37 @@ class Board:
             raise RuntimeError(f"the board did not start: exit code {process.wait(PATIENCE)}")
         ports = json.loads(line)
         self.jtag_port, self.control_port, self.dap_port = ports["jtag"], ports["control"], ports["dap"]
+        self._others = []
+        self._symbols = None
+        self._connect()
+
+    def _connect(self):
         self._socket = socket.create_connection(("127.0.0.1", self.control_port), timeout=PATIENCE)
         self._file = self._socket.makefile("rw", newline="\n")
-        self._symbols = None
+
+    def core(self, number):
+        """The same board, but speaking of another core. It lives as long as this one."""
+        other = copy.copy(self)
+        other._others = []
+        other._connect()
+        self._others.append(other)
+        other.command(f"core {number}")
+        return other
+
+    def _hang_up(self):
+        for other in self._others:
+            other._hang_up()
+        self._others.clear()
+        if self._socket:
+            self._file.close()
+            self._socket.close()
+            self._socket = None
 
     @classmethod
-    def start(cls, chip="rp2040", mode="free", firmware=None, **options):
+    def start(cls, chip="rp2040", mode="free", firmware=None, prefix=(), **options):
+        """`prefix`: words in front of the command, of a program that becomes the board."""
         elf = Path(firmware) if firmware else BUILD / "firmware" / f"{chip}-{mode}.elf"
-        command = [str(BUILD / "board"), "--chip", chip, "--firmware", str(elf), "--die-with-parent"]
+        command = [*prefix, str(BUILD / "board"), "--chip", chip, "--firmware", str(elf), "--die-with-parent"]
         for name, value in options.items():
             command.append("--" + name.replace("_", "-"))
             if value is not True:
@@ -74,10 +98,7 @@ class Board:
 
     def close(self):
         """Ends it; returns the exit code."""
-        if self._socket:
-            self._file.close()
-            self._socket.close()
-            self._socket = None
+        self._hang_up()
         if self.process.poll() is None:
             self.process.terminate()
             try:
@@ -167,14 +188,14 @@ class Board:
 
 
 class OpenOcd:
-    """A real OpenOCD on the board's JTAG, driven by its Tcl port."""
+    """A real OpenOCD on the board's JTAG or another wire, driven by its Tcl port. `prefix`: as in Board.start."""
 
     END = b"\x1a"
 
-    def __init__(self, board, *commands, config=None, config_first=""):
+    def __init__(self, board, *commands, config=None, config_first="", prefix=()):
         self.name = "virtual"
         config = config or ROOT / "openocd-cfg" / "boards" / "virtual.cfg"
-        arguments = ["openocd", "-c", f"set BOARD_PORT {board.jtag_port}",
+        arguments = [*prefix, "openocd", "-c", f"set BOARD_PORT {board.jtag_port}",
                      "-c", f"gdb_port disabled; telnet_port disabled; tcl_port 0; {config_first}", "-f", str(config)]
         for command in commands:
             arguments += ["-c", command]

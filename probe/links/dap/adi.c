@@ -180,6 +180,11 @@ static enum adi_end clear_sticky(struct adi *adi, bool give_up, struct error *er
     return adi_write_dp(adi, DP_CTRL_STAT, POWER_REQUESTS | STAT_STICKY, error);
 }
 
+enum adi_end adi_clear_sticky(struct adi *adi, struct error *error)
+{
+    return clear_sticky(adi, false, error);
+}
+
 enum adi_end adi_power_up(struct adi *adi, const struct deadline *deadline, struct error *error)
 {
     uint32_t stat = 0;

@@ -55,6 +55,8 @@ enum adi_end adi_write_dp(struct adi *adi, uint8_t offset, uint32_t value, struc
 /* Makes debug port `number` the one that listens. */
 enum adi_end adi_select(struct adi *adi, size_t number, struct error *error);
 /* Requests debug and system power and waits for it; clears what an earlier debugger left sticking. */
+/* Sticky flags that somebody left set: with one of them, little more than this is answered. */
+enum adi_end adi_clear_sticky(struct adi *adi, struct error *error);
 enum adi_end adi_power_up(struct adi *adi, const struct deadline *deadline, struct error *error);
 /* Half the clock, down to 100 kHz: the wires may be too long for it. */
 bool adi_slow_down(struct adi *adi, struct error *error);

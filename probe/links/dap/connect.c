@@ -86,6 +86,8 @@ static enum adi_end connect_wires(struct adi *adi, struct error *error)
         if (end == ADI_LOST)
             return end;
     }
+    if (end == ADI_OK)
+        end = adi_clear_sticky(adi, error);
     return end == ADI_OK ? look_for_more(adi, error) : end;
 }
 

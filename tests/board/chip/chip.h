@@ -16,6 +16,9 @@ struct chip {
     struct chip_memory flash, ram;
     uint32_t idcode; // of the JTAG tap
     uint32_t dpidr;
+    uint32_t targetid; // of a debug port with multidrop, else 0; the core's number is the instance
+    const char
+        *second; // a second core starts from the vector table that the firmware calls so; NULL: there is none
     uint32_t ap_idr, ap_base;
     uint32_t ap_wrap; // within how many bytes TAR increments
 };

@@ -1,5 +1,5 @@
-// A Cortex-M0+ with the memory map of the RP2040 (one core of it, no boot ROM: it starts from the vector
-// table in flash). The emulator has no M0+; its M0 executes the same instructions.
+// A Cortex-M0+ with the memory map of the RP2040 (no boot ROM: the cores start from vector tables in
+// flash). The emulator has no M0+; its M0 executes the same instructions.
 #include "chip/chip.h"
 
 static const struct cm_profile cortex_m0plus = {
@@ -30,6 +30,8 @@ const struct chip chip_rp2040 = {
     .ram = {.base = 0x20000000, .size = 256 * 1024, .alias = 0x20000000, .ram = true},
     .idcode = 0x4BA00477,
     .dpidr = 0x0BC12477,
+    .targetid = 0x01002927,
+    .second = "core1_vectors",
     .ap_idr = 0x04770031,
     .ap_base = 0xE00FF003,
     .ap_wrap = 1024, // what IHI 0031 C2.6.8 promises

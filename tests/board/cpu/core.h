@@ -14,10 +14,11 @@
 struct core;
 
 struct core_ops {
-    bool (*runnable)(const struct core *); // false in Debug state and while held in reset
+    bool (*runnable)(const struct core *); // false in Debug state, while held in reset, without power
     void (*run)(struct core *, uint64_t cycles);
     void (*reset)(struct core *);
     void (*hold)(struct core *, bool in_reset); // the reset line; letting go resets
+    void (*power)(struct core *, bool on);      // on: nothing is left, of debugging neither
     bool (*interrupt)(struct core *, unsigned irq);
     void (*describe)(struct core *, FILE *json); // members of an object, without the braces
     void (*destroy)(struct core *);

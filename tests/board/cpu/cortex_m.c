@@ -89,7 +89,7 @@ void cm_reset(struct cortex_m *cm)
 static bool runnable(const struct core *core)
 {
     const struct cortex_m *cm = (const struct cortex_m *)core;
-    return cm->state != CM_HALTED && !cm->held_in_reset;
+    return cm->state != CM_HALTED && !cm->held_in_reset && !cm->off;
 }
 
 static void reset(struct core *core)
@@ -104,6 +104,18 @@ static void hold(struct core *core, bool in_reset)
     cm->held_in_reset = in_reset;
     if (let_go)
         cm_reset(cm);
+}
+
+static void power(struct core *core, bool on)
+{
+    struct cortex_m *cm = (struct cortex_m *)core;
+    cm->off = !on;
+    if (!on)
+        return;
+    cm->debug = (struct cm_debug){0};
+    cm->work_at_run = UINT64_MAX;
+    fpb_power_on(&cm->fpb);
+    cm_reset(cm);
 }
 
 static bool interrupt(struct core *core, unsigned irq)
@@ -159,6 +171,7 @@ static const struct core_ops operations = {
     .run = cm_run,
     .reset = reset,
     .hold = hold,
+    .power = power,
     .interrupt = interrupt,
     .describe = describe,
     .destroy = destroy,

@@ -78,7 +78,7 @@ struct cortex_m {
     struct cm_system system;
 
     enum cm_state state;
-    bool held_in_reset;
+    bool held_in_reset, off;
     bool reset_requested; // by the core's own write to AIRCR
     bool event;           // the event register of WFE
     bool waiting_for_event;

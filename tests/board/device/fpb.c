@@ -32,6 +32,11 @@ static void fill_bloom(struct fpb *f)
     }
 }
 
+void fpb_power_on(struct fpb *f)
+{
+    *f = (struct fpb){.code = f->code, .literal = f->literal};
+}
+
 uint32_t fpb_read(const struct fpb *f, uint32_t offset)
 {
     if (offset == FP_CTRL)

@@ -18,6 +18,7 @@ struct fpb {
 };
 
 uint32_t fpb_read(const struct fpb *, uint32_t offset);
+void fpb_power_on(struct fpb *);
 void fpb_write(struct fpb *, uint32_t offset, uint32_t value);
 bool fpb_match(const struct fpb *, uint32_t pc);
 

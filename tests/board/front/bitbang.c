@@ -5,7 +5,16 @@ static void reset_lines(struct bitbang *b, unsigned lines)
 {
     if (lines & 2)
         jtag_reset(&b->jtag);
-    b->core->ops->hold(b->core, lines & 1);
+    b->reset(b->self, lines & 1);
+}
+
+static void swd_lines(struct bitbang *b, unsigned lines)
+{
+    bool clock = lines & 2;
+    b->swdio = lines & 1;
+    if (clock && !b->swclk)
+        swd_clock(b->swd, b->driven, b->swdio);
+    b->swclk = clock;
 }
 
 static long received(void *self, struct client *client, const uint8_t *bytes, size_t length)
@@ -22,6 +31,12 @@ static long received(void *self, struct client *client, const uint8_t *bytes, si
             b->clock = lines & 4;
         } else if (c == 'R') {
             samples[sampled++] = jtag_tdo(&b->jtag) ? '1' : '0';
+        } else if (c >= 'd' && c <= 'g') { // SWCLK, SWDIO
+            swd_lines(b, c - 'd');
+        } else if (c == 'O' || c == 'o') {
+            b->driven = c == 'O';
+        } else if (c == 'c') {
+            samples[sampled++] = swd_level(b->swd, b->driven, b->swdio) ? '1' : '0';
         } else if (c >= 'r' && c <= 'u') { // TRST, SRST
             reset_lines(b, c - 'r');
         } else if (c == 'Q') {
@@ -41,13 +56,12 @@ static long received(void *self, struct client *client, const uint8_t *bytes, si
 static void connected(void *self)
 {
     struct bitbang *b = self;
-    b->clock = false;
-    b->core->ops->hold(b->core, false);
+    b->clock = b->driven = b->swclk = b->swdio = false;
+    b->reset(b->self, false);
 }
 
-bool bitbang_open(struct bitbang *b, uint16_t port, struct adi *adi, uint32_t idcode, struct core *core)
+bool bitbang_open(struct bitbang *b, uint16_t port, struct adi *adi, uint32_t idcode)
 {
-    b->core = core;
     jtag_init(&b->jtag, adi, idcode);
     b->server.received = received;
     b->server.connected = connected;

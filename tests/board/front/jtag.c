@@ -60,6 +60,7 @@ static void attempt(struct jtag *j)
 {
     struct jtag_request *r = &j->request;
     enum ack ack;
+    j->adi->wire = WIRE_JTAG;
     if (r->read)
         ack = adi_ap_read(j->adi, r->address, &j->result);
     else
@@ -100,6 +101,7 @@ static void update_dr(struct jtag *j)
     bool read = j->shift & 1;
     unsigned address = (unsigned)(j->shift >> 1 & 3) << 2;
     uint32_t value = (uint32_t)(j->shift >> 3);
+    j->adi->wire = WIRE_JTAG;
     if (j->instruction == IR_ABORT) {
         adi_abort(j->adi, value);
         j->request.waiting = false;
@@ -125,6 +127,10 @@ static void shift_in(struct jtag *j, bool tdi, unsigned length)
 
 void jtag_clock(struct jtag *j, bool tms, bool tdi)
 {
+    if (j->adi->off) {
+        jtag_reset(j);
+        return;
+    }
     // What a state does, it does on the rising edge that leaves it
     if (j->state == CAPTURE_DR)
         capture_dr(j);
@@ -145,5 +151,5 @@ void jtag_clock(struct jtag *j, bool tms, bool tdi)
 
 bool jtag_tdo(const struct jtag *j)
 {
-    return j->state == SHIFT_DR || j->state == SHIFT_IR ? j->shift & 1 : true;
+    return !j->adi->off && (j->state == SHIFT_DR || j->state == SHIFT_IR) ? j->shift & 1 : true;
 }

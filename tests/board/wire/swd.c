@@ -1,10 +1,10 @@
-// The target's end of the line: see the header. What the target drives in a cycle stands at its beginning; what
-// the line was in it moves the target on.
+// The target's end of the line: see the header. What the target drives in a cycle stands at its beginning;
+// what the line was in it moves the target on.
 #include "wire/swd.h"
 
 enum { LINE_RESET = 50, IDLE_AFTER_RESET = 2 };
 enum { REQUEST_BITS = 8, ACK_BITS = 3, DATA_BITS = 33, DATA_PARITY = 32 };
-// The request, the first bit on the wire lowest (IHI 0031 B4.1)
+// The request, the first bit on the wire lowest (IHI 0031 B4.2)
 enum {
     REQ_START = 1 << 0,
     REQ_AP = 1 << 1,
@@ -137,7 +137,7 @@ static void got_request(struct swd *s)
     enter(s, SWD_TURN_TO_ACK, turnaround(s));
 }
 
-// While an error sticks, only these are done (IHI 0031 B4.2.4)
+// While an error sticks, only these are done (IHI 0031 B4.2)
 static bool always_done(const struct swd *s)
 {
     return is_dp(s, true, DP_DPIDR_ABORT) || is_dp(s, false, DP_DPIDR_ABORT) || is_dp(s, true, DP_CTRL_STAT);
@@ -179,7 +179,7 @@ static void begin_ack(struct swd *s)
 
 static void end_ack(struct swd *s)
 {
-    // With overrun detection the data phase is there whatever the acknowledge says (IHI 0031 B4.2.6)
+    // With overrun detection the data phase is there whatever the acknowledge says (IHI 0031 B4.2)
     bool data = s->ack == SWD_ACK_OK || (s->selected->control & ORUNDETECT);
     if (s->ack == SWD_ACK_NONSENSE)
         s->phase = SWD_LOCKED;
@@ -295,7 +295,8 @@ static bool powered(const struct swd *s)
 
 bool swd_level(const struct swd *s, bool driven, bool bit)
 {
-    if (powered(s) && s->mode.mode == MODE_SWD) { // against the host the target wins: it is the host's mistake
+    if (powered(s) &&
+        s->mode.mode == MODE_SWD) { // against the host the target wins: it is the host's mistake
         if (s->phase == SWD_ACK)
             return s->ack >> (ACK_BITS - s->left) & 1;
         if (s->phase == SWD_READ)

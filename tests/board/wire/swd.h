@@ -1,6 +1,7 @@
 // Serial Wire Debug as a chip's pins see it, a cycle of SWCLK at a time (IHI 0031, B4): requests, turnaround,
-// acknowledge, data, line reset and lock-out after a protocol error; several debug ports on one line, of which
-// TARGETSEL selects one; and the switch between JTAG, SWD and dormant. The JTAG behind the switch is jtag.h's.
+// acknowledge, data, line reset and lock-out after a protocol error; several debug ports on one line, of
+// which TARGETSEL selects one; and the switch between JTAG, SWD and dormant. The JTAG behind the switch is
+// jtag.h's.
 #ifndef BOARD_WIRE_SWD_H
 #define BOARD_WIRE_SWD_H
 
@@ -60,8 +61,8 @@ struct swd {
 void swd_init(struct swd *, const struct swd_target *targets, size_t count);
 // As after power-up: of the wire only, not of the debug ports
 void swd_power_on(struct swd *);
-// One SWCLK cycle. `driven`: the host drives `bit`; else the line is released. Returns the level on the line in
-// that cycle (the host's own bit, the target's, or 1 from the pull-up).
+// One SWCLK cycle. `driven`: the host drives `bit`; else the line is released. Returns the level on the line
+// in that cycle (the host's own bit, the target's, or 1 from the pull-up).
 bool swd_clock(struct swd *, bool driven, bool bit);
 // That level before the cycle is over: what a host reads while SWCLK is still low
 bool swd_level(const struct swd *, bool driven, bool bit);

@@ -1,5 +1,5 @@
-// Switching sequences: see the header. Each is recognized by the last levels of the line; all are sent lowest bit
-// first.
+// Switching sequences: see the header. Each is recognized by the last levels of the line; all are sent lowest
+// bit first.
 #include "wire/switch.h"
 
 enum { CODE_BITS = 16, TO_DORMANT_BITS = 31, TO_DORMANT_ONES = 5, ACTIVATION_BITS = 12 };

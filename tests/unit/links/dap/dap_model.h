@@ -42,6 +42,7 @@ struct model {
     /* what the probe is like */
     unsigned packet_size, packet_count;
     bool has_match, has_swd_sequence, pads;
+    bool v6;   /* a ROM table at 0 that lists a MEM-AP at 0x2000 behind one that is not there */
     bool jtag; /* answers as over JTAG: a fault shows in CTRL/STAT only, and what follows is not done */
     uint8_t capabilities;
     /* the probe's own state */
@@ -141,12 +142,33 @@ static uint32_t model_lanes(const struct model_port *p)
     return size == 0 ? 0xFFU << (p->tar & 3) * 8 : size == 1 ? 0xFFFFU << (p->tar & 2) * 8 : 0xFFFFFFFF;
 }
 
+/* The register of the MEM-AP that is addressed, as ADIv5 numbers them; beyond 0xFF: another component's. */
+static uint32_t model_register(const struct model *m, const struct model_port *p, uint8_t request)
+{
+    uint32_t at = (p->select & ~0xFU) | (request & 0xC);
+    if (!m->v6)
+        return p->select >> 24 != 0 ? 0x1000 : at & 0xFF;
+    return at >= 0x2D00 && at < 0x2E00 ? at - 0x2D00 : 0x10000 + at;
+}
+
+static uint32_t model_component(uint32_t at)
+{
+    static const struct {
+        uint32_t at, value;
+    } words[] = {{0x0000, 0x00001002}, {0x0004, 0x00002003}, {0x0FBC, 0x47600AF7},
+                 {0x0FF4, 0x90},       {0x2FBC, 0x47700A17}, {0x2FF4, 0x90}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (words[i].at == at)
+            return words[i].value;
+    return 0;
+}
+
 static uint32_t model_ap(struct model *m, struct model_port *p, uint8_t request, uint32_t data)
 {
-    uint32_t reg = (p->select & 0xF0) | (request & 0xC);
+    uint32_t reg = model_register(m, p, request);
     bool read = request & 2;
-    if (p->select >> 24 != 0)
-        return 0;
+    if (reg >= 0x10000)
+        return model_component(reg - 0x10000);
     switch (reg) {
     case 0x00:
         if (!read)
@@ -188,7 +210,7 @@ static int model_dp(struct model *m, struct model_port *p, uint8_t request, uint
     bool read = request & 2;
     uint8_t reg = request & 0xC, bank = p->select & 0xF;
     if (reg == 0 && read) {
-        *data = m->dpidr;
+        *data = m->v6 && bank == 2 ? 1 : m->dpidr; /* BASEPTR0: valid, at 0 */
         return M_OK;
     }
     if (reg == 0) {
@@ -223,10 +245,10 @@ static int model_dp(struct model *m, struct model_port *p, uint8_t request, uint
     return M_OK;
 }
 
-static bool model_is_access(const struct model_port *p, uint8_t request)
+static bool model_is_access(const struct model *m, const struct model_port *p, uint8_t request)
 {
-    uint32_t reg = (p->select & 0xF0) | (request & 0xC);
-    return (request & 1) && p->select >> 24 == 0 && (reg == 0x0C || (reg >= 0x10 && reg < 0x20));
+    uint32_t reg = model_register(m, p, request);
+    return (request & 1) && (reg == 0x0C || (reg >= 0x10 && reg < 0x20));
 }
 
 static int model_answer(struct model *m, uint8_t request, uint32_t *data, enum model_trouble trouble)
@@ -243,7 +265,7 @@ static int model_answer(struct model *m, uint8_t request, uint32_t *data, enum m
         return M_FAULT;
     if (p->stuck)
         return M_WAIT;
-    bool access = model_is_access(p, request);
+    bool access = model_is_access(m, p, request);
     m->accesses += access;
     if (access && trouble == TROUBLE_FAULT) {
         p->sticky = true;

@@ -88,5 +88,6 @@ static bool bench_connect(struct bench *bench)
         return false;
     executor_begin(&bench->executor);
     /* Small, so that a test need not wait */
+    bench->executor.adi.match_retry = bench->executor.adi.match_retry_most = 20;
     return adi_configure(&bench->executor.adi, 20, &bench->error);
 }

@@ -65,6 +65,28 @@ static void test_two_ports_on_two_wires(void **state)
     }
 }
 
+static void test_ports_by_address(void **state)
+{
+    (void)state;
+    begin();
+    bench.model.v6 = true;
+    bench.model.dpidr = 0x4C013477;
+    assert_true(bench_connect(&bench));
+    const struct reach *reach = &bench.executor.compiler.reach;
+    assert_int_equal(reach->n, 1);
+    assert_true(reach->ports[0].v6 && reach->ports[0].memory);
+    assert_int_equal(reach->ports[0].base, 0x2000);
+    assert_int_equal(reach->ports[0].unit, 0);
+    struct address at = {.space = SPACE_MEMORY, .size = 4, .offset = 0x104},
+                   tar = {.space = SPACE_AP, .size = 4};
+    tar.offset = 0x04;
+    struct step steps[] = {step_write(at, 7), step_expect(at, UINT32_MAX, 7), step_read(tar)};
+    uint64_t results[3];
+    struct deadline deadline = deadline_in_ms(5000, NULL);
+    assert_int_equal(executor_run(&bench.executor, steps, 3, results, &deadline, &bench.error).why, DONE);
+    assert_int_equal(results[2], 0x104);
+}
+
 static void test_one_of_two_ports_is_not_there(void **state)
 {
     (void)state;
@@ -156,6 +178,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_port),
         cmocka_unit_test(test_two_ports_on_two_wires),
+        cmocka_unit_test(test_ports_by_address),
         cmocka_unit_test(test_one_of_two_ports_is_not_there),
         cmocka_unit_test(test_probe_without_swd_sequence),
         cmocka_unit_test(test_nobody_there),

@@ -138,6 +138,8 @@ static void assert_same_results(const struct step *steps, size_t done, const uin
 {
     for (size_t i = 0; i < done; i++) {
         uint64_t mask = steps[i].op == OP_UNTIL || steps[i].op == OP_EXPECT ? steps[i].mask : UINT64_MAX;
+        if (steps[i].op == OP_TIME && got[i] == 0)
+            fail_msg("step %zu has no time", i);
         /* the status register shows how often it was read */
         bool counted = steps[i].op == OP_READ && steps[i].at.offset == 0x3F04;
         if (steps[i].op == OP_WRITE || steps[i].op == OP_TIME || counted)
@@ -188,6 +190,7 @@ static void run_plain(const struct model *wish, unsigned rounds)
         struct outcome right = direct(&reference, steps, n, wanted);
         struct outcome outcome = {.why = NOT_YET};
         size_t done = 0;
+        memset(got, 0, sizeof got);
         for (int calls = 0; calls < 50 && outcome.why == NOT_YET && done < n; calls++) {
             struct deadline deadline = deadline_in_ms(10000, NULL);
             error_clear(&bench.error);
@@ -270,6 +273,7 @@ static void run_troubled(unsigned size, bool pads, bool jtag, enum model_trouble
         bench.model.trouble_at = bench.model.transactions + at;
         bool over = false;
         size_t done = 0;
+        memset(got, 0, sizeof got);
         struct outcome outcome = {.why = NOT_YET};
         for (int calls = 0; calls < 50; calls++) {
             struct deadline deadline = deadline_in_ms(10000, NULL);
@@ -421,6 +425,7 @@ static void test_trouble_in_rows(void **state)
             bench.model.trouble = (enum model_trouble)trouble;
             bench.model.trouble_at = bench.model.transactions + at;
             size_t done = 0;
+            memset(got, 0, sizeof got);
             struct outcome outcome = {.why = NOT_YET};
             for (int calls = 0; calls < 50 && done < ROW && outcome.why != LINK_LOST; calls++) {
                 struct deadline deadline = deadline_in_ms(10000, NULL);
@@ -439,6 +444,8 @@ static void test_trouble_in_rows(void **state)
                 }
             }
             assert_same_results(steps, done, got, wanted);
+            if (outcome.why == LINK_LOST && steps[done].op != OP_WRITE)
+                fail_msg("trouble %d at %ld: lost at %zu: %s", trouble, at, done, bench.error.text);
             if (outcome.why == LINK_LOST)
                 assert_int_equal(steps[done].op, OP_WRITE);
             else

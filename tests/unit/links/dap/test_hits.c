@@ -155,10 +155,10 @@ static void test_packets_a_hit(void **state)
     assert_true(measure(LEAST, 64) <= 2);
     assert_true(measure(LEAST, 512) <= 0.25);
     assert_true(measure(LEAST, 1024) <= 0.125);
-    assert_true(measure(START_END, 64) <= 2.25);
-    assert_true(measure(START_END, 512) <= 0.28);
-    assert_true(measure(FUNCTION, 64) <= 3);
-    assert_true(measure(FUNCTION, 512) <= 0.38);
+    assert_true(measure(START_END, 64) <= 2);
+    assert_true(measure(START_END, 512) <= 0.25);
+    assert_true(measure(FUNCTION, 64) <= 2.5);
+    assert_true(measure(FUNCTION, 512) <= 0.32);
 }
 
 int main(void)

@@ -1,0 +1,47 @@
+// A chip's cores: each has its own bus with its private peripherals, its own debug port and its own record of
+// the truth; the memories are the same bytes for all. They run in turns, a slice of each.
+#ifndef BOARD_CORES_H
+#define BOARD_CORES_H
+
+#include "adi.h"
+#include "bus.h"
+#include "chip/chip.h"
+#include "cpu/core.h"
+#include "pace.h"
+#include "truth.h"
+#include "wire/swd.h"
+
+enum { CORES = 2 };
+
+struct one_core {
+    struct cm_profile profile;
+    struct bus bus;
+    struct truth truth;
+    struct core *core;
+    struct adi adi;
+    bool parked; // the firmware has nothing for it: it stays in reset
+};
+
+struct cores {
+    struct one_core each[CORES];
+    size_t count;
+    struct halt_cost *halt_cost;
+    FILE *trace; // of access port transactions, NULL for none
+};
+
+// The first core, whose bus has the memories; cores_add_second() once the firmware is in them. false: no
+// memory.
+bool cores_add_first(struct cores *, const struct chip *);
+bool cores_add_second(struct cores *, const struct chip *, const char *firmware);
+void cores_destroy(struct cores *);
+// How SWD sees them; returns how many there are. `targets` has room for CORES.
+size_t cores_targets(struct cores *, struct swd_target *targets);
+
+bool cores_runnable(const struct cores *); // any of them
+// One slice of each that runs, if the clock has got so far. true: there is more to run at once.
+bool cores_run(struct cores *, struct pace *);
+void cores_reset(struct cores *);
+void cores_hold(struct cores *, bool in_reset);
+void cores_power(struct cores *, bool on);
+
+#endif

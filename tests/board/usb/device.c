@@ -1,0 +1,262 @@
+// Transfers and replies: see the header.
+#include "usb/device.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { IN = 0x80 };
+
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void append(struct usb_queue *q, struct usb_transfer *t)
+{
+    t->next = NULL;
+    if (q->last)
+        q->last->next = t;
+    else
+        q->first = t;
+    q->last = t;
+}
+
+static bool take_away(struct usb_queue *q, const struct usb_transfer *t)
+{
+    struct usb_transfer *before = NULL, *at = q->first;
+    while (at && at != t) {
+        before = at;
+        at = at->next;
+    }
+    if (!at)
+        return false;
+    if (before)
+        before->next = at->next;
+    else
+        q->first = at->next;
+    if (q->last == at)
+        q->last = before;
+    return true;
+}
+
+static void finish(struct usb_transfer *t, int status, size_t actual)
+{
+    t->status = status;
+    t->actual = actual;
+    t->done(t);
+}
+
+// Of what is there now: `done` may submit again
+static void fail_all(struct usb_queue *q, int status)
+{
+    struct usb_queue failed = *q;
+    *q = (struct usb_queue){0};
+    while (failed.first) {
+        struct usb_transfer *t = failed.first;
+        failed.first = t->next;
+        finish(t, status, 0);
+    }
+}
+
+// One more transfer has been over the endpoints
+static void count(struct usb_device *d, uint64_t *counter)
+{
+    ++*counter;
+    if (d->limited && !--d->left)
+        device_plug(d, false);
+}
+
+static void process(struct usb_device *d, unsigned pipe, const uint8_t *request, size_t length,
+                    uint64_t arrived)
+{
+    struct usb_pipe *p = &d->pipes[pipe];
+    struct usb_reply *r = &p->replies[(p->first + p->held) % USB_PACKETS_MAX];
+    size_t size = d->function.packet_size;
+    size_t got = d->function.packet(d->function.self, request, length, r->bytes, size);
+    if (!got)
+        return;
+    r->length = got < size ? got : size;
+    if (pipe == PIPE_V1) { // reports have one size
+        memset(r->bytes + r->length, 0, size - r->length);
+        r->length = size;
+    }
+    r->sent = 0;
+    r->due_ns = arrived + d->function.latency_us * UINT64_C(1000);
+    p->held++;
+}
+
+static bool room_for_reply(const struct usb_device *d, const struct usb_pipe *p)
+{
+    return p->held < d->function.packet_count;
+}
+
+// Without room for the reply a real probe sends NAKs, which leave the transfer waiting
+static bool take_request(struct usb_device *d, unsigned pipe)
+{
+    struct usb_pipe *p = &d->pipes[pipe];
+    struct usb_transfer *t = p->out.first;
+    uint8_t request[USB_PACKET_MAX];
+    if (!t || !room_for_reply(d, p))
+        return false;
+    size_t length = t->length;
+    uint64_t arrived = d->function.latency_us ? now_ns() : 0;
+    take_away(&p->out, t);
+    if (length > d->function.packet_size) {
+        finish(t, EPIPE, 0);
+        return true;
+    }
+    memcpy(request, t->data, length);
+    finish(t, 0, length); // before it is processed, as a probe with buffers does
+    count(d, &d->counts.out);
+    if (length && d->plugged)
+        process(d, pipe, request, length, arrived);
+    return true;
+}
+
+static bool give_reply(struct usb_device *d, unsigned pipe)
+{
+    struct usb_pipe *p = &d->pipes[pipe];
+    struct usb_reply *r = &p->replies[p->first];
+    struct usb_transfer *t = p->in.first;
+    if (!t || !p->held || (d->function.latency_us && r->due_ns > now_ns()))
+        return false;
+    size_t rest = r->length - r->sent, length = rest < t->length ? rest : t->length;
+    // A transfer can end between packets, not inside one
+    bool babble = length < rest && (!length || length % d->descriptors.max_packet[pipe]);
+    if (!babble)
+        memcpy(t->data, r->bytes + r->sent, length);
+    r->sent += length;
+    if (babble || r->sent == r->length) {
+        p->first = (p->first + 1) % USB_PACKETS_MAX;
+        p->held--;
+    }
+    take_away(&p->in, t);
+    finish(t, babble ? EOVERFLOW : 0, babble ? 0 : length);
+    count(d, &d->counts.in);
+    return true;
+}
+
+// So that the poll loop comes back when the next reply is due
+static void set_timer(const struct usb_device *d)
+{
+    uint64_t next = 0;
+    if (!d->function.latency_us)
+        return;
+    for (unsigned i = 0; i < PIPES; i++) {
+        const struct usb_pipe *p = &d->pipes[i];
+        if (p->in.first && p->held && (!next || p->replies[p->first].due_ns < next))
+            next = p->replies[p->first].due_ns;
+    }
+    struct itimerspec at = {.it_value = {(time_t)(next / 1000000000u), (long)(next % 1000000000u)}};
+    timerfd_settime(d->timer, TFD_TIMER_ABSTIME, &at, NULL);
+}
+
+void device_move(struct usb_device *d)
+{
+    bool moved = true;
+    if (d->moving) // called by something that it does itself
+        return;
+    d->moving = true;
+    while (moved && d->plugged) {
+        moved = false;
+        for (unsigned i = 0; i < PIPES && d->plugged; i++) {
+            moved |= take_request(d, i);
+            if (d->plugged)
+                moved |= give_reply(d, i);
+        }
+    }
+    d->moving = false;
+    set_timer(d);
+}
+
+void device_submit(struct usb_device *d, struct usb_transfer *t)
+{
+    unsigned pipe = descriptors_pipe_of_endpoint(&d->descriptors, t->endpoint);
+    if (!d->plugged || pipe == PIPES) {
+        finish(t, d->plugged ? ENOENT : ESHUTDOWN, 0);
+        return;
+    }
+    append(t->endpoint & IN ? &d->pipes[pipe].in : &d->pipes[pipe].out, t);
+    device_move(d);
+}
+
+void device_cancel(struct usb_device *d, struct usb_transfer *t, int status)
+{
+    for (unsigned i = 0; i < PIPES; i++) {
+        if (take_away(&d->pipes[i].in, t) || take_away(&d->pipes[i].out, t)) {
+            finish(t, status, 0);
+            return;
+        }
+    }
+}
+
+int device_control(struct usb_device *d, const uint8_t setup[SETUP_BYTES], uint8_t *data, size_t room)
+{
+    static const uint8_t set_output_report[] = {0x21, 0x09, 0x00, 0x02};
+    d->counts.control++;
+    if (memcmp(setup, set_output_report, sizeof set_output_report) != 0)
+        return descriptors_control(&d->descriptors, setup, data, room);
+    struct usb_pipe *p = &d->pipes[PIPE_V1];
+    if (descriptors_pipe_of_interface(&d->descriptors, setup[4]) != PIPE_V1 || !room ||
+        room > d->function.packet_size || !room_for_reply(d, p))
+        return -1;
+    process(d, PIPE_V1, data, room, d->function.latency_us ? now_ns() : 0);
+    device_move(d);
+    return (int)room;
+}
+
+void device_reset(struct usb_device *d)
+{
+    for (unsigned i = 0; i < PIPES; i++)
+        d->pipes[i].held = 0;
+}
+
+void device_plug(struct usb_device *d, bool plugged)
+{
+    if (d->plugged == plugged)
+        return;
+    d->plugged = plugged;
+    d->limited = false;
+    d->hid_driver = plugged && d->function.v1;
+    d->generation += plugged;
+    d->hid_generation += plugged;
+    device_reset(d);
+    for (unsigned i = 0; i < PIPES; i++) {
+        fail_all(&d->pipes[i].out, ESHUTDOWN);
+        fail_all(&d->pipes[i].in, ESHUTDOWN);
+    }
+    d->changed(d->self);
+}
+
+void device_bind_hid(struct usb_device *d, bool bound)
+{
+    if (d->hid_driver == bound)
+        return;
+    d->hid_driver = bound;
+    d->hid_generation += bound;
+    fail_all(&d->pipes[PIPE_V1].out, ESHUTDOWN);
+    fail_all(&d->pipes[PIPE_V1].in, ESHUTDOWN);
+    d->changed(d->self);
+}
+
+bool device_open(struct usb_device *d, const struct usb_function *f)
+{
+    d->function = *f;
+    d->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    d->plugged = true;
+    d->hid_driver = f->v1;
+    d->generation = d->hid_generation = 1;
+    descriptors_make(&d->descriptors, f);
+    return d->timer >= 0;
+}
+
+void device_close(struct usb_device *d)
+{
+    if (d->timer >= 0)
+        close(d->timer);
+}
