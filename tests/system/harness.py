@@ -14,6 +14,7 @@ BUILD = os.path.join(ROOT, os.environ.get("PMU_BUILD", "build"))
 TOOL = os.path.join(BUILD, "asan", "pmu-probe")
 ARTICLE_PLAIN, ARTICLE_NOP, WORK_BY_DATA, CALLED_TWICE, RECURSE, PREEMPTED, SLEEPER, LOOP_ROUND, IN_RAM, \
     RELOAD_INSIDE, LONG_REGION, RESETTING, LOCKING, MASKED_WORK, PING, WIDE_ENTRY = (1 << i for i in range(16))
+DAP_WAYS = ["rp2040/swd", "m4/swd", "m4/jtag"]
 NOWHERE = 0xFFFFFFF0  # no code there: watching it only switches the log on
 WAIT = 120  # seconds: a bound against hanging, never a measure
 
@@ -101,6 +102,14 @@ class Place:
         server = Server(self.board, *commands)
         self.servers.append(server)
         return server
+
+    def halt(self):
+        """As another debugger would, which then goes away."""
+        server = self.server or self.start_server()
+        server("halt")
+        server("wait_halt 5000")
+        if not self.server:
+            server.kill()
 
     def set_scenario(self, bits):
         # start code has to be through with RAM before it is poked

@@ -4,11 +4,12 @@ import os
 import pty
 import re
 import select
+import socket
 import subprocess
 
 import pytest
 
-from harness import (ROOT, TOOL, WORK_BY_DATA, ARTICLE_PLAIN, Place, finish_tool, passages, returned, run_tool, start_tool)
+from harness import (DAP_WAYS, ROOT, TOOL, WORK_BY_DATA, ARTICLE_PLAIN, Place, finish_tool, passages, returned, run_tool, start_tool)
 
 CHIPS = ["rp2040", "m4"]
 NAMES = {"rp2040": "Cortex-M0+ r0p1", "m4": "Cortex-M4 r0p1"}
@@ -128,3 +129,45 @@ def test_version_and_help():
     assert run_tool("--version").out.startswith("pmu-probe ")
     result = run_tool("--help")
     assert result.code == 0 and "delta" in result.out and TOOL
+
+
+@pytest.mark.parametrize("way", DAP_WAYS)
+def test_without_a_server(way):
+    with Place(way, "free", WORK_BY_DATA) as place:
+        before = place.board.state()
+        probes = place.run("probes", elf=False)
+        assert probes.code == 0 and "AHB-AP" in probes.out and place.wires.upper() in probes.out
+        info = place.run("info")
+        assert info.code == 0 and NAMES[place.chip] in info.out and "running" in info.out
+        assert ("core 1" in info.out) == (place.chip == "rp2040")
+        begin = place.board.state()["counted"]
+        watch = place.run("watch", "-j", "-I", 100, "--for", "1s")
+        end = place.board.state()["counted"]
+        samples = [line for line in watch.lines if line["type"] == "sample"]
+        assert watch.code == 0 and len(samples) == 10
+        assert 0 < samples[-1]["total"] <= end - begin
+        after = place.board.state()
+        for name in ("demcr", "dhcsr", "dwt_ctrl", "fp_ctrl", "syst_rvr"):
+            assert after[name] == before[name]
+
+
+@pytest.mark.parametrize("quirk", ["no-match", "count0", "short", "no-sequence"])
+def test_lesser_firmware(quirk):
+    """Right numbers or a clear error."""
+    with Place("m4/swd", "free", WORK_BY_DATA, dap_quirks=quirk) as place:
+        place.board.watch(0xFFFFFFF0)
+        result = place.run("delta", "-j", "work_by_data", "-r", 50)
+        if quirk == "short":
+            assert result.code == 3 and result.hits == []
+            return
+        assert result.code == 0, result.err
+        truth = passages(place.board.log(), place.symbol("work_by_data"), returned)
+        assert result.cycles == [passage.cycles for passage in truth[:50]]
+        assert ("compare" in result.header["link"] or "poll" in result.header["link"]) == (quirk == "no-match")
+
+
+def test_nothing_on_the_dap_port():
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    result = run_tool("-p", f"cmsis-dap-tcp:127.0.0.1:{port}", "info")
+    assert result.code == 3 and "nothing listens" in result.err

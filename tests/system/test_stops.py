@@ -3,12 +3,13 @@ import signal
 
 import pytest
 
-from harness import (LOCKING, LONG_REGION, PREEMPTED, RESETTING, WORK_BY_DATA, Place, finish_tool, wait_for)
+from harness import (DAP_WAYS, LOCKING, LONG_REGION, PREEMPTED, RESETTING, WORK_BY_DATA, Place, finish_tool, wait_for)
 
 CHIPS = ["rp2040", "m4"]
+WAYS = CHIPS + DAP_WAYS
 
 
-@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("chip", WAYS)
 def test_reset_inside_a_region(chip):
     with Place(chip, "free", WORK_BY_DATA) as place:
         process = place.start("delta", "-j", "resetting", "-r", 3)
@@ -21,7 +22,7 @@ def test_reset_inside_a_region(chip):
         assert place.board.state()["demcr"] & 1 == 0
 
 
-@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("chip", WAYS)
 def test_reset_between_hits(chip):
     with Place(chip, "free", PREEMPTED) as place:
         process = place.start("delta", "-j", "preempted", "-r", 1000000)
@@ -75,7 +76,7 @@ def test_foreign_halt_request():
         assert place.board.state()["run"] == "halted"
 
 
-@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("chip", WAYS)
 def test_lockup(chip):
     with Place(chip, "free", WORK_BY_DATA) as place:
         process = place.start("delta", "never_called", "--timeout", 60)
@@ -84,7 +85,7 @@ def test_lockup(chip):
         result = finish_tool(process)
         assert result.code == 3 and "locked up" in result.err
         assert not any(value & 1 for value in place.board.state()["fp_comp"])
-        again = place.run("delta", "work_by_data")
+        again = place.run("delta", "work_by_data", "--timeout", 2)
         # OpenOCD halts a core that it finds locked up
         assert again.code == 3 and ("locked up" in again.err or "halted at 0xfffffffe" in again.err.lower())
 

@@ -4,8 +4,9 @@ unmodified program. Nothing outside sees it, and it is gone with its last proces
 import os
 import subprocess
 import tempfile
+import time
 
-from board import Board
+from board import BUILD, ROOT, Board, OpenOcd
 
 PATIENCE = 60
 
@@ -81,6 +82,72 @@ class UsbNamespace:
         self._place.cleanup()
 
 
+class Client:
+    """One of tests/system/clients: unmodified libusb or hidapi looking for a CMSIS-DAP probe."""
+
+    def __init__(self, board, name):
+        self.process = subprocess.Popen(board.in_namespace([BUILD / "clients" / name]), text=True, bufsize=1,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def send(self, line):
+        self.process.stdin.write(line + "\n")
+
+    def receive(self):
+        """The answer to a line. An error raises."""
+        line = self.process.stdout.readline()
+        if not line.endswith("\n"):
+            raise RuntimeError("the client is gone")
+        if line.startswith("error "):
+            raise ClientError(line[len("error "):-1])
+        return line[:-1]
+
+    def ask(self, line):
+        self.send(line)
+        return self.receive()
+
+    def open(self):
+        """The probe's serial number and, from libusb, the size of its endpoints."""
+        _, serial, size = self.ask("open").split(" ")
+        return serial, int(size)
+
+    def reopen(self):
+        self.ask("close")
+        return self.open()
+
+    def put(self, request, timeout_ms=5000):
+        self.ask(f"out {request.hex()} {timeout_ms}")
+
+    def get(self, timeout_ms=5000):
+        return bytes.fromhex(self.ask(f"in {timeout_ms}"))
+
+    def exchange(self, request):
+        self.put(request)
+        return self.get()
+
+    def rounds(self, count, request):
+        """Seconds that so many exchanges took."""
+        return float(self.ask(f"rounds {count} {request.hex()}"))
+
+    def close(self):
+        """Its exit code."""
+        try:
+            self.process.stdin.close()
+        except BrokenPipeError:
+            pass
+        self.process.stdout.close()
+        return self.process.wait(PATIENCE)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+class ClientError(Exception):
+    """What the client's library said."""
+
+
 class UsbBoard(Board):
     """A board whose probe is on USB: UsbBoard.start("m4", dap_packet=64, usb_v1_only=True, cpu=0)."""
 
@@ -112,8 +179,26 @@ class UsbBoard(Board):
     def run(self, command, **kwargs):
         return self.namespace.run(command, **kwargs)
 
+    def openocd(self, backend, *commands):
+        """A real OpenOCD on the probe: usb_bulk or hid."""
+        return OpenOcd(self, *commands, config=ROOT / "openocd-cfg" / "boards" / "virtual-dap.cfg",
+                       config_first=f"set BOARD_CHIP {self.chip}; set DAP_BACKEND {backend}",
+                       prefix=self.in_namespace([]))
+
+    def client(self, name):
+        return Client(self, name)
+
     def usb(self):
         return self.command("usb")
+
+    def usb_closed(self):
+        """The same once no file is open: the kernel tells of a close() some time after it."""
+        deadline = time.monotonic() + PATIENCE
+        while self.usb()["open"]:
+            if time.monotonic() > deadline:
+                raise TimeoutError("the probe's files stay open")
+            time.sleep(0.001)
+        return self.usb()
 
     def unplug(self, after=None):
         self.command("usb unplug" if after is None else f"usb unplug-after {after}")
