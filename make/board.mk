@@ -26,6 +26,14 @@ $(CLIENTS): $(CLIENT_SRC)/client.c $(CLIENT_SRC)/client.h make/board.mk
 
 board: $(BUILD)/board $(CLIENTS)
 
+# The fuzz target of its command processor: the board's own sources, none of the tool's
+FUZZ_BOARD_SRC := tests/fuzz/fuzz_board_dap.c tests/board/adi.c tests/board/bus.c tests/board/front/jtag.c \
+                  $(wildcard tests/board/wire/*.c) $(filter-out tests/board/dap/tcp.c,$(wildcard tests/board/dap/*.c))
+
+$(BUILD)/fuzz/fuzz_board_dap: $(FUZZ_BOARD_SRC) $(wildcard tests/board/*.h tests/board/*/*.h) Makefile make/board.mk
+	@mkdir -p $(@D)
+	clang $(CSTD) -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -O1 -g -Itests/board $(FUZZ_BOARD_SRC) -o $@
+
 -include $(BOARD_OBJ:.o=.d)
 
 .PHONY: board

@@ -229,9 +229,13 @@ static void irq(struct command *c)
 static void dap(struct command *c)
 {
     const struct processor *p = &c->board->processor;
+    const struct processor_counts *n = &p->counts;
     fprintf(c->out,
-            "{\"packets\":%" PRIu64 ",\"transfers\":%" PRIu64 ",\"clocks\":%" PRIu64 ",\"hz\":%" PRIu32 "}",
-            p->counts.packets, p->counts.transfers, p->counts.clocks, p->hz);
+            "{\"packets\":%" PRIu64 ",\"transfers\":%" PRIu64 ",\"clocks\":%" PRIu64 ",\"hz\":%" PRIu32
+            ",\"swd_bits\":%" PRIu64 ",\"jtag_bits\":%" PRIu64,
+            n->packets, n->transfers, n->clocks, p->hz, n->swd_clocks, n->jtag_clocks);
+    fprintf(c->out, ",\"busy_us\":%" PRIu64 ",\"malformed\":%" PRIu64 ",\"most_in_flight\":%" PRIu64 "}",
+            n->busy_ns / 1000, n->malformed, c->board->dap_tcp.most_in_flight);
 }
 
 // The probe on USB, and pulling its plug
@@ -247,7 +251,8 @@ static void usb(struct command *c)
         fprintf(c->out,
                 "{\"plugged\":%s,\"open\":%u,\"out\":%" PRIu64 ",\"in\":%" PRIu64 ",\"control\":%" PRIu64
                 ",\"generation\":%" PRIu64 "}",
-                s.plugged ? "true" : "false", s.open, s.counts.out, s.counts.in, s.counts.control, s.generation);
+                s.plugged ? "true" : "false", s.open, s.counts.out, s.counts.in, s.counts.control,
+                s.generation);
     } else if (!strcmp(what, "unplug") && c->count == 2) {
         usb_unplug(u);
         done(c);

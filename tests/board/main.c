@@ -73,6 +73,7 @@ static bool open_probe(struct board *b, const struct options *o)
                                       .breathe = breathe,
                                       .self = b};
     processor_init(&b->processor);
+    b->dap_tcp.latency_ns = o->dap_latency * UINT64_C(1000);
     if (!dap_tcp_open(&b->dap_tcp, o->dap_tcp, &b->processor))
         return complain("cannot listen: is the port taken?");
     const struct usb_function probe = {.self = &b->processor,
@@ -113,7 +114,7 @@ static bool put_together(struct board *b, const struct options *o)
 static void take_apart(struct board *b)
 {
     server_close(&b->bitbang.server);
-    server_close(&b->dap_tcp.server);
+    dap_tcp_close(&b->dap_tcp);
     usb_close(b->usb);
     server_close(&b->control);
     cores_destroy(&b->cores);
@@ -123,13 +124,13 @@ static void take_apart(struct board *b)
 
 static void go_round(struct board *b, int signals)
 {
-    struct pollfd polls[1 + 3 * SERVER_POLLS + USB_POLLS];
+    struct pollfd polls[1 + 2 * SERVER_POLLS + DAP_TCP_POLLS + USB_POLLS];
     bool more = false;
     while (!b->quit) {
         polls[0] = (struct pollfd){.fd = signals, .events = POLLIN};
         size_t jtag = server_polls(&b->bitbang.server, polls + 1);
         size_t control = server_polls(&b->control, polls + 1 + jtag);
-        size_t dap = server_polls(&b->dap_tcp.server, polls + 1 + jtag + control);
+        size_t dap = dap_tcp_polls(&b->dap_tcp, polls + 1 + jtag + control);
         size_t servers = 1 + jtag + control + dap, usb = usb_polls(b->usb, polls + servers);
         // Halted, only the wire can change anything; else the clock goes on while nobody asks
         int timeout = more ? 0 : cores_runnable(&b->cores) ? 1 : -1;
@@ -137,7 +138,7 @@ static void go_round(struct board *b, int signals)
             b->quit = polls[0].revents != 0;
             server_serve(&b->bitbang.server, polls + 1, jtag);
             server_serve(&b->control, polls + 1 + jtag, control);
-            server_serve(&b->dap_tcp.server, polls + 1 + jtag + control, dap);
+            dap_tcp_serve(&b->dap_tcp, polls + 1 + jtag + control, dap);
             usb_serve(b->usb, polls + servers, usb);
         }
         more = cores_run(&b->cores, &b->pace);

@@ -27,6 +27,7 @@ enum {
     DAP_PLAIN,
     DAP_QUIRKS,
     DAP_SERIAL,
+    DAP_LATENCY,
     USB,
     USB_V1_ONLY,
     USB_V2_ONLY,
@@ -51,6 +52,7 @@ static const struct option long_options[] = {
     {"dap-plain", no_argument, NULL, DAP_PLAIN},
     {"dap-quirks", required_argument, NULL, DAP_QUIRKS},
     {"dap-serial", required_argument, NULL, DAP_SERIAL},
+    {"dap-latency", required_argument, NULL, DAP_LATENCY},
     {"usb", required_argument, NULL, USB},
     {"usb-v1-only", no_argument, NULL, USB_V1_ONLY},
     {"usb-v2-only", no_argument, NULL, USB_V2_ONLY},
@@ -64,30 +66,6 @@ static bool number(const char *text, uint64_t low, uint64_t high, uint64_t *valu
     errno = 0;
     *value = strtoull(text, &end, 10);
     return !errno && *text >= '0' && *text <= '9' && !*end && *value >= low && *value <= high;
-}
-
-// Names joined by commas
-static bool quirks(const char *text, unsigned *bits)
-{
-    static const struct {
-        const char *name;
-        unsigned bit;
-    } known[] = {{"no-match", QUIRK_NO_MATCH},
-                 {"count0", QUIRK_COUNT_ZERO},
-                 {"short", QUIRK_SHORT},
-                 {"no-sequence", QUIRK_NO_SEQUENCE}};
-    *bits = 0;
-    while (*text) {
-        size_t length = strcspn(text, ","), i = 0;
-        while (i < sizeof known / sizeof *known &&
-               (strlen(known[i].name) != length || strncmp(text, known[i].name, length) != 0))
-            i++;
-        if (i == sizeof known / sizeof *known)
-            return false;
-        *bits |= known[i].bit;
-        text += length + (text[length] == ',');
-    }
-    return true;
 }
 
 static bool take(struct options *o, int option, const char *text)
@@ -140,10 +118,14 @@ static bool take(struct options *o, int option, const char *text)
         o->dap_atomic = false;
         return true;
     case DAP_QUIRKS:
-        return quirks(text, &o->dap_quirks);
+        return quirks_parse(text, &o->dap_quirks);
     case DAP_SERIAL:
         o->dap_serial = text;
         return true;
+    case DAP_LATENCY:
+        ok = number(text, 0, 1000000, &value);
+        o->dap_latency = (uint32_t)value;
+        return ok;
     case USB: // the path goes into JSON as it is
         o->usb = text;
         return *text == '/' && !strpbrk(text, "\"\\");
@@ -177,8 +159,8 @@ bool options_parse(struct options *o, int argc, char **argv)
                           .dap_count = 4,
                           .dap_atomic = true,
                           .dap_serial = "VIRTUAL1",
-                           .usb_v1 = true,
-                           .usb_v2 = true};
+                          .usb_v1 = true,
+                          .usb_v2 = true};
     while ((option = getopt_long(argc, argv, "", long_options, &index)) != -1) {
         if (option == '?') // getopt has said what is wrong
             return false;

@@ -21,8 +21,10 @@ enum {
     WAIT_RETRY_US = 5000, /* how long one access may be answered with WAIT */
     WAIT_BITS = 13,       /* on the wires, each time */
     READ_BITS = 46,
-    MATCH_SLICE_US = 2000, /* a match that does not come out is over after this */
-    MATCH_LONG_US = 20000, /* several in one packet may each take their time */
+    LONG_SLICE_US = 10000, /* a match that does not come out is over after this */
+    SHORT_SLICE_US = 1000,
+    LATENCY_US = 10000, /* of a slow way to the probe */
+    IMPATIENCE = 32,
     MATCH_TRIAL = 500,
     RESUME_TRIES = 4,
     SLOWEST_HZ = 100000,
@@ -262,6 +264,12 @@ bool adi_configure(struct adi *adi, uint16_t match_retry, struct error *error)
     return probe_tell(adi->probe, packet, n, "set its retries", error) == ANSWER_GOOD;
 }
 
+static uint16_t retries_for(const struct adi *adi)
+{
+    uint64_t slice_us = adi->impatient > 0 ? SHORT_SLICE_US : LONG_SLICE_US;
+    return between(UINT64_C(1000) * slice_us / adi->match_ns, 1, UINT16_MAX);
+}
+
 /* A match on DPIDR: true when it ends as `wanted`; *us is how long the packet took. */
 static bool try_match(struct adi *adi, uint32_t value, enum adi_end wanted, int64_t *us, struct error *error)
 {
@@ -285,24 +293,28 @@ bool adi_measure_match(struct adi *adi, struct error *error)
                  try_match(adi, ~dpidr, ADI_MISMATCH, &trial, error);
     if (adi->probe->lost)
         return false;
-    uint64_t wire_ns = UINT64_C(1000000000) * READ_BITS / adi->hz;
-    uint64_t one_ns = wire_ns;
-    if (adi->match && trial > turn)
+    uint64_t one_ns = UINT64_C(1000000000) * READ_BITS / adi->hz;
+    if (adi->match && (trial - turn) * 1000 / MATCH_TRIAL > (int64_t)one_ns)
         one_ns = (uint64_t)(trial - turn) * 1000 / MATCH_TRIAL;
-    adi->match_ns = (uint32_t)(one_ns > wire_ns ? one_ns : wire_ns);
-    adi->match_retry = between(UINT64_C(1000) * MATCH_SLICE_US / adi->match_ns, 1, UINT16_MAX);
-    adi->match_retry_most = adi->match_retry;
+    adi->match_ns = adi->match_least_ns = (uint32_t)one_ns;
+    adi->impatient = 0;
+    adi->match_retry = retries_for(adi);
     if (!adi->match) /* leaves nothing sticky, but who knows what it made of it */
         return adi_mend(adi, ADI_NO_ACK, error) != ADI_GONE && adi_configure(adi, 1, error);
     return adi_configure(adi, adi->match_retry, error);
 }
 
-bool adi_adjust_match(struct adi *adi, int64_t us, struct error *error)
+bool adi_adjust_match(struct adi *adi, bool proof, int64_t us, struct error *error)
 {
-    uint16_t before = adi->match_retry;
-    if (us > MATCH_LONG_US)
-        adi->match_retry = between(before / 2, 1, adi->match_retry_most);
-    else if (us < MATCH_SLICE_US)
-        adi->match_retry = between(2ULL * before, 1, adi->match_retry_most);
-    return adi->match_retry == before || adi_configure(adi, adi->match_retry, error);
+    int64_t slice_us = adi->impatient > 0 ? SHORT_SLICE_US : LONG_SLICE_US;
+    if (us > 4 * slice_us + LATENCY_US && adi->match_ns < UINT32_MAX / 2)
+        adi->match_ns *= 2;
+    else if (us < slice_us && adi->match_ns > adi->match_least_ns)
+        adi->match_ns = adi->match_ns / 2 > adi->match_least_ns ? adi->match_ns / 2 : adi->match_least_ns;
+    adi->impatient = proof ? IMPATIENCE : adi->impatient > 0 ? adi->impatient - 1 : 0;
+    uint16_t retry = retries_for(adi);
+    if (retry == adi->match_retry)
+        return true;
+    adi->match_retry = retry;
+    return adi_configure(adi, retry, error);
 }

@@ -27,8 +27,9 @@ struct adi {
     bool multidrop;
     size_t selected; /* SIZE_MAX: none */
     bool match;      /* the firmware compares values */
-    uint16_t match_retry, match_retry_most;
-    uint32_t match_ns; /* one re-read, as measured */
+    uint16_t match_retry;
+    uint32_t match_ns, match_least_ns; /* one re-read, as it looks now; as it was measured */
+    unsigned impatient;                /* failed waits until a match may take long again */
 };
 
 /* One transfer: a TRANSFER_* request byte, and what is written or was read. */
@@ -78,6 +79,9 @@ enum adi_health adi_mend(struct adi *adi, enum adi_end end, struct error *error)
 /* Time a re-read takes and whether the firmware compares at all; sets the retries from that. */
 bool adi_measure_match(struct adi *adi, struct error *error);
 bool adi_configure(struct adi *adi, uint16_t match_retry, struct error *error);
-/* A packet whose match failed took so long: re-reads of memory may be slower than those it was measured by.
+/*
+ * A match failed, in a packet that took `us`. All matches of a packet share their retries: many are good for
+ * waits, few for proofs that fail, as they do in turns when a function has two callers. And re-reads of
+ * memory may be slower than those that were measured.
  */
-bool adi_adjust_match(struct adi *adi, int64_t us, struct error *error);
+bool adi_adjust_match(struct adi *adi, bool proof, int64_t us, struct error *error);

@@ -208,7 +208,8 @@ static bool run_packet(struct running *r)
     }
     compiler_forget(&executor->compiler);
     if (decoded.end == DECODE_MISMATCH && decoded.note != NULL && r->received == r->sent &&
-        !adi_adjust_match(&executor->adi, came - now->sent_us, r->error))
+        !adi_adjust_match(&executor->adi, r->steps[decoded.step].op == OP_EXPECT, came - now->sent_us,
+                          r->error))
         return running_lost(r);
     if (decoded.step >= packet->end && r->received < r->sent) {
         /* All but what closes the packet was done, so the next one may have passed its gate: ask it */

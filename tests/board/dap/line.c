@@ -2,7 +2,7 @@
 #include "dap/line.h"
 
 enum { IR_ABORT = 0x8, IR_DPACC = 0xA, IR_APACC = 0xB, IR_IDCODE = 0xE };
-enum { JTAG_OK_FAULT = 2, JTAG_WAIT = 1 };
+enum { JTAG_OK_FAULT = 2, JTAG_WAIT = 1, DATA_BITS = 32 };
 
 static void drive(struct line *l, uint32_t bits, unsigned count)
 {
@@ -18,6 +18,12 @@ static uint32_t sample(struct line *l, unsigned count)
     return bits;
 }
 
+static void let_go(struct line *l, unsigned count)
+{
+    while (count--)
+        pins_clock(l->pins, false, true, true);
+}
+
 static bool odd(uint32_t value)
 {
     return __builtin_parity(value);
@@ -25,18 +31,18 @@ static bool odd(uint32_t value)
 
 static unsigned swd_read(struct line *l, uint32_t *data)
 {
-    uint32_t value = sample(l, 32);
+    uint32_t value = sample(l, DATA_BITS);
     bool right = (bool)sample(l, 1) == odd(value);
-    sample(l, l->turnaround);
-    if (right && data)
+    let_go(l, l->turnaround);
+    if (right)
         *data = value;
     return right ? LINE_OK : LINE_PROTOCOL;
 }
 
 static void swd_write(struct line *l, uint32_t value)
 {
-    sample(l, l->turnaround);
-    drive(l, value, 32);
+    let_go(l, l->turnaround);
+    drive(l, value, DATA_BITS);
     drive(l, odd(value), 1);
 }
 
@@ -45,7 +51,7 @@ static unsigned swd_transfer(struct line *l, unsigned request, uint32_t *data)
     unsigned four = request & 0xF, head = 1 | four << 1 | (unsigned)odd(four) << 5 | 1 << 7;
     bool read = request & LINE_READ;
     drive(l, head, 8);
-    sample(l, l->turnaround);
+    let_go(l, l->turnaround);
     unsigned ack = sample(l, 3);
     if (ack == LINE_OK) {
         if (read)
@@ -55,12 +61,12 @@ static unsigned swd_transfer(struct line *l, unsigned request, uint32_t *data)
         drive(l, 0, l->idle);
     } else if (ack == LINE_WAIT || ack == LINE_FAULT) {
         if (l->data_phase && read)
-            sample(l, 33);
-        sample(l, l->turnaround);
+            let_go(l, DATA_BITS + 1);
+        let_go(l, l->turnaround);
         if (l->data_phase && !read)
-            drive(l, 0, 33);
+            drive(l, 0, DATA_BITS + 1);
     } else { // nobody, or nonsense: let it pass whatever it is
-        sample(l, l->turnaround + 33);
+        let_go(l, l->turnaround + DATA_BITS + 1);
         ack = ack == LINE_NONE ? LINE_NONE : LINE_PROTOCOL;
     }
     return ack;
@@ -87,8 +93,8 @@ static void set_instruction(struct line *l, unsigned instruction)
     for (unsigned i = 0; i < l->devices; i++)
         left += l->ir_length[i];
     tms(l, 0x3, 4);
-    // What is shifted first ends up in the last device
-    for (unsigned i = l->devices; i-- > 0;)
+    // What is shifted first ends up in the device at TDO, which is number 0
+    for (unsigned i = 0; i < l->devices; i++)
         for (unsigned bit = 0; bit < l->ir_length[i]; bit++, left--)
             shift(l, i == l->index ? instruction >> bit & 1 : true, left == 1);
     tms(l, 0x1, 2);
@@ -99,14 +105,13 @@ static void set_instruction(struct line *l, unsigned instruction)
 static uint64_t scan(struct line *l, uint64_t value, unsigned length)
 {
     uint64_t got = 0;
-    unsigned before = l->devices - 1 - l->index, behind = l->index, total = before + length + behind;
+    unsigned before = l->index, total = length + l->devices - 1;
     tms(l, 0x1, 3);
     for (unsigned i = 0; i < total; i++) {
         bool ours = i >= before && i < before + length;
         bool tdo = shift(l, ours ? value >> (i - before) & 1 : false, i + 1 == total);
-        // The device nearest to TDO comes first
-        if (i >= behind && i < behind + length)
-            got |= (uint64_t)tdo << (i - behind);
+        if (ours)
+            got |= (uint64_t)tdo << (i - before);
     }
     tms(l, 0x1, 2);
     drive(l, 0, l->idle);
@@ -123,7 +128,7 @@ static unsigned jtag_transfer(struct line *l, unsigned request, uint32_t *data)
         return LINE_WAIT;
     if ((got & 7) != JTAG_OK_FAULT)
         return LINE_NONE;
-    if (read && data)
+    if (read)
         *data = (uint32_t)(got >> 3);
     return LINE_OK;
 }

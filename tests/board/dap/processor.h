@@ -1,25 +1,21 @@
 // A CMSIS-DAP probe's command processor: packets in, packets out, the pins behind it. It does as the
-// reference firmware does (posted reads, one read beyond a match), and can be told to be a lesser one. Not
-// there: SWO, UART, queued commands (0x7E).
+// reference firmware does (posted reads, one read beyond a match), but checks every length in both
+// directions: a command that is cut short, or whose reply would not fit, is not begun and answered by the
+// single byte 0xFF, as an unknown one is. It can be told to be a lesser probe. Not there: SWO, UART.
 #ifndef BOARD_DAP_PROCESSOR_H
 #define BOARD_DAP_PROCESSOR_H
 
-#include <stddef.h>
-
+#include "dap/bytes.h"
 #include "dap/line.h"
+#include "dap/quirks.h"
 
-enum { PROCESSOR_PACKET = 1024 };
-
-// What a lesser probe does worse
-enum {
-    QUIRK_NO_MATCH = 1 << 0,    // value matches are answered with a protocol error
-    QUIRK_COUNT_ZERO = 1 << 1,  // says that it takes 0 packets at once
-    QUIRK_SHORT = 1 << 2,       // cuts the last byte off long replies
-    QUIRK_NO_SEQUENCE = 1 << 3, // does not know DAP_SWD_Sequence
-};
+enum { PROCESSOR_PACKET = 1024, PROCESSOR_COUNT = 8 };
 
 struct processor_counts {
     uint64_t packets, transfers, clocks;
+    uint64_t swd_clocks, jtag_clocks; // of these
+    uint64_t malformed;               // commands that were unknown, cut short or would not fit
+    uint64_t busy_ns;                 // the wire's time of all clocks and delays
 };
 
 struct processor {
@@ -32,35 +28,43 @@ struct processor {
     // Lets the rest of the board live while the wire is busy; returns host nanoseconds
     uint64_t (*breathe)(void *self);
     void *self;
+    // Whether what is going on is to end: the host sent DAP_TransferAbort, or is gone. NULL: never.
+    bool (*stopped)(void *carrier);
+    void *carrier;
 
     unsigned port; // 0 none, 1 SWD, 2 JTAG
     uint32_t hz;
     unsigned wait_retry, match_retry;
     uint32_t match_mask;
+    unsigned levels;  // that the pins were last given, as in DAP_SWJ_Pins
     uint64_t wire_ns; // when the wire is free again, on the clock of `breathe`
     uint64_t paced;   // clocks that are accounted for in wire_ns
     struct processor_counts counts;
 };
 
+enum { PORT_NONE, PORT_SWD, PORT_JTAG };
+
 void processor_init(struct processor *);
 // The reply's length; 0 when there is none. `reply` has room for packet_size bytes.
 size_t processor_packet(struct processor *, const uint8_t *request, size_t length, uint8_t *reply);
+// Commands that wait for the first packet of another kind. Executed at once they are like any packet.
+bool processor_is_queued(const struct processor *, const uint8_t *request, size_t length);
+// DAP_TransferAbort, which takes effect when it arrives and is never answered
+bool processor_is_abort(const uint8_t *request, size_t length);
 
-// For commands.c and transfer.c: bytes of the request, and of the reply, each with its end
-struct bytes {
-    const uint8_t *at, *end;
-    bool bad; // more was asked for than there is
-};
-struct answer {
-    uint8_t *at, *end;
-    bool full;
-};
-uint32_t bytes_take(struct bytes *, unsigned count); // little endian, up to 4
-void answer_put(struct answer *, uint32_t value, unsigned count);
-// Lets the wire's time pass
+// For transfer.c, sequence.c and info.c:
+enum { DAP_DONE = 0, DAP_FAILED = 0xFF };
+// The time of the clocks so far, or so much time, passes
 void processor_pace(struct processor *);
-// 0x05, 0x06
+void processor_pass(struct processor *, uint64_t ns);
+bool processor_stopped(const struct processor *);
+// A command, from behind its number on. One that sets `bad` or `full` has done nothing.
+void info_answer(struct processor *, struct bytes *, struct answer *);
 void transfer_run(struct processor *, struct bytes *, struct answer *);
 void transfer_block(struct processor *, struct bytes *, struct answer *);
+void sequence_pins(struct processor *, struct bytes *, struct answer *);
+void sequence_swj(struct processor *, struct bytes *, struct answer *);
+void sequence_swd(struct processor *, struct bytes *, struct answer *);
+void sequence_jtag(struct processor *, struct bytes *, struct answer *);
 
 #endif

@@ -1,4 +1,6 @@
-// DAP_Transfer and DAP_TransferBlock. The order of things on the wire is the reference firmware's.
+// DAP_Transfer and DAP_TransferBlock. The order of things on the wire is the reference firmware's; so is what
+// counts as done: in a list a posted read does, though after a failure its value is missing, in a block it
+// does when its value is there.
 #include "dap/processor.h"
 
 enum { MATCH_VALUE = 1 << 4, MATCH_MASK = 1 << 5, TIMESTAMP = 1 << 7, MISMATCH = 1 << 4, REGISTER = 0xF };
@@ -19,14 +21,14 @@ static unsigned attempt(struct processor *p, unsigned request, uint32_t *data)
         ack = line_transfer(&p->line, request & REGISTER, data);
         p->counts.transfers++;
         processor_pace(p);
-    } while (ack == LINE_WAIT && retry--);
+    } while (ack == LINE_WAIT && retry-- && !processor_stopped(p));
     return ack;
 }
 
 static void put_stamp(struct transfer *t, unsigned request)
 {
-    if (request & TIMESTAMP)
-        answer_put(t->answer, t->p->timer ? (uint32_t)(t->p->breathe(t->p->self) / 1000) : 0, 4);
+    if (t->p->timer && (request & TIMESTAMP))
+        answer_put(t->answer, (uint32_t)(t->p->breathe(t->p->self) / 1000), 4);
 }
 
 // Fetches what was posted, by `request` or by RDBUFF
@@ -56,7 +58,9 @@ static bool match(struct transfer *t, unsigned request, uint32_t value)
     }
     do {
         t->response = attempt(p, request, &data);
-    } while (t->response == LINE_OK && (data & p->match_mask) != value && retry--);
+    } while (t->response == LINE_OK && (data & p->match_mask) != value && retry-- && !processor_stopped(p));
+    if (t->response == LINE_OK && (p->quirks & QUIRK_BLIND_MATCH))
+        return true;
     if (t->response == LINE_OK && (data & p->match_mask) != value)
         t->response |= MISMATCH;
     return t->response == LINE_OK;
@@ -119,52 +123,104 @@ static void finish(struct transfer *t)
         t->response = attempt(t->p, LINE_RDBUFF, &data);
 }
 
+static size_t data_of(unsigned request)
+{
+    return !(request & LINE_READ) || (request & MATCH_VALUE) ? 4 : 0;
+}
+
+static size_t reply_of(const struct processor *p, unsigned request)
+{
+    bool read = request & LINE_READ;
+    if (request & (read ? MATCH_VALUE : MATCH_MASK))
+        return 0;
+    return (read ? 4u : 0u) + (p->timer && (request & TIMESTAMP) ? 4u : 0u);
+}
+
+// All of the list is there, and so is room for all that it may bring
+static bool whole(const struct processor *p, const struct bytes *in, const struct answer *out, unsigned count)
+{
+    struct bytes look = *in;
+    size_t room = 2;
+    while (count--) {
+        unsigned request = bytes_take(&look, 1);
+        bytes_skip(&look, data_of(request));
+        room += reply_of(p, request);
+    }
+    return !look.bad && room <= answer_room(out);
+}
+
+// Without a wire, or with an index beyond the chain, nothing is done, and the reply says so
+static bool reach(struct processor *p, unsigned index)
+{
+    p->line.index = p->port == PORT_JTAG ? index : 0;
+    p->line.instruction = 0; // the host may have been at it
+    return p->port == PORT_SWD || (p->port == PORT_JTAG && index < p->line.devices);
+}
+
 void transfer_run(struct processor *p, struct bytes *in, struct answer *out)
 {
     struct transfer t = {.p = p, .answer = out};
-    p->line.index = bytes_take(in, 1);
-    unsigned count = bytes_take(in, 1), done = 0;
+    unsigned index = bytes_take(in, 1), count = bytes_take(in, 1), done = 0;
     uint8_t *head = out->at;
-    answer_put(out, 0, 2);
-    if (p->line.index >= p->line.devices)
-        p->line.index = 0;
-    if (!p->port || in->bad || out->full)
+    if (in->bad || !whole(p, in, out, count)) {
+        in->bad = true;
         return;
-    for (; done < count; done++) {
-        unsigned request = bytes_take(in, 1);
-        bool read = request & LINE_READ;
-        uint32_t value = read ? 0 : bytes_take(in, 4);
-        struct answer before = *out;
-        if (in->bad || !(read ? read_one(&t, request, in) : write_one(&t, request, value)) || in->bad)
-            break;
-        if (out->full) {
-            *out = before;
-            break;
-        }
+    }
+    answer_put(out, 0, 2);
+    for (bool going = reach(p, index); count; count--) {
+        struct bytes one = *in; // whatever is done with it, the next request is behind it
+        unsigned request = bytes_take(&one, 1);
+        bytes_skip(in, 1 + data_of(request));
+        if (!going)
+            continue;
+        going =
+            request & LINE_READ ? read_one(&t, request, &one) : write_one(&t, request, bytes_take(&one, 4));
+        done += going;
+        going = going && !processor_stopped(p);
     }
     finish(&t);
     head[0] = (uint8_t)done;
     head[1] = (uint8_t)t.response;
 }
 
+static unsigned read_block(struct transfer *t, unsigned request, unsigned count)
+{
+    uint32_t data = 0;
+    unsigned done = 0;
+    bool posts = line_posts(&t->p->line, request);
+    t->response = posts ? attempt(t->p, request, &data) : LINE_OK;
+    while (t->response == LINE_OK && done < count && !processor_stopped(t->p))
+        done += fetch(t, posts && done + 1 == count ? LINE_RDBUFF : request);
+    return done;
+}
+
+static unsigned write_block(struct transfer *t, unsigned request, unsigned count, struct bytes *in)
+{
+    unsigned done = 0;
+    t->response = LINE_OK;
+    while (t->response == LINE_OK && done < count && !processor_stopped(t->p))
+        done += write_one(t, request, bytes_take(in, 4));
+    finish(t);
+    return done;
+}
+
 void transfer_block(struct processor *p, struct bytes *in, struct answer *out)
 {
-    struct transfer t = {.p = p, .answer = out, .response = LINE_OK};
-    p->line.index = bytes_take(in, 1);
-    unsigned count = bytes_take(in, 2), request = bytes_take(in, 1) & REGISTER, done = 0;
+    struct transfer t = {.p = p, .answer = out};
+    unsigned index = bytes_take(in, 1), count = bytes_take(in, 2), request = bytes_take(in, 1) & REGISTER;
+    bool read = request & LINE_READ;
+    size_t data = read ? 0 : 4 * (size_t)count;
     uint8_t *head = out->at;
-    answer_put(out, 0, 3);
-    if (p->line.index >= p->line.devices)
-        p->line.index = 0;
-    if (!p->port || in->bad || out->full)
+    if (in->bad || bytes_left(in) < data || answer_room(out) < 3 + (read ? 4 * (size_t)count : 0)) {
+        in->bad = true;
         return;
-    for (; done < count; done++) {
-        bool read = request & LINE_READ;
-        uint32_t value = read ? 0 : bytes_take(in, 4);
-        if (in->bad || !(read ? read_one(&t, request, in) : write_one(&t, request, value)) || out->full)
-            break;
     }
-    finish(&t);
+    struct bytes words = *in;
+    unsigned done = 0;
+    bytes_skip(in, data);
+    answer_put(out, 0, 3);
+    if (count && reach(p, index))
+        done = read ? read_block(&t, request, count) : write_block(&t, request, count, &words);
     head[0] = (uint8_t)done;
     head[1] = (uint8_t)(done >> 8);
     head[2] = (uint8_t)t.response;

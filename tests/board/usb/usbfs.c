@@ -254,22 +254,36 @@ static int endpoint_exists(const struct usbfs_file *f, unsigned endpoint)
                : 0;
 }
 
-// Those that only take something: 0 or an error number
-static int obey(struct usbfs_file *f, fuse_req_t request, unsigned long command, void *argument)
+// Bytes that these take from the caller; 0 for one that is not among them
+static size_t argument_size(unsigned command)
+{
+    switch (command) {
+    case USBDEVFS_CLAIMINTERFACE:
+    case USBDEVFS_RELEASEINTERFACE:
+    case USBDEVFS_SETCONFIGURATION:
+    case USBDEVFS_CLEAR_HALT:
+    case USBDEVFS_RESETEP:
+        return sizeof(unsigned);
+    case USBDEVFS_DISCONNECT_CLAIM:
+        return sizeof(struct usbdevfs_disconnect_claim);
+    case USBDEVFS_SETINTERFACE:
+        return sizeof(struct usbdevfs_setinterface);
+    default:
+        return 0;
+    }
+}
+
+// Those that take something and give nothing: 0 or an error number
+static int obey(struct usbfs_file *f, fuse_req_t request, unsigned command, void *argument)
 {
     union {
         unsigned number;
         struct usbdevfs_disconnect_claim disconnect_claim;
         struct usbdevfs_setinterface set_interface;
     } a;
-    size_t size = command == USBDEVFS_DISCONNECT_CLAIM ? sizeof a.disconnect_claim
-                  : command == USBDEVFS_SETINTERFACE   ? sizeof a.set_interface
-                                                       : sizeof a.number;
-    if (command == USBDEVFS_RESET) {
-        urb_end(f, PIPES);
-        device_reset(f->node->device);
-        return 0;
-    }
+    size_t size = argument_size(command);
+    if (!size)
+        return ENOTTY;
     if (!caller_read(request, &a, argument, size))
         return EFAULT;
     switch (command) {
@@ -283,15 +297,19 @@ static int obey(struct usbfs_file *f, fuse_req_t request, unsigned long command,
         return set_interface(f, &a.set_interface);
     case USBDEVFS_SETCONFIGURATION:
         return set_configuration(f, a.number);
-    case USBDEVFS_CLEAR_HALT:
-    case USBDEVFS_RESETEP:
-        return endpoint_exists(f, a.number);
     default:
-        return ENOTTY;
+        return endpoint_exists(f, a.number);
     }
 }
 
-static int tell(fuse_req_t request, unsigned long command, void *argument)
+static int reset(struct usbfs_file *f)
+{
+    urb_end(f, PIPES);
+    device_reset(f->node->device);
+    return 0;
+}
+
+static int tell(fuse_req_t request, unsigned command, void *argument)
 {
     const uint32_t capabilities = USBDEVFS_CAP_ZERO_PACKET | USBDEVFS_CAP_BULK_CONTINUATION |
                                   USBDEVFS_CAP_NO_PACKET_SIZE_LIM | USBDEVFS_CAP_REAP_AFTER_DISCONNECT;
@@ -332,6 +350,9 @@ void usbfs_ioctl(struct usbfs *n, fuse_req_t request, unsigned command, void *ar
         return;
     case USBDEVFS_CONTROL:
         result = control(f, request, argument);
+        break;
+    case USBDEVFS_RESET:
+        result = reset(f);
         break;
     case USBDEVFS_IOCTL:
         result = drive(f, request, argument);

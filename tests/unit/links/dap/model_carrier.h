@@ -88,6 +88,8 @@ static bool bench_connect(struct bench *bench)
         return false;
     executor_begin(&bench->executor);
     /* Small, so that a test need not wait */
-    bench->executor.adi.match_retry = bench->executor.adi.match_retry_most = 20;
-    return adi_configure(&bench->executor.adi, 20, &bench->error);
+    struct adi *adi = &bench->executor.adi;
+    adi->match_ns = adi->match_least_ns = 400000;
+    adi->match_retry = 25;
+    return adi_configure(adi, adi->match_retry, &bench->error);
 }
