@@ -17,7 +17,7 @@ struct options {
     bool dap_timer, dap_atomic;
     const char *dap_serial;
     uint32_t dap_latency; // microseconds, over TCP
-    const char *usb; // a directory, NULL for no USB
+    const char *usb;      // a directory, NULL for no USB
     bool usb_v1, usb_v2;
     uint32_t usb_latency; // microseconds
     uint32_t clock;

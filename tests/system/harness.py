@@ -7,14 +7,17 @@ import subprocess
 import threading
 import time
 
+import pytest
+
 from board import Board, OpenOcd
+from usb import UsbBoard, usb_available
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.join(ROOT, os.environ.get("PMU_BUILD", "build"))
 TOOL = os.path.join(BUILD, "asan", "pmu-probe")
 ARTICLE_PLAIN, ARTICLE_NOP, WORK_BY_DATA, CALLED_TWICE, RECURSE, PREEMPTED, SLEEPER, LOOP_ROUND, IN_RAM, \
     RELOAD_INSIDE, LONG_REGION, RESETTING, LOCKING, MASKED_WORK, PING, WIDE_ENTRY = (1 << i for i in range(16))
-DAP_WAYS = ["rp2040/swd", "m4/swd", "m4/jtag"]
+DAP_WAYS = ["rp2040/swd", "m4/swd", "m4/jtag", "rp2040/v2", "m4/v1"]
 NOWHERE = 0xFFFFFFF0  # no code there: watching it only switches the log on
 WAIT = 120  # seconds: a bound against hanging, never a measure
 
@@ -83,12 +86,18 @@ class Run:
 
 class Place:
     """Board and tool together, and what is between them. `way` is a chip with a real OpenOCD before it ("m4"), or a
-    chip and the wires of the emulated CMSIS-DAP probe over TCP ("m4/swd", "m4/jtag", "rp2040/swd")."""
+    chip and the wires of the emulated CMSIS-DAP probe over TCP ("m4/swd", "m4/jtag", "rp2040/swd"), or one of its USB
+    interfaces ("m4/v2", "m4/v1"): bulk through libusb, HID through hidapi."""
 
     def __init__(self, way, mode="free", scenario=None, commands=(), **options):
         chip, _, self.wires = way.partition("/")
         self.chip, self.elf = chip, elf_of(chip, mode)
-        self.board = Board.start(chip, mode, **options)
+        self.usb = self.wires in ("v1", "v2")
+        if self.usb:
+            if usb_available() is not None:
+                pytest.skip(usb_available())
+            options[f"usb_{self.wires}_only"] = True
+        self.board = (UsbBoard if self.usb else Board).start(chip, mode, **options)
         self.servers = []
         try:
             if scenario is not None:
@@ -120,9 +129,12 @@ class Place:
         return self.board.symbol(name)
 
     def words(self, *args, elf=True):
-        return [TOOL, *(["--elf", self.elf] if elf else []), *self.probe_words(), *[str(word) for word in args]]
+        words = [TOOL, *(["--elf", self.elf] if elf else []), *self.probe_words(), *[str(word) for word in args]]
+        return self.board.in_namespace(words) if self.usb else words
 
     def probe_words(self):
+        if self.usb:
+            return ["-p", "cmsis-dap"]
         if not self.wires:
             return ["-p", f"openocd:127.0.0.1:{self.server.port}"]
         return ["-p", f"cmsis-dap-tcp:127.0.0.1:{self.board.dap_port}", "--transport", self.wires]

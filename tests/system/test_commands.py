@@ -136,7 +136,8 @@ def test_without_a_server(way):
     with Place(way, "free", WORK_BY_DATA) as place:
         before = place.board.state()
         probes = place.run("probes", elf=False)
-        assert probes.code == 0 and "AHB-AP" in probes.out and place.wires.upper() in probes.out
+        wires = "JTAG" if place.wires == "jtag" else "SWD"
+        assert probes.code == 0 and "AHB-AP" in probes.out and wires in probes.out
         info = place.run("info")
         assert info.code == 0 and NAMES[place.chip] in info.out and "running" in info.out
         assert ("core 1" in info.out) == (place.chip == "rp2040")
@@ -149,6 +150,21 @@ def test_without_a_server(way):
         after = place.board.state()
         for name in ("demcr", "dhcsr", "dwt_ctrl", "fp_ctrl", "syst_rvr"):
             assert after[name] == before[name]
+
+
+@pytest.mark.parametrize("way", ["m4/v1", "m4/v2"])
+def test_what_is_plugged_in(way):
+    """Without --probe: listed, and taken when it is the only one."""
+    with Place(way, "free", WORK_BY_DATA, dap_serial="SER-7", dap_packet=64, dap_count=3) as place:
+        alone = place.board.in_namespace([TOOL, "probes"])
+        result = finish_tool(start_tool(alone))
+        assert result.code == 0, result.err
+        assert "cmsis-dap:SER-7" in result.out and "packets of 64 bytes, 3 at once" in result.out
+        assert ("v1 (HID)" if way == "m4/v1" else "v2 (bulk)") in result.out
+        result = finish_tool(start_tool(place.board.in_namespace([TOOL, "info"])))
+        assert result.code == 0 and "Cortex-M4" in result.out
+        result = finish_tool(start_tool(place.board.in_namespace([TOOL, "-p", "cmsis-dap:OTHER", "info"])))
+        assert result.code in (2, 3) and "SER-7" in result.err
 
 
 @pytest.mark.parametrize("quirk", ["no-match", "count0", "short", "no-sequence"])

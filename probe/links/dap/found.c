@@ -52,10 +52,17 @@ const struct dap_found *found_choose(const struct dap_found *list, size_t n, con
     }
     if (chosen != NULL)
         return chosen;
+    for (size_t i = 0; i < n; i++) {
+        found_name(&list[i], name, sizeof name);
+        int more = snprintf(names + used, sizeof names - used, "%s %s", used > 0 ? "," : "; there is", name);
+        used += more > 0 && (size_t)more < sizeof names - used ? (size_t)more : 0;
+    }
     if (wish->serial[0] != '\0')
-        error_set(error, ERROR_NO_PROBE, "no CMSIS-DAP probe has the serial number %.64s", wish->serial);
+        error_set(error, ERROR_NO_PROBE, "no CMSIS-DAP probe has the serial number %.64s%s", wish->serial,
+                  names);
     else if (wish->by_id)
-        error_set(error, ERROR_NO_PROBE, "no CMSIS-DAP probe is %04x:%04x", wish->vendor, wish->product);
+        error_set(error, ERROR_NO_PROBE, "no CMSIS-DAP probe is %04x:%04x%s", wish->vendor, wish->product,
+                  names);
     else
         error_set(error, ERROR_NO_PROBE, "no CMSIS-DAP probe is plugged in");
     return NULL;

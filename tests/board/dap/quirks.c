@@ -1,0 +1,42 @@
+// Names of quirks: see the header.
+#include "dap/quirks.h"
+
+#include <stddef.h>
+#include <string.h>
+
+static unsigned bit_of(const char *name, size_t length)
+{
+    static const struct {
+        const char *name;
+        unsigned bit;
+    } known[] = {
+        {"no-match", QUIRK_NO_MATCH},
+        {"count0", QUIRK_COUNT_ZERO},
+        {"short", QUIRK_SHORT},
+        {"no-sequence", QUIRK_NO_SEQUENCE},
+        {"blind-match", QUIRK_BLIND_MATCH},
+        {"size0", QUIRK_SIZE_ZERO},
+        {"no-caps", QUIRK_NO_CAPS},
+        {"empty", QUIRK_EMPTY},
+        {"wrong-id", QUIRK_WRONG_ID},
+        {"no-block", QUIRK_NO_BLOCK},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strlen(known[i].name) == length && !memcmp(known[i].name, name, length))
+            return known[i].bit;
+    return 0;
+}
+
+bool quirks_parse(const char *text, unsigned *quirks)
+{
+    *quirks = 0;
+    while (*text) {
+        size_t length = strcspn(text, ",");
+        unsigned bit = bit_of(text, length);
+        if (!bit)
+            return false;
+        *quirks |= bit;
+        text += length + (text[length] == ',');
+    }
+    return true;
+}
