@@ -21,7 +21,8 @@ static const struct advice advice[ERROR_KINDS] = {
                             "Flash the program that --elf names, or name the one that the target runs."},
     [ERROR_NO_PROBE] =
         {EXIT_MEASURE,
-         "Start OpenOCD (openocd -f board/....cfg), or let pmu-probe start it: -f board/....cfg"},
+         "Plug in a CMSIS-DAP probe, start OpenOCD (openocd -f board/....cfg), or let pmu-probe start it: "
+         "-f board/....cfg"},
     [ERROR_NOT_A_PROBE] = {EXIT_MEASURE,
                            "OpenOCD's Tcl port is wanted (tcl_port, 6666 unless it was changed), not its GDB "
                            "or telnet port."},

@@ -11,6 +11,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "system"))
 
+import bench_dap  # noqa: E402
 import harness  # noqa: E402
 
 BENCH = os.path.dirname(os.path.abspath(__file__))
@@ -114,4 +115,5 @@ if __name__ == "__main__":
     for one in ("rp2040", "m4"):
         bench_hits(one)
     bench_start()
+    bench_dap.main()
     bench_memory()

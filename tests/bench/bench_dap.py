@@ -1,0 +1,107 @@
+"""The second half of `make bench`: USB packets a hit and hits per second over one emulated CMSIS-DAP probe, for the tool
+and for its peers, at the packet sizes and latencies of full-speed and high-speed probes."""
+import json
+import os
+import re
+import statistics
+import subprocess
+
+import harness
+from usb import UsbBoard, usb_available
+
+BENCH = os.path.dirname(os.path.abspath(__file__))
+TOOL = os.path.join(harness.BUILD, "pmu-probe")
+SYST_CVR, MODULUS = 0xE000E018, 1 << 24
+REGIONS = {"START END": (("plain_first", "plain_second"), harness.ARTICLE_PLAIN),
+           "FUNCTION": (("work_by_data",), harness.WORK_BY_DATA)}
+PROBES = {"64 B, 1 ms": {"dap_packet": 64, "usb_latency": 1000}, "512 B, 125 us": {"dap_packet": 512, "usb_latency": 125}}
+ROUNDS = 3
+
+
+def packets_of(board):
+    return board.command("dap")["packets"]
+
+
+def tool_figures(board, operands, hits):
+    """Packets and seconds a hit: the difference of a long and a short run, so that connecting does not count."""
+    runs = []
+    for count in (hits // 10, hits):
+        before = packets_of(board)
+        done = subprocess.run(board.in_namespace([TOOL, "-p", "cmsis-dap", "--elf", board.elf, "delta", "-j", "-r", count,
+                                                  "--no-calibrate", "--counter", "systick", *operands]),
+                              text=True, capture_output=True, check=True)
+        summary = json.loads(done.stdout.splitlines()[-1])
+        assert summary["hits"] == count, summary
+        runs.append((packets_of(board) - before, summary["seconds"]))
+    extra = hits - hits // 10
+    return (runs[1][0] - runs[0][0]) / extra, extra / (runs[1][1] - runs[0][1])
+
+
+def openocd_figures(board, hits):
+    with board.openocd("usb_bulk") as server:
+        for name, value in (("START", board.symbol("plain_first")), ("END", board.symbol("plain_second")),
+                            ("COUNTER", SYST_CVR), ("HITS", hits)):
+            server(f"set ::{name} {value}")
+        server(f"source {{{os.path.join(BENCH, 'openocd_best.tcl')}}}")
+        before = packets_of(board)
+        took, *_ = [int(word, 0) for word in server("openocd_best").split()]
+        return (packets_of(board) - before) / hits, hits * 1000 / took
+
+
+def gdb_figures(board, hits):
+    config = os.path.join(harness.ROOT, "openocd-cfg/boards/virtual-dap.cfg")
+    words = board.in_namespace(["openocd", "-c", f"set BOARD_CHIP {board.chip}; set DAP_BACKEND usb_bulk", "-c",
+                                "telnet_port disabled; tcl_port disabled; gdb_port 0", "-f", config])
+    with subprocess.Popen(words, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.PIPE) as server:
+        for line in server.stderr:
+            found = re.search(r"Listening on port (\d+) for gdb", line)
+            if found:
+                break
+        values = {"start": board.symbol("plain_first"), "end": board.symbol("plain_second"), "counter": SYST_CVR,
+                  "hits": hits}
+        gdb = ["gdb-multiarch", "-nx", "-batch", "-ex", f"target extended-remote 127.0.0.1:{found.group(1)}"]
+        for name, value in values.items():
+            gdb += ["-ex", f"set ${name} = {value}"]
+        before = packets_of(board)
+        done = subprocess.run([*gdb, "-x", os.path.join(BENCH, "gdb_best.gdb"), str(board.elf)], text=True,
+                              capture_output=True, check=False)
+        packets = packets_of(board) - before
+        server.kill()
+    seconds = float(re.search(r"seconds ([\d.]+)", done.stdout).group(1))
+    return packets / hits, hits / seconds
+
+
+def show(name, figures):
+    packets, rates = zip(*figures)
+    print(f"    {name:26} {statistics.median(packets):8.3f} {statistics.median(rates):12.1f}"
+          f"   ({min(rates):.1f}, {max(rates):.1f})")
+
+
+def bench_probe(chip, title, options):
+    print(f"\n{chip}, emulated CMSIS-DAP v2, SWD 10 MHz, {title}: packets a hit, hits per second, median of {ROUNDS}"
+          " (min, max)")
+    figures = {}
+    for _ in range(ROUNDS):
+        with UsbBoard.start(chip, "free", usb_v2_only=True, cpu=0, **options) as board:
+            harness.wait_for(lambda b=board: b.read_word("round_count") > 0, "the firmware")
+            for name, (operands, scenario) in REGIONS.items():
+                board.write_word("scenario", scenario)
+                figures.setdefault(f"pmu-probe {name}", []).append(tool_figures(board, operands, 1000))
+            board.write_word("scenario", harness.ARTICLE_PLAIN)
+            figures.setdefault("openocd_best.tcl", []).append(openocd_figures(board, 50))
+            figures.setdefault("gdb_best.gdb", []).append(gdb_figures(board, 20))
+    for name, rows in figures.items():
+        show(name, rows)
+    ours, theirs = figures["pmu-probe START END"], figures["openocd_best.tcl"]
+    ratio = statistics.median(a[1] / b[1] for a, b in zip(ours, theirs))
+    print(f"    START END over openocd_best.tcl: {ratio:.1f} times   (target: {15 if '64' in title else 20})")
+
+
+def main():
+    why = usb_available()
+    if why is not None:
+        print(f"\nCMSIS-DAP over USB: left out, {why}")
+        return
+    for title, options in PROBES.items():
+        bench_probe("m4", title, options)
