@@ -1,0 +1,296 @@
+/*
+ * Random lists of steps through compiler, executor and decoder and a modelled probe must come out as the same
+ * steps carried out one by one, whatever goes wrong at whichever transaction.
+ */
+#include "reference.h"
+
+enum { STEPS = 60, CALLS = 400 };
+
+static uint32_t seed;
+
+static uint32_t random_below(uint32_t n)
+{
+    seed = seed * 1664525 + 1013904223;
+    return (seed >> 8) % n;
+}
+
+/* Few addresses, so that windows, runs and returns are all frequent; across a 1 KB border, too. */
+static uint32_t some_address(void)
+{
+    static const uint32_t bases[] = {0x1000, 0x1004, 0x1008, 0x100C, 0x2000, 0x2004, 0x23F8,
+                                     0x23FC, 0x2400, 0x2404, 0x3F00, 0x3F04, 0x3F08, 0x3F0C};
+    return bases[random_below(sizeof bases / sizeof *bases)];
+}
+
+/* Steps that come out well most of the time: `expected` follows what a target would hold. */
+static size_t make_list(struct step *steps, const struct model *before)
+{
+    static struct model copy;
+    copy = *before;
+    size_t n = 5 + random_below(STEPS - 10);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t at = some_address(), value;
+        switch (random_below(12)) {
+        case 0:
+        case 1:
+        case 2:
+            steps[i] = step_read(word(at));
+            model_read(&copy, at);
+            break;
+        case 3:
+        case 4: /* a run of neighbours */
+            for (uint32_t k = 0; k < 6 && i < n; k++, i++) {
+                steps[i] = step_read(word(0x23F0 + 4 * k));
+                model_read(&copy, 0x23F0 + 4 * k);
+            }
+            i--;
+            break;
+        case 5:
+        case 6:
+            value = random_below(1 << 20);
+            steps[i] = step_write(word(at == 0x3F04 ? 0x2000 : at), value);
+            model_write(&copy, (uint32_t)steps[i].at.offset, value, UINT32_MAX);
+            break;
+        case 7: { /* a wait that ends: the control word is written, the status comes up */
+            uint32_t control = random_below(12) << 28 | random_below(1 << 16);
+            steps[i] = step_write(word(0x3F00), control);
+            model_write(&copy, 0x3F00, control, UINT32_MAX);
+            if (++i < n) {
+                uint32_t mask = random_below(2) ? 0xFFFF : 0xF;
+                steps[i] = step_until(word(0x3F04), mask, control & mask);
+                while ((model_read(&copy, 0x3F04) & mask) != (control & mask))
+                    ;
+            }
+            break;
+        }
+        case 8:
+        case 9: {
+            static const uint32_t masks[] = {0xFFFFFFFF, 0xFFFFFFFE, 0xFFFF, 0x10000};
+            uint32_t mask = masks[random_below(4)];
+            if (at == 0x3F04)
+                at = 0x1000;
+            value = model_read(&copy, at) & mask;
+            if (random_below(25) == 0)
+                value ^= mask & 0x10002;
+            steps[i] = step_expect(word(at), mask, value);
+            break;
+        }
+        case 10: /* narrow */
+            steps[i] = random_below(2) ? step_write(word(at == 0x3F04 ? 0x1000 : at), random_below(256))
+                                       : step_read(word(at));
+            steps[i].at.size = random_below(2) ? 1 : 2;
+            steps[i].at.offset = (at == 0x3F00 || at == 0x3F04 ? 0x1004 : at) + random_below(2) * 2;
+            if (steps[i].op == OP_WRITE) {
+                unsigned lane = (unsigned)(steps[i].at.offset % 4 * 8);
+                uint32_t lanes = (steps[i].at.size == 1 ? 0xFFU : 0xFFFFU) << lane;
+                model_write(&copy, (uint32_t)steps[i].at.offset, (uint32_t)steps[i].value << lane, lanes);
+            }
+            break;
+        default:
+            steps[i] = step_time(random_below(2) ? TIME_BEFORE : TIME_AFTER);
+        }
+    }
+    return n;
+}
+
+static void run_plain(const struct model *wish, unsigned rounds)
+{
+    static struct bench bench;
+    static struct model reference;
+    struct step steps[STEPS + 8];
+    uint64_t got[STEPS + 8] = {0}, wanted[STEPS + 8] = {0};
+    prepare(&bench, wish);
+    for (unsigned round = 0; round < rounds; round++) {
+        size_t n = make_list(steps, &bench.model);
+        reference = bench.model;
+        reference.n_log = bench.model.n_log = 0;
+        struct outcome right = direct(&reference, steps, n, wanted);
+        struct outcome outcome = {.why = NOT_YET};
+        size_t done = 0;
+        memset(got, 0, sizeof got);
+        for (int calls = 0; calls < 50 && outcome.why == NOT_YET && done < n; calls++) {
+            struct deadline deadline = deadline_in_ms(10000, NULL);
+            error_clear(&bench.error);
+            outcome =
+                executor_run(&bench.executor, steps + done, n - done, got + done, &deadline, &bench.error);
+            done += outcome.done;
+        }
+        if (outcome.why != right.why || done != right.done)
+            fail_msg("round %u: why %d at %zu instead of %d at %zu: %s", round, outcome.why, done, right.why,
+                     right.done, bench.error.text);
+        if (outcome.why == UNEXPECTED)
+            assert_true((outcome.saw & steps[done].mask) != steps[done].value);
+        assert_same_results(steps, done, got, wanted);
+        assert_same_writes(&bench.model, &reference, 0);
+        assert_int_equal(bench.model.overlong, 0);
+    }
+}
+
+static void test_packet_sizes(void **state)
+{
+    (void)state;
+    static struct model wish;
+    static const unsigned sizes[] = {64, 65, 70, 127, 128, 256, 512, 1024};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        model_init(&wish);
+        seed = (uint32_t)i;
+        wish.packet_size = sizes[i];
+        run_plain(&wish, CALLS);
+        wish.pads = true;
+        run_plain(&wish, CALLS / 4);
+    }
+}
+
+static void test_over_jtag(void **state)
+{
+    (void)state;
+    static struct model wish;
+    model_init(&wish);
+    wish.jtag = true;
+    seed = 99;
+    run_plain(&wish, CALLS);
+    wish.packet_size = 512;
+    run_plain(&wish, CALLS);
+}
+
+static void test_without_match(void **state)
+{
+    (void)state;
+    static struct model wish;
+    model_init(&wish);
+    wish.has_match = false;
+    seed = 77;
+    run_plain(&wish, CALLS / 4);
+}
+
+/* ---- trouble at every transaction */
+
+static void run_troubled(unsigned size, bool pads, bool jtag, enum model_trouble trouble, uint32_t list_seed)
+{
+    static struct bench bench, begin;
+    static struct model reference;
+    struct step steps[STEPS + 8];
+    uint64_t got[STEPS + 8] = {0}, wanted[STEPS + 8] = {0};
+    static struct model wish;
+    model_init(&wish);
+    wish.packet_size = size;
+    wish.pads = pads;
+    wish.jtag = jtag;
+    prepare(&begin, &wish);
+    seed = list_seed;
+    size_t n = make_list(steps, &begin.model);
+    for (long at = 0; at < 4000; at++) {
+        bench = begin;
+        bench.carrier.model = &bench.model;
+        bench.probe.carrier = &bench.carrier.carrier;
+        bench.executor.adi.probe = &bench.probe;
+        reference = bench.model;
+        struct outcome right = direct(&reference, steps, n, wanted);
+        bench.model.trouble = trouble;
+        bench.model.trouble_at = bench.model.transactions + at;
+        bool over = false;
+        size_t done = 0;
+        memset(got, 0, sizeof got);
+        struct outcome outcome = {.why = NOT_YET};
+        for (int calls = 0; calls < 50; calls++) {
+            struct deadline deadline = deadline_in_ms(10000, NULL);
+            error_clear(&bench.error);
+            outcome =
+                executor_run(&bench.executor, steps + done, n - done, got + done, &deadline, &bench.error);
+            done += outcome.done;
+            if (outcome.why == LINK_LOST || outcome.why == DONE || outcome.why == UNEXPECTED || done == n)
+                break;
+            assert_true(outcome.why == NOT_YET || bench.error.kind != ERROR_NONE);
+        }
+        over = bench.model.transactions <= bench.model.trouble_at;
+        if (outcome.why == LINK_LOST) { /* a write whose end nobody knows */
+            assert_int_equal(steps[done].op, OP_WRITE);
+            assert_true(trouble == TROUBLE_STUCK || trouble == TROUBLE_STUCK_DONE);
+            reference = begin.model;
+            reference.n_log = 0;
+            direct(&reference, steps, done, wanted);
+            assert_same_results(steps, done, got, wanted);
+            bench.model.n_log = bench.model.n_log > MODEL_LOG ? MODEL_LOG : bench.model.n_log;
+            assert_same_writes(&bench.model, &reference, 1);
+            continue;
+        }
+        if (outcome.why != right.why || done != right.done)
+            fail_msg("trouble %d at %ld: why %d at %zu instead of %d at %zu: %s", trouble, at, outcome.why,
+                     done, right.why, right.done, bench.error.text);
+        assert_same_results(steps, done, got, wanted);
+        assert_same_writes(&bench.model, &reference, 0);
+        if (over)
+            return;
+    }
+    fail_msg("no end");
+}
+
+static void test_trouble_anywhere(void **state)
+{
+    (void)state;
+    for (int trouble = TROUBLE_NO_ACK; trouble < TROUBLES; trouble++)
+        for (uint32_t list = 0; list < 12; list++) {
+            run_troubled(512, false, false, (enum model_trouble)trouble, list);
+            run_troubled(512, true, false, (enum model_trouble)trouble, list + 100);
+        }
+}
+
+/* Small packets have no room for guards: a write lost just before a wait is the caller's proofs' to find. */
+static void test_trouble_on_the_wires_in_small_packets(void **state)
+{
+    (void)state;
+    for (int trouble = TROUBLE_NO_ACK; trouble <= TROUBLE_DATA; trouble++)
+        for (uint32_t list = 0; list < 12; list++)
+            run_troubled(64, list % 2 != 0, false, (enum model_trouble)trouble, list + 200);
+}
+
+static void test_trouble_over_jtag(void **state)
+{
+    (void)state;
+    for (int trouble = TROUBLE_FAULT; trouble < TROUBLES; trouble++)
+        for (uint32_t list = 0; list < 12; list++) {
+            run_troubled(64, list % 2 != 0, true, (enum model_trouble)trouble, list + 300);
+            run_troubled(512, list % 2 == 0, true, (enum model_trouble)trouble, list + 400);
+        }
+}
+
+static void test_probe_taken_away_at_each_packet(void **state)
+{
+    (void)state;
+    static struct bench bench;
+    static struct model wish, reference;
+    struct step steps[STEPS + 8];
+    uint64_t got[STEPS + 8] = {0}, wanted[STEPS + 8] = {0};
+    for (long at = 0;; at++) {
+        model_init(&wish);
+        prepare(&bench, &wish);
+        seed = 5;
+        size_t n = make_list(steps, &bench.model);
+        bench.carrier.lose_at = bench.carrier.sent + at;
+        reference = bench.model;
+        struct deadline deadline = deadline_in_ms(10000, NULL);
+        struct outcome outcome = executor_run(&bench.executor, steps, n, got, &deadline, &bench.error);
+        if (outcome.why != LINK_LOST)
+            break;
+        assert_int_equal(bench.error.kind, ERROR_LINK_LOST);
+        direct(&reference, steps, outcome.done, wanted);
+        assert_same_results(steps, outcome.done, got, wanted);
+        assert_same_writes(&bench.model, &reference, 0);
+        assert_int_equal(executor_run(&bench.executor, steps, n, got, &deadline, &bench.error).why,
+                         LINK_LOST);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_packet_sizes),
+        cmocka_unit_test(test_over_jtag),
+        cmocka_unit_test(test_without_match),
+        cmocka_unit_test(test_trouble_anywhere),
+        cmocka_unit_test(test_trouble_on_the_wires_in_small_packets),
+        cmocka_unit_test(test_trouble_over_jtag),
+        cmocka_unit_test(test_probe_taken_away_at_each_packet),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
