@@ -173,7 +173,7 @@ bool options_parse(struct options *o, int argc, char **argv)
         fprintf(stderr,
                 "usage: board --chip rp2040|m4 --firmware ELF [--jtag PORT] [--control PORT] [--clock HZ]\n"
                 "             [--seed N] [--halt-cost N|N..M] [--halt-irq PERMILLE] [--die-with-parent]\n"
-                "             [--verbose]\n");
+                "             [--usb DIR [--usb-v1-only|--usb-v2-only] [--usb-latency US]] [--verbose]\n");
         return false;
     }
     halt_cost_seed(&o->halt_cost, o->seed);

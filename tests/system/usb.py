@@ -43,7 +43,8 @@ def usb_available():
 
 
 class UsbNamespace:
-    """The namespace itself. `cpu` pins what runs in it to one processor: a round trip between two is ten times slower."""
+    """The namespace itself. `cpu` pins what runs in it to one processor, which makes round trips faster
+    by up to ten times."""
 
     def __init__(self, cpu=None):
         self.cpu = cpu

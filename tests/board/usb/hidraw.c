@@ -68,10 +68,18 @@ static bool give(struct hidraw_file *f)
 
 static void polled(struct usb_transfer *);
 
+static bool in_use(const struct hidraw *n)
+{
+    for (const struct hidraw_file *f = n->files; f; f = f->next)
+        if (alive(f))
+            return true;
+    return false;
+}
+
 // While anyone has the node open the kernel asks the probe for reports all the time
 static void keep_polling(struct hidraw *n)
 {
-    if (n->polling || !n->files || !n->device->hid_driver)
+    if (n->polling || !in_use(n))
         return;
     n->polling = true;
     n->poll = (struct usb_transfer){.endpoint = ENDPOINT_IN,
@@ -136,7 +144,7 @@ void hidraw_release(struct hidraw *n, fuse_req_t request, const struct fuse_file
         }
     }
     fuse_reply_err(request, 0);
-    if (!n->files)
+    if (!in_use(n))
         device_cancel(n->device, &n->poll, ENOENT);
 }
 
@@ -222,12 +230,13 @@ void hidraw_write(struct hidraw *n, fuse_req_t request, const char *bytes, size_
                   const struct fuse_file_info *info)
 {
     const struct hidraw_file *f = find(n, info);
-    // The first byte is the report's number: 0, as this device numbers none
-    int wrong = !f || !alive(f)                          ? ENODEV
-                : size < 2 || size > WRITE_MAX || *bytes ? EINVAL
-                : fuse_req_interrupted(request)          ? EINTR
-                                                         : 0;
-    struct write *w = wrong ? NULL : calloc(1, sizeof *w + size - 1);
+    // A number of 0 says that there are no numbers, and does not go over the wire
+    size_t skipped = size && !*bytes;
+    int wrong = !f || !alive(f)                 ? ENODEV
+                : size < 2 || size > WRITE_MAX  ? EINVAL
+                : fuse_req_interrupted(request) ? EINTR
+                                                : 0;
+    struct write *w = wrong ? NULL : calloc(1, sizeof *w + size);
     if (!w) {
         fuse_reply_err(request, wrong ? wrong : ENOMEM);
         return;
@@ -235,9 +244,9 @@ void hidraw_write(struct hidraw *n, fuse_req_t request, const char *bytes, size_
     w->device = n->device;
     w->request = request;
     w->size = size;
-    memcpy(w->bytes, bytes + 1, size - 1);
+    memcpy(w->bytes, bytes + skipped, size - skipped);
     w->transfer = (struct usb_transfer){
-        .endpoint = ENDPOINT_OUT, .data = w->bytes, .length = size - 1, .done = written};
+        .endpoint = ENDPOINT_OUT, .data = w->bytes, .length = size - skipped, .done = written};
     // Before it is submitted: then it may be gone. Nothing can interrupt in between.
     fuse_req_interrupt_func(request, write_interrupted, w);
     device_submit(n->device, &w->transfer);

@@ -188,6 +188,8 @@ void usb_close(struct usb *u)
 {
     if (!u)
         return;
+    if (u->session) // ends what is still under way
+        usb_unplug(u);
     usbfs_close(&u->usbfs);
     hidraw_close(&u->hidraw);
     device_close(&u->device);

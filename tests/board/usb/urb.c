@@ -94,7 +94,7 @@ static void run_control(struct urb *u)
 
 void urb_submit(struct usbfs_file *f, fuse_req_t request, void *argument)
 {
-    struct usbdevfs_urb ours;
+    struct usbdevfs_urb ours = {0};
     if (!caller_read(request, &ours, argument, sizeof ours)) {
         fuse_reply_err(request, EFAULT);
         return;

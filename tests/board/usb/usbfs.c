@@ -170,7 +170,7 @@ static int disconnect_claim(struct usbfs_file *f, const struct usbdevfs_disconne
 // number
 static int drive(struct usbfs_file *f, fuse_req_t request, const void *argument)
 {
-    struct usbdevfs_ioctl i;
+    struct usbdevfs_ioctl i = {0};
     if (!caller_read(request, &i, argument, sizeof i))
         return -EFAULT;
     unsigned code = (unsigned)i.ioctl_code;
@@ -195,7 +195,7 @@ static int drive(struct usbfs_file *f, fuse_req_t request, const void *argument)
 
 static int get_driver(struct usbfs_file *f, fuse_req_t request, struct usbdevfs_getdriver *theirs)
 {
-    unsigned interface;
+    unsigned interface = 0;
     if (!caller_read(request, &interface, &theirs->interface, sizeof interface))
         return EFAULT;
     unsigned pipe = descriptors_pipe_of_interface(&f->node->device->descriptors, interface);
@@ -211,8 +211,8 @@ static int get_driver(struct usbfs_file *f, fuse_req_t request, struct usbdevfs_
 // What a control request moved, or a negative error number
 static int control(struct usbfs_file *f, fuse_req_t request, const void *argument)
 {
-    struct usbdevfs_ctrltransfer c;
-    uint8_t data[CONTROL_MAX];
+    struct usbdevfs_ctrltransfer c = {0};
+    uint8_t data[CONTROL_MAX] = {0};
     if (!caller_read(request, &c, argument, sizeof c))
         return -EFAULT;
     const uint8_t setup[SETUP_BYTES] = {c.bRequestType,     c.bRequest,
@@ -280,7 +280,7 @@ static int obey(struct usbfs_file *f, fuse_req_t request, unsigned command, void
         unsigned number;
         struct usbdevfs_disconnect_claim disconnect_claim;
         struct usbdevfs_setinterface set_interface;
-    } a;
+    } a = {0};
     size_t size = argument_size(command);
     if (!size)
         return ENOTTY;
