@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from harness import WORK_BY_DATA, Place, finish_tool, passages, returned, start_tool
+from harness import NOWHERE, WORK_BY_DATA, Place, finish_tool, passages, returned, start_tool, wait_for
 from test_trace import snapshot
 
 HITS = 3
@@ -75,7 +75,7 @@ class Cable:
 
 
 def run_once(place, port):
-    place.board.watch(0xFFFFFFF0)
+    place.board.watch(NOWHERE)
     words = place.words("delta", "-j", "work_by_data", "-r", HITS)
     words[words.index("-p") + 1] = f"cmsis-dap-tcp:127.0.0.1:{port}"
     return finish_tool(start_tool(words))
@@ -141,3 +141,50 @@ def test_power_lost_in_the_middle():
         assert result.code == 3
         place.board.command("power on")
         assert place.run("delta", "work_by_data", "-r", 3).code == 0
+
+
+@pytest.mark.parametrize("way", ["m4/v2", "m4/v1"])
+def test_probe_unplugged_at_every_transfer(way):
+    """And plugged in again a moment later."""
+    with Place(way, "free", WORK_BY_DATA, dap_packet=64) as place:
+        board = place.board
+
+        def run(unplug_after=None):
+            board.watch(NOWHERE)
+            if unplug_after is not None:
+                board.unplug(unplug_after)
+            process = place.start("delta", "-j", "work_by_data", "-r", HITS)
+            wait_for(lambda: process.poll() is not None or not board.usb()["plugged"], "the end, or the unplugging")
+            if not board.usb()["plugged"]:
+                board.plug()
+            return finish_tool(process)
+
+        before, counted = snapshot(place), board.usb_closed()
+        whole = run()
+        assert whole.code == 0 and len(whole.hits) == HITS
+        usb = board.usb_closed()
+        total = usb["in"] + usb["out"] - counted["in"] - counted["out"]
+        assert total > 100
+        for transfer in range(total):
+            result = run(transfer)
+            check_numbers(place, result)
+            assert snapshot(place) == before, f"unplugged at {transfer}: {result.err}"
+            assert board.state()["run"] == "running", f"unplugged at {transfer}: {result.err}"
+
+
+def test_probe_that_does_not_come_back():
+    with Place("m4/v2", "free", WORK_BY_DATA) as place:
+        process = place.start("delta", "work_by_data", "-r", 1000000)
+        place.wait_for_stops(40)
+        place.board.unplug()
+        result = finish_tool(process)
+        assert result.code == 3 and "unplugged" in result.err and "could not be put back" in result.err
+
+
+def test_probe_held_by_another_program():
+    with Place("m4/v2", "free", WORK_BY_DATA) as place:
+        with place.board.client("usb-client") as client:
+            client.open()
+            result = place.run("info")
+            assert result.code == 3 and "another program" in result.err
+        assert place.run("info").code == 0

@@ -30,7 +30,7 @@ enum command {
 };
 
 enum { DEFAULT_HZ = 1000000, LOWEST_HZ = 1000, RESET_PULSE_NS = 1000000, NS_PER_US = 1000 };
-enum { LEVELS_IDLE = 0xA7, LONG_REPLY = 8 };
+enum { LEVELS_IDLE = 0xA7, LONG_REPLY = 8, CATCH_UP_NS = 500000 };
 #define NS_PER_S 1000000000u
 
 void processor_init(struct processor *p)
@@ -50,16 +50,23 @@ bool processor_stopped(const struct processor *p)
 
 void processor_pass(struct processor *p, uint64_t ns)
 {
-    uint64_t now = p->breathe(p->self);
-    if (p->wire_ns < now) // it was idle
-        p->wire_ns = now;
+    uint64_t now;
     p->wire_ns += ns;
     p->counts.busy_ns += ns;
-    while (p->breathe(p->self) < p->wire_ns)
+    while ((now = p->breathe(p->self)) < p->wire_ns)
         if (processor_stopped(p)) {
             p->wire_ns = now;
             return;
         }
+}
+
+// What is executed slower than the wire would take is caught up with, but not what the wire was idle
+static void begin_packet(struct processor *p)
+{
+    uint64_t now = p->breathe(p->self);
+    if (p->wire_ns + CATCH_UP_NS < now || (!p->waited && p->wire_ns < now))
+        p->wire_ns = now;
+    p->waited = false;
 }
 
 void processor_pace(struct processor *p)
@@ -303,6 +310,7 @@ size_t processor_packet(struct processor *p, const uint8_t *request, size_t leng
     if (!length || processor_is_abort(request, length))
         return 0;
     p->counts.packets++;
+    begin_packet(p);
     if (p->atomic && length > 1 && (request[0] == EXECUTE || request[0] == QUEUE))
         execute(p, &in, &out);
     else

@@ -37,6 +37,7 @@ struct processor {
     unsigned wait_retry, match_retry;
     uint32_t match_mask;
     unsigned levels;  // that the pins were last given, as in DAP_SWJ_Pins
+    bool waited;      // the next packet was there before the last one was done: the wire need not rest
     uint64_t wire_ns; // when the wire is free again, on the clock of `breathe`
     uint64_t paced;   // clocks that are accounted for in wire_ns
     struct processor_counts counts;

@@ -2,6 +2,7 @@
 #include "dap/tcp.h"
 
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -34,21 +35,6 @@ static bool has_abort(const struct dap_tcp *t, const uint8_t *bytes, size_t leng
     return false;
 }
 
-// In the midst of a packet: has the host sent DAP_TransferAbort since, or left?
-static bool stopped(void *carrier)
-{
-    struct dap_tcp *t = carrier;
-    uint8_t bytes[GLIMPSE];
-    uint64_t now = pace_now_ns();
-    if (t->aborted || now - t->looked_ns < LOOK_NS)
-        return t->aborted;
-    t->looked_ns = now;
-    ssize_t got = recv(t->client->fd, bytes, sizeof bytes, MSG_PEEK | MSG_DONTWAIT);
-    t->aborted =
-        !got || (got > 0 && has_abort(t, bytes, (size_t)got)) || has_abort(t, t->behind, t->behind_length);
-    return t->aborted;
-}
-
 static void send_reply(struct dap_tcp *t, const uint8_t *bytes, size_t length)
 {
     uint8_t packet[HEAD + PROCESSOR_PACKET] = {'D',  'A', 'P', 0, (uint8_t)length, (uint8_t)(length >> 8),
@@ -65,6 +51,40 @@ static void set_timer(const struct dap_tcp *t)
     timerfd_settime(t->timer, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
+static void deliver(struct dap_tcp *t, uint64_t now)
+{
+    if (!t->held || t->replies[t->first].due_ns > now)
+        return;
+    for (; t->held && t->replies[t->first].due_ns <= now; t->held--) {
+        if (t->client && t->client->fd >= 0)
+            send_reply(t, t->replies[t->first].bytes, t->replies[t->first].length);
+        t->first = (t->first + 1) % PROCESSOR_COUNT;
+    }
+    set_timer(t);
+}
+
+// In the midst of a packet: replies that are due go out; has the host sent DAP_TransferAbort since, or left?
+static bool stopped(void *carrier)
+{
+    struct dap_tcp *t = carrier;
+    uint8_t bytes[GLIMPSE];
+    uint64_t now = pace_now_ns();
+    deliver(t, now);
+    if (t->aborted || now - t->looked_ns < LOOK_NS)
+        return t->aborted;
+    t->looked_ns = now;
+    ssize_t got = recv(t->client->fd, bytes, sizeof bytes, MSG_PEEK | MSG_DONTWAIT);
+    t->aborted =
+        !got || (got > 0 && has_abort(t, bytes, (size_t)got)) || has_abort(t, t->behind, t->behind_length);
+    return t->aborted;
+}
+
+static bool another_waits(const struct dap_tcp *t)
+{
+    int unread = 0;
+    return t->behind_length || (!ioctl(t->client->fd, FIONREAD, &unread) && unread > 0);
+}
+
 static void execute(struct dap_tcp *t, const uint8_t *request, size_t length)
 {
     struct processor *p = t->processor;
@@ -75,6 +95,7 @@ static void execute(struct dap_tcp *t, const uint8_t *request, size_t length)
     p->carrier = t;
     reply->length = processor_packet(p, request, length, reply->bytes);
     p->stopped = NULL;
+    p->waited = another_waits(t);
     if (!reply->length)
         return;
     if (!t->latency_ns && !t->held) {
@@ -173,23 +194,13 @@ size_t dap_tcp_polls(const struct dap_tcp *t, struct pollfd *polls)
     return 1 + server_polls(&t->server, polls + 1);
 }
 
-static void deliver(struct dap_tcp *t)
-{
-    uint64_t now = pace_now_ns();
-    for (; t->held && t->replies[t->first].due_ns <= now; t->held--) {
-        if (t->client && t->client->fd >= 0)
-            send_reply(t, t->replies[t->first].bytes, t->replies[t->first].length);
-        t->first = (t->first + 1) % PROCESSOR_COUNT;
-    }
-    set_timer(t);
-    server_again(&t->server); // buffers have become free
-}
-
 void dap_tcp_serve(struct dap_tcp *t, const struct pollfd *polls, size_t count)
 {
     if (count != DAP_TCP_POLLS)
         return;
-    if (polls[0].revents)
-        deliver(t);
+    if (polls[0].revents) {
+        deliver(t, pace_now_ns());
+        server_again(&t->server); // buffers have become free
+    }
     server_serve(&t->server, polls + 1, count - 1);
 }
