@@ -20,6 +20,7 @@ include make/fuzz.mk
 include make/system.mk
 include make/lint.mk
 include make/demo.mk
+include make/bench.mk
 include make/install.mk
 
 clean:

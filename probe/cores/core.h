@@ -56,9 +56,10 @@ struct core_ops {
     void (*add_expect_register)(const struct core *, struct steps *, enum core_register, uint64_t value,
                                 bool repeated);
 
-    /* Proof that a halt is a new breakpoint stop: clear the cause before running, expect it afterwards. */
-    void (*add_clear_cause)(const struct core *, struct steps *);
-    void (*add_expect_breakpoint)(const struct core *, struct steps *);
+    /* For a stop that looks like the one before: clear its cause before running, then wait for it to come
+     * again. The status may still show the old halt for a moment. */
+    void (*add_clear_breakpoint)(const struct core *, struct steps *);
+    void (*add_wait_breakpoint)(const struct core *, struct steps *);
     /* Whether there was a reset since the run began, to be read after a stop; clearing the cause keeps it. */
     size_t (*add_reset_seen)(const struct core *, struct steps *);
     bool (*reset_seen)(const struct core *, uint64_t value);

@@ -61,15 +61,16 @@ static size_t settings(const struct core *core, struct setting *out, size_t room
          .set = C_DEBUGEN,
          .key = DHCSR_KEY,
          .restore = {.mask = C_DEBUGEN, .key = DHCSR_KEY}},
+        /* Before a reset can be caught: what it leaves here must stay. */
+        {.at = word_at(core->unit, DFSR),
+         .always = true,
+         .set = DFSR_ALL,
+         .restore = {.how = RESTORE_CLEAR_NEW, .mask = DFSR_ALL}},
         /* A reset must stop the core: polling DHCSR clears the sticky bit that would tell of it. */
         {.at = word_at(core->unit, DEMCR),
          .test = DEMCR_VC_CORERESET,
          .set = DEMCR_VC_CORERESET,
          .keep = UINT64_MAX},
-        {.at = word_at(core->unit, DFSR),
-         .always = true,
-         .set = DFSR_ALL,
-         .restore = {.how = RESTORE_CLEAR_NEW, .mask = DFSR_ALL}},
     };
     size_t n = sizeof all / sizeof *all;
     for (size_t i = 0; i < n && i < room; i++)
@@ -145,7 +146,9 @@ static void add_single_step(const struct core *core, struct steps *list)
 {
     /* C_MASKINTS may change only while C_HALT stays set, DDI 0403 C1.6.2. */
     write_control(core, list, C_HALT | C_MASKINTS);
+    steps_add(list, step_write(word_at(core->unit, DFSR), DFSR_HALTED));
     write_control(core, list, C_STEP | C_MASKINTS);
+    steps_add(list, step_until(word_at(core->unit, DFSR), DFSR_HALTED, DFSR_HALTED));
     add_wait_halt(core, list);
     write_control(core, list, C_HALT);
 }
@@ -172,14 +175,15 @@ static void add_expect_register(const struct core *core, struct steps *list, enu
     steps_add(list, step_expect(word_at(core->unit, DCRDR), UINT32_MAX, value));
 }
 
-static void add_clear_cause(const struct core *core, struct steps *list)
+static void add_clear_breakpoint(const struct core *core, struct steps *list)
 {
     steps_add(list, step_write(word_at(core->unit, DFSR), DFSR_BKPT));
 }
 
-static void add_expect_breakpoint(const struct core *core, struct steps *list)
+static void add_wait_breakpoint(const struct core *core, struct steps *list)
 {
-    steps_add(list, step_expect(word_at(core->unit, DFSR), DFSR_BKPT, DFSR_BKPT));
+    steps_add(list, step_until(word_at(core->unit, DFSR), DFSR_BKPT, DFSR_BKPT));
+    add_wait_halt(core, list);
 }
 
 /* A reset while the core is halted changes its PC under us; the vector catch stays in DFSR until it is
@@ -303,8 +307,8 @@ static const struct core_ops cortex_m_ops = {
     .add_single_step = add_single_step,
     .add_register = add_register,
     .add_expect_register = add_expect_register,
-    .add_clear_cause = add_clear_cause,
-    .add_expect_breakpoint = add_expect_breakpoint,
+    .add_clear_breakpoint = add_clear_breakpoint,
+    .add_wait_breakpoint = add_wait_breakpoint,
     .add_reset_seen = add_reset_seen,
     .reset_seen = reset_seen_in,
     .add_cause = add_cause,

@@ -63,6 +63,8 @@ bool clock_measure(struct target *target, int ms, struct clock *out, const struc
     if (shortest <= 0 || longest * FASTEST_HZ >= (double)counter_modulus(counter))
         return true;
     double count = (double)counter_elapsed(counter, a.value, b.value);
+    if (count == 0)
+        return true;
     double high = count / shortest, low = count / longest;
     out->hz = (high + low) / 2;
     out->error_hz = (high - low) / 2;

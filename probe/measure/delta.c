@@ -86,7 +86,7 @@ static bool is_enough(const struct delta *delta, int64_t now_us)
     const struct summary *summary = delta->summary;
     uint64_t all = summary->hits + delta->n_waiting, undecided = summary->columns[0].at_least;
     if (delta->options->hits == 0)
-        return all >= HITS_DEFAULT || now_us - delta->first_us >= WINDOW_US;
+        return all >= HITS_DEFAULT || (delta->first_us != 0 && now_us - delta->first_us >= WINDOW_US);
     uint64_t wanted = delta->options->hits;
     if (undecided == 0 || delta->clean == 0)
         return all >= wanted;

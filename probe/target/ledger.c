@@ -3,8 +3,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { HELD_ROOM = 256, ALLOWED_ROOM = 32 };
+enum { HELD_ROOM = 256, ALLOWED_ROOM = 32, NAP_US = 1000 };
 
 struct entry {
     struct address at;
@@ -64,18 +65,31 @@ bool ledger_allow(struct ledger *ledger, struct address at, struct error *error)
     return true;
 }
 
+/* One step, tried again for as long as the target only asks to wait: then nothing of it was carried out. */
+static bool do_step(struct ledger *ledger, const struct step *step, uint64_t *result,
+                    const struct deadline *deadline, struct error *error)
+{
+    for (;;) {
+        struct error why = {0};
+        struct outcome outcome = link_execute(ledger->link, step, 1, result, deadline, &why);
+        if (outcome.why == DONE)
+            return true;
+        bool waits = outcome.why == NOT_YET || outcome.why == TARGET_WAIT;
+        if (!waits)
+            return error_set(error, why.kind, "%s", why.text);
+        if (deadline_passed(deadline))
+            return error_set(error, deadline_cancelled(deadline) ? ERROR_CANCELLED : ERROR_ASLEEP,
+                             "no answer in time for 0x%08" PRIx64, step->at.offset);
+        if (outcome.why == TARGET_WAIT)
+            usleep(NAP_US);
+    }
+}
+
 bool ledger_read(struct ledger *ledger, struct address at, uint64_t *value, const struct deadline *deadline,
                  struct error *error)
 {
     struct step step = step_read(at);
-    struct outcome outcome;
-    do {
-        outcome = link_execute(ledger->link, &step, 1, value, deadline, error);
-    } while (outcome.why == NOT_YET && !deadline_passed(deadline));
-    if (outcome.why == NOT_YET)
-        return error_set(error, deadline_cancelled(deadline) ? ERROR_CANCELLED : ERROR_ASLEEP,
-                         "no answer in time for 0x%08" PRIx64, at.offset);
-    return outcome.why == DONE;
+    return do_step(ledger, &step, value, deadline, error);
 }
 
 /* Not through may_write: the entry exists by the time this is called. */
@@ -84,14 +98,7 @@ static bool write_now(struct ledger *ledger, struct address at, uint64_t value,
 {
     struct step step = step_write(at, value);
     uint64_t result;
-    struct outcome outcome;
-    do {
-        outcome = link_execute(ledger->link, &step, 1, &result, deadline, error);
-    } while (outcome.why == NOT_YET && !deadline_passed(deadline));
-    if (outcome.why == NOT_YET)
-        return error_set(error, deadline_cancelled(deadline) ? ERROR_CANCELLED : ERROR_ASLEEP,
-                         "no answer in time for a write to 0x%08" PRIx64, at.offset);
-    return outcome.why == DONE;
+    return do_step(ledger, &step, &result, deadline, error);
 }
 
 bool ledger_hold(struct ledger *ledger, struct address at, struct restore restore, uint64_t *old,

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LIST_ROOM = 4096, SETTLE_TRIES = 2, NAP_US = 5000 };
+enum { LIST_ROOM = 4096, SETTLE_TRIES = 2, NAP_US = 5000, LEAVE_LOOKS = 12 };
 
 struct lowered {
     struct engine engine;
@@ -27,7 +27,7 @@ struct lowered {
     uint64_t results[LIST_ROOM];
     struct steps list;
     struct reception reception;
-    bool at_wait; /* the last list ended with the core running free, or halted at a point of ours */
+    bool halted_by_us; /* as far as the steps of the last list tell */
     bool foreign, was_reset;
 };
 
@@ -74,8 +74,44 @@ static bool at_wait(const struct lowered *self, size_t at)
            self->core->ops->state(self->core, self->items[at].value) == CORE_HALTED;
 }
 
+/* Whether the core stands where we know it to: after a halt that was proved to be ours, or a step of our own.
+ */
+static void note_halt(struct lowered *self, size_t done)
+{
+    struct step items[4];
+    struct steps run = {.items = items, .room = 4};
+    self->core->ops->add_run(self->core, &run);
+    const struct step *let_go = &items[run.n - 1];
+    bool proved = false, halted = false;
+    for (size_t i = done; i-- > 0;) {
+        const struct step *step = &self->items[i];
+        bool control = step->op == OP_WRITE && step->at.offset == let_go->at.offset;
+        if (control && (halted || step->value == let_go->value)) {
+            self->halted_by_us = halted && (proved || step->value != let_go->value);
+            return;
+        }
+        proved = proved || (step->op == OP_EXPECT && !halted);
+        halted = halted || at_wait(self, i);
+    }
+    if (halted)
+        self->halted_by_us = proved;
+}
+
+static bool tell_reset(struct lowered *self, struct error *error)
+{
+    self->was_reset = true;
+    return error_set(error, ERROR_RESET, "the target was reset");
+}
+
 static bool waited_in_vain(struct lowered *self, size_t at, struct error *error)
 {
+    uint64_t cause;
+    struct deadline soon = deadline_in_ms(1000, NULL);
+    struct error ignored = {0};
+    if (ledger_read(self->target->ledger, self->core->ops->cause_register(self->core), &cause, &soon,
+                    &ignored) &&
+        self->core->ops->reset_seen(self->core, cause))
+        return tell_reset(self, error);
     int64_t ms = self->reception.wish->timeout_ms;
     if (segment_at(self, at) == SEGMENT_AT_END)
         return error_set(error, ERROR_END, "the end was not reached within %.3g s of the start",
@@ -103,19 +139,18 @@ static bool run_list(struct lowered *self, size_t *at, uint64_t *saw, const stru
         done += outcome.done;
         *at = done;
         *saw = outcome.saw;
-        self->at_wait = outcome.why == DONE || (outcome.why == NOT_YET && at_wait(self, done));
+        note_halt(self, done);
+        bool waits = outcome.why == NOT_YET && at_wait(self, done);
         reception_take(&self->reception, self->results, done);
-        if (self->reception.was_reset) {
-            self->was_reset = true;
-            return error_set(error, ERROR_RESET, "the target was reset");
-        }
+        if (self->reception.was_reset)
+            return tell_reset(self, error);
         bool in_vain = deadline_now_us() - since > self->reception.wish->timeout_ms * 1000;
         switch (outcome.why) {
         case DONE:
         case UNEXPECTED:
             return true;
         case NOT_YET:
-            if (self->at_wait && self->core->ops->state(self->core, outcome.saw) == CORE_LOCKUP)
+            if (waits && self->core->ops->state(self->core, outcome.saw) == CORE_LOCKUP)
                 return error_set(error, ERROR_LOCKUP, "the core locked up");
             if (in_vain)
                 return waited_in_vain(self, done, error);
@@ -207,8 +242,12 @@ static bool find_return(struct lowered *self, bool *inner, const struct deadline
     size_t lr = ops->add_register(self->core, &self->list, CORE_LR);
     size_t sp = ops->add_register(self->core, &self->list, CORE_SP);
     size_t psp = ops->add_register(self->core, &self->list, CORE_PSP);
+    size_t reset =
+        ops->add_reset_seen(self->core, &self->list); /* then these are another program's registers */
     if (!run_plain(self, deadline, error))
         return false;
+    if (ops->reset_seen(self->core, self->results[reset]))
+        return tell_reset(self, error);
     self->entry_lr = self->results[lr];
     self->entry_sp = self->results[sp];
     self->by_frame = ops->returns_by_frame(self->core, self->entry_lr);
@@ -225,7 +264,9 @@ static bool find_return(struct lowered *self, bool *inner, const struct deadline
     }
     *inner = !self->by_frame && self->place.pc >= self->region.low && self->place.pc < self->region.high;
     self->guess = !self->by_frame && !*inner;
-    return *inner || points_prepare(&self->points, self->place.pc, deadline, error);
+    /* The start first, so that it is not the one that makes room. */
+    return *inner || (points_prepare(&self->points, self->region.start, deadline, error) &&
+                      points_prepare(&self->points, self->place.pc, deadline, error));
 }
 
 static bool step_past_inner(struct lowered *self, const struct deadline *deadline, struct error *error)
@@ -284,6 +325,30 @@ static bool go_on_after_wrong_frame(struct lowered *self, const struct deadline 
     return true;
 }
 
+/* The stack pointer was not what it should be, or was read before it was there. */
+static bool look_at_frame(struct lowered *self, enum segment *from, const struct deadline *deadline,
+                          struct error *error)
+{
+    new_list(self);
+    size_t sp = self->core->ops->add_register(self->core, &self->list, CORE_SP);
+    if (!run_plain(self, deadline, error))
+        return false;
+    bool ours = self->results[sp] == self->place.sp;
+    *from = ours ? SEGMENT_FINISH : SEGMENT_AT_END;
+    return ours || go_on_after_wrong_frame(self, deadline, error);
+}
+
+/* The core has stopped only now: what the list took for the end of its run was the stop before. */
+static bool note_time(struct lowered *self, const struct deadline *deadline, struct error *error)
+{
+    new_list(self);
+    size_t after = steps_add(&self->list, step_time(TIME_AFTER));
+    if (!run_plain(self, deadline, error))
+        return false;
+    reception_stopped(&self->reception, self->results[after]);
+    return true;
+}
+
 /* A re-hit at the end went wrong after the end was read: the hit itself is whole. */
 static bool finish_by_hand(struct lowered *self, const struct passage *passage,
                            const struct deadline *deadline, struct error *error)
@@ -322,11 +387,9 @@ static bool recover(struct lowered *self, size_t at, enum segment *from, const s
         return settle(self, self->region.start, deadline, error);
     case SEGMENT_AT_END:
         *from = SEGMENT_FRAME;
-        reception_stopped(&self->reception, self->results[passage.after_at]);
-        return settle(self, end_of(self), deadline, error);
+        return settle(self, end_of(self), deadline, error) && note_time(self, deadline, error);
     case SEGMENT_FRAME:
-        *from = SEGMENT_AT_END;
-        return go_on_after_wrong_frame(self, deadline, error);
+        return look_at_frame(self, from, deadline, error);
     case SEGMENT_FINISH:
         *from = self->region.start == end_of(self) ? SEGMENT_ENTRY : SEGMENT_AT_START;
         return finish_by_hand(self, &passage, deadline, error);
@@ -345,7 +408,7 @@ static bool lowered_run(struct engine *engine, const struct engine_wish *wish, c
     reception_begin(&self->reception, wish, sink);
     while (!self->reception.enough) {
         if (self->region.to_return && !self->guess && from <= SEGMENT_ENTRY) {
-            bool inner;
+            bool inner = false;
             if (from == SEGMENT_AT_START && !reach_start(self, deadline, error))
                 return false;
             if (!find_return(self, &inner, deadline, error))
@@ -391,12 +454,15 @@ static bool lowered_arm(struct engine *engine, const struct region *region, cons
     new_list(self);
     points_add_move(&self->points, &self->list, POINT_NONE, region->start);
     points_add_proof(&self->points, &self->list, region->start);
-    struct outcome outcome =
-        ledger_execute(self->target->ledger, self->items, self->list.n, self->results, deadline, error);
-    if (outcome.why == UNEXPECTED)
-        return error_set(error, ERROR_ADDRESS, "no breakpoint can be put at 0x%08" PRIX64, region->start);
-    self->at_wait = true;
-    return outcome.why == DONE || error_set(error, ERROR_ASLEEP, "the target does not answer");
+    static const struct engine_sink quiet;
+    const struct engine_wish soon = {.timeout_ms = deadline_left_us(deadline) / 1000};
+    size_t at = 0;
+    uint64_t saw = 0;
+    reception_begin(&self->reception, &soon, &quiet);
+    if (!run_list(self, &at, &saw, deadline, error))
+        return false;
+    return at == self->list.n ||
+           error_set(error, ERROR_ADDRESS, "no breakpoint can be put at 0x%08" PRIX64, region->start);
 }
 
 /* Only a stop that we caused, or that we were in the middle of handling, is ours to leave. */
@@ -408,20 +474,26 @@ static bool leave_stop(struct lowered *self, const struct deadline *deadline, st
     static const struct engine_sink quiet;
     static const struct engine_wish soon = {.timeout_ms = 1000};
     reception_begin(&self->reception, &soon, &quiet);
-    bool busy = !self->at_wait || self->was_reset;
-    if (!ledger_read(self->target->ledger, ops->status(self->core), &status, deadline, error))
-        return false;
-    if (ops->state(self->core, status) != CORE_HALTED)
-        return true;
+    bool busy = self->halted_by_us || self->was_reset;
+    for (int i = 0; i < LEAVE_LOOKS; i++) { /* a core that was let go may still look halted for a moment */
+        if (!ledger_read(self->target->ledger, ops->status(self->core), &status, deadline, error))
+            return false;
+        if (ops->state(self->core, status) != CORE_HALTED)
+            return true;
+        if (busy)
+            break;
+    }
     if (!look_at_stop(self, &stop, deadline, error))
         return false;
-    bool ours = busy || stop.pc == self->region.start || stop.pc == end_of(self);
+    bool ours = busy || stop.cause == STOP_RESET || stop.pc == self->region.start || stop.pc == end_of(self);
     if (self->foreign || !ours) {
         self->target->leave_halted = true;
         self->engine.stopped_at = stop.pc;
         return true;
     }
     new_list(self);
+    ops->add_halt(self->core,
+                  &self->list); /* ends a step that was under way, and its masking of interrupts */
     ops->add_run(self->core, &self->list);
     return run_plain(self, deadline, error);
 }

@@ -15,10 +15,9 @@ static void add_rehits(const struct passage_plan *plan, uint64_t here, unsigned 
     add_readings(plan, list, out->reading_at[which][0]);
     for (unsigned i = 0; i < plan->rehits; i++) {
         out->disturbed_at[which][i] = ops->add_pending(plan->core, list);
-        ops->add_clear_cause(plan->core, list);
+        ops->add_clear_breakpoint(plan->core, list);
         ops->add_run(plan->core, list);
-        ops->add_wait_halt(plan->core, list);
-        ops->add_expect_breakpoint(plan->core, list);
+        ops->add_wait_breakpoint(plan->core, list);
         ops->add_expect_register(plan->core, list, CORE_PC, here, true);
         add_readings(plan, list, out->reading_at[which][i + 1]);
     }
@@ -84,8 +83,9 @@ void passage_add(const struct passage_plan *plan, enum segment from, struct step
                 ops->add_expect_register(plan->core, list, CORE_SP, plan->end_sp, false);
             break;
         case SEGMENT_FINISH:
-            out->reset_at = ops->add_reset_seen(plan->core, list);
             add_rehits(plan, plan->end, 1, list, out);
+            out->reset_at =
+                ops->add_reset_seen(plan->core, list); /* last: a reset spoils the readings as well */
             if (!round) {
                 points_add_move(plan->points, list, plan->end, plan->start);
                 ops->add_run(plan->core, list);

@@ -156,10 +156,9 @@ bool points_remove(struct points *points, const struct deadline *deadline, struc
             return false;
     if (points->comparator_held) {
         /* Off now; its old value comes back with the rest of the ledger, after the unit as a whole. */
-        struct step off = step_write(points->core->ops->comparator(points->core, points->comparator), 0);
-        uint64_t result;
-        if (ledger_execute(points->ledger, &off, 1, &result, deadline, error).why != DONE)
-            return error_set(error, ERROR_ASLEEP, "the breakpoint could not be taken away");
+        struct address at = points->core->ops->comparator(points->core, points->comparator);
+        if (!ledger_write(points->ledger, at, 0, (struct restore){0}, deadline, error))
+            return false;
     }
     points->comparator_held = false;
     return true;

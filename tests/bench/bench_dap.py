@@ -98,6 +98,25 @@ def bench_probe(chip, title, options):
     print(f"    START END over openocd_best.tcl: {ratio:.1f} times   (target: {15 if '64' in title else 20})")
 
 
+def bench_stream():
+    """What watching eight counters could get: samples a packet, and how busy the wire is."""
+    print("\neight neighbouring counters read again and again, m4, SWD 10 MHz, two packets in flight")
+    for title, options in PROBES.items():
+        with UsbBoard.start("m4", "free", usb_v2_only=True, cpu=0, dap_count=2, **options) as board:
+            before = board.command("dap")
+            done = subprocess.run(board.in_namespace([os.path.join(harness.BUILD, "bench/stream"), "cmsis-dap", "3"]),
+                                  text=True, capture_output=True, check=True)
+            after = board.command("dap")
+        line = json.loads(done.stdout)
+        size = options["dap_packet"]
+        words = (size - 3) // 4  # a reply has a head of 3 bytes, then 4 a word
+        wire = (after["clocks"] - before["clocks"]) / after["hz"]
+        samples = line["samples"] / line["packets"]
+        print(f"  {title:14} {samples:6.2f} samples a packet ({100 * samples * 8 / words:.1f} % of the {words} words that"
+              f" {size} bytes take), {line['samples'] / line['seconds']:8.0f} samples a second,"
+              f" wire busy {100 * wire / line['seconds']:.0f} %")
+
+
 def main():
     why = usb_available()
     if why is not None:
@@ -105,3 +124,4 @@ def main():
         return
     for title, options in PROBES.items():
         bench_probe("m4", title, options)
+    bench_stream()

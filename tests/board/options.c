@@ -173,6 +173,8 @@ bool options_parse(struct options *o, int argc, char **argv)
         fprintf(stderr,
                 "usage: board --chip rp2040|m4 --firmware ELF [--jtag PORT] [--control PORT] [--clock HZ]\n"
                 "             [--seed N] [--halt-cost N|N..M] [--halt-irq PERMILLE] [--die-with-parent]\n"
+                "             [--dap-tcp PORT] [--dap-packet BYTES] [--dap-count N] [--dap-latency US]\n"
+                "             [--dap-timer] [--dap-plain] [--dap-serial TEXT] [--dap-quirks NAME,...]\n"
                 "             [--usb DIR [--usb-v1-only|--usb-v2-only] [--usb-latency US]] [--verbose]\n");
         return false;
     }

@@ -5,8 +5,8 @@ import time
 
 import pytest
 from board import Board
-from cmsis_dap import (ABORT, AP, CLEAR_STICKY, CSW, CSW_WORDS, CTRL_STAT, DP, DPIDR, DRW, INVALID, JTAG, OK, RDBUFF, SELECT,
-                       SWD, TAR, Dap, Gone, mask, read, until, write)
+from cmsis_dap import (ABORT, AP, CLEAR_STICKY, CSW, CTRL_STAT, DP, DPIDR, DRW, INVALID, JTAG, SELECT, SWD, TAR, Dap,
+                       Gone, mask, read, until, write)
 
 CPUID, M4, M0PLUS = 0xE000ED00, 0x410FC241, 0x410CC601
 SCRATCH = 0x20010100  # nothing of the firmware's
@@ -48,7 +48,8 @@ def test_info(dap):
 
 @pytest.mark.parametrize("size,count", [(64, 1), (512, 8), (1024, 2)])
 def test_options_are_what_it_says(size, count):
-    with Board.start("m4", dap_packet=size, dap_count=count, dap_plain=True, dap_serial="ABC") as b, Dap(b.dap_port) as d:
+    with Board.start("m4", dap_packet=size, dap_count=count, dap_plain=True, dap_serial="ABC") as b, \
+            Dap(b.dap_port) as d:
         assert d.info(0xFE) == bytes([count])
         assert d.info(0xFF) == struct.pack("<H", size)
         assert d.info(0xF0) == b"\x03"  # neither atomic commands nor a timer
@@ -81,7 +82,8 @@ def test_small_commands(dap):
     assert time.monotonic() - begin >= 0.02
 
 
-@pytest.mark.parametrize("command", [0x0B, 0x17, 0x18, 0x19, 0x1A, 0x1B, 0x1C, 0x1E, 0x1F, 0x23, 0x7D, 0x80, 0x9F, 0xFE, 0xFF])
+@pytest.mark.parametrize("command", [0x0B, 0x17, 0x18, 0x19, 0x1A, 0x1B, 0x1C, 0x1E, 0x1F, 0x23, 0x7D, 0x80, 0x9F, 0xFE,
+                                     0xFF])
 def test_unknown_commands(board, dap, command):
     before = malformed(board)
     assert dap.ask(bytes([command, 1, 2, 3])) == INVALID
@@ -89,11 +91,14 @@ def test_unknown_commands(board, dap, command):
     assert dap.word(CPUID) == M4
 
 
-WHOLE = [b"\x00\x04", b"\x01\x00\x01", b"\x02\x01", b"\x04\x00\x64\x00\x64\x00", b"\x05\x00\x01\x02", b"\x05\x00\x02\x02\x02",
-         b"\x05\x00\x01" + write(DP, SELECT, 0), b"\x05\x00\x02" + mask(0) + until(DP, CTRL_STAT, 0), b"\x06\x00\x01\x00\x0f",
-         b"\x06\x00\x02\x00\x0d" + bytes(8), b"\x08\x00\x1e\x00\x00\x00", b"\x09\x00\x00", b"\x10\x00\x00\x00\x00\x00\x00",
-         b"\x11\x80\x96\x98\x00", b"\x12\x09\x00\x00", b"\x13\x00", b"\x15\x02\x04\x05", b"\x16\x00", b"\x1d\x02\x01\x00\x08\x00",
-         b"\x14\x02\x09\x00\x00\x81\x00", b"\x7f\x02\x00\x04\x00\x04"]
+WHOLE = [
+    b"\x00\x04", b"\x01\x00\x01", b"\x02\x01", b"\x04\x00\x64\x00\x64\x00", b"\x05\x00\x01\x02",
+    b"\x05\x00\x02\x02\x02", b"\x05\x00\x01" + write(DP, SELECT, 0),
+    b"\x05\x00\x02" + mask(0) + until(DP, CTRL_STAT, 0), b"\x06\x00\x01\x00\x0f",
+    b"\x06\x00\x02\x00\x0d" + bytes(8), b"\x08\x00\x1e\x00\x00\x00", b"\x09\x00\x00",
+    b"\x10\x00\x00\x00\x00\x00\x00", b"\x11\x80\x96\x98\x00", b"\x12\x09\x00\x00", b"\x13\x00",
+    b"\x15\x02\x04\x05", b"\x16\x00", b"\x1d\x02\x01\x00\x08\x00", b"\x14\x02\x09\x00\x00\x81\x00",
+    b"\x7f\x02\x00\x04\x00\x04"]
 
 
 @pytest.mark.parametrize("packet", WHOLE, ids=lambda p: p.hex())
@@ -126,20 +131,19 @@ def test_reply_that_would_not_fit():
         assert b.command("dap")["transfers"] == middle > done
         assert len(d.ask(b"\x1d\x07" + b"\x80" * 7)) == 58
         assert d.ask(b"\x1d\x08" + b"\x80" * 8) == INVALID
-        assert d.ask(bytes([0x7F, 5]) + b"\x00\x02" * 5) [-1] == 0xFF
+        assert d.ask(bytes([0x7F, 5]) + b"\x00\x02" * 5)[-1] == 0xFF
         assert d.line_reset().words == [0x2BA01477]
 
 
 def test_pins(dap, board):
     levels = dap.ask(struct.pack("<BBBI", 0x10, 0, 0, 0))[1]
     assert levels & 0xA0 == 0xA0
-    resets = sum(e.kind == "reset" for e in board.log())
-    board.watch(0xFFFFFFF0)
+    board.watch(0xFFFFFFF0)  # no code there: it only switches the log on
     assert not dap.ask(struct.pack("<BBBI", 0x10, 0x00, 0x80, 1000))[1] & 0x80
     cycles = board.state()["cycles"]
     assert board.state()["cycles"] == cycles  # held
     assert dap.ask(struct.pack("<BBBI", 0x10, 0x80, 0x80, 1000))[1] & 0x80
-    assert [e.kind for e in board.log()].count("reset") == 1 or resets
+    assert [e.kind for e in board.log()].count("reset") == 1
     board.run_for(100)
     assert dap.ask(b"\x0a") == b"\x0a\x00\x01"  # the probe's own way to reset
     assert [e.kind for e in board.log()].count("reset") == 2
@@ -172,7 +176,8 @@ def test_jtag_through_the_probe(board):
         assert d.word(CPUID) == M4
         d.set_word(SCRATCH, 0x12345678)
         assert board.read_word(SCRATCH) == 0x12345678
-        assert d.transfer(read(AP, TAR), read(DP, CTRL_STAT), write(DP, SELECT, 0), read(AP, CSW)).words[0] == SCRATCH + 4
+        reply = d.transfer(read(AP, TAR), read(DP, CTRL_STAT), write(DP, SELECT, 0), read(AP, CSW))
+        assert reply.words[0] == SCRATCH + 4
         # IDCODE by hand: reset, Run-Test/Idle, Shift-DR, 32 bits
         came = d.jtag_sequence((1, 5, 0, 0), (0, 1, 0, 0), (1, 1, 0, 0), (0, 2, 0, 0), (0, 31, 0, 1), (1, 1, 0, 1),
                                (1, 1, 0, 0), (0, 1, 0, 0))
@@ -197,8 +202,9 @@ def test_jtag_sequence_needs_jtag(dap):
     assert dap.ask(b"\x16\x00") == b"\x16\xff"
 
 
-BAD_FRAMES = [b"DAQ\0\x02\0\x01\0\x00\x04", b"DAP\1", b"DAP\0\x00\x00\x01\0", b"DAP\0\x01\x02\x01\0" + bytes(513),
-              b"DAP\0\xff\xff\x01\0", b"DAP\0\x02\0\x02\0\x00\x04", b"DAP\0\x02\0\x01\x01\x00\x04", b"\0" * 8, b"GET / HTTP/1.1\r\n\r\n"]
+BAD_FRAMES = [b"DAQ\0\x02\0\x01\0\x00\x04", b"DAP\1", b"DAP\0\x00\x00\x01\0",
+              b"DAP\0\x01\x02\x01\0" + bytes(513), b"DAP\0\xff\xff\x01\0", b"DAP\0\x02\0\x02\0\x00\x04",
+              b"DAP\0\x02\0\x01\x01\x00\x04", b"\0" * 8, b"GET / HTTP/1.1\r\n\r\n"]
 
 
 @pytest.mark.parametrize("frame", BAD_FRAMES, ids=lambda f: f[:10].hex())

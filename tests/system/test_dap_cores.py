@@ -1,8 +1,8 @@
 """Both cores of the RP2040 through the emulated probe: one line, two debug ports, chosen by TARGETSEL."""
 import pytest
 from board import Board
-from cmsis_dap import (ABORT, AP, CLEAR_STICKY, CTRL_STAT, DP, DPIDR, DRW, LINE_RESET, NO_ACK, OK, SELECT, SWD, TAR, WAKE_SWD, Dap,
-                       mask, read, until, write)
+from cmsis_dap import (ABORT, AP, CLEAR_STICKY, CTRL_STAT, DP, DRW, LINE_RESET, NO_ACK, OK, SELECT, SWD, TAR,
+                       WAKE_SWD, Dap, read, write)
 
 CORES = [0x01002927, 0x11002927]
 RP2040, CPUID, M0PLUS = 0x0BC12477, 0xE000ED00, 0x410CC601
@@ -29,7 +29,8 @@ def test_each_core_answers_for_itself(board, dap, core):
     reply = dap.line_reset(CORES[core])
     assert (reply.ack, reply.words) == (OK, [RP2040])
     dap.transfer(write(DP, ABORT, CLEAR_STICKY))
-    ids = dap.transfer(write(DP, SELECT, 2), read(DP, CTRL_STAT), write(DP, SELECT, 3), read(DP, CTRL_STAT), write(DP, SELECT, 0))
+    ids = dap.transfer(write(DP, SELECT, 2), read(DP, CTRL_STAT), write(DP, SELECT, 3), read(DP, CTRL_STAT),
+                       write(DP, SELECT, 0))
     assert ids.words == [0x01002927, core << 28 | 1]  # TARGETID, DLPIDR
     dap.power_up()
     assert dap.word(CPUID) == M0PLUS

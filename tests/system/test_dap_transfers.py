@@ -5,8 +5,8 @@ import time
 
 import pytest
 from board import Board
-from cmsis_dap import (ABORT, AP, CLEAR_STICKY, CSW, CSW_WORDS, CTRL_STAT, DP, DPIDR, DRW, ERROR, FAULT, MISMATCH, NO_ACK, OK,
-                       RDBUFF, SELECT, TAR, WAIT, Dap, mask, read, until, write)
+from cmsis_dap import (ABORT, AP, CLEAR_STICKY, CSW, CSW_WORDS, CTRL_STAT, DP, DPIDR, DRW, ERROR, FAULT, MISMATCH,
+                       NO_ACK, OK, RDBUFF, SELECT, TAR, WAIT, Dap, mask, read, until, write)
 
 CPUID, M4 = 0xE000ED00, 0x410FC241
 DHCSR, KEY, C_DEBUGEN, C_HALT, S_HALT = 0xE000EDF0, 0xA05F0000, 1, 2, 1 << 17
@@ -117,10 +117,9 @@ def test_mismatch_ends_the_list(board, dap, retries):
 def test_match_waits_for_the_target(board, dap):
     """What the measurement does: resume, and wait in the probe until the core has stopped."""
     dap.configure(match_retry=60000)
-    spin = board.symbol("main")
-    reply = dap.transfer(write(AP, CSW, CSW_WORDS & ~0x30), write(AP, TAR, DHCSR), write(AP, DRW, KEY | C_HALT | C_DEBUGEN),
-                         mask(S_HALT), until(AP, DRW, S_HALT))
-    assert (reply.count, reply.ack) == (5, OK) and spin
+    reply = dap.transfer(write(AP, CSW, CSW_WORDS & ~0x30), write(AP, TAR, DHCSR),
+                         write(AP, DRW, KEY | C_HALT | C_DEBUGEN), mask(S_HALT), until(AP, DRW, S_HALT))
+    assert (reply.count, reply.ack) == (5, OK)
     assert board.state()["run"] == "halted"
     dap.transfer(write(AP, TAR, DHCSR), write(AP, DRW, KEY))
     assert board.state()["run"] == "running"
@@ -198,8 +197,8 @@ def test_memory_in_full(board, dap):
 
 def test_timestamps(board, dap):
     fill(board, [5, 6])
-    reply = dap.transfer(read(AP, DRW, stamp=True), read(AP, DRW, stamp=True), read(AP, DRW), write(DP, SELECT, 0, stamp=True),
-                         read(DP, CTRL_STAT, stamp=True))
+    reply = dap.transfer(read(AP, DRW, stamp=True), read(AP, DRW, stamp=True), read(AP, DRW),
+                         write(DP, SELECT, 0, stamp=True), read(DP, CTRL_STAT, stamp=True))
     assert reply.count == 5 and len(reply.words) == 8
     first, five, second, six, _, third, fourth, _ = reply.words
     assert (five, six) == (5, 6)
@@ -230,8 +229,8 @@ def test_counters(board, dap):
 def test_commands_in_one_packet(board, dap):
     fill(board, [1, 2])
     one = dap.transfer_packet(read(AP, DRW))
-    reply = dap.ask(b"\x7f\x03" + one + b"\x00\xfe" + one)
-    assert reply == b"\x7f\x03" + b"\x05\x01\x01" + struct.pack("<I", 1) + b"\x00\x01\x04" + b"\x05\x01\x01" + struct.pack("<I", 2)
+    first, second = (b"\x05\x01\x01" + struct.pack("<I", i) for i in (1, 2))
+    assert dap.ask(b"\x7f\x03" + one + b"\x00\xfe" + one) == b"\x7f\x03" + first + b"\x00\x01\x04" + second
     assert dap.ask(b"\x7f\x00") == b"\x7f\x00"
     assert dap.ask(b"\x7f\x03\x00\xfe\x7f\x01\x00") == b"\x7f\x02\x00\x01\x04\xff"  # none inside another
 

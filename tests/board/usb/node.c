@@ -33,6 +33,7 @@ bool caller_read(fuse_req_t request, void *ours, const void *theirs, size_t size
         const void *from;
         void *base; // what iovec wants, though it is only read
     } address = {.from = theirs};
+    // cppcheck-suppress ctuuninitvar
     struct iovec local = {ours, size}, remote = {address.base, size};
     return !size || process_vm_readv(fuse_req_ctx(request)->pid, &local, 1, &remote, 1, 0) == (ssize_t)size;
 }

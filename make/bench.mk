@@ -1,0 +1,11 @@
+# Programs that tests/bench times: the tool's own library, built as $(BUILD)/pmu-probe is.
+
+BENCH_SRC := $(sort $(wildcard tests/bench/*.c))
+BENCH_BIN := $(BENCH_SRC:tests/%.c=$(BUILD)/%)
+
+$(BUILD)/bench/%: tests/bench/%.c $(BUILD)/libpmu.a Makefile make/bench.mk
+	@mkdir -p $(@D)
+	$(CC) $(CSTD) $(WARN) $(CFLAGS) $(PROBE_INC) $(call pkg,--cflags) -MMD -MP -MF $@.d $< \
+	    $(BUILD)/libpmu.a $(call pkg,--libs) -lm -o $@
+
+-include $(BENCH_BIN:%=%.d)

@@ -1,0 +1,128 @@
+/*
+ * An engine that runs hits of a test's choosing, in the order of a real one: re-hits at the start, the hit,
+ * re-hits at the end. It has a clock of its own, which goes on with every hit.
+ */
+#pragma once
+
+#include "measure/delta.h"
+
+#include <string.h>
+#include <time.h>
+
+enum { FAKE_CALLS = 256, FAKE_VALUES = 2048 };
+
+struct fake_engine {
+    struct engine engine;
+    struct counter_block block;
+    struct target target;
+
+    void (*make)(struct fake_engine *, uint64_t number, struct raw_hit *); /* hits from 1 */
+    uint64_t (*rehit)(struct fake_engine *, uint64_t number);              /* what it costs; from 1 */
+    bool no_rehits;                                                        /* each one is disturbed */
+    uint64_t fail_at;        /* the hit that is not reached; 0: none */
+    int64_t hit_us, wait_us; /* for each, and before the first */
+
+    uint64_t hits, rehits;
+    struct engine_wish wishes[FAKE_CALLS];
+    size_t calls;
+    int64_t now_us;
+};
+
+struct fake_results {
+    struct hit_result hits[FAKE_VALUES];
+    size_t n;
+    uint64_t ticks, last_tick;
+};
+
+static inline int64_t *fake_clock(void)
+{
+    static int64_t now_us = 5000000000;
+    return &now_us;
+}
+
+static inline void fake_rehit(struct fake_engine *fake, const struct engine_sink *sink, unsigned n)
+{
+    for (unsigned i = 0; i < n && !fake->no_rehits; i++) {
+        struct raw_hit rehit = {.pairs = 1};
+        uint64_t cost = fake->rehit(fake, ++fake->rehits);
+        for (size_t k = 0; k < fake->block.n; k++) {
+            rehit.from[k] = 1000;
+            rehit.to[k] = 1000 + cost * (k + 1);
+        }
+        sink->rehit(sink->context, &rehit);
+    }
+}
+
+static inline bool fake_run(struct engine *engine, const struct engine_wish *wish,
+                            const struct engine_sink *sink, const struct deadline *deadline,
+                            struct error *error)
+{
+    struct fake_engine *fake = (struct fake_engine *)engine;
+    (void)deadline;
+    if (fake->calls == FAKE_CALLS)
+        return error_set(error, ERROR_SYSTEM, "called too often");
+    fake->wishes[fake->calls++] = *wish;
+    unsigned rehits = wish->rehits;
+    for (uint64_t i = 0; i < wish->hits; i++) {
+        if (fake->hits == 0)
+            *fake_clock() += fake->wait_us;
+        sink->tick(sink->context, WAIT_START);
+        if (fake->hits + 1 == fake->fail_at)
+            return error_set(error, ERROR_RESET, "the target was reset");
+        fake_rehit(fake, sink, rehits);
+        struct raw_hit hit = {.pairs = 1, .run_us = 10};
+        fake->make(fake, ++fake->hits, &hit);
+        *fake_clock() += fake->hit_us;
+        bool more = sink->hit(sink->context, &hit);
+        fake_rehit(fake, sink, rehits);
+        rehits = 0;
+        if (!more)
+            return true;
+    }
+    return true;
+}
+
+static inline uint64_t fake_cost_11(struct fake_engine *fake, uint64_t number)
+{
+    (void)fake;
+    (void)number;
+    return 11;
+}
+
+/* 1000 counts, 1007, 1014 ..., each with one halt of 11 in it. */
+static inline void fake_growing(struct fake_engine *fake, uint64_t number, struct raw_hit *hit)
+{
+    for (size_t i = 0; i < fake->block.n; i++) {
+        hit->from[i] = 500;
+        hit->to[i] = 500 + (1000 + 7 * (number - 1) + 11) * (i + 1);
+    }
+}
+
+static inline void fake_init(struct fake_engine *fake)
+{
+    static const struct engine_ops ops = {.run = fake_run};
+    memset(fake, 0, sizeof *fake);
+    fake->engine.ops = &ops;
+    fake->make = fake_growing;
+    fake->rehit = fake_cost_11;
+    fake->hit_us = 1000;
+    fake->block = (struct counter_block){.n = 1};
+    fake->block.counters[0] = (struct counter){.name = "CPU_CYCLES", .low = {.size = 4}, .bits = 32};
+    fake->block.counters[1] = (struct counter){.name = "OTHER", .low = {.size = 4}, .bits = 32};
+    fake->target.block = &fake->block;
+}
+
+static inline void fake_on_hit(void *context, const struct hit_result *hit)
+{
+    struct fake_results *results = context;
+    if (results->n < FAKE_VALUES)
+        results->hits[results->n++] = *hit;
+}
+
+static inline void fake_on_tick(void *context, uint64_t hits, enum engine_wait wait)
+{
+    struct fake_results *results = context;
+    (void)wait;
+    results->ticks++;
+    results->last_tick = hits;
+}

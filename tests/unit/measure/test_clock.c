@@ -1,0 +1,153 @@
+#include "../cmocka_all.h"
+
+#include "measure/clock.h"
+#include "ticking_link.h"
+
+#include <time.h>
+
+static struct ticking ticking;
+static struct deadline deadline;
+static struct error error;
+static uint64_t oversleep_us; /* the host may wake up later than it wanted */
+
+/* While the tool sleeps, the link's clock goes on. */
+int nanosleep(const struct timespec *wanted, struct timespec *left)
+{
+    (void)left;
+    ticking_pass(&ticking,
+                 (uint64_t)wanted->tv_sec * 1000000 + (uint64_t)wanted->tv_nsec / 1000 + oversleep_us);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    target_close(&ticking.target);
+    return 0;
+}
+
+static void begin(double hz, uint8_t bits, uint64_t modulus, bool down)
+{
+    target_close(&ticking.target);
+    ticking_init(&ticking, hz, bits, modulus, down);
+    deadline = deadline_in_ms(60000, NULL);
+    error_clear(&error);
+    oversleep_us = 0;
+}
+
+static struct clock measure(int ms)
+{
+    struct clock clock;
+    assert_true(clock_measure(&ticking.target, ms, &clock, &deadline, &error));
+    return clock;
+}
+
+static void given_clocks_have_no_error_and_a_little_tolerance(void **state)
+{
+    (void)state;
+    struct clock clock = clock_given(48e6, "--freq");
+    assert_true(clock.hz == 48e6 && clock.error_hz == 0);
+    assert_true(clock.bound_hz > 48e6 && clock.bound_hz < 1.1 * 48e6);
+    assert_string_equal(clock.source, "--freq");
+    clock = clock_unknown();
+    assert_true(clock.hz == 0 && clock.bound_hz >= 1e9);
+    assert_string_equal(clock.source, "");
+}
+
+/* The true rate lies within the error, whatever the counter and wherever it stood. */
+static void the_truth_lies_within_the_error(void **state)
+{
+    (void)state;
+    static const double rates[] = {12e6, 48e6, 133e6, 600e6};
+    for (size_t i = 0; i < 4; i++)
+        for (uint64_t offset = 0; offset < 400; offset += 7) {
+            begin(rates[i], i % 2 ? 24 : 32, i % 2 ? 0x1000000 : 0, i % 2);
+            ticking_pass(&ticking, 1000 * offset);
+            struct clock clock = measure(60);
+            assert_string_equal(clock.source, "measured");
+            assert_true(clock.hz - clock.error_hz <= rates[i] * 1.000001);
+            assert_true(clock.hz + clock.error_hz >= rates[i] * 0.999999);
+            assert_true(clock.error_hz > 0 && clock.error_hz < 0.1 * rates[i]);
+            assert_true(clock.bound_hz >= 1e9); /* what was measured now does not bound what comes */
+        }
+}
+
+static void a_counter_that_may_wrap_meanwhile_says_nothing(void **state)
+{
+    (void)state;
+    begin(48e6, 24, 1000, true); /* wraps within a microsecond at the fastest */
+    struct clock clock = measure(60);
+    assert_true(clock.hz == 0);
+    assert_string_equal(clock.source, "");
+    assert_int_equal(ticking.accesses, 0);
+    begin(48e6, 24, 0x1000000, true);
+    oversleep_us = 20000; /* the host was busy: a wrap cannot be ruled out */
+    clock = measure(60);
+    assert_true(clock.hz == 0);
+    assert_string_equal(clock.source, "");
+}
+
+static void a_slow_link_says_nothing_rather_than_nonsense(void **state)
+{
+    (void)state;
+    begin(48e6, 32, 0, false);
+    ticking.early_us = 100000; /* each time may be off by more than the pause */
+    struct clock clock = measure(60);
+    assert_true(clock.hz == 0);
+    assert_string_equal(clock.source, "");
+}
+
+/* A core that sleeps with its counter stopped. */
+static void a_counter_that_stands_still_is_no_clock(void **state)
+{
+    (void)state;
+    begin(0, 32, 0, false);
+    struct clock clock = measure(60);
+    assert_true(clock.hz == 0);
+    assert_string_equal(clock.source, "");
+}
+
+static void a_slice_is_gone_on_from(void **state)
+{
+    (void)state;
+    for (long k = 0; k < 2; k++) {
+        begin(48e6, 32, 0, false);
+        ticking.trouble = NOT_YET;
+        ticking.trouble_at = k;
+        struct clock clock = measure(60);
+        assert_true(clock.hz - clock.error_hz <= 48e6 * 1.000001 &&
+                    clock.hz + clock.error_hz >= 48e6 * 0.999999);
+    }
+}
+
+static void trouble_is_told(void **state)
+{
+    (void)state;
+    static const enum why troubles[] = {LINK_LOST, TARGET_FAULT};
+    static const enum error_kind kinds[] = {ERROR_LINK_LOST, ERROR_FAULT};
+    for (long i = 0; i < 4; i++) {
+        struct clock clock;
+        begin(48e6, 32, 0, false);
+        ticking.trouble = troubles[i % 2];
+        ticking.trouble_at = i / 2;
+        assert_false(clock_measure(&ticking.target, 60, &clock, &deadline, &error));
+        assert_int_equal(error.kind, kinds[i % 2]);
+        assert_true(clock.hz == 0);
+    }
+}
+
+#define TEST(test) cmocka_unit_test_teardown(test, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(given_clocks_have_no_error_and_a_little_tolerance),
+        TEST(the_truth_lies_within_the_error),
+        TEST(a_counter_that_may_wrap_meanwhile_says_nothing),
+        TEST(a_slow_link_says_nothing_rather_than_nonsense),
+        TEST(a_counter_that_stands_still_is_no_clock),
+        TEST(a_slice_is_gone_on_from),
+        TEST(trouble_is_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,171 @@
+#include "../cmocka_all.h"
+
+#include "measure/watch.h"
+#include "ticking_link.h"
+
+static struct fixture {
+    struct ticking ticking;
+    struct watch watch;
+    struct deadline deadline;
+    struct error error;
+    uint64_t begun; /* the counter's true count at the first reading */
+} f;
+
+static int tear_down(void **state)
+{
+    (void)state;
+    target_close(&f.ticking.target);
+    return 0;
+}
+
+static void begin(double hz, uint8_t bits, uint64_t modulus, bool down, struct clock clock)
+{
+    target_close(&f.ticking.target);
+    memset(&f, 0, sizeof f);
+    ticking_init(&f.ticking, hz, bits, modulus, down);
+    f.deadline = deadline_in_ms(60000, NULL);
+    uint64_t first_us = f.ticking.now_us + f.ticking.access_us / 2;
+    f.begun = (uint64_t)((double)first_us * hz / 1e6);
+    assert_true(watch_begin(&f.watch, &f.ticking.target, &clock, &f.deadline, &f.error));
+}
+
+static bool sample(void)
+{
+    return watch_sample(&f.watch, &f.deadline, &f.error);
+}
+
+/* What went by on the counter up to the last reading. */
+static uint64_t truth(void)
+{
+    uint64_t read_us = f.ticking.now_us - (f.ticking.access_us - f.ticking.access_us / 2);
+    return (uint64_t)((double)read_us * f.ticking.hz / 1e6) - f.begun;
+}
+
+static void every_wrap_is_counted(void **state)
+{
+    (void)state;
+    static const struct {
+        uint8_t bits;
+        uint64_t modulus;
+        bool down;
+    } counters[] = {{32, 0, false}, {24, 0x1000000, true}, {24, 1000000, true}, {16, 0, false}};
+    for (size_t i = 0; i < sizeof counters / sizeof *counters; i++) {
+        begin(50e6, counters[i].bits, counters[i].modulus, counters[i].down, clock_given(50e6, "--freq"));
+        int pace = watch_pace_ms(&f.watch);
+        assert_true(pace >= 1 && pace <= 1000);
+        if (counters[i].bits == 16) { /* wraps every 1.3 ms */
+            f.ticking.access_us = 20;
+            f.ticking.early_us = 5;
+        }
+        for (int k = 0; k < 200; k++) {
+            ticking_pass(&f.ticking, (uint64_t)pace * (counters[i].bits == 16 ? 900 : 1000));
+            assert_true(sample());
+            assert_int_equal(f.watch.total, truth());
+            assert_false(f.watch.at_least);
+        }
+        assert_int_equal(f.watch.samples, 200);
+        assert_true(f.watch.total / f.ticking.modulus > 5 || counters[i].bits == 32);
+    }
+}
+
+/* A sample that comes so late that a wrap may have been missed makes the total a lower bound, for good. */
+static void a_wrap_that_may_be_missed_is_told(void **state)
+{
+    (void)state;
+    begin(50e6, 24, 0x1000000, true, clock_given(50e6, "--freq"));
+    ticking_pass(&f.ticking, 310000); /* 0.336 s to a wrap, 0.320 s if the clock is 5 % fast */
+    assert_true(sample());
+    assert_false(f.watch.at_least);
+    ticking_pass(&f.ticking, 330000); /* not missed, but nobody can know */
+    assert_true(sample());
+    assert_true(f.watch.at_least);
+    assert_int_equal(f.watch.total, truth());
+    ticking_pass(&f.ticking, 1000000);
+    assert_true(sample());
+    assert_int_equal(f.watch.total, truth() - 2 * f.ticking.modulus);
+    ticking_pass(&f.ticking, 100000);
+    assert_true(sample());
+    assert_true(f.watch.at_least);
+}
+
+static void an_unknown_clock_is_taken_to_be_the_fastest(void **state)
+{
+    (void)state;
+    begin(50e6, 24, 0x1000000, true, clock_unknown());
+    ticking_pass(&f.ticking, 13000); /* 2^24 at 1.2 GHz: 13.98 ms */
+    assert_true(sample());
+    assert_false(f.watch.at_least);
+    ticking_pass(&f.ticking, 14000);
+    assert_true(sample());
+    assert_true(f.watch.at_least);
+}
+
+/* The host stalls in the middle of a sample: the time until the answer counts. */
+static void a_slow_reading_counts_as_late(void **state)
+{
+    (void)state;
+    begin(50e6, 24, 0x1000000, true, clock_given(50e6, "--freq"));
+    f.ticking.access_us = 400000;
+    assert_true(sample());
+    assert_true(f.watch.at_least);
+}
+
+static void the_pace_fits_the_counter(void **state)
+{
+    (void)state;
+    begin(48e6, 24, 0x1000000, true, clock_given(48e6, "--freq"));
+    assert_in_range(watch_pace_ms(&f.watch), 50, 160);
+    begin(48e6, 32, 0, false, clock_given(48e6, "--freq"));
+    assert_int_equal(watch_pace_ms(&f.watch), 1000);
+    begin(48e6, 24, 1000, true, clock_given(48e6, "--freq"));
+    assert_int_equal(watch_pace_ms(&f.watch), 1);
+}
+
+static void a_slice_is_gone_on_from(void **state)
+{
+    (void)state;
+    begin(50e6, 32, 0, false, clock_given(50e6, "--freq"));
+    f.ticking.trouble = NOT_YET;
+    f.ticking.trouble_at = f.ticking.accesses;
+    ticking_pass(&f.ticking, 1000);
+    assert_true(sample());
+    assert_int_equal(f.watch.total, truth());
+}
+
+static void trouble_is_told_and_adds_nothing(void **state)
+{
+    (void)state;
+    static const enum why troubles[] = {LINK_LOST, TARGET_FAULT};
+    static const enum error_kind kinds[] = {ERROR_LINK_LOST, ERROR_FAULT};
+    for (size_t i = 0; i < 2; i++) {
+        begin(50e6, 32, 0, false, clock_given(50e6, "--freq"));
+        ticking_pass(&f.ticking, 1000);
+        assert_true(sample());
+        uint64_t total = f.watch.total;
+        f.ticking.trouble = troubles[i];
+        f.ticking.trouble_at = f.ticking.accesses;
+        ticking_pass(&f.ticking, 1000);
+        assert_false(sample());
+        assert_int_equal(f.error.kind, kinds[i]);
+        assert_int_equal(f.watch.total, total);
+        error_clear(&f.error);
+        assert_true(sample()); /* and nothing is lost when it works again */
+        assert_int_equal(f.watch.total, truth());
+    }
+}
+
+#define TEST(test) cmocka_unit_test_teardown(test, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(every_wrap_is_counted),
+        TEST(a_wrap_that_may_be_missed_is_told),
+        TEST(an_unknown_clock_is_taken_to_be_the_fastest),
+        TEST(a_slow_reading_counts_as_late),
+        TEST(the_pace_fits_the_counter),
+        TEST(a_slice_is_gone_on_from),
+        TEST(trouble_is_told_and_adds_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

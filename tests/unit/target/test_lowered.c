@@ -1,0 +1,303 @@
+/*
+ * The lowered engine's decisions: what it makes of every kind of stop.
+ */
+#include "rig.h"
+
+#include <unistd.h>
+
+/* The engine's own naps; the model's time goes by with accesses. */
+int usleep(useconds_t us)
+{
+    (void)us;
+    return 0;
+}
+
+static const uint32_t START = 0x1000, END = 0x1100, BACK = 0x2004, RAM_CODE = 0x20000400;
+static const uint32_t SP = 0x20007F00;
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* --- from start to end ---------------------------------------------------------------------------------- */
+
+static const struct model_event plain[] = {
+    {.kind = MODEL_AT, .cycles = 500, .pc = 0x1000, .sp = 0x20007F00, .lr = 0x2005},
+    {.kind = MODEL_AT, .cycles = 1000, .grow = 7, .pc = 0x1100, .sp = 0x20007F00, .lr = 0x2005},
+};
+
+static void hits_are_exact_and_leave_no_trace(void **state)
+{
+    (void)state;
+    struct region region = {.start = START, .end = END};
+    for (unsigned rehits = 0; rehits < 40; rehits += 13) {
+        struct rig *rig = rig_fresh(plain, COUNT(plain));
+        rig->model.comparators[5] = 0x50000ABC; /* off, but with a value of its own */
+        rig_begin(rig);
+        assert_true(rig_arm(rig, &region));
+        assert_true(rig_run(rig, 1, rehits));
+        size_t kept = rehits < 32 ? rehits : 32;
+        assert_int_equal(rig->n_rehits, 2 * kept);
+        for (size_t i = 0; i < rig->n_rehits; i++)
+            assert_int_equal(rig->rehits[i], RIG_COST);
+        assert_true(rig_run(rig, 30, 0));
+        assert_int_equal(rig->n_rehits, 2 * kept);
+        rig_check_hits(rig, 31, 1000, 7);
+        for (size_t i = 0; i < 31; i++) {
+            assert_int_equal(rig->hits[i].pairs, 1);
+            assert_int_equal(rig->hits[i].end_address, END);
+            assert_false(rig->hits[i].tainted);
+        }
+        rig_end_clean(rig);
+    }
+}
+
+static void a_round_is_stepped_past_its_own_point(void **state)
+{
+    (void)state;
+    static const struct model_event loop[] = {
+        {.kind = MODEL_AT, .cycles = 1000, .grow = 7, .pc = 0x1000, .sp = 0x20007F00},
+    };
+    struct region region = {.start = START, .end = START};
+    struct rig *rig = rig_fresh(loop, COUNT(loop));
+    rig_begin(rig);
+    assert_true(rig_arm(rig, &region));
+    assert_true(rig_run(rig, 1, 3));
+    assert_true(rig_run(rig, 20, 0)); /* one stop is the end of one and the start of the next */
+    rig_check_hits(rig, 21, 1007, 7); /* the first round led to the start */
+    assert_int_equal(rig->hits[0].pairs, 2);
+    assert_int_equal(rig->n_rehits, 6);
+    rig_end_clean(rig);
+}
+
+/* --- functions ------------------------------------------------------------------------------------------ */
+
+static const struct model_event function[] = {
+    {.kind = MODEL_AT, .cycles = 500, .pc = 0x1000, .sp = 0x20007F00, .lr = 0x2005},
+    {.kind = MODEL_AT, .cycles = 1000, .grow = 7, .pc = 0x2004, .sp = 0x20007F00, .lr = 0x1031},
+};
+static const struct region whole = {.start = 0x1000, .to_return = true, .low = 0x1000, .high = 0x1080};
+
+static void a_function_ends_where_it_returns_to(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_fresh(function, COUNT(function));
+    rig_begin(rig);
+    assert_true(rig_arm(rig, &whole));
+    long lists = rig->model.lists;
+    assert_true(rig_run(rig, 60, 0));
+    rig_check_hits(rig, 60, 1000, 7);
+    assert_int_equal(rig->hits[0].end_address, BACK);
+    assert_true(rig->model.lists - lists < 8); /* one that learns, then many hits to a list */
+    rig_end_clean(rig);
+}
+
+static void callers_may_change_from_hit_to_hit(void **state)
+{
+    (void)state;
+    static const struct model_event callers[] = {
+        {.kind = MODEL_AT, .cycles = 500, .pc = 0x1000, .sp = 0x20007F00, .lr = 0x2005},
+        {.kind = MODEL_AT, .cycles = 1000, .grow = 4000, .pc = 0x2004, .sp = 0x20007F00},
+        {.kind = MODEL_AT, .cycles = 500, .pc = 0x1000, .sp = 0x20007F00, .lr = 0x2005},
+        {.kind = MODEL_AT, .cycles = 2000, .grow = 4000, .pc = 0x2004, .sp = 0x20007F00},
+        {.kind = MODEL_AT, .cycles = 500, .pc = 0x1000, .sp = 0x20007F00, .lr = 0x3003},
+        {.kind = MODEL_AT, .cycles = 3000, .grow = 4000, .pc = 0x3002, .sp = 0x20007F00},
+        {.kind = MODEL_AT, .cycles = 500, .pc = 0x1000, .sp = 0x20007E80, .lr = 0x3003},
+        {.kind = MODEL_AT, .cycles = 4000, .grow = 4000, .pc = 0x3002, .sp = 0x20007E80},
+    };
+    struct rig *rig = rig_fresh(callers, COUNT(callers));
+    rig_begin(rig);
+    assert_true(rig_arm(rig, &whole));
+    assert_true(rig_run(rig, 40, 3));
+    assert_int_equal(rig->n_rehits, 6); /* with the first hit only, however many lists it takes */
+    rig_check_hits(rig, 40, 1000, 1000);
+    for (size_t i = 0; i < 40; i++)
+        assert_int_equal(rig->hits[i].end_address, i % 4 < 2 ? 0x2004 : 0x3002);
+    rig_end_clean(rig);
+}
+
+static void returns_in_deeper_frames_are_stepped_past(void **state)
+{
+    (void)state;
+    static const struct model_event recursion[] = {
+        {.kind = MODEL_AT, .cycles = 500, .pc = 0x1000, .sp = 0x20007F00, .lr = 0x2005},
+        {.kind = MODEL_AT, .cycles = 100, .pc = 0x1000, .sp = 0x20007E80, .lr = 0x2005},
+        {.kind = MODEL_AT, .cycles = 100, .pc = 0x1000, .sp = 0x20007E00, .lr = 0x2005},
+        {.kind = MODEL_AT, .cycles = 100, .grow = 7, .pc = 0x2004, .sp = 0x20007E00},
+        {.kind = MODEL_AT, .cycles = 100, .pc = 0x2004, .sp = 0x20007E80},
+        {.kind = MODEL_AT, .cycles = 100, .pc = 0x2004, .sp = 0x20007F00},
+    };
+    for (unsigned rehits = 0; rehits < 8; rehits += 4) {
+        struct rig *rig = rig_fresh(recursion, COUNT(recursion));
+        rig_begin(rig);
+        assert_true(rig_arm(rig, &whole));
+        assert_true(rig_run(rig, 10, rehits));
+        assert_int_equal(rig->n_hits, 10);
+        for (size_t i = 0; i < 10; i++) {
+            assert_int_equal(rig->hits[i].past, 2);
+            assert_int_equal(rig->hits[i].pairs, 5); /* two for each stop stepped past */
+            assert_int_equal(rig_work(&rig->hits[i]), 500 + 7 * i);
+        }
+        rig_end_clean(rig);
+    }
+}
+
+static void recursion_found_in_the_middle_is_left_first(void **state)
+{
+    (void)state;
+    static const struct model_event inside[] = {
+        {.kind = MODEL_AT, .cycles = 50, .pc = 0x1000, .sp = 0x20007E00, .lr = 0x1041},
+        {.kind = MODEL_AT, .cycles = 50, .pc = 0x1000, .sp = 0x20007D00, .lr = 0x1041},
+        {.kind = MODEL_AT, .cycles = 50, .pc = 0x1040, .sp = 0x20007D00},
+        {.kind = MODEL_AT, .cycles = 500, .pc = 0x1000, .sp = 0x20007F00, .lr = 0x2005},
+        {.kind = MODEL_AT, .cycles = 50, .pc = 0x1000, .sp = 0x20007E00, .lr = 0x1041},
+        {.kind = MODEL_AT, .cycles = 950, .grow = 7, .pc = 0x2004, .sp = 0x20007F00},
+    };
+    struct rig *rig = rig_fresh(inside, COUNT(inside));
+    rig_begin(rig);
+    assert_true(rig_arm(rig, &whole));
+    assert_true(rig_run(rig, 12, 0));
+    rig_check_hits(rig, 12, 1000, 7);
+    rig_end_clean(rig);
+}
+
+static void handlers_return_by_the_frame_on_their_stack(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t lr, psp, frame, xpsr, back_sp;
+    } cases[] = {
+        {0xFFFFFFF9, 0x20006000, 0x20007F00, 0x01000000, 0x20007F20}, /* main stack */
+        {0xFFFFFFFD, 0x20006000, 0x20006000, 0x01000000, 0x20006020}, /* process stack */
+        {0xFFFFFFFD, 0x20006000, 0x20006000, 0x01000200, 0x20006024}, /* aligned by hardware */
+        {0xFFFFFFE9, 0x20006000, 0x20007F00, 0x01000000, 0x20007F68}, /* with floating-point registers */
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const struct model_event handler[] = {
+            {.cycles = 500, .pc = START, .sp = SP, .lr = cases[i].lr, .psp = cases[i].psp, .ipsr = 15},
+            {.cycles = 100, .pc = BACK, .sp = cases[i].back_sp - 0x40},
+            {.cycles = 900, .grow = 7, .pc = BACK, .sp = cases[i].back_sp},
+        };
+        struct rig *rig = rig_fresh(handler, COUNT(handler));
+        model_poke(&rig->model, cases[i].frame + 24, BACK);
+        model_poke(&rig->model, cases[i].frame + 28, cases[i].xpsr);
+        rig_begin(rig);
+        assert_true(rig_arm(rig, &whole));
+        assert_true(rig_run(rig, 5, 2));
+        rig_check_hits(rig, 5, 1000, 7);
+        for (size_t k = 0; k < 5; k++)
+            assert_int_equal(rig->hits[k].past, 1);
+        rig_end_clean(rig);
+    }
+}
+
+/* --- code in RAM ---------------------------------------------------------------------------------------- */
+
+static const struct model_event in_ram[] = {
+    {.kind = MODEL_AT, .cycles = 500, .pc = 0x20000400, .sp = 0x20007F00, .lr = 0x2005},
+    {.kind = MODEL_AT, .cycles = 1000, .grow = 7, .pc = 0x20000440, .sp = 0x20007F00},
+};
+
+static void code_in_ram_gets_an_instruction(void **state)
+{
+    (void)state;
+    struct region region = {.start = RAM_CODE, .end = RAM_CODE + 0x40};
+    struct rig *rig = rig_fresh(in_ram, COUNT(in_ram));
+    model_cell(&rig->model, RAM_CODE)->code = 0xB570;
+    model_cell(&rig->model, RAM_CODE + 0x40)->code = 0xBD70;
+    rig_begin(rig);
+    assert_true(rig_arm(rig, &region));
+    assert_int_equal(model_halfword(&rig->model, RAM_CODE) & 0xFF00, 0xBE00);
+    assert_true(rig_run(rig, 1, 3));
+    assert_true(rig_run(rig, 9, 0));
+    rig_check_hits(rig, 10, 1000, 7);
+    rig_end_clean(rig);
+}
+
+static void from_ram_to_flash_and_back(void **state)
+{
+    (void)state;
+    static const struct model_event mixed[] = {
+        {.kind = MODEL_AT, .cycles = 500, .pc = 0x20000400, .sp = 0x20007F00, .lr = 0x2005},
+        {.kind = MODEL_AT, .cycles = 1000, .grow = 7, .pc = 0x2004, .sp = 0x20007F00},
+    };
+    static const struct model_event other_way[] = {
+        {.kind = MODEL_AT, .cycles = 500, .pc = 0x1000, .sp = 0x20007F00, .lr = 0x20000441},
+        {.kind = MODEL_AT, .cycles = 1000, .grow = 7, .pc = 0x20000440, .sp = 0x20007F00},
+    };
+    struct region region = {.start = RAM_CODE, .to_return = true};
+    struct rig *rig = rig_fresh(mixed, COUNT(mixed));
+    rig_begin(rig);
+    assert_true(rig_arm(rig, &region));
+    assert_true(rig_run(rig, 10, 3));
+    rig_check_hits(rig, 10, 1000, 7);
+    rig_end_clean(rig);
+    rig = rig_fresh(other_way, COUNT(other_way));
+    rig_begin(rig);
+    assert_true(rig_arm(rig, &whole));
+    assert_true(rig_run(rig, 10, 3));
+    rig_check_hits(rig, 10, 1000, 7);
+    rig_end_clean(rig);
+}
+
+static void an_instruction_that_does_not_take_is_an_error(void **state)
+{
+    (void)state;
+    struct region region = {.start = RAM_CODE, .end = RAM_CODE + 0x40};
+    struct rig *rig = rig_fresh(in_ram, COUNT(in_ram));
+    rig->model.ram_is_rom = true;
+    rig_begin(rig);
+    assert_false(rig_arm(rig, &region));
+    assert_int_equal(rig->error.kind, ERROR_ADDRESS);
+    rig_end_clean(rig);
+
+    static const struct model_event to_rom[] = {
+        {.kind = MODEL_AT, .cycles = 500, .pc = 0x1000, .sp = 0x20007F00, .lr = 0x20000441},
+        {.kind = MODEL_AT, .cycles = 1000, .pc = 0x20000440, .sp = 0x20007F00},
+    };
+    rig = rig_fresh(to_rom, COUNT(to_rom));
+    rig->model.ram_is_rom = true;
+    rig_begin(rig);
+    assert_true(rig_arm(rig, &whole));
+    assert_false(rig_run(rig, 3, 3));
+    assert_int_equal(rig->error.kind, ERROR_ADDRESS);
+    assert_int_equal(rig->n_hits, 0);
+    rig_end_clean(rig);
+}
+
+/* A handler in RAM interrupts a program in RAM at one place after the other. */
+static void the_start_stays_however_many_places_it_returns_to(void **state)
+{
+    (void)state;
+    enum { PLACES = 12, EVENTS = 2 * PLACES };
+    struct model_event script[EVENTS];
+    struct region region = {.start = RAM_CODE, .to_return = true};
+    struct model_event *event = script;
+    for (uint32_t i = 0; i < PLACES; i++) {
+        uint32_t back = RAM_CODE + 0x100 + 0x10 * i;
+        *event++ = (struct model_event){.cycles = 500, .pc = RAM_CODE, .sp = SP, .lr = back | 1};
+        *event++ = (struct model_event){.cycles = 1000 + 7 * i, .grow = 84, .pc = back, .sp = SP};
+    }
+    struct rig *rig = rig_fresh(script, COUNT(script));
+    rig_begin(rig);
+    assert_true(rig_arm(rig, &region));
+    (void)rig_run(rig, EVENTS, 0);
+    rig_check_hits(rig, EVENTS, 1000, 7);
+    rig_end_clean(rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        RIG_TEST(hits_are_exact_and_leave_no_trace),
+        RIG_TEST(a_round_is_stepped_past_its_own_point),
+        RIG_TEST(a_function_ends_where_it_returns_to),
+        RIG_TEST(callers_may_change_from_hit_to_hit),
+        RIG_TEST(returns_in_deeper_frames_are_stepped_past),
+        RIG_TEST(recursion_found_in_the_middle_is_left_first),
+        RIG_TEST(handlers_return_by_the_frame_on_their_stack),
+        RIG_TEST(code_in_ram_gets_an_instruction),
+        RIG_TEST(from_ram_to_flash_and_back),
+        RIG_TEST(an_instruction_that_does_not_take_is_an_error),
+        RIG_TEST(the_start_stays_however_many_places_it_returns_to),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,245 @@
+/*
+ * The lowered engine and a core that is slower than its link: Debug state is left late, so that DHCSR still
+ * shows the stop before, and registers are transferred late, so that DCRDR still holds the one before.
+ */
+#include "scenes.h"
+
+#include <unistd.h>
+
+/* Time is the model's, also while the engine naps. */
+int clock_gettime(clockid_t id, struct timespec *now)
+{
+    (void)id;
+    return rig_clock(now);
+}
+
+int usleep(useconds_t us)
+{
+    struct rig *rig = rig_the_one();
+    model_advance(&rig->model, (uint64_t)us * MODEL_MHZ);
+    return 0;
+}
+
+static const struct region part = {.start = 0x1000, .end = 0x1100};
+static const struct region whole = {.start = 0x1000, .to_return = true, .low = 0x1000, .high = 0x1080};
+
+static const struct model_event to_end[] = {
+    {.kind = MODEL_AT, .cycles = 500, .pc = 0x1000, .sp = 0x20007F00, .lr = 0x2005},
+    {.kind = MODEL_AT, .cycles = 1000, .grow = 7, .pc = 0x1100, .sp = 0x20007F00, .lr = 0x2005},
+};
+
+/* --- a core that is slow to go -------------------------------------------------------------------------- */
+
+static const struct model_event slow_region[] = {
+    {.kind = MODEL_AT, .cycles = 2000, .pc = 0x1000, .sp = 0x20007F00, .lr = 0x2005},
+    {.kind = MODEL_AT, .cycles = 20000, .grow = 7, .pc = 0x1100, .sp = 0x20007F00},
+};
+static const struct model_event slow_function[] = {
+    {.kind = MODEL_AT, .cycles = 2000, .pc = 0x1000, .sp = 0x20007F00, .lr = 0x2005},
+    {.kind = MODEL_AT, .cycles = 20000, .grow = 7, .pc = 0x2004, .sp = 0x20007F00},
+};
+
+static void finish_leaving(struct rig *rig)
+{
+    if (rig->model.going > 0)
+        model_go(&rig->model);
+    rig->model.going = rig->model.stale = 0;
+}
+
+/* DHCSR still shows S_HALT of the stop before. */
+static void a_stale_halt_is_not_taken_for_a_new_one(void **state)
+{
+    (void)state;
+    for (uint32_t stale = 1; stale < 10; stale++)
+        for (int i = 0; i < 2; i++) {
+            struct rig *rig = i == 0 ? rig_fresh(slow_region, COUNT(slow_region))
+                                     : rig_fresh(slow_function, COUNT(slow_function));
+            rig->model.stale = stale;
+            rig_begin(rig);
+            assert_true(rig_arm(rig, i == 0 ? &part : &whole));
+            (void)rig_run(rig, 5, 0);
+            assert_string_equal(rig->error.text, "");
+            assert_int_equal(rig->n_hits, 5);
+            for (size_t k = 0; k < 5; k++)
+                assert_int_equal(rig_work(&rig->hits[k]), 20000 + 7 * k);
+            finish_leaving(rig); /* has a test of its own */
+            rig_end_clean(rig);
+        }
+}
+
+static void leaving_is_not_taken_for_a_stop(void **state)
+{
+    (void)state;
+    for (uint32_t stale = 1; stale < 10; stale++) {
+        struct rig *rig = rig_fresh(to_end, COUNT(to_end));
+        rig->model.stale = stale;
+        rig_begin(rig);
+        assert_true(rig_arm(rig, &part));
+        assert_true(rig_run(rig, 2, 0));
+        rig_end_clean(rig);
+    }
+}
+
+static void a_stale_halt_does_not_shorten_the_time(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_fresh(slow_region, COUNT(slow_region));
+    rig->model.stale = 2;
+    rig_begin(rig);
+    assert_true(rig_arm(rig, &part));
+    (void)rig_run(rig, 5, 0);
+    finish_leaving(rig);
+    rig_check_hits(rig, 5, 20000, 7);
+    rig_end_clean(rig);
+}
+
+static void a_stale_halt_in_a_rehit_is_no_sample(void **state)
+{
+    (void)state;
+    for (uint32_t stale = 1; stale < 10; stale++) {
+        struct rig *rig = rig_fresh(slow_region, COUNT(slow_region));
+        rig->model.stale = stale;
+        rig_begin(rig);
+        assert_true(rig_arm(rig, &part));
+        bool ok = rig_run(rig, 1, 3);
+        assert_false(rig->model.hung);
+        for (size_t i = 0; i < rig->n_rehits; i++)
+            assert_int_equal(rig->rehits[i], RIG_COST);
+        if (ok) {
+            assert_int_equal(rig->n_hits, 1);
+            assert_int_equal(rig_work(&rig->hits[0]), 20000);
+        }
+        finish_leaving(rig);
+        rig_end_clean(rig);
+    }
+}
+
+static void a_stale_halt_in_a_step_is_not_the_step(void **state)
+{
+    (void)state;
+    static const struct model_event loop[] = {
+        {.kind = MODEL_AT, .cycles = 1000, .grow = 7, .pc = 0x1000, .sp = 0x20007F00},
+    };
+    struct region region = {.start = 0x1000, .end = 0x1000};
+    for (uint32_t stale = 1; stale < 10; stale++) {
+        struct rig *rig = rig_fresh(loop, COUNT(loop));
+        rig->model.stale_step = stale;
+        rig_begin(rig);
+        assert_true(rig_arm(rig, &region));
+        (void)rig_run(rig, 5, 0);
+        rig_check_hits(rig, 5, 1007, 7);
+        rig_end_clean(rig);
+    }
+}
+
+/* A proof without a wait that comes before the register does. */
+static void a_late_register_is_not_taken_for_another_value(void **state)
+{
+    (void)state;
+    for (uint32_t transfer = 0; transfer < 9; transfer++)
+        for (int i = 0; i < 2; i++) {
+            struct rig *rig = i == 0 ? rig_fresh(slow_region, COUNT(slow_region))
+                                     : rig_fresh(slow_function, COUNT(slow_function));
+            rig->model.transfer = transfer;
+            rig_begin(rig);
+            assert_true(rig_arm(rig, i == 0 ? &part : &whole));
+            assert_true(rig_run(rig, 1, 3));
+            assert_true(rig_run(rig, 3, 0));
+            rig_check_hits(rig, 4, 20000, 7);
+            rig_end_clean(rig);
+        }
+}
+
+static struct rig *calibrate_slowly(long slice_at, long *accesses)
+{
+    struct rig *rig = rig_fresh(slow_region, COUNT(slow_region));
+    rig->model.stale = 3;
+    rig->model.stale_only = 4; /* two re-hits, the hit, and the first re-hit at the end */
+    rig_begin(rig);
+    assert_true(rig_arm(rig, &part));
+    long before = rig->model.accesses;
+    rig->model.what = TROUBLE_SLICE;
+    rig->model.trouble_at = before + slice_at;
+    rig->model.trouble_for = slice_at < 0 ? 0 : 1;
+    assert_true(rig_run(rig, 1, 2));
+    *accesses = rig->model.accesses - before;
+    return rig;
+}
+
+/* The re-hit that calibrates the end is slow to go, and the link gives up for now at any access after that.
+ */
+static void a_hit_that_is_finished_by_hand_is_finished(void **state)
+{
+    (void)state;
+    long n, ignored;
+    rig_free(calibrate_slowly(-1, &n));
+    for (long k = n - 20; k < n; k++) {
+        struct rig *rig = calibrate_slowly(k, &ignored);
+        (void)rig_run(rig, 3, 0);
+        rig_check_hits(rig, 4, 20000, 7);
+        rig_end_clean(rig);
+    }
+}
+
+/* --- once, at any place ----------------------------------------------------------------------------------
+ */
+
+/* The core stays in Debug state for a while, once. */
+static void the_core_may_be_slow_to_go_anywhere(void **state)
+{
+    (void)state;
+    unsigned wrong = 0;
+    for (size_t i = 0; i < COUNT(scenes); i++) {
+        unsigned n = clean(&scenes[i]).resumes;
+        for (unsigned only = 1; only <= n; only++)
+            for (unsigned how = 0; how < 6; how++) {
+                struct rig *rig = set_up(&scenes[i]);
+                rig->model.stale = 2 + how % 3 * 2;
+                rig->model.slice = how < 3 ? 1000 : 1;
+                rig->model.stale_only = only;
+                struct end end = go(rig, &scenes[i]);
+                const char *words = judge(rig, &end, must_succeed, NULL);
+                if (words != NULL && wrong++ < WORDS)
+                    print_message("%s, resume %u of %u, slow by %u, slices of %u: %s\n", scenes[i].name, only,
+                                  n, (unsigned)rig->model.stale, (unsigned)rig->model.slice, words);
+            }
+    }
+    assert_int_equal(wrong, 0);
+}
+
+/* A register transfer takes a while, once. */
+static void a_register_may_come_late_anywhere(void **state)
+{
+    (void)state;
+    unsigned wrong = 0;
+    for (size_t i = 0; i < COUNT(scenes); i++) {
+        unsigned n = clean(&scenes[i]).transfers;
+        for (unsigned only = 1; only <= n; only++) {
+            struct rig *rig = set_up(&scenes[i]);
+            rig->model.transfer = 5;
+            rig->model.slice = 1;
+            rig->model.transfer_only = only;
+            struct end end = go(rig, &scenes[i]);
+            const char *words = judge(rig, &end, must_succeed, NULL);
+            if (words != NULL && wrong++ < WORDS)
+                print_message("%s, transfer %u of %u: %s\n", scenes[i].name, only, n, words);
+        }
+    }
+    assert_int_equal(wrong, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        RIG_TEST(a_stale_halt_is_not_taken_for_a_new_one),
+        RIG_TEST(leaving_is_not_taken_for_a_stop),
+        RIG_TEST(a_stale_halt_does_not_shorten_the_time),
+        RIG_TEST(a_stale_halt_in_a_rehit_is_no_sample),
+        RIG_TEST(a_stale_halt_in_a_step_is_not_the_step),
+        RIG_TEST(a_late_register_is_not_taken_for_another_value),
+        RIG_TEST(a_hit_that_is_finished_by_hand_is_finished),
+        RIG_TEST(the_core_may_be_slow_to_go_anywhere),
+        RIG_TEST(a_register_may_come_late_anywhere),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,295 @@
+/*
+ * The lowered engine and stops that are not what was planned: somebody else's, resets, lockup, sleep, and a
+ * core that is slow to leave Debug state.
+ */
+#include "rig.h"
+
+#include <unistd.h>
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* Time is the model's, also while the engine naps. */
+int clock_gettime(clockid_t id, struct timespec *now)
+{
+    (void)id;
+    return rig_clock(now);
+}
+
+int usleep(useconds_t us)
+{
+    struct rig *rig = rig_the_one();
+    model_advance(&rig->model, (uint64_t)us * MODEL_MHZ);
+    return 0;
+}
+
+enum { SOMEWHERE = 0x1048 };
+
+static const struct region part = {.start = 0x1000, .end = 0x1100};
+static const struct region whole = {.start = 0x1000, .to_return = true, .low = 0x1000, .high = 0x1080};
+
+static const struct model_event plain[] = {
+    {.kind = MODEL_AT, .cycles = 500, .pc = 0x1000, .sp = 0x20007F00, .lr = 0x2005},
+    {.kind = MODEL_AT, .cycles = 1000, .grow = 7, .pc = 0x1100, .sp = 0x20007F00, .lr = 0x2005},
+};
+
+/* --- somebody else -------------------------------------------------------------------------------------- */
+
+static const struct model_event halted_inside[] = {
+    {.kind = MODEL_AT, .cycles = 500, .pc = 0x1000, .sp = 0x20007F00, .lr = 0x2005},
+    {.kind = MODEL_AT, .cycles = 1000, .grow = 7, .pc = 0x1100, .sp = 0x20007F00},
+    {.kind = MODEL_AT, .cycles = 500, .pc = 0x1000, .sp = 0x20007F00, .lr = 0x2005},
+    {.kind = MODEL_HALT, .cycles = 500, .pc = SOMEWHERE},
+    {.kind = MODEL_AT, .cycles = 500, .pc = 0x1100, .sp = 0x20007F00},
+};
+static const struct model_event halted_outside[] = {
+    {.kind = MODEL_AT, .cycles = 500, .pc = 0x1000, .sp = 0x20007F00, .lr = 0x2005},
+    {.kind = MODEL_AT, .cycles = 1000, .grow = 7, .pc = 0x1100, .sp = 0x20007F00},
+    {.kind = MODEL_HALT, .cycles = 500, .pc = SOMEWHERE},
+};
+
+static void end_at_foreign_stop(struct rig *rig)
+{
+    assert_true(rig_end(rig));
+    assert_true(rig->model.halted);
+    assert_int_equal(rig->model.pc, SOMEWHERE);
+    assert_true(rig->model.debug);
+    assert_true(rig->model.dfsr & 0x3); /* the reason of the stop is still there */
+    assert_memory_equal(rig->model.comparators, rig->before.comparators, sizeof rig->model.comparators);
+    assert_int_equal(rig->model.demcr, rig->before.demcr);
+}
+
+static void check_foreign(const struct model_event *script, size_t n)
+{
+    struct rig *rig = rig_fresh(script, n);
+    rig_begin(rig);
+    assert_true(rig_arm(rig, &part));
+    assert_false(rig_run(rig, 10, 3));
+    assert_int_equal(rig->error.kind, ERROR_FOREIGN_STOP);
+    assert_int_equal(rig->engine->stopped_at, SOMEWHERE);
+    error_clear(&rig->error);
+    rig_check_hits(rig, 1, 1000, 7);
+    end_at_foreign_stop(rig);
+}
+
+static void a_foreign_stop_is_named_and_left_alone(void **state)
+{
+    (void)state;
+    check_foreign(halted_inside, COUNT(halted_inside));
+    check_foreign(halted_outside, COUNT(halted_outside));
+    static const struct model_event theirs[] = {
+        {.kind = MODEL_AT, .cycles = 500, .pc = 0x1000, .sp = 0x20007F00, .lr = 0x2005},
+        {.kind = MODEL_AT, .cycles = 500, .pc = SOMEWHERE, .sp = 0x20007F00},
+    };
+    struct rig *rig = rig_fresh(theirs, COUNT(theirs));
+    rig->model.debug = true;
+    rig->model.fp_ctrl |= 1;
+    rig->model.comparators[0] = 0x40000000 | SOMEWHERE | 1; /* their breakpoint */
+    rig_begin(rig);
+    assert_true(rig_arm(rig, &whole));
+    assert_false(rig_run(rig, 10, 0));
+    assert_int_equal(rig->error.kind, ERROR_FOREIGN_STOP);
+    end_at_foreign_stop(rig);
+}
+
+static void a_foreign_stop_after_the_sink_has_enough_is_left_alone(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_fresh(halted_outside, COUNT(halted_outside));
+    rig_begin(rig);
+    rig->enough_after = 1;
+    assert_true(rig_arm(rig, &part));
+    assert_true(rig_run(rig, 10, 0));
+    model_advance(&rig->model, 1000);
+    end_at_foreign_stop(rig);
+}
+
+static void a_foreign_stop_after_arming_failed_is_left_alone(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_fresh(halted_outside, COUNT(halted_outside));
+    rig->model.fp_ctrl |= 1;
+    rig->model.debug = true;
+    for (size_t i = 0; i < 6; i++)
+        rig->model.comparators[i] = 0x40000801;
+    rig_begin(rig);
+    assert_false(rig_arm(rig, &part));
+    assert_int_equal(rig->error.kind, ERROR_NO_COMPARATOR);
+    model_advance(&rig->model, 5000);
+    assert_true(rig->model.halted);
+    end_at_foreign_stop(rig);
+}
+
+static void a_foreign_stop_after_waiting_for_a_sleeper_is_left_alone(void **state)
+{
+    (void)state;
+    static const struct model_event sleeper[] = {
+        {.kind = MODEL_SLEEP, .cycles = 400, .length = 200000000},
+        {.kind = MODEL_HALT, .cycles = 400, .pc = SOMEWHERE},
+    };
+    struct rig *rig = rig_fresh(sleeper, COUNT(sleeper));
+    rig->model.deep_sleep = true;
+    rig_begin(rig);
+    rig->timeout_ms = 0;
+    assert_true(rig_arm(rig, &part));
+    assert_false(rig_run(rig, 10, 0));
+    assert_int_equal(rig->error.kind, ERROR_ASLEEP);
+    model_advance(&rig->model, 200001000);
+    assert_true(rig->model.halted);
+    end_at_foreign_stop(rig);
+}
+
+/* --- waiting -------------------------------------------------------------------------------------------- */
+
+static void waits_and_transfers_go_on_after_every_slice(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_fresh(plain, COUNT(plain));
+    rig->model.slice = 1;
+    rig->model.transfer = 3;
+    rig_begin(rig);
+    assert_true(rig_arm(rig, &part));
+    assert_true(rig_run(rig, 1, 4));
+    assert_true(rig_run(rig, 20, 4));
+    rig_check_hits(rig, 21, 1000, 7);
+    rig_end_clean(rig);
+}
+
+static void start_and_end_that_never_come_are_told_apart(void **state)
+{
+    (void)state;
+    for (size_t reached = 0; reached < 2; reached++) {
+        struct rig *rig = rig_fresh(plain, reached);
+        rig->model.loop = 2; /* nothing follows */
+        rig->model.limit = 0;
+        model_load_event(&rig->model);
+        rig_begin(rig);
+        rig->timeout_ms = 5;
+        assert_true(rig_arm(rig, &part));
+        assert_false(rig_run(rig, 3, 2));
+        assert_int_equal(rig->error.kind, reached == 0 ? ERROR_START : ERROR_END);
+        assert_int_equal(rig->n_hits, 0);
+        rig_end_clean(rig);
+    }
+}
+
+/* The timeout is for each stop, not for all. */
+static void many_hits_may_take_longer_than_the_timeout(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_fresh(plain, COUNT(plain));
+    rig->model.pace = 100;
+    rig_begin(rig);
+    rig->timeout_ms = 1; /* a hit and the way to the next take 15 us */
+    uint64_t before = rig->model.wall;
+    assert_true(rig_arm(rig, &part));
+    assert_true(rig_run(rig, 60, 0));
+    assert_true(rig->model.wall - before > (uint64_t)MODEL_MHZ * 1000);
+    rig_check_hits(rig, 60, 1000, 7);
+    rig_end_clean(rig);
+}
+
+static void a_sleeping_core_is_waited_for(void **state)
+{
+    (void)state;
+    static const struct model_event sleepy[] = {
+        {.kind = MODEL_SLEEP, .cycles = 100, .length = 3000000},
+        {.kind = MODEL_AT, .cycles = 400, .pc = 0x1000, .sp = 0x20007F00, .lr = 0x2005},
+        {.kind = MODEL_SLEEP, .cycles = 100, .length = 3000000},
+        {.kind = MODEL_AT, .cycles = 900, .grow = 7, .pc = 0x1100, .sp = 0x20007F00},
+    };
+    for (int deep = 0; deep < 2; deep++) {
+        struct rig *rig = rig_fresh(sleepy, COUNT(sleepy));
+        rig->model.limit = 0;
+        rig_begin(rig);
+        assert_true(rig_arm(rig, &part));
+        rig->model.deep_sleep = deep != 0;
+        assert_true(rig_run(rig, 3, 0));
+        rig_check_hits(rig, 3, 1000, 7);
+        rig->model.deep_sleep = false; /* somebody wakes it for the end */
+        rig_end_clean(rig);
+    }
+}
+
+static void lockup_is_an_error_of_its_own(void **state)
+{
+    (void)state;
+    static const struct model_event dying[] = {
+        {.kind = MODEL_AT, .cycles = 500, .pc = 0x1000, .sp = 0x20007F00, .lr = 0x2005},
+        {.kind = MODEL_LOCKUP, .cycles = 100},
+    };
+    struct rig *rig = rig_fresh(dying, COUNT(dying));
+    rig_begin(rig);
+    assert_true(rig_arm(rig, &part));
+    assert_false(rig_run(rig, 10, 3));
+    assert_int_equal(rig->error.kind, ERROR_LOCKUP);
+    assert_int_equal(rig->n_hits, 0);
+    rig_end_clean(rig);
+}
+
+static void cancelling_ends_a_wait(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_fresh(plain, COUNT(plain));
+    rig_begin(rig);
+    assert_true(rig_arm(rig, &part));
+    assert_true(rig_run(rig, 2, 0));
+    rig->model.slice = 1;
+    rig->model.cancelled = 1;
+    assert_false(rig_run(rig, 10, 3));
+    assert_int_equal(rig->error.kind, ERROR_CANCELLED);
+    error_clear(&rig->error);
+    rig_check_hits(rig, 2, 1000, 7);
+    rig_end_clean(rig);
+}
+
+/* --- resets --------------------------------------------------------------------------------------------- */
+
+static void a_reset_ends_the_run(void **state)
+{
+    (void)state;
+    static const struct model_event in_region[] = {
+        {.kind = MODEL_AT, .cycles = 500, .pc = 0x1000, .sp = 0x20007F00, .lr = 0x2005},
+        {.kind = MODEL_RESET, .cycles = 600},
+    };
+    static const struct model_event before_start[] = {{.kind = MODEL_RESET, .cycles = 600}};
+    for (int i = 0; i < 4; i++) {
+        struct rig *rig =
+            i < 2 ? rig_fresh(in_region, COUNT(in_region)) : rig_fresh(before_start, COUNT(before_start));
+        rig_begin(rig);
+        assert_true(rig_arm(rig, i % 2 == 0 ? &part : &whole));
+        assert_false(rig_run(rig, 10, 3));
+        assert_int_equal(rig->error.kind, ERROR_RESET);
+        assert_int_equal(rig->n_hits, 0);
+        rig_end_clean(rig); /* and the core runs on */
+    }
+}
+
+static void a_reset_after_the_last_hit_does_not_leave_the_core_halted(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_fresh(plain, COUNT(plain));
+    rig_begin(rig);
+    assert_true(rig_arm(rig, &part));
+    assert_true(rig_run(rig, 3, 0));
+    model_reset(&rig->model);
+    rig_end_clean(rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        RIG_TEST(a_foreign_stop_is_named_and_left_alone),
+        RIG_TEST(a_foreign_stop_after_the_sink_has_enough_is_left_alone),
+        RIG_TEST(a_foreign_stop_after_arming_failed_is_left_alone),
+        RIG_TEST(a_foreign_stop_after_waiting_for_a_sleeper_is_left_alone),
+        RIG_TEST(waits_and_transfers_go_on_after_every_slice),
+        RIG_TEST(start_and_end_that_never_come_are_told_apart),
+        RIG_TEST(many_hits_may_take_longer_than_the_timeout),
+        RIG_TEST(a_sleeping_core_is_waited_for),
+        RIG_TEST(lockup_is_an_error_of_its_own),
+        RIG_TEST(cancelling_ends_a_wait),
+        RIG_TEST(a_reset_ends_the_run),
+        RIG_TEST(a_reset_after_the_last_hit_does_not_leave_the_core_halted),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
