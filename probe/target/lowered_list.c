@@ -1,0 +1,176 @@
+#include "target/lowered_list.h"
+
+#include <inttypes.h>
+#include <unistd.h>
+
+enum { SETTLE_TRIES = 2, NAP_US = 5000 };
+
+uint64_t lowered_end(const struct lowered *self)
+{
+    return self->region.to_return ? self->place.pc : self->region.end;
+}
+
+void lowered_new_list(struct lowered *self)
+{
+    self->list = (struct steps){.items = self->items, .room = LIST_ROOM};
+    reception_expect_none(&self->reception);
+}
+
+static enum segment segment_at(const struct lowered *self, size_t at)
+{
+    const struct passage *passage = reception_current(&self->reception);
+    return passage != NULL ? passage_segment(passage, at) : SEGMENT_AT_START;
+}
+
+static bool at_wait(const struct lowered *self, size_t at)
+{
+    struct address status = self->core->ops->status(self->core);
+    return at < self->list.n && self->items[at].op == OP_UNTIL &&
+           self->items[at].at.offset == status.offset &&
+           self->core->ops->state(self->core, self->items[at].value) == CORE_HALTED;
+}
+
+/* Whether the core stands where we know it to: after a halt that was proved to be ours, or a step of our own.
+ */
+static void note_halt(struct lowered *self, size_t done)
+{
+    struct step items[4];
+    struct steps run = {.items = items, .room = 4};
+    self->core->ops->add_run(self->core, &run);
+    const struct step *let_go = &items[run.n - 1];
+    bool proved = false, halted = false;
+    for (size_t i = done; i-- > 0;) {
+        const struct step *step = &self->items[i];
+        bool control = step->op == OP_WRITE && step->at.offset == let_go->at.offset;
+        if (control && (halted || step->value == let_go->value)) {
+            self->halted_by_us = halted && (proved || step->value != let_go->value);
+            return;
+        }
+        proved = proved || (step->op == OP_EXPECT && !halted);
+        halted = halted || at_wait(self, i);
+    }
+    if (halted)
+        self->halted_by_us = proved;
+}
+
+bool lowered_tell_reset(struct lowered *self, struct error *error)
+{
+    self->was_reset = true;
+    return error_set(error, ERROR_RESET, "the target was reset");
+}
+
+static bool waited_in_vain(struct lowered *self, size_t at, struct error *error)
+{
+    uint64_t cause;
+    struct deadline soon = deadline_in_ms(1000, NULL);
+    struct error ignored = {0};
+    if (ledger_read(self->target->ledger, self->core->ops->cause_register(self->core), &cause, &soon,
+                    &ignored) &&
+        self->core->ops->reset_seen(self->core, cause))
+        return lowered_tell_reset(self, error);
+    int64_t ms = self->reception.wish->timeout_ms;
+    if (segment_at(self, at) == SEGMENT_AT_END)
+        return error_set(error, ERROR_END, "the end was not reached within %.3g s of the start",
+                         (double)ms / 1000);
+    return error_set(error, ERROR_START, "the start was not reached within %.3g s", (double)ms / 1000);
+}
+
+bool lowered_run_list(struct lowered *self, size_t *at, uint64_t *saw, const struct deadline *deadline,
+                      struct error *error)
+{
+    size_t done = 0;
+    int64_t since = deadline_now_us();
+    if (self->list.overflow)
+        return error_set(error, ERROR_SYSTEM, "a step list grew too long");
+    for (;;) {
+        struct error refused = {0};
+        struct outcome outcome = ledger_execute(self->target->ledger, self->items + done, self->list.n - done,
+                                                self->results + done, deadline, &refused);
+        if (outcome.done > 0)
+            since = deadline_now_us();
+        done += outcome.done;
+        *at = done;
+        *saw = outcome.saw;
+        note_halt(self, done);
+        bool waits = outcome.why == NOT_YET && at_wait(self, done);
+        reception_take(&self->reception, self->results, done);
+        if (self->reception.was_reset)
+            return lowered_tell_reset(self, error);
+        bool in_vain = deadline_now_us() - since > self->reception.wish->timeout_ms * 1000;
+        switch (outcome.why) {
+        case DONE:
+        case UNEXPECTED:
+            return true;
+        case NOT_YET:
+            if (waits && self->core->ops->state(self->core, outcome.saw) == CORE_LOCKUP)
+                return error_set(error, ERROR_LOCKUP, "the core locked up");
+            if (in_vain)
+                return waited_in_vain(self, done, error);
+            break;
+        case TARGET_WAIT:
+        case TARGET_FAULT:
+            if (refused.kind == ERROR_SYSTEM || in_vain) /* a core that sleeps deeply answers again later */
+                return error_set(error, refused.kind, "%s", refused.text);
+            usleep(NAP_US);
+            break;
+        case LINK_LOST:
+            return error_set(error, refused.kind, "%s", refused.text);
+        }
+        if (deadline_cancelled(deadline))
+            return error_set(error, ERROR_CANCELLED, "cancelled");
+        if (self->reception.enough)
+            return true;
+        if (self->reception.sink->tick != NULL)
+            self->reception.sink->tick(self->reception.sink->context,
+                                       segment_at(self, done) == SEGMENT_AT_END ? WAIT_END : WAIT_START);
+    }
+}
+
+bool lowered_run_plain(struct lowered *self, const struct deadline *deadline, struct error *error)
+{
+    size_t at = 0;
+    uint64_t saw = 0;
+    return lowered_run_list(self, &at, &saw, deadline, error);
+}
+
+/* --- when a stop is not what was expected --------------------------------------------------------------- */
+
+bool lowered_look(struct lowered *self, struct stop *stop, const struct deadline *deadline,
+                  struct error *error)
+{
+    const struct core_ops *ops = self->core->ops;
+    lowered_new_list(self);
+    ops->add_wait_halt(self->core, &self->list);
+    size_t cause = ops->add_cause(self->core, &self->list);
+    size_t pc = ops->add_register(self->core, &self->list, CORE_PC);
+    size_t status = ops->add_register(self->core, &self->list, CORE_STATUS);
+    if (!lowered_run_plain(self, deadline, error))
+        return false;
+    *stop = (struct stop){.pc = self->results[pc],
+                          .cause = ops->cause(self->core, self->results[cause], self->results[status])};
+    return true;
+}
+
+bool lowered_settle(struct lowered *self, uint64_t wanted, const struct deadline *deadline,
+                    struct error *error)
+{
+    struct stop stop = {0};
+    for (int i = 0; i < SETTLE_TRIES; i++) {
+        if (!lowered_look(self, &stop, deadline, error))
+            return false;
+        if (stop.pc == wanted && stop.cause != STOP_RESET)
+            return true;
+    }
+    self->engine.stopped_at = stop.pc;
+    self->was_reset = stop.cause == STOP_RESET;
+    if (self->was_reset)
+        return error_set(error, ERROR_RESET, "the target was reset");
+    self->foreign = true;
+    static const char *const causes[] = {[STOP_BREAKPOINT] = "a breakpoint",
+                                         [STOP_REQUEST] = "a halt request",
+                                         [STOP_FAULT] = "an exception that a debugger catches",
+                                         [STOP_WATCHPOINT] = "a watchpoint",
+                                         [STOP_OTHER] = "something else"};
+    return error_set(error, ERROR_FOREIGN_STOP, "stopped by %s that is not ours, at 0x%08" PRIX64,
+                     causes[stop.cause], stop.pc);
+}

@@ -1,0 +1,63 @@
+/*
+ * The lowered engine from inside: its state, and the running of step lists with all that can come of them.
+ * For lowered.c and lowered_list.c only.
+ */
+#pragma once
+
+#include "target/engine.h"
+#include "target/passage.h"
+#include "target/points.h"
+#include "target/reception.h"
+#include "target/target.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { LIST_ROOM = 4096 };
+
+struct lowered {
+    struct engine engine;
+    struct target *target;
+    const struct core *core;
+    struct points points;
+    struct region region;
+
+    bool guess; /* the last call's return is likely to be the next one's */
+    uint64_t entry_lr, entry_sp;
+    struct return_place place;
+    bool by_frame; /* the function is an exception handler: every return is another */
+
+    struct step items[LIST_ROOM];
+    uint64_t results[LIST_ROOM];
+    struct steps list;
+    struct reception reception;
+    bool halted_by_us; /* as far as the steps of the last list tell */
+    bool foreign, was_reset;
+};
+
+/* Where the core stands, and why. */
+struct stop {
+    uint64_t pc;
+    enum stop_cause cause;
+};
+
+/* Where this hit ends. */
+uint64_t lowered_end(const struct lowered *self);
+void lowered_new_list(struct lowered *self);
+/*
+ * Runs the list from its beginning. True when it came to its end, or to an UNEXPECTED (the step is in *at,
+ * what was seen instead in *saw), or when the sink has enough.
+ */
+bool lowered_run_list(struct lowered *self, size_t *at, uint64_t *saw, const struct deadline *deadline,
+                      struct error *error);
+/* A short list in which nothing can come out unexpected. */
+bool lowered_run_plain(struct lowered *self, const struct deadline *deadline, struct error *error);
+/* Always false, with ERROR_RESET. */
+bool lowered_tell_reset(struct lowered *self, struct error *error);
+/* Waits for the halt and reads where it is. */
+bool lowered_look(struct lowered *self, struct stop *stop, const struct deadline *deadline,
+                  struct error *error);
+/* True when the core does stand at `wanted`: its status was read before it had left the stop before. */
+bool lowered_settle(struct lowered *self, uint64_t wanted, const struct deadline *deadline,
+                    struct error *error);
