@@ -25,6 +25,11 @@ bool link_hold(struct link *link, bool hold, struct error *error)
     return link->ops->hold == NULL || link->ops->hold(link, hold, error);
 }
 
+bool link_faults_are_exact(const struct link *link)
+{
+    return link->ops->exact_faults;
+}
+
 bool link_comes_back(const struct link *link)
 {
     return link->ops->comes_back;

@@ -35,7 +35,8 @@ struct link_ops {
     bool (*hold)(struct link *, bool hold, struct error *);
     bool (*server_run)(struct link *, uint16_t unit, bool run, const struct deadline *, struct error *);
     void (*close)(struct link *);
-    bool comes_back; /* a lost link is opened anew by the next call */
+    bool exact_faults; /* TARGET_FAULT is told of the very step; else of that or the one behind it */
+    bool comes_back;   /* a lost link is opened anew by the next call */
 };
 
 struct link {
@@ -59,5 +60,6 @@ bool link_hold(struct link *link, bool hold, struct error *error);
 bool link_server_run(struct link *link, uint16_t unit, bool run, const struct deadline *deadline,
                      struct error *error);
 bool link_comes_back(const struct link *link);
+bool link_faults_are_exact(const struct link *link);
 bool link_has_server(const struct link *link);
 void link_close(struct link *link); /* NULL is allowed */

@@ -214,6 +214,7 @@ static void openocd_close(struct link *link)
 
 static const struct link_ops openocd_ops = {
     .execute = openocd_execute,
+    .exact_faults = true,
     .views = openocd_views,
     .describe = openocd_describe,
     .hold = openocd_hold,

@@ -84,11 +84,14 @@ def test_handler_as_function(chip):
         exact(place, ("SysTick_Handler",), left_handler, HITS // 5 if place.wires else HITS)
 
 
+@pytest.mark.parametrize("mode, hits", [("free", 3), ("tick", HITS)])
 @pytest.mark.parametrize("chip", CHIPS)
-def test_reload_inside(chip):
-    with Place(chip, "free", RELOAD_INSIDE) as place:
-        hits = 3 if place.chip == "rp2040" else HITS // 100  # a whole SysTick period passes between two of them
+def test_reload_inside(chip, mode, hits):
+    """A period of SysTick passes between two of them: 1.4 s at full reload, 50 ms with a tick, whose handler then runs
+    inside the region as well."""
+    with Place(chip, mode, RELOAD_INSIDE) as place:
         counter = () if place.chip == "rp2040" else ("--counter", "systick")
+        hits = hits // 5 if place.wires and hits > 3 else hits
         exact(place, ("reload_begin", "reload_end", *counter), at(place.symbol("reload_end")), hits)
 
 

@@ -63,7 +63,7 @@ static struct outcome fake_execute(struct link *link, const struct step *steps, 
 
 static void fake_init(struct fake_link *fake)
 {
-    static const struct link_ops ops = {.execute = fake_execute};
+    static const struct link_ops ops = {.execute = fake_execute, .exact_faults = true};
     memset(fake, 0, sizeof *fake);
     fake->link.ops = &ops;
     fake->fail_after = -1;

@@ -205,7 +205,7 @@ static inline size_t model_views(struct link *link, struct link_view *out, size_
 /* A Cortex-M4 r0p1 with six comparators, its DWT switched off, SysTick idle. */
 static inline void model_init(struct model_core *m, const struct model_event *script, size_t n, size_t loop)
 {
-    static const struct link_ops ops = {.execute = model_execute, .views = model_views};
+    static const struct link_ops ops = {.execute = model_execute, .exact_faults = true, .views = model_views};
     *m = (struct model_core){.link.ops = &ops,
                              .cpuid = 0x410FC241,
                              .pace = 10,

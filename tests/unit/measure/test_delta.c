@@ -213,6 +213,7 @@ static void tainted_hits_are_shown_apart(void **state)
 static void long_ones(struct fake_engine *engine, uint64_t number, struct raw_hit *hit)
 {
     fake_growing(engine, number, hit);
+    hit->to[0] += 2; /* the dearest of uneven_cost */
     hit->run_us = 200000;
 }
 

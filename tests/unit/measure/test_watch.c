@@ -108,6 +108,15 @@ static void a_slow_reading_counts_as_late(void **state)
     f.ticking.access_us = 400000;
     assert_true(sample());
     assert_true(f.watch.at_least);
+    /* The counter may have been read as soon as it was asked for: the next sample counts from there. */
+    begin(50e6, 24, 0x1000000, true, clock_given(50e6, "--freq"));
+    f.ticking.access_us = 100000;
+    assert_true(sample());
+    assert_false(f.watch.at_least);
+    f.ticking.access_us = 200;
+    ticking_pass(&f.ticking, 250000);
+    assert_true(sample());
+    assert_true(f.watch.at_least);
 }
 
 static void the_pace_fits_the_counter(void **state)

@@ -178,6 +178,8 @@ static void many_hits_may_take_longer_than_the_timeout(void **state)
     (void)state;
     struct rig *rig = rig_fresh(plain, COUNT(plain));
     rig->model.pace = 100;
+    rig->model.slice = 1;
+    rig->model.left += 10000;
     rig_begin(rig);
     rig->timeout_ms = 1; /* a hit and the way to the next take 15 us */
     uint64_t before = rig->model.wall;
