@@ -9,12 +9,22 @@ pkg         = $(shell pkg-config $(1) $(PROBE_PKGS))
 
 PROBE_OBJ := $(PROBE_SRC:%.c=$(BUILD)/obj/%.o)
 ASAN_OBJ  := $(PROBE_SRC:%.c=$(BUILD)/asan/%.o)
-GEN       := $(BUILD)/gen/pmu_tcl.h
+GEN       := $(addprefix $(BUILD)/gen/,pmu_tcl.h event_files.h metric_files.h)
 
 # A text file as the initializer of a char array
+AS_STRING := sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/?/\\?/g' -e 's/^/"/' -e 's/$$/\\n"/'
 $(BUILD)/gen/pmu_tcl.h: openocd-cfg/pmu.tcl
 	@mkdir -p $(@D)
-	sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' $< > $@
+	$(AS_STRING) $< > $@
+
+# All files of a folder, each as TEXT("its name", "what is in it"). The folder is there for files that go.
+AS_TEXTS = for f in $(filter %$(suffix $<),$^); do echo "TEXT(\"$$(basename $$f $(suffix $<))\","; $(AS_STRING) $$f; echo ')'; done
+$(BUILD)/gen/event_files.h: $(sort $(wildcard probe/events/*.events)) probe/events
+	@mkdir -p $(@D)
+	$(AS_TEXTS) > $@
+$(BUILD)/gen/metric_files.h: $(sort $(wildcard probe/metrics/*.metrics)) probe/metrics
+	@mkdir -p $(@D)
+	$(AS_TEXTS) > $@
 
 $(BUILD)/obj/%.o: %.c Makefile make/probe.mk | $(GEN)
 	@mkdir -p $(@D)

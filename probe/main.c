@@ -23,7 +23,9 @@ static const struct {
     {"probes", "", "what can be reached", command_probes},
     {"info", "", "cores, counters, breakpoints, and what is in use", command_info},
     {"delta", "FUNCTION | START END", "cycles from a start to an end, over many hits", command_delta},
-    {"watch", "", "cycles while the core runs, a line an interval", command_watch},
+    {"stat", "", "counts over a time window while the core runs", command_stat},
+    {"watch", "", "rates and totals while the core runs, live on a terminal", command_watch},
+    {"list", "[PATTERN]", "events: code, name and meaning", command_list},
 };
 
 static void print_help(FILE *out)
@@ -33,7 +35,7 @@ static void print_help(FILE *out)
         fprintf(out, "  pmu-probe %-8s%-22s%s\n", commands[i].name, commands[i].operands, commands[i].help);
     fprintf(out, "\nA location is symbol, symbol+0x10, file.c:42 or *0x10000200.\n\n");
     options_print(out);
-    fprintf(out, "\nExit codes: 0 done, 2 wrong usage, 3 could not measure.\n");
+    fprintf(out, "\nExit codes: 0 done, 1 regressed, 2 wrong usage, 3 could not measure, 4 inconclusive.\n");
 }
 
 static void print_error(const struct error *error)

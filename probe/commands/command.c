@@ -5,5 +5,6 @@ bool command_is_plain(const struct context *context, struct error *error)
     const struct options *options = context->options;
     if (options->n_operands > 0)
         return error_set(error, ERROR_USAGE, "%.32s takes no further words", options->command);
-    return !options->json || error_set(error, ERROR_USAGE, "%.32s prints text only", options->command);
+    return options->format == FORMAT_TEXT ||
+           error_set(error, ERROR_USAGE, "%.32s prints text only", options->command);
 }

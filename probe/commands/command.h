@@ -24,4 +24,6 @@ bool command_is_plain(const struct context *context, struct error *error);
 int command_probes(const struct context *context, struct error *error);
 int command_info(const struct context *context, struct error *error);
 int command_delta(const struct context *context, struct error *error);
+int command_stat(const struct context *context, struct error *error);
+int command_list(const struct context *context, struct error *error);
 int command_watch(const struct context *context, struct error *error);

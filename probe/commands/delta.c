@@ -1,6 +1,7 @@
 /* delta FUNCTION, delta START END: the main job. */
 #include "measure/delta.h"
 #include "commands/command.h"
+#include "commands/counting.h"
 #include "commands/session.h"
 #include "report/json.h"
 #include "report/progress.h"
@@ -16,6 +17,7 @@ struct delta_command {
     struct location start, end;
     struct region region;
     struct conditions conditions;
+    struct counting counting;
     struct progress progress;
     struct summary summary;
     bool unwritten; /* the output could not be written */
@@ -47,7 +49,7 @@ static void on_hit(void *context, const struct hit_result *hit)
 {
     struct delta_command *self = context;
     const struct context *command = self->session.context;
-    if (command->options->json && !json_hit(command->out, hit, self->summary.columns))
+    if (command->options->format == FORMAT_JSON && !json_hit(command->out, hit, &self->summary))
         self->unwritten = true;
 }
 
@@ -63,13 +65,14 @@ static void on_tick(void *context, uint64_t hits, enum engine_wait wait)
 static void print_header(struct delta_command *self)
 {
     const struct context *command = self->session.context;
-    struct column columns[BLOCK_COUNTERS] = {0};
-    const struct counter_block *block = self->session.target.block;
-    for (size_t i = 0; i < block->n; i++)
-        snprintf(columns[i].name, sizeof columns[i].name, "%s", block->counters[i].name);
-    if (!command->options->json)
+    const struct plan *plan = self->counting.plan;
+    struct column columns[PLAN_COLUMNS] = {0};
+    for (size_t i = 0; i < plan->n_columns; i++)
+        snprintf(columns[i].name, sizeof columns[i].name, "%s", plan->columns[i].name);
+    if (command->options->format == FORMAT_TEXT)
         text_header(command->out, &self->conditions);
-    else if (!json_header(command->out, &self->conditions, columns, block->n, time(NULL)))
+    else if (command->options->format == FORMAT_JSON &&
+             !json_header(command->out, &self->conditions, columns, plan->n_columns, time(NULL)))
         self->unwritten = true;
 }
 
@@ -99,7 +102,8 @@ static bool measure(struct delta_command *self, struct error *error)
     struct session *session = &self->session;
     const struct options *options = session->context->options;
     struct clock clock;
-    if (!session_clock(session, &clock, error))
+    if (!session_clock(session, &clock, error) || !counting_open(&self->counting, session, &clock, error) ||
+        !counting_words(&self->counting, session, &self->summary.at_max, error))
         return false;
     session_conditions(session, &clock, &self->conditions);
     describe_region(self);
@@ -107,7 +111,10 @@ static bool measure(struct delta_command *self, struct error *error)
     struct delta_options wanted = {.hits = options->hits,
                                    .timeout_ms = (int64_t)(options->timeout_s * 1000),
                                    .calibrate = !options->no_calibrate,
-                                   .clock = clock};
+                                   .clock = clock,
+                                   .beside = self->counting.beside,
+                                   .plan = self->counting.plan,
+                                   .at_end = self->counting.at_end.n > 0 ? &self->counting.at_end : NULL};
     struct delta_sink sink = {.context = self, .hit = on_hit, .tick = on_tick};
     struct engine *engine = lowered_new(&session->target);
     if (engine == NULL)
@@ -152,10 +159,10 @@ int command_delta(const struct context *context, struct error *error)
         if (error->kind != ERROR_NONE)
             snprintf(self.summary.ended, sizeof self.summary.ended, "%.255s",
                      error->kind == ERROR_CANCELLED ? "Ctrl-C" : error->text);
-        if (!context->options->json)
+        if (context->options->format == FORMAT_JSON)
+            self.unwritten = !json_summary(context->out, &self.summary) || self.unwritten;
+        else
             text_summary(context->out, &self.summary);
-        else if (!json_summary(context->out, &self.summary))
-            self.unwritten = true;
     }
     /* Ctrl-C is how one ends a measurement that has enough. */
     if (error->kind == ERROR_CANCELLED && self.summary.hits > 0) {
@@ -163,6 +170,7 @@ int command_delta(const struct context *context, struct error *error)
         ok = true;
     }
     summary_free(&self.summary);
+    counting_close(&self.counting);
     if (!closed)
         ok = error_add(error, &after);
     if (self.unwritten || fflush(context->out) != 0)

@@ -7,7 +7,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { TEXT, NUMBER_CORE, FREQUENCY, COUNT, MILLISECONDS, SECONDS, FLAG, OPENOCD };
+enum kind {
+    TEXT,
+    NUMBER_CORE,
+    FREQUENCY,
+    COUNT,
+    MILLISECONDS,
+    SECONDS,
+    FLAG,
+    OPENOCD,
+    EVENTS,
+    METRICS,
+    FORMAT,
+    JSON,
+    CSV
+};
 
 struct option {
     char letter;
@@ -32,14 +46,28 @@ static const struct option table[] = {
     {0, "counter", "BLOCK", TEXT, AT(counter), "dwt or systick; default: the best there is"},
     {0, "freq", "HZ", FREQUENCY, AT(freq_hz),
      "the core's clock (12M, 125MHz), when the program does not tell"},
-    {'r', "repeat", "N", COUNT, AT(hits), "exactly N hits; default: up to 100, or 2 s after the first"},
-    {'I', "interval", "MS", MILLISECONDS, AT(interval_ms), "watch: time between lines, default 1000"},
-    {0, "for", "TIME", SECONDS, AT(for_s), "watch: how long, default until Ctrl-C"},
+    {'e', "event", "EVENTS", EVENTS, 0,
+     "what to count, by name or raw code (r11): A,B,{C,D}; braces: in one pass"},
+    {'M', "metric", "METRIC", METRICS, 0, "what to compute of them, as list shows; or a file of metrics"},
+    {'r', "repeat", "N", COUNT, AT(hits),
+     "exactly N hits of each pass; default: up to 100, or 2 s after the first"},
+    {'I', "interval", "MS", MILLISECONDS, AT(interval_ms),
+     "watch: time between lines, default 1000; stat: a line so often"},
+    {0, "for", "TIME", SECONDS, AT(for_s), "watch, stat: how long, default until Ctrl-C"},
     {0, "timeout", "S", SECONDS, AT(timeout_s), "to wait for the start, and then for the end; default 10"},
+    {0, "tick", "SYMBOL", TEXT, AT(tick),
+     "the program's tick variable: tells how often a SysTick wrapped that reloads fast"},
+    {0, "on-max", "WORDS", TEXT, AT(on_max),
+     "delta: r0,sp,lr,*0x20000000,variable,...: shown as they were at each new maximum"},
+    {0, "baseline", "FILE", TEXT, AT(baseline), "delta: compare with an earlier run's JSON lines"},
+    {0, "threshold", "PART", TEXT, AT(threshold), "... and let it be so much slower (2%, 0.02); default 0"},
+    {0, "cpu", "NAME", TEXT, AT(cpu), "list: the events of this core (cortex-a9, dwt, ...)"},
     {0, "resume", NULL, FLAG, AT(resume), "let a halted core run, measure, and halt it again"},
     {0, "no-calibrate", NULL, FLAG, AT(no_calibrate),
      "do not measure what a halt adds, and do not remove it"},
-    {'j', "json", NULL, FLAG, AT(json), "JSON lines instead of text"},
+    {'j', "json", NULL, JSON, 0, "JSON lines instead of text"},
+    {'x', "separator", "SEP", CSV, 0, "CSV with this character between fields"},
+    {0, "format", "FORMAT", FORMAT, 0, "text, json, csv, junit or markdown"},
     {'o', "output", "FILE", TEXT, AT(output), "write there instead of to standard output"},
     {'h', "help", NULL, FLAG, AT(help), "this text"},
     {0, "version", NULL, FLAG, AT(version), "the version"},
@@ -73,6 +101,30 @@ static bool read_count(const char *text, uint64_t most, uint64_t *out)
     if (end == text || *end != '\0' || errno != 0 || value > most)
         return false;
     *out = value;
+    return true;
+}
+
+static bool read_format(const char *text, enum format *out)
+{
+    static const char *const names[] = {[FORMAT_TEXT] = "text",
+                                        [FORMAT_JSON] = "json",
+                                        [FORMAT_CSV] = "csv",
+                                        [FORMAT_JUNIT] = "junit",
+                                        [FORMAT_MARKDOWN] = "markdown"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(text, names[i]) == 0) {
+            *out = (enum format)i;
+            return true;
+        }
+    return false;
+}
+
+static bool add_word(const char **words, size_t *n, const char *text, const struct option *option,
+                     struct error *error)
+{
+    if (*n == OPTION_EVENTS)
+        return error_set(error, ERROR_USAGE, "more than %d times --%s", OPTION_EVENTS, option->name);
+    words[(*n)++] = text;
     return true;
 }
 
@@ -113,6 +165,21 @@ static bool store(struct options *options, const struct option *option, const ch
     case FLAG:
         *(bool *)at = true;
         break;
+    case EVENTS:
+        return add_word(options->events, &options->n_events, text, option, error);
+    case METRICS:
+        return add_word(options->metrics, &options->n_metrics, text, option, error);
+    case JSON:
+        options->format = FORMAT_JSON;
+        break;
+    case CSV:
+        ok = text[0] != '\0' && text[1] == '\0' && strchr("\"\r\n", text[0]) == NULL;
+        options->separator = text;
+        options->format = FORMAT_CSV;
+        break;
+    case FORMAT:
+        ok = read_format(text, &options->format);
+        break;
     case OPENOCD:
         if (options->n_openocd + 2 > OPTION_WORDS)
             return error_set(error, ERROR_USAGE, "too many options for OpenOCD");
@@ -126,6 +193,11 @@ static bool store(struct options *options, const struct option *option, const ch
         return error_set(error, ERROR_USAGE, "--%s wants %s, not \"%.64s\"", option->name, option->value,
                          text);
     return true;
+}
+
+static bool is_flag(const struct option *option)
+{
+    return option->value == NULL;
 }
 
 static const struct option *find_option(const char *name, size_t length)
@@ -159,9 +231,9 @@ static bool read_argument(struct options *options, bool *said, int argc, char **
     }
     if (option == NULL)
         return error_set(error, ERROR_USAGE, "there is no option %.64s", word);
-    if (option->kind == FLAG && value != NULL)
+    if (is_flag(option) && value != NULL)
         return error_set(error, ERROR_USAGE, "--%s takes no value", option->name);
-    if (option->kind != FLAG && value == NULL) {
+    if (!is_flag(option) && value == NULL) {
         if (*i + 1 >= argc)
             return error_set(error, ERROR_USAGE, "%.64s wants %s behind it", word, option->value);
         value = argv[++*i];
@@ -194,7 +266,7 @@ static bool read_config_line(struct options *options, const bool *said, char *li
     const struct option *option = find_option(key, strlen(key));
     if (option == NULL)
         return error_set(error, ERROR_USAGE, "pmu-probe.conf:%u: there is no option \"%.64s\"", number, key);
-    if (option->kind != FLAG && value == NULL)
+    if (!is_flag(option) && value == NULL)
         return error_set(error, ERROR_USAGE, "pmu-probe.conf:%u: %s = %s is wanted", number, option->name,
                          option->value);
     if (said[option - table] ||
@@ -231,7 +303,7 @@ static bool read_config(struct options *options, const bool *said, struct error 
 bool options_read(struct options *options, int argc, char **argv, struct error *error)
 {
     bool said[OPTIONS] = {false}, only_operands = false;
-    *options = (struct options){.core = -1, .interval_ms = 1000, .timeout_s = 10};
+    *options = (struct options){.core = -1, .interval_ms = 1000, .timeout_s = 10, .separator = ","};
     for (int i = 1; i < argc; i++) {
         const char *word = argv[i];
         if (!only_operands && strcmp(word, "--") == 0) {
@@ -250,6 +322,8 @@ bool options_read(struct options *options, int argc, char **argv, struct error *
     const char *from_environment = getenv("PMU_PROBE");
     if (options->probe == NULL && from_environment != NULL && *from_environment != '\0')
         options->probe = from_environment;
+    for (size_t i = 0; i < OPTIONS; i++)
+        options->interval_said = options->interval_said || (said[i] && table[i].kind == MILLISECONDS);
     bool openocd_said = options->n_openocd > 0;
     for (size_t i = 0; openocd_said && i < OPTIONS; i++)
         said[i] = said[i] || table[i].kind == OPENOCD;

@@ -5,24 +5,33 @@
 #pragma once
 
 #include "base/error.h"
+#include "report/counts.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
-enum { OPTION_WORDS = 64, OPTION_OPERANDS = 16 };
+enum { OPTION_WORDS = 64, OPTION_OPERANDS = 16, OPTION_EVENTS = 16 };
 
 struct options {
-    const char *probe, *elf, *counter, *output, *transport;
+    const char *probe, *elf, *counter, *output, *transport, *tick, *on_max, *cpu;
+    const char *baseline, *threshold;
+    const char *events[OPTION_EVENTS]; /* each -e */
+    size_t n_events;
+    const char *metrics[OPTION_EVENTS]; /* each -M */
+    size_t n_metrics;
+    enum format format;
+    const char *separator;             /* of FORMAT_CSV */
     const char *openocd[OPTION_WORDS]; /* -f FILE, -c TCL, -s DIR in the user's order */
     size_t n_openocd;
     int core; /* -1: not said */
     double freq_hz, speed_hz;
     uint64_t hits; /* 0: not said */
     int64_t interval_ms;
+    bool interval_said;
     double timeout_s, for_s; /* for_s 0: until Ctrl-C */
-    bool json, resume, no_calibrate, help, version;
+    bool resume, no_calibrate, help, version;
 
     const char *command; /* NULL: none given */
     const char *operands[OPTION_OPERANDS];

@@ -1,85 +1,189 @@
-/* watch: what a counter does while the core runs, a line an interval. */
-#include "measure/watch.h"
+/* watch: what the counters do while the core runs, live on a terminal, else a line an interval. */
 #include "commands/command.h"
+#include "commands/counting.h"
 #include "commands/session.h"
+#include "measure/window.h"
 #include "report/number.h"
+#include "report/screen.h"
 #include "report/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
-static void print_line(const struct context *context, const struct watch *watch, uint64_t count,
-                       double seconds, bool at_least)
+enum { KEY_MS = 50 };
+
+struct watching {
+    struct session session;
+    struct counting counting;
+    struct conditions conditions;
+    struct clock clock;
+    struct window window, before, zero; /* now; when the interval began; when the totals were set to zero */
+    struct screen screen;
+    bool paused, quit;
+};
+
+static double seconds(uint64_t from_us, uint64_t to_us)
 {
-    char total[NUMBER_ROOM], counted[NUMBER_ROOM], rate[NUMBER_ROOM];
-    double elapsed = (double)(watch->last_us - watch->first_us) / 1e6;
-    if (context->options->json) {
-        fprintf(context->out,
-                "{\"type\":\"sample\",\"seconds\":%.6f,\"count\":%" PRIu64 ",\"total\":%" PRIu64
-                ",\"at_least\":%s}\n",
-                elapsed, count, watch->total, at_least ? "true" : "false");
-    } else {
-        fprintf(
-            context->out, "%10.3f s  %s%16s  %14s/s  total %s%s\n", elapsed, at_least ? "at least " : "",
-            number_unsigned(counted, sizeof counted, count),
-            number_unsigned(rate, sizeof rate, seconds > 0 ? (uint64_t)((double)count / seconds + 0.5) : 0),
-            watch->at_least ? "at least " : "", number_unsigned(total, sizeof total, watch->total));
-    }
-    fflush(context->out);
+    return to_us > from_us ? (double)(to_us - from_us) / 1e6 : 0;
 }
 
-static bool watch_interval(struct session *session, struct watch *watch, int64_t *next_us,
-                           struct error *error)
+static void print_json(const struct watching *self)
 {
-    const struct context *context = session->context;
-    uint64_t total = watch->total, from_us = watch->last_us;
-    bool missed_before = watch->at_least;
-    watch->at_least = false;
+    FILE *out = self->session.context->out;
+    const struct window *window = &self->window;
+    const struct reading *reading = &self->session.target.reading;
+    uint64_t count = window->totals[0].count - self->before.totals[0].count;
+    fprintf(out,
+            "{\"type\":\"sample\",\"seconds\":%.6f,\"count\":%" PRIu64 ",\"total\":%" PRIu64
+            ",\"at_least\":%s",
+            seconds(window->first_us, window->last_us), count, window->totals[0].count,
+            window->totals[0].missed > self->before.totals[0].missed ? "true" : "false");
+    fprintf(out, ",\"samples\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"values\":{",
+            window->samples - self->before.samples, window->lost);
+    for (size_t i = 0; i < reading->counted; i++)
+        fprintf(out, "%s\"%s\":{\"count\":%" PRIu64 ",\"total\":%" PRIu64 ",\"at_least\":%s}",
+                i > 0 ? "," : "", reading->counters[i].name,
+                window->totals[i].count - self->before.totals[i].count, window->totals[i].count,
+                window->totals[i].missed > 0 ? "true" : "false");
+    fprintf(out, "}}\n");
+}
+
+static void print_text(const struct watching *self)
+{
+    FILE *out = self->session.context->out;
+    const struct window *window = &self->window;
+    const struct reading *reading = &self->session.target.reading;
+    double span = seconds(self->before.last_us, window->last_us);
+    for (size_t i = 0; i < reading->counted; i++) {
+        char total[NUMBER_ROOM], counted[NUMBER_ROOM], rate[NUMBER_ROOM];
+        uint64_t count = window->totals[i].count - self->before.totals[i].count;
+        bool at_least = window->totals[i].missed > self->before.totals[i].missed;
+        fprintf(out, "%10.3f s  %s%16s  %14s/s  total %s%s", seconds(window->first_us, window->last_us),
+                at_least ? "at least " : "", number_unsigned(counted, sizeof counted, count),
+                number_unsigned(rate, sizeof rate, span > 0 ? (uint64_t)((double)count / span + 0.5) : 0),
+                window->totals[i].missed > 0 ? "at least " : "",
+                number_unsigned(total, sizeof total, window->totals[i].count));
+        fprintf(out, reading->counted > 1 ? "  %s\n" : "\n", reading->counters[i].name);
+    }
+}
+
+static void draw(struct watching *self)
+{
+    const struct window *window = &self->window;
+    const struct reading *reading = &self->session.target.reading;
+    char title[320];
+    snprintf(title, sizeof title, "%s     %s     %s", self->conditions.link, self->conditions.core,
+             self->conditions.counter);
+    struct screen_view view = {.title = title,
+                               .note = self->conditions.note,
+                               .seconds = seconds(self->zero.last_us, window->last_us),
+                               .lost = window->lost,
+                               .paused = self->paused};
+    double span = seconds(self->before.last_us, window->last_us);
+    view.samples_per_second = span > 0 ? (double)(window->samples - self->before.samples) / span : 0;
+    for (size_t i = 0; i < reading->counted && i < SCREEN_ROWS; i++)
+        view.rows[view.n++] = (struct screen_row){
+            .name = reading->counters[i].name,
+            .rate = span > 0 ? (double)(window->totals[i].count - self->before.totals[i].count) / span : 0,
+            .total = window->totals[i].count - self->zero.totals[i].count,
+            .rate_at_least = window->totals[i].missed > self->before.totals[i].missed,
+            .total_at_least = window->totals[i].missed > self->zero.totals[i].missed};
+    screen_draw(&self->screen, &view);
+}
+
+static void handle_key(struct watching *self, enum screen_key key)
+{
+    if (key == SCREEN_QUIT)
+        self->quit = true;
+    if (key == SCREEN_PAUSE)
+        self->paused = !self->paused;
+    if (key == SCREEN_ZERO)
+        self->zero = self->window;
+    if (key != SCREEN_NO_KEY)
+        draw(self);
+}
+
+static void pause_ms(struct watching *self, int64_t ms)
+{
+    if (self->screen.open) {
+        handle_key(self, screen_wait_key(&self->screen, (int)(ms < KEY_MS ? ms : KEY_MS)));
+        return;
+    }
+    struct timespec pause = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+    nanosleep(&pause, NULL);
+}
+
+static bool watch_interval(struct watching *self, int64_t *next_us, struct error *error)
+{
+    const struct context *context = self->session.context;
+    self->before = self->window;
     *next_us += context->options->interval_ms * 1000;
-    while (deadline_now_us() < *next_us && *context->cancel == 0) {
+    while (deadline_now_us() < *next_us && *context->cancel == 0 && !self->quit) {
         int64_t left_ms = (*next_us - deadline_now_us()) / 1000 + 1;
-        int64_t ms = left_ms < watch_pace_ms(watch) ? left_ms : watch_pace_ms(watch);
-        struct timespec pause = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
-        nanosleep(&pause, NULL);
-        struct deadline deadline = session_deadline(session);
+        int64_t pace_ms = window_pace_ms(&self->window);
+        pause_ms(self, left_ms < pace_ms ? left_ms : pace_ms);
+        struct deadline deadline = session_deadline(&self->session);
         deadline.cancel = NULL; /* the sample that ends the last interval */
-        if (!watch_sample(watch, &deadline, error))
+        if (!window_sample(&self->window, &deadline, error))
             return false;
     }
-    bool missed = watch->at_least;
-    watch->at_least = missed || missed_before;
-    print_line(context, watch, watch->total - total, (double)(watch->last_us - from_us) / 1e6, missed);
+    if (self->screen.open && !self->paused)
+        draw(self);
+    else if (self->screen.open)
+        return true;
+    else if (context->options->format == FORMAT_JSON)
+        print_json(self);
+    else
+        print_text(self);
+    fflush(context->out);
     return true;
+}
+
+static bool watch(struct watching *self, struct error *error)
+{
+    const struct context *context = self->session.context;
+    const struct options *options = context->options;
+    struct deadline deadline = session_deadline(&self->session);
+    if (self->counting.plan->n_passes > 1)
+        return error_set(error, ERROR_USAGE, "watch counts in one pass: these events take %zu",
+                         self->counting.plan->n_passes);
+    bool plain = options->format != FORMAT_TEXT || options->output != NULL;
+    if (!window_begin(&self->window, &self->session.target, &self->clock, &deadline, error))
+        return false;
+    self->zero = self->before = self->window;
+    if (!plain && screen_open(&self->screen, STDIN_FILENO, STDOUT_FILENO))
+        draw(self);
+    else if (options->format == FORMAT_TEXT)
+        text_header(context->out, &self->conditions);
+    int64_t begun_us = deadline_now_us(), next_us = begun_us;
+    int64_t for_us = (int64_t)(options->for_s * 1e6);
+    bool ok = true;
+    while (ok && !self->quit && *context->cancel == 0 && (for_us == 0 || next_us - begun_us < for_us))
+        ok = watch_interval(self, &next_us, error);
+    screen_close(&self->screen);
+    return ok && target_check_block(&self->session.target, &deadline, error);
 }
 
 int command_watch(const struct context *context, struct error *error)
 {
-    struct session session = {.context = context};
-    struct clock clock;
-    struct watch watch;
-    bool ok =
-        context->options->n_operands == 0 || error_set(error, ERROR_USAGE, "watch takes no further words");
-    ok = ok && session_open_elf(&session, error) && session_open_target(&session, error) &&
-         session_take(&session, error) && session_clock(&session, &clock, error);
+    struct watching self = {.session.context = context};
+    const struct options *options = context->options;
+    bool ok = options->n_operands == 0 || error_set(error, ERROR_USAGE, "watch takes no further words");
+    ok = ok && (options->format == FORMAT_TEXT || options->format == FORMAT_JSON ||
+                error_set(error, ERROR_USAGE, "watch prints text or JSON"));
+    ok = ok && session_open_elf(&self.session, error) && session_open_target(&self.session, error) &&
+         session_take(&self.session, error) && session_clock(&self.session, &self.clock, error) &&
+         counting_open(&self.counting, &self.session, &self.clock, error);
     if (ok) {
-        struct conditions conditions;
-        session_conditions(&session, &clock, &conditions);
-        if (!context->options->json)
-            text_header(context->out, &conditions);
-        struct deadline deadline = session_deadline(&session);
-        ok = watch_begin(&watch, &session.target, &clock, &deadline, error);
+        session_conditions(&self.session, &self.clock, &self.conditions);
+        ok = watch(&self, error);
     }
-    int64_t begun_us = deadline_now_us(), next_us = begun_us;
-    int64_t for_us = (int64_t)(context->options->for_s * 1e6);
-    while (ok && *context->cancel == 0 && (for_us == 0 || next_us - begun_us < for_us))
-        ok = watch_interval(&session, &watch, &next_us, error);
     struct error after = {0};
-    struct deadline last = session_last_deadline();
-    if (ok)
-        ok = target_check_block(&session.target, &last, error);
-    if (!session_close(&session, &after))
+    counting_close(&self.counting);
+    if (!session_close(&self.session, &after))
         ok = error_add(error, &after);
     return ok ? EXIT_DONE : error_exit_code(error->kind);
 }

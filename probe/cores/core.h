@@ -11,7 +11,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum core_register { CORE_PC, CORE_SP, CORE_LR, CORE_PSP, CORE_STATUS };
+enum core_register {
+    CORE_PC,
+    CORE_SP,
+    CORE_LR,
+    CORE_PSP, /* what the stack is in threads, where that is another one */
+    CORE_STATUS,
+    CORE_R0 = 16, /* the general ones follow */
+};
 
 enum core_state { CORE_RUNNING, CORE_ASLEEP, CORE_HALTED, CORE_LOCKUP };
 

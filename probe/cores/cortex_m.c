@@ -157,7 +157,8 @@ static void add_transfer(const struct core *core, struct steps *list, enum core_
 {
     static const uint8_t selector[] = {
         [CORE_PC] = 15, [CORE_SP] = 13, [CORE_LR] = 14, [CORE_PSP] = 18, [CORE_STATUS] = 16};
-    steps_add(list, step_write(word_at(core->unit, DCRSR), selector[which]));
+    uint8_t number = which >= CORE_R0 ? (uint8_t)(which - CORE_R0) : selector[which];
+    steps_add(list, step_write(word_at(core->unit, DCRSR), number));
     if (wait)
         steps_add(list, step_until(word_at(core->unit, DHCSR), S_REGRDY, S_REGRDY));
 }

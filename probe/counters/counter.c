@@ -18,8 +18,7 @@ uint64_t counter_modulus(const struct counter *counter)
     return counter->bits >= 64 ? UINT64_MAX : 1ULL << counter->bits;
 }
 
-/* Counts since the last wrap. */
-static uint64_t phase(const struct counter *counter, uint64_t value)
+uint64_t counter_phase(const struct counter *counter, uint64_t value)
 {
     uint64_t modulus = counter_modulus(counter);
     if (!counter->down)
@@ -29,7 +28,7 @@ static uint64_t phase(const struct counter *counter, uint64_t value)
 
 uint64_t counter_elapsed(const struct counter *counter, uint64_t from, uint64_t to)
 {
-    uint64_t a = phase(counter, from), b = phase(counter, to);
+    uint64_t a = counter_phase(counter, from), b = counter_phase(counter, to);
     if (counter->bits >= 64)
         return b - a;
     return b >= a ? b - a : b + counter_modulus(counter) - a;
@@ -49,4 +48,9 @@ uint64_t counter_value(const struct counter *counter, const uint64_t *results, s
     if (counter->high.size != 0)
         value |= results[at + 1] << 32;
     return counter->bits >= 64 ? value : value & ((1ULL << counter->bits) - 1);
+}
+
+uint32_t counter_high(uint32_t before, uint32_t low, uint32_t after)
+{
+    return low >> 31 ? before : after;
 }

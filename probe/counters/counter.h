@@ -13,16 +13,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { EVENT_NAME = 48 };
+
 struct counter {
-    char name[32];            /* as an event: "CPU_CYCLES" */
+    char name[EVENT_NAME];    /* the event it counts: "CPU_CYCLES"; "" when that is still to be chosen */
     struct address low, high; /* high.size 0: one word holds all */
     uint8_t bits;
+    uint8_t per_cycle; /* counts at most so many a cycle of the core; 0: unknown */
     bool down;
     bool zero_is_top; /* a down counter that shows 0 for the last tick before its reload */
     uint64_t modulus; /* counts to a wrap; 0: 2^bits */
 };
 
-enum { BLOCK_COUNTERS = 4, BLOCK_SETTINGS = 6, BLOCK_IDENTITY = 8 };
+enum { BLOCK_COUNTERS = 32, BLOCK_SETTINGS = 8, BLOCK_IDENTITY = 8, BLOCK_PASS_SETTINGS = 80 };
+
+/* An event on a counter, for one pass. */
+struct counter_pick {
+    uint8_t counter;
+    uint32_t code;
+    char name[EVENT_NAME];
+};
 
 struct counter_block {
     const struct block_kind *kind;
@@ -34,6 +44,7 @@ struct counter_block {
     size_t n;
     struct setting settings[BLOCK_SETTINGS]; /* in this order */
     size_t n_settings;
+    const char *events;     /* the events that its counters can be given; NULL: each has its own */
     bool counts_cycles;     /* counter 0 runs with the core's clock */
     struct address watched; /* a register that the program must not change during a run; size 0: none */
     uint64_t watched_value;
@@ -44,6 +55,11 @@ struct block_kind {
     void (*add_identity)(const struct core *, struct steps *);
     /* False when the core has no such block. */
     bool (*identify)(const struct core *, const uint64_t *values, struct counter_block *out);
+    /* What makes the counters count these events, in this order; returns how many settings. NULL: they do. */
+    size_t (*program)(const struct core *, const struct counter_block *, const struct counter_pick *,
+                      size_t n, struct setting *out, size_t room);
+    /* Which counters can count an event of `events`, as bits. NULL without such. */
+    uint32_t (*counters_for)(const struct counter_block *, uint32_t code);
 };
 
 /* All kinds, best first. */
@@ -51,7 +67,11 @@ size_t counter_kinds(const struct block_kind *const **out);
 
 /* The counts from `from` to `to`, if fewer than a modulus went by; always less than that. */
 uint64_t counter_elapsed(const struct counter *counter, uint64_t from, uint64_t to);
+/* Counts since the last wrap. */
+uint64_t counter_phase(const struct counter *counter, uint64_t value);
 uint64_t counter_modulus(const struct counter *counter); /* UINT64_MAX for a 64-bit counter */
 /* Adds the reads of one counter to a list; returns the index for counter_value. */
 size_t counter_add_read(const struct counter *counter, struct steps *list);
 uint64_t counter_value(const struct counter *counter, const uint64_t *results, size_t at);
+/* The high word that belongs to `low`, read between the two; right when less than 2^31 counts went by. */
+uint32_t counter_high(uint32_t before, uint32_t low, uint32_t after);

@@ -5,7 +5,17 @@
 #include <stdio.h>
 
 enum { DEMCR = 0xE000EDFC, DWT_CTRL = 0xE0001000, DWT_CYCCNT = 0xE0001004 };
-enum { DEMCR_TRCENA = 1 << 24, CTRL_CYCCNTENA = 1 << 0, CTRL_NOCYCCNT = 1 << 25 };
+enum {
+    DEMCR_TRCENA = 1 << 24,
+    CTRL_CYCCNTENA = 1 << 0,
+    CTRL_CPIEVTENA = 1 << 17, /* EXC, SLEEP, LSU and FOLD follow */
+    CTRL_NOPRFCNT = 1 << 24,
+    CTRL_NOCYCCNT = 1 << 25,
+};
+enum { PROFILE = 1, COUNTERS = 6 }; /* the first of the profiling counters; all */
+
+static const char *const names[COUNTERS] = {"CPU_CYCLES", "CPICNT", "EXCCNT",
+                                            "SLEEPCNT",   "LSUCNT", "FOLDCNT"};
 
 static void add_identity(const struct core *core, struct steps *list)
 {
@@ -13,10 +23,22 @@ static void add_identity(const struct core *core, struct steps *list)
     steps_add(list, step_read(core_word(core, DWT_CTRL)));
 }
 
+/* The counters follow each other from CYCCNT on; all but that one are 8 bits wide, DDI 0403 C1.8.8. */
+static void add_counters(const struct core *core, struct counter_block *out, size_t n)
+{
+    for (out->n = 0; out->n < n; out->n++) {
+        struct counter *counter = &out->counters[out->n];
+        *counter = (struct counter){.low = core_word(core, DWT_CYCCNT + 4 * out->n),
+                                    .bits = out->n < PROFILE ? 32 : 8,
+                                    .per_cycle = 1};
+        snprintf(counter->name, sizeof counter->name, "%s", names[out->n]);
+    }
+}
+
 static bool identify(const struct core *core, const uint64_t *values, struct counter_block *out)
 {
     uint64_t demcr = values[0], ctrl = values[1];
-    *out = (struct counter_block){.kind = &dwt_kind, .counts_cycles = true};
+    *out = (struct counter_block){.kind = &dwt_kind, .events = "dwt", .counts_cycles = true};
     snprintf(out->text, sizeof out->text, "DWT CYCCNT, 32 bits");
     if (cortex_m_is_v6(core)) {
         snprintf(out->text, sizeof out->text, "DWT");
@@ -32,9 +54,7 @@ static bool identify(const struct core *core, const uint64_t *values, struct cou
     snprintf(out->state, sizeof out->state, "%s", runs ? "runs" : "idle");
     if (!runs)
         snprintf(out->note, sizeof out->note, "CYCCNT was off and is switched on for the time");
-    out->n = 1;
-    out->counters[0] = (struct counter){.low = core_word(core, DWT_CYCCNT), .bits = 32};
-    snprintf(out->counters[0].name, sizeof out->counters[0].name, "CPU_CYCLES");
+    add_counters(core, out, ctrl & CTRL_NOPRFCNT ? PROFILE : COUNTERS);
     out->settings[out->n_settings++] = (struct setting){
         .at = core_word(core, DEMCR), .test = DEMCR_TRCENA, .set = DEMCR_TRCENA, .keep = UINT64_MAX};
     if (!runs) { /* a counter that nobody runs gets its value back */
@@ -48,4 +68,29 @@ static bool identify(const struct core *core, const uint64_t *values, struct cou
     return true;
 }
 
-const struct block_kind dwt_kind = {.name = "dwt", .add_identity = add_identity, .identify = identify};
+/* Switching one on clears it; one that counts already is left alone. */
+static size_t program(const struct core *core, const struct counter_block *block,
+                      const struct counter_pick *picks, size_t n, struct setting *out, size_t room)
+{
+    (void)block;
+    uint64_t wanted = 0;
+    for (size_t i = 0; i < n; i++)
+        if (picks[i].counter >= PROFILE)
+            wanted |= (uint64_t)CTRL_CPIEVTENA << (picks[i].counter - PROFILE);
+    if (wanted == 0 || room == 0)
+        return 0;
+    out[0] =
+        (struct setting){.at = core_word(core, DWT_CTRL), .test = wanted, .set = wanted, .keep = UINT64_MAX};
+    return 1;
+}
+
+static uint32_t counters_for(const struct counter_block *block, uint32_t code)
+{
+    return code < block->n ? 1U << code : 0;
+}
+
+const struct block_kind dwt_kind = {.name = "dwt",
+                                    .add_identity = add_identity,
+                                    .identify = identify,
+                                    .program = program,
+                                    .counters_for = counters_for};

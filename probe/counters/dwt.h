@@ -1,4 +1,5 @@
-/* DWT: the data watchpoint and trace unit of Armv7-M and later, with its cycle counter. DDI 0403 C1.8. */
+/* DWT: the data watchpoint and trace unit of Armv7-M and later, with its cycle counter and, on some cores,
+ * five profiling counters. DDI 0403 C1.8. */
 #pragma once
 
 #include "counters/counter.h"

@@ -21,6 +21,7 @@ static bool identify(const struct core *core, const uint64_t *values, struct cou
     out->counts_cycles = idle || (csr & CSR_CLKSOURCE) != 0;
     out->counters[0] = (struct counter){.low = core_word(core, SYST_CVR),
                                         .bits = 24,
+                                        .per_cycle = 1,
                                         .down = true,
                                         .zero_is_top = true,
                                         .modulus = reload + 1};

@@ -6,7 +6,9 @@
 
 #include "base/deadline.h"
 #include "base/error.h"
+#include "measure/beside.h"
 #include "measure/clock.h"
+#include "measure/plan.h"
 #include "measure/result.h"
 #include "target/engine.h"
 #include "target/target.h"
@@ -15,10 +17,13 @@
 #include <stdint.h>
 
 struct delta_options {
-    uint64_t hits;      /* exactly so many; 0: up to 100, or what comes in 2 s after the first */
+    uint64_t hits; /* exactly so many; 0: up to 100, or what comes in 2 s after the first; of each pass */
     int64_t timeout_ms; /* for the start, and then for the end, to be reached */
     bool calibrate;
     struct clock clock;
+    struct beside beside;
+    const struct plan *plan;
+    const struct at_end *at_end; /* what summary->at_max names; NULL: nothing */
 };
 
 struct delta_sink {
@@ -31,7 +36,7 @@ struct delta_sink {
  * `engine` is armed. Fills hits, columns and times of `summary`; its columns' statistics belong to the caller
  * (summary_free). On failure what was measured until then is there as well, and `summary->ended` says why.
  */
-bool delta_measure(struct engine *engine, const struct target *target, const struct delta_options *options,
+bool delta_measure(struct engine *engine, struct target *target, const struct delta_options *options,
                    const struct delta_sink *sink, struct summary *summary, const struct deadline *deadline,
                    struct error *error);
 void summary_free(struct summary *summary);

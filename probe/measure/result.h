@@ -10,7 +10,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { RESULT_COLUMNS = 64 };
+enum { RESULT_COLUMNS = 64, RESULT_WORDS = 16 };
+
+/* Registers and memory as they were at the end of a hit. */
+struct result_words {
+    char names[RESULT_WORDS][48];
+    uint64_t values[RESULT_WORDS];
+    size_t n;
+};
 
 /* Everything that is needed to judge a number later. Empty strings and zeros: unknown. */
 struct conditions {
@@ -28,7 +35,8 @@ struct conditions {
 
 /* One counted thing over all clean hits. */
 struct column {
-    char name[32]; /* "CPU_CYCLES" */
+    char name[48];        /* "CPU_CYCLES" */
+    char unsupported[96]; /* why it cannot be counted here; "" if it can */
     struct statistics *statistics;
     double overhead;       /* what a halt adds, already removed */
     double plus_minus;     /* half-width of the interval around each value */
@@ -40,22 +48,31 @@ struct column {
 struct value {
     uint64_t count;
     bool at_least; /* the truth may be higher */
+    bool absent;   /* not in this hit's pass */
 };
 
 struct hit_result {
     uint64_t number; /* from 1 */
+    unsigned pass;   /* from 0 */
     bool tainted;
     double seconds; /* since the run began */
     size_t n;
     struct value values[RESULT_COLUMNS];
+    bool is_max;           /* the highest so far of the first column */
+    const uint64_t *words; /* with is_max: as named in the summary's at_max; NULL: none were asked for */
 };
 
 struct summary {
     struct conditions conditions;
     size_t n;
     struct column columns[RESULT_COLUMNS];
-    uint64_t hits, tainted, wanted; /* wanted 0: as many as came in the time */
+    unsigned passes;                /* over which the columns are spread */
+    uint64_t hits, tainted, wanted; /* wanted 0: as many as came in the time; of each pass */
+    char disagreement[160];         /* how the passes' cycles differ beyond their spread; "" if they do not */
     uint64_t steps_past;            /* passages through the end in another frame, stepped past */
     double seconds;                 /* how long the run took */
+    struct result_words at_max;     /* n 0: not asked for */
+    uint64_t max_number,
+        max_value;   /* the hit with the highest value of the first column; number 0: none yet */
     char ended[256]; /* why it ended before `wanted`: "Ctrl-C", "stopped at main.c:88, not ours"; else "" */
 };

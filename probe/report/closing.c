@@ -3,12 +3,13 @@
 #include "report/number.h"
 #include "report/utf8.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
 enum { BINS = 8, BAR = 18, INDENT = 37, INDENT_MAX = 60 };
-enum { LINES = 2, LINE = 1024 };
+enum { LINES = 4, LINE = 1536 };
 
 static bool is_constant(const struct column *column)
 {
@@ -26,28 +27,64 @@ static bool all_equal(const struct summary *summary)
     return summary->n > 0;
 }
 
+/* Where the median alone does not tell how the rest lies. */
+static size_t put_quantiles(char *line, const struct summary *summary)
+{
+    char p90[NUMBER_ROOM], p99[NUMBER_ROOM];
+    const struct statistics *statistics = summary->n > 0 ? summary->columns[0].statistics : NULL;
+    if (statistics == NULL || statistics_count(statistics) < 10 || is_constant(&summary->columns[0]))
+        return 0;
+    number_unsigned(p90, sizeof(p90), statistics_quantile(statistics, 0.9, NULL));
+    number_unsigned(p99, sizeof(p99), statistics_quantile(statistics, 0.99, NULL));
+    snprintf(line, LINE, "p90 %s, p99 %s", p90, p99);
+    return 1;
+}
+
+/* What --on-max asked for. */
+static size_t put_words(char *line, const struct summary *summary)
+{
+    const struct result_words *words = &summary->at_max;
+    char number[NUMBER_ROOM];
+    if (words->n == 0 || summary->max_number == 0)
+        return 0;
+    number_unsigned(number, sizeof(number), summary->max_number);
+    size_t used = (size_t)snprintf(line, LINE, "max in hit %s:", number);
+    for (size_t i = 0; i < words->n && used < LINE; i++) {
+        char name[UTF8_CLEAN_ROOM(sizeof(words->names[0]))];
+        used += (size_t)snprintf(line + used, LINE - used, " %s=0x%" PRIx64,
+                                 utf8_clean(name, sizeof(name), words->names[i]), words->values[i]);
+    }
+    return 1;
+}
+
 static size_t put_left(char lines[LINES][LINE], const struct summary *summary)
 {
     char hits[NUMBER_ROOM], wanted[NUMBER_ROOM], time[NUMBER_ROOM], tainted[NUMBER_ROOM];
     char ended[UTF8_CLEAN_ROOM(sizeof(summary->ended))], past[NUMBER_ROOM];
     utf8_clean(ended, sizeof(ended), summary->ended);
     number_unsigned(hits, sizeof(hits), summary->hits);
-    number_unsigned(wanted, sizeof(wanted), summary->wanted);
+    uint64_t all = summary->wanted * (summary->passes > 1 ? summary->passes : 1);
+    number_unsigned(wanted, sizeof(wanted), all);
     number_elapsed(time, sizeof(time), summary->seconds);
     number_unsigned(tainted, sizeof(tainted), summary->tainted);
     number_unsigned(past, sizeof(past), summary->steps_past);
 
-    bool is_short = summary->hits<summary->wanted, has_time = summary->seconds> 0;
-    uint64_t of = is_short ? summary->wanted : summary->hits;
-    snprintf(lines[0], LINE, "%s%s%s%s%s hit%s%s%s%s%s%s%s", ended, ended[0] != '\0' ? ": " : "", hits,
-             is_short ? " of " : "", is_short ? wanted : "", of == 1 ? "" : "s", has_time ? " in " : "",
-             has_time ? time : "", summary->tainted > 0 ? ", " : "", summary->tainted > 0 ? tainted : "",
-             summary->tainted > 0 ? " tainted" : "", all_equal(summary) ? ", all equal" : "");
-    if (summary->steps_past == 0)
-        return 1;
-    snprintf(lines[1], LINE, "%s end%s in another frame, stepped past", past,
-             summary->steps_past == 1 ? "" : "s");
-    return 2;
+    bool is_short = summary->hits<all, has_time = summary->seconds> 0;
+    uint64_t of = is_short ? all : summary->hits;
+    char passes[NUMBER_ROOM + 16] = "";
+    if (summary->passes > 1)
+        snprintf(passes, sizeof(passes), " in %u passes", summary->passes);
+    snprintf(lines[0], LINE, "%s%s%s%s%s hit%s%s%s%s%s%s%s%s", ended, ended[0] != '\0' ? ": " : "", hits,
+             is_short ? " of " : "", is_short ? wanted : "", of == 1 ? "" : "s", passes,
+             has_time ? " in " : "", has_time ? time : "", summary->tainted > 0 ? ", " : "",
+             summary->tainted > 0 ? tainted : "", summary->tainted > 0 ? " tainted" : "",
+             all_equal(summary) ? ", all equal" : "");
+    size_t n = 1;
+    if (summary->steps_past > 0)
+        snprintf(lines[n++], LINE, "%s end%s in another frame, stepped past", past,
+                 summary->steps_past == 1 ? "" : "s");
+    n += put_quantiles(lines[n], summary);
+    return n + put_words(lines[n], summary);
 }
 
 static void put_bar(FILE *out, const struct histogram_bin *bin, uint64_t highest, size_t low_width)

@@ -166,20 +166,36 @@ bool json_header(FILE *out, const struct conditions *conditions, const struct co
     return write_line(out, header);
 }
 
-bool json_hit(FILE *out, const struct hit_result *hit, const struct column *columns)
+/* Registers and memory at the end of a hit. */
+static struct object words_object(const struct result_words *names, const uint64_t *values)
 {
+    struct object object = object_new(NULL);
+    for (size_t i = 0; i < names->n; i++)
+        put_unsigned(&object, names->names[i], values[i]);
+    return object;
+}
+
+bool json_hit(FILE *out, const struct hit_result *hit, const struct summary *summary)
+{
+    const struct column *columns = summary->columns;
     struct object line = object_new("hit"), values = object_new(NULL);
     put_unsigned(&line, "hit", hit->number);
+    if (summary->passes > 1)
+        put_unsigned(&line, "pass", hit->pass + UINT64_C(1));
     put(&line, "tainted", json_boolean(hit->tainted));
     put_real(&line, "seconds", hit->seconds);
     json_t *bounds = json_array();
     for (size_t i = 0; i < hit->n; i++) {
+        if (hit->values[i].absent)
+            continue;
         put_unsigned(&values, columns[i].name, hit->values[i].count);
         if (hit->values[i].at_least)
             append(&line, bounds, clean_string(columns[i].name));
     }
     put_object(&line, "values", values);
     put_array(&line, "at_least", bounds);
+    if (hit->words != NULL)
+        put_object(&line, "new_max", words_object(&summary->at_max, hit->words));
     return write_line(out, line);
 }
 
@@ -187,6 +203,10 @@ static struct object column_object(const struct column *column)
 {
     const struct statistics *statistics = column->statistics;
     struct object object = object_new(NULL);
+    if (column->unsupported[0] != '\0') {
+        put_text(&object, "not_supported", column->unsupported);
+        return object;
+    }
     put_unsigned(&object, "count", statistics_count(statistics));
     if (statistics_count(statistics) > 0) {
         bool exact = false;
@@ -243,10 +263,45 @@ bool json_summary(FILE *out, const struct summary *summary)
     if (summary->steps_past > 0)
         put_unsigned(&line, "steps_past", summary->steps_past);
     put_real(&line, "seconds", summary->seconds);
+    if (summary->passes > 1)
+        put_unsigned(&line, "passes", summary->passes);
+    put_text(&line, "disagreement", summary->disagreement);
     put_text(&line, "ended", summary->ended);
+    if (summary->at_max.n > 0 && summary->max_number > 0) {
+        struct object at_max = words_object(&summary->at_max, summary->at_max.values);
+        put_unsigned(&at_max, "hit", summary->max_number);
+        put_object(&line, "at_max", at_max);
+    }
     for (size_t i = 0; i < summary->n; i++)
         put_object(&columns, summary->columns[i].name, column_object(&summary->columns[i]));
     put_object(&line, "columns", columns);
     put_object(&line, "time", time_object(summary));
+    return write_line(out, line);
+}
+
+bool json_counts(FILE *out, const char *type, const struct counts *counts)
+{
+    struct object line = object_new(type), columns = object_new(NULL);
+    put_real(&line, "seconds", counts->seconds);
+    put_real(&line, "since_begin", counts->since_begin);
+    for (size_t i = 0; i < counts->n; i++) {
+        const struct counts_row *row = &counts->rows[i];
+        struct object one = object_new(NULL);
+        if (row->unsupported != NULL && row->unsupported[0] != '\0')
+            put_text(&one, "not_supported", row->unsupported);
+        if (!row->counted && json_object_size(one.json) == 0) {
+            json_decref(one.json);
+            continue;
+        }
+        if (row->counted) {
+            put_unsigned(&one, "count", row->count);
+            put_real(&one, "seconds", row->seconds);
+            put(&one, "at_least", json_boolean(row->at_least));
+        }
+        put_object(&columns, row->name, one);
+    }
+    put_object(&line, "columns", columns);
+    put_unsigned(&line, "skew_us", counts->skew_us);
+    put_unsigned(&line, "lost", counts->lost);
     return write_line(out, line);
 }

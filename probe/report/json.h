@@ -6,6 +6,7 @@
 #pragma once
 
 #include "measure/result.h"
+#include "report/counts.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,5 +19,7 @@
    the columns json_header and json_hit use the names only. */
 bool json_header(FILE *out, const struct conditions *conditions, const struct column *columns, size_t n,
                  time_t started);
-bool json_hit(FILE *out, const struct hit_result *hit, const struct column *columns);
+bool json_hit(FILE *out, const struct hit_result *hit, const struct summary *summary);
+/* A line of `type` with what was counted in a window. */
+bool json_counts(FILE *out, const char *type, const struct counts *counts);
 bool json_summary(FILE *out, const struct summary *summary);

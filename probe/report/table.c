@@ -90,7 +90,10 @@ static void put_numbers(struct row *row, const struct statistics *statistics)
 static void put_column(struct row *row, const struct column *column)
 {
     utf8_clean(row->cells[NAME], CELL, column->name);
-    if (statistics_count(column->statistics) > 0) {
+    if (column->unsupported[0] != '\0') {
+        snprintf(row->cells[MEDIAN], CELL, "<not supported>");
+        remark(row, "%s", column->unsupported);
+    } else if (statistics_count(column->statistics) > 0) {
         put_numbers(row, column->statistics);
         put_remarks(row, column);
     } else if (column->at_least > 0) {

@@ -64,5 +64,9 @@ void text_summary(FILE *out, const struct summary *summary)
     if (summary->n > 0)
         fputc('\n', out);
     closing_print(out, summary);
+    if (summary->disagreement[0] != '\0') {
+        put_clean(out, summary->disagreement);
+        fputc('\n', out);
+    }
     fflush(out);
 }

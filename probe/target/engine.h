@@ -6,7 +6,7 @@
 
 #include "base/deadline.h"
 #include "base/error.h"
-#include "counters/counter.h"
+#include "counters/reading.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,14 +19,34 @@ struct region {
     uint64_t low, high; /* that function is [low, high); both 0 if unknown */
 };
 
+enum { AT_END_WORDS = 16 };
+
+/* What else is read at each end: a register of the core or a place in memory. */
+struct at_end {
+    struct at_end_word {
+        bool is_register;
+        enum core_register which;
+        struct address at;
+    } words[AT_END_WORDS];
+    size_t n;
+};
+
 /* Readings of the counters at two stops and what went on between them. */
 struct raw_hit {
-    uint64_t from[BLOCK_COUNTERS], to[BLOCK_COUNTERS];
-    uint64_t run_us; /* the core ran for no longer than this */
-    unsigned pairs;  /* times that Debug state was left and entered again */
-    uint64_t past;   /* stops at the end in another frame, stepped past */
+    uint64_t from[READING_ROOM], to[READING_ROOM];
+    uint64_t before_us, after_us; /* the core ran between these moments of the link's clock */
+    unsigned pairs;               /* times that Debug state was left and entered again */
+    uint64_t past;                /* stops at the end in another frame, stepped past */
     uint64_t end_address;
-    bool tainted; /* an interrupt that pended while the core was halted ran first */
+    uint64_t words[AT_END_WORDS]; /* of at_end */
+    bool tainted;                 /* an interrupt that pended while the core was halted ran first */
+};
+
+/* A look at the counters between two stops, some time between these moments. */
+struct raw_look {
+    uint64_t values[READING_ROOM];
+    uint64_t before_us, after_us;
+    bool first; /* of the hit under way */
 };
 
 enum engine_wait { WAIT_START, WAIT_END };
@@ -36,12 +56,15 @@ struct engine_sink {
     bool (*hit)(void *context, const struct raw_hit *);   /* false: enough */
     void (*rehit)(void *context, const struct raw_hit *); /* from a stop to the same stop, nothing executed */
     void (*tick)(void *context, enum engine_wait);        /* now and then while waiting */
+    /* While the end is waited for; `hit` has `from` and `before_us` only. */
+    void (*look)(void *context, const struct raw_hit *hit, const struct raw_look *);
 };
 
 struct engine_wish {
-    uint64_t hits;      /* at most; UINT64_MAX: until the sink has enough */
-    unsigned rehits;    /* at each end of the first hit of this call */
-    int64_t timeout_ms; /* for the start to be reached, and then for the end */
+    uint64_t hits;               /* at most; UINT64_MAX: until the sink has enough */
+    unsigned rehits;             /* at each end of the first hit of this call */
+    int64_t timeout_ms;          /* for the start to be reached, and then for the end */
+    const struct at_end *at_end; /* NULL: nothing */
 };
 
 struct engine;

@@ -6,14 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEAVE_LOOKS = 12 };
+enum { LEAVE_LOOKS = 12, LIST_RESERVE = 512, REHIT_STEPS = 10 };
 
 static struct passage_plan plan_of(const struct lowered *self, unsigned rehits)
 {
     return (struct passage_plan){.core = self->core,
                                  .points = &self->points,
-                                 .counters = self->target->block->counters,
-                                 .n_counters = self->target->block->n,
+                                 .reading = &self->target->reading,
                                  .start = self->region.start,
                                  .end = lowered_end(self),
                                  .guess = self->region.to_return,
@@ -21,7 +20,8 @@ static struct passage_plan plan_of(const struct lowered *self, unsigned rehits)
                                  .entry_sp = self->entry_sp,
                                  .prove_frame = self->region.to_return,
                                  .end_sp = self->place.sp,
-                                 .rehits = rehits};
+                                 .rehits = rehits,
+                                 .at_end = self->reception.wish->at_end};
 }
 
 /* --- functions ------------------------------------------------------------------------------------------ */
@@ -90,7 +90,7 @@ static void plan_hits(struct lowered *self, enum segment from, unsigned rehits)
     bool many = !self->region.to_return || self->guess;
     add_passage(self, from, rehits);
     while (many && self->reception.n < RECEPTION_ROOM && self->reception.n < left &&
-           self->list.n < LIST_ROOM - 256)
+           self->list.n < LIST_ROOM - LIST_RESERVE)
         add_passage(self, round ? SEGMENT_ENTRY : SEGMENT_AT_START, 0);
 }
 
@@ -199,7 +199,10 @@ static bool lowered_run(struct engine *engine, const struct engine_wish *wish, c
 {
     struct lowered *self = (struct lowered *)engine;
     enum segment from = SEGMENT_AT_START;
+    /* Both ends of the first passage have to fit into one list. */
+    size_t fit = (LIST_ROOM - LIST_RESERVE) / (2 * (REHIT_STEPS + 3 * self->target->reading.n));
     unsigned rehits = wish->rehits < REHITS ? wish->rehits : REHITS;
+    rehits = rehits < fit ? rehits : (unsigned)fit;
     reception_begin(&self->reception, wish, sink);
     while (!self->reception.enough) {
         if (self->region.to_return && !self->guess && from <= SEGMENT_ENTRY) {
@@ -316,6 +319,6 @@ struct engine *lowered_new(struct target *target)
     self->target = target;
     self->core = &target->chosen->core;
     points_init(&self->points, target->ledger, self->core);
-    reception_init(&self->reception, self->core, target->block);
+    reception_init(&self->reception, self->core, &target->reading);
     return &self->engine;
 }

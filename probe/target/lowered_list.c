@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <unistd.h>
 
-enum { SETTLE_TRIES = 2, NAP_US = 5000 };
+enum { SETTLE_TRIES = 2, NAP_US = 5000, LOOK_MS = 1000, PATIENT_MS = 5000 };
 
 uint64_t lowered_end(const struct lowered *self)
 {
@@ -83,6 +83,23 @@ static bool write_may_be_lost(const struct lowered *self, size_t at, enum why wh
            !link_faults_are_exact(self->target->link);
 }
 
+/* The counters while they run, so that none wraps unseen. What a sleeping target does not show now, it may
+ * show the next time. */
+static bool look_at_counters(struct lowered *self, const struct deadline *deadline, struct error *error)
+{
+    uint64_t values[READING_ROOM], before_us, after_us;
+    struct error unread = {0};
+    struct deadline soon = deadline_in_ms(LOOK_MS, deadline->cancel);
+    if (self->reception.sink->look == NULL)
+        return true;
+    if (target_read(self->target, values, &before_us, &after_us, &soon, &unread)) {
+        reception_look(&self->reception, values, before_us, after_us);
+        return true;
+    }
+    bool over = unread.kind != ERROR_FAULT && unread.kind != ERROR_ASLEEP && unread.kind != ERROR_CANCELLED;
+    return !over || error_set(error, unread.kind, "%s", unread.text);
+}
+
 bool lowered_run_list(struct lowered *self, size_t *at, uint64_t *saw, const struct deadline *deadline,
                       struct error *error)
 {
@@ -92,8 +109,9 @@ bool lowered_run_list(struct lowered *self, size_t *at, uint64_t *saw, const str
         return error_set(error, ERROR_SYSTEM, "a step list grew too long");
     for (;;) {
         struct error refused = {0};
+        struct deadline patient = deadline_in_ms(PATIENT_MS, deadline->cancel);
         struct outcome outcome = ledger_execute(self->target->ledger, self->items + done, self->list.n - done,
-                                                self->results + done, deadline, &refused);
+                                                self->results + done, &patient, &refused);
         if (outcome.done > 0)
             since = deadline_now_us();
         done += outcome.done;
@@ -114,6 +132,8 @@ bool lowered_run_list(struct lowered *self, size_t *at, uint64_t *saw, const str
                 return error_set(error, ERROR_LOCKUP, "the core locked up");
             if (in_vain)
                 return waited_in_vain(self, done, error);
+            if (waits && segment_at(self, done) == SEGMENT_AT_END && !look_at_counters(self, deadline, error))
+                return false;
             break;
         case TARGET_WAIT:
         case TARGET_FAULT:

@@ -1,25 +1,28 @@
 #include "target/passage.h"
 
-static void add_readings(const struct passage_plan *plan, struct steps *list, size_t *at)
-{
-    for (size_t i = 0; i < plan->n_counters; i++)
-        at[i] = counter_add_read(&plan->counters[i], list);
-}
-
 /* Reads the counters, and again after each of the re-hits: resumed onto its own breakpoint, the core stops
  * with nothing executed, so the counters have moved by what leaving and entering Debug state costs. */
 static void add_rehits(const struct passage_plan *plan, uint64_t here, unsigned which, struct steps *list,
                        struct passage *out)
 {
     const struct core_ops *ops = plan->core->ops;
-    add_readings(plan, list, out->reading_at[which][0]);
+    out->reading_at[which][0] = reading_add(plan->reading, false, list);
     for (unsigned i = 0; i < plan->rehits; i++) {
         out->disturbed_at[which][i] = ops->add_pending(plan->core, list);
         ops->add_clear_breakpoint(plan->core, list);
         ops->add_run(plan->core, list);
         ops->add_wait_breakpoint(plan->core, list);
         ops->add_expect_register(plan->core, list, CORE_PC, here, true);
-        add_readings(plan, list, out->reading_at[which][i + 1]);
+        out->reading_at[which][i + 1] = reading_add(plan->reading, false, list);
+    }
+}
+
+static void add_words(const struct passage_plan *plan, struct steps *list, struct passage *out)
+{
+    for (size_t i = 0; plan->at_end != NULL && i < plan->at_end->n; i++) {
+        const struct at_end_word *word = &plan->at_end->words[i];
+        out->words_at[i] = word->is_register ? plan->core->ops->add_register(plan->core, list, word->which)
+                                             : steps_add(list, step_read(word->at));
     }
 }
 
@@ -83,6 +86,7 @@ void passage_add(const struct passage_plan *plan, enum segment from, struct step
                 ops->add_expect_register(plan->core, list, CORE_SP, plan->end_sp, false);
             break;
         case SEGMENT_FINISH:
+            add_words(plan, list, out);
             add_rehits(plan, plan->end, 1, list, out);
             out->reset_at =
                 ops->add_reset_seen(plan->core, list); /* last: a reset spoils the readings as well */

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "base/step.h"
-#include "counters/counter.h"
+#include "counters/reading.h"
 #include "target/engine.h"
 #include "target/points.h"
 
@@ -32,21 +32,22 @@ struct passage {
     size_t pending_at;          /* SIZE_MAX: none */
     size_t before_at, after_at; /* OP_TIME */
     size_t reset_at;
-    size_t reading_at[2][REHITS + 1][BLOCK_COUNTERS]; /* at the start, at the end */
+    size_t reading_at[2][REHITS + 1]; /* at the start, at the end */
     size_t disturbed_at[2][REHITS];
+    size_t words_at[AT_END_WORDS];
 };
 
 struct passage_plan {
     const struct core *core;
     const struct points *points;
-    const struct counter *counters;
-    size_t n_counters;
+    const struct reading *reading;
     uint64_t start, end; /* equal for a loop's round */
     bool guess;          /* entry_lr and entry_sp are to be proved */
     uint64_t entry_lr, entry_sp;
     bool prove_frame; /* end_sp is to be proved */
     uint64_t end_sp;
     unsigned rehits;
+    const struct at_end *at_end; /* NULL: nothing */
 };
 
 void passage_add(const struct passage_plan *plan, enum segment from, struct steps *list, struct passage *out);

@@ -1,8 +1,10 @@
 #include "target/reception.h"
 
-void reception_init(struct reception *reception, const struct core *core, const struct counter_block *block)
+#include <string.h>
+
+void reception_init(struct reception *reception, const struct core *core, const struct reading *reading)
 {
-    *reception = (struct reception){.core = core, .block = block};
+    *reception = (struct reception){.core = core, .reading = reading};
 }
 
 void reception_begin(struct reception *reception, const struct engine_wish *wish,
@@ -37,13 +39,6 @@ const struct passage *reception_current(const struct reception *reception)
     return reception->current < reception->n ? &reception->expected[reception->current].passage : NULL;
 }
 
-static void take_readings(const struct reception *reception, const uint64_t *results, const size_t *at,
-                          uint64_t *out)
-{
-    for (size_t i = 0; i < reception->block->n; i++)
-        out[i] = counter_value(&reception->block->counters[i], results, at[i]);
-}
-
 static bool was_pending(const struct reception *reception, const uint64_t *results, size_t at)
 {
     return at != SIZE_MAX && reception->core->ops->pending(reception->core, results[at]);
@@ -56,15 +51,18 @@ static void deliver_rehits(const struct reception *reception, const struct passa
         struct raw_hit rehit = {.pairs = 1};
         if (was_pending(reception, results, passage->disturbed_at[which][i]))
             continue; /* a handler ran in it */
-        take_readings(reception, results, passage->reading_at[which][i], rehit.from);
-        take_readings(reception, results, passage->reading_at[which][i + 1], rehit.to);
+        reading_take(reception->reading, false, results, passage->reading_at[which][i], rehit.from);
+        reading_take(reception->reading, false, results, passage->reading_at[which][i + 1], rehit.to);
         reception->sink->rehit(reception->sink->context, &rehit);
     }
 }
 
 void reception_deliver(struct reception *reception, const struct passage *passage, const uint64_t *results)
 {
-    take_readings(reception, results, passage->reading_at[1][0], reception->hit.to);
+    reading_take(reception->reading, false, results, passage->reading_at[1][0], reception->hit.to);
+    const struct at_end *at_end = reception->wish->at_end;
+    for (size_t i = 0; at_end != NULL && i < at_end->n; i++)
+        reception->hit.words[i] = results[passage->words_at[i]];
     reception->hits++;
     if (!reception->sink->hit(reception->sink->context, &reception->hit) ||
         reception->hits >= reception->wish->hits)
@@ -73,7 +71,18 @@ void reception_deliver(struct reception *reception, const struct passage *passag
 
 void reception_stopped(struct reception *reception, uint64_t after_us)
 {
-    reception->hit.run_us = after_us - reception->before_us;
+    reception->hit.after_us = after_us;
+}
+
+void reception_look(struct reception *reception, const uint64_t *values, uint64_t before_us,
+                    uint64_t after_us)
+{
+    struct raw_look look = {.before_us = before_us, .after_us = after_us, .first = !reception->looked};
+    if (reception->sink->look == NULL)
+        return;
+    memcpy(look.values, values, reception->reading->n * sizeof *values);
+    reception->looked = true;
+    reception->sink->look(reception->sink->context, &reception->hit, &look);
 }
 
 void reception_passed(struct reception *reception, bool tainted)
@@ -93,8 +102,10 @@ static void take_segment(struct reception *reception, const struct expected_pass
         reception->hit = (struct raw_hit){.pairs = expected->pairs,
                                           .tainted = was_pending(reception, results, passage->pending_at),
                                           .end_address = expected->end};
-        take_readings(reception, results, passage->reading_at[0][passage->rehits], reception->hit.from);
-        reception->before_us = results[passage->before_at];
+        reading_take(reception->reading, false, results, passage->reading_at[0][passage->rehits],
+                     reception->hit.from);
+        reception->hit.before_us = results[passage->before_at];
+        reception->looked = false;
         break;
     case SEGMENT_AT_END:
         reception_stopped(reception, results[passage->after_at]);

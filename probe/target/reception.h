@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "counters/counter.h"
+#include "counters/reading.h"
 #include "target/engine.h"
 #include "target/passage.h"
 
@@ -16,7 +16,7 @@ enum { RECEPTION_ROOM = 64 };
 
 struct reception {
     const struct core *core;
-    const struct counter_block *block;
+    const struct reading *reading;
     const struct engine_wish *wish;
     const struct engine_sink *sink;
     uint64_t hits; /* delivered since reception_begin */
@@ -31,10 +31,11 @@ struct reception {
     size_t n, current;  /* expected[current] is the first that has not come in whole */
     enum segment next;  /* of that one */
     struct raw_hit hit; /* under way; survives when a hit goes on in another list */
-    uint64_t before_us;
+    bool looked;        /* at its counters, since it began */
 };
 
-void reception_init(struct reception *reception, const struct core *core, const struct counter_block *block);
+/* `reading` may change between two lists. */
+void reception_init(struct reception *reception, const struct core *core, const struct reading *reading);
 void reception_begin(struct reception *reception, const struct engine_wish *wish,
                      const struct engine_sink *sink);
 /* A new list begins. */
@@ -45,6 +46,10 @@ struct passage *reception_expect(struct reception *reception, unsigned pairs, ui
 void reception_take(struct reception *reception, const uint64_t *results, size_t done);
 /* The passage that has not come in whole; NULL: all have. */
 const struct passage *reception_current(const struct reception *reception);
+
+/* The counters as they were while the end was waited for. */
+void reception_look(struct reception *reception, const uint64_t *values, uint64_t before_us,
+                    uint64_t after_us);
 
 /* For hits that go another way than planned: */
 void reception_stopped(struct reception *reception, uint64_t after_us);

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "cores/core.h"
 #include "counters/counter.h"
+#include "counters/reading.h"
 #include "links/link.h"
 #include "target/ledger.h"
 
@@ -34,6 +35,7 @@ struct target {
     size_t n_cores;
     struct target_core *chosen;  /* one of `cores` */
     struct counter_block *block; /* the counters in use, NULL before target_take_block */
+    struct reading reading;      /* what a run reads of it, and beside it */
     bool held;                   /* the server, if any, is kept away */
     bool halt_at_end;            /* it was halted when we came */
     bool leave_halted;           /* somebody else's stop: not ours to resume */
@@ -50,9 +52,15 @@ bool target_choose(struct target *target, int number, struct error *error);
  */
 bool target_take(struct target *target, bool resume, const char *place, const struct deadline *deadline,
                  struct error *error);
-/* Takes the named counter block, or the best one for NULL, and makes it count. */
+/* Takes the named counter block, or the best one for NULL, and makes it count; its first counter is read. */
 bool target_take_block(struct target *target, const char *name, const struct deadline *deadline,
                        struct error *error);
+/* Gives the block's counters these events, which takes the place of what was read before. */
+bool target_program(struct target *target, const struct counter_pick *picks, size_t n,
+                    const struct deadline *deadline, struct error *error);
+/* Reads all of target->reading once; the moments bound when that was, on the link's clock. */
+bool target_read(struct target *target, uint64_t *values, uint64_t *before_us, uint64_t *after_us,
+                 const struct deadline *deadline, struct error *error);
 /* The program has not changed what the counter's readings depend on. */
 bool target_check_block(struct target *target, const struct deadline *deadline, struct error *error);
 /* A short list in which nothing is expected; what is not there yet is waited for. */

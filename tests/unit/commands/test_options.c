@@ -56,7 +56,7 @@ static void options_stand_on_either_side(void **state)
     assert_int_equal(options.core, 1);
     assert_true(options.freq_hz == 12.5e6);
     assert_true(options.for_s == 0.5);
-    assert_true(options.json);
+    assert_int_equal(options.format, FORMAT_JSON);
     options_free(&options);
 }
 

@@ -101,9 +101,22 @@ static void split_counters_are_joined(void **state)
     assert_true(counter_value(&split, results, 0) == 0x0123456789ABCDEFULL);
 }
 
+/* Read between the two high words, the low one tells which of them it belongs to. */
+static void a_low_word_finds_its_high_word(void **state)
+{
+    (void)state;
+    assert_int_equal(counter_high(7, 0x80000000, 7), 7);
+    assert_int_equal(counter_high(7, 5, 7), 7);
+    assert_int_equal(counter_high(7, 0xFFFFFFFF, 8), 7);
+    assert_int_equal(counter_high(7, 0, 8), 8);
+    assert_int_equal(counter_high(UINT32_MAX, 5, 0), 0);
+    assert_int_equal(counter_high(UINT32_MAX, 0xFFFFFFF0, 0), UINT32_MAX);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_low_word_finds_its_high_word),
         cmocka_unit_test(systick_counts_every_tick),
         cmocka_unit_test(up_counters_wrap),
         cmocka_unit_test(systick_runs_or_is_borrowed),

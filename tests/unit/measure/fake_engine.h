@@ -6,6 +6,7 @@
 
 #include "measure/delta.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -13,8 +14,10 @@ enum { FAKE_CALLS = 256, FAKE_VALUES = 2048 };
 
 struct fake_engine {
     struct engine engine;
+    struct block_kind kind;
     struct counter_block block;
     struct target target;
+    struct plan plan;
 
     void (*make)(struct fake_engine *, uint64_t number, struct raw_hit *); /* hits from 1 */
     uint64_t (*rehit)(struct fake_engine *, uint64_t number);              /* what it costs; from 1 */
@@ -70,7 +73,7 @@ static inline bool fake_run(struct engine *engine, const struct engine_wish *wis
         if (fake->hits + 1 == fake->fail_at)
             return error_set(error, ERROR_RESET, "the target was reset");
         fake_rehit(fake, sink, rehits);
-        struct raw_hit hit = {.pairs = 1, .run_us = 10};
+        struct raw_hit hit = {.pairs = 1, .before_us = 1000, .after_us = 1010};
         fake->make(fake, ++fake->hits, &hit);
         *fake_clock() += fake->hit_us;
         bool more = sink->hit(sink->context, &hit);
@@ -106,10 +109,28 @@ static inline void fake_init(struct fake_engine *fake)
     fake->make = fake_growing;
     fake->rehit = fake_cost_11;
     fake->hit_us = 1000;
-    fake->block = (struct counter_block){.n = 1};
-    fake->block.counters[0] = (struct counter){.name = "CPU_CYCLES", .low = {.size = 4}, .bits = 32};
-    fake->block.counters[1] = (struct counter){.name = "OTHER", .low = {.size = 4}, .bits = 32};
+    fake->block = (struct counter_block){.kind = &fake->kind, .n = 1, .counts_cycles = true};
+    fake->block.counters[0] =
+        (struct counter){.name = "CPU_CYCLES", .low = {.size = 4}, .bits = 32, .per_cycle = 1};
+    fake->block.counters[1] =
+        (struct counter){.name = "OTHER", .low = {.size = 4}, .bits = 32, .per_cycle = 2};
     fake->target.block = &fake->block;
+}
+
+/* Each counter of the block in one pass. */
+static inline void fake_plan(struct fake_engine *fake)
+{
+    struct plan *plan = &fake->plan;
+    memset(plan, 0, sizeof *plan);
+    plan->n_passes = 1;
+    for (size_t i = 0; i < fake->block.n; i++) {
+        struct plan_pass *pass = &plan->passes[0];
+        snprintf(plan->columns[i].name, EVENT_NAME, "%s", fake->block.counters[i].name);
+        pass->picks[i] = (struct counter_pick){.counter = (uint8_t)i};
+        snprintf(pass->picks[i].name, EVENT_NAME, "%s", fake->block.counters[i].name);
+        pass->column[i] = i;
+        plan->n_columns = pass->n = i + 1;
+    }
 }
 
 static inline void fake_on_hit(void *context, const struct hit_result *hit)

@@ -44,6 +44,8 @@ static bool measure(void)
 {
     struct delta_sink sink = {.context = &results, .hit = fake_on_hit, .tick = fake_on_tick};
     struct deadline deadline = deadline_in_ms(60000, NULL);
+    fake_plan(&fake);
+    options.plan = &fake.plan;
     return delta_measure(&fake.engine, &fake.target, &options, &sink, &summary, &deadline, &error);
 }
 
@@ -214,7 +216,7 @@ static void long_ones(struct fake_engine *engine, uint64_t number, struct raw_hi
 {
     fake_growing(engine, number, hit);
     hit->to[0] += 2; /* the dearest of uneven_cost */
-    hit->run_us = 200000;
+    hit->after_us = hit->before_us + (200000);
 }
 
 static void hits_that_may_have_wrapped_are_lower_bounds(void **state)
@@ -254,7 +256,7 @@ static void bounds_hold_up_to_a_wrap(void **state)
 static void a_third_long(struct fake_engine *engine, uint64_t number, struct raw_hit *hit)
 {
     fake_growing(engine, number, hit);
-    hit->run_us = number % 3 == 0 ? 200000 : 10;
+    hit->after_us = hit->before_us + (number % 3 == 0 ? 200000 : 10);
 }
 
 static void undecided_hits_are_made_up_for(void **state)
@@ -271,7 +273,7 @@ static void undecided_hits_are_made_up_for(void **state)
 static void first_one_decided(struct fake_engine *engine, uint64_t number, struct raw_hit *hit)
 {
     fake_growing(engine, number, hit);
-    hit->run_us = number == 1 ? 10 : 200000;
+    hit->after_us = hit->before_us + (number == 1 ? 10 : 200000);
 }
 
 static void making_up_comes_to_an_end(void **state)

@@ -78,10 +78,13 @@ static inline void ticking_init(struct ticking *ticking, double hz, uint8_t bits
     ticking->block = (struct counter_block){.n = 1};
     ticking->block.counters[0] = (struct counter){.low = {.size = 4, .offset = 0x10},
                                                   .bits = bits,
+                                                  .per_cycle = 1,
                                                   .down = down,
                                                   .zero_is_top = down,
                                                   .modulus = modulus};
     ticking->target.link = &ticking->link;
     ticking->target.ledger = ledger_new(&ticking->link);
     ticking->target.block = &ticking->block;
+    ticking->target.reading =
+        (struct reading){.counters = {ticking->block.counters[0]}, .n = 1, .counted = 1};
 }

@@ -55,7 +55,7 @@ static json_t *hit_of(const struct hit_result *hit, const struct summary *summar
 {
     struct memory memory;
     memory_open(&memory);
-    assert_true(json_hit(memory.file, hit, summary->columns));
+    assert_true(json_hit(memory.file, hit, summary));
     return memory_line(&memory);
 }
 
@@ -264,7 +264,7 @@ static void a_killed_run_leaves_whole_lines(void **state)
         struct hit_result hit = {.n = 3};
         json_header(file, &summary->conditions, summary->columns, summary->n, 1);
         for (hit.number = 1; hit.number <= 100; hit.number++)
-            json_hit(file, &hit, summary->columns);
+            json_hit(file, &hit, summary);
         kill(getpid(), SIGKILL);
     }
     int status = 0;

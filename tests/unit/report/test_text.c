@@ -40,7 +40,7 @@ static void the_documented_example(void **state)
            "at 666.7 MHz (SystemCoreClock)\n"
            "\n"
            "100 hits in 1.4 s, 2 tainted         18,190  ██████████████████  71\n"
-           "                                     18,235  █████  19\n"
+           "p90 18,250, p99 18,544               18,235  █████  19\n"
            "                                     18,325  ██  7\n"
            "                                     18,505  ▌  1\n");
     summary_free(summary);
@@ -75,6 +75,7 @@ static void ended_early_with_bounds_and_a_measured_clock(void **state)
         "\n"
         "stopped at main.c:88, not ours: 17 of 100 hits in 1.4 s, 2 tainted\n"
         "12 ends in another frame, stepped past\n"
+        "p90 18,250, p99 18,544\n"
         "                                     18,190  ██████████████████  71\n"
         "                                     18,235  █████  19\n"
         "                                     18,325  ██  7\n"
@@ -211,7 +212,7 @@ static void approximate_median(void **state)
            "CYCLES                   4,997     5,000 ± 2,310         1,000      8,999    median to 0.1 %\n"
            "\n"
            "8,000 hits in 1.0 s                  1,000  ██████████████████  1,000\n"
-           "                                     2,000  ██████████████████  1,000\n"
+           "p90 8,195, p99 8,915                 2,000  ██████████████████  1,000\n"
            "                                     3,000  ██████████████████  999\n"
            "                                     4,000  ██████████████████  1,001\n"
            "                                     5,000  ██████████████████  1,000\n"

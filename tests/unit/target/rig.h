@@ -156,8 +156,8 @@ static inline void rig_check_hits(const struct rig *rig, size_t n, uint32_t base
     for (size_t i = 0; i < n; i++) {
         const struct raw_hit *hit = &rig->hits[i];
         assert_int_equal(rig_round(rig_work(hit), base, grow), i);
-        if ((uint64_t)rig_work(hit) > hit->run_us * MODEL_MHZ)
+        if ((uint64_t)rig_work(hit) > (hit->after_us - hit->before_us) * MODEL_MHZ)
             fail_msg("hit %zu ran for %u cycles, and is said to have run for no more than %u us", i,
-                     rig_work(hit), (unsigned)hit->run_us);
+                     rig_work(hit), (unsigned)(hit->after_us - hit->before_us));
     }
 }

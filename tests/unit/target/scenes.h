@@ -104,7 +104,7 @@ static inline const char *wrong_hits(const struct rig *rig, unsigned *unseen)
     for (size_t i = 0; i < rig->n_hits; i++) {
         const struct raw_hit *hit = &rig->hits[i];
         uint32_t work = rig_work(hit);
-        if ((uint64_t)work > hit->run_us * MODEL_MHZ && (int32_t)work > 0)
+        if ((uint64_t)work > (hit->after_us - hit->before_us) * MODEL_MHZ && (int32_t)work > 0)
             return "a hit took longer than it says";
         if (rig_round(work, BASE, GROW) < 0 && rig->model.what == TROUBLE_PEND) {
             work -= HANDLER;

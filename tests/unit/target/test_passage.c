@@ -15,7 +15,7 @@ static const uint64_t RUN = 0xA05F0001;
 
 static struct core core;
 static struct points points;
-static struct counter counters[2];
+static struct reading reading;
 static struct step items[ROOM];
 static struct steps list;
 static struct passage passage;
@@ -27,8 +27,9 @@ static int set_up(void **state)
     memset(&points, 0, sizeof points);
     memset(&passage, 0, sizeof passage);
     list = (struct steps){.items = items, .room = ROOM};
-    counters[0] = (struct counter){.low = {.size = 4, .offset = COUNTER}, .bits = 32};
-    counters[1] = (struct counter){
+    reading = (struct reading){.n = 1, .counted = 1};
+    reading.counters[0] = (struct counter){.low = {.size = 4, .offset = COUNTER}, .bits = 32};
+    reading.counters[1] = (struct counter){
         .low = {.size = 4, .offset = 0x1000}, .high = {.size = 4, .offset = 0x1004}, .bits = 64};
     points.core = &core;
     points.comparator = 5;
@@ -40,8 +41,7 @@ static struct passage_plan plan_to(uint64_t end)
 {
     return (struct passage_plan){.core = &core,
                                  .points = &points,
-                                 .counters = counters,
-                                 .n_counters = 1,
+                                 .reading = &reading,
                                  .start = 0x1000,
                                  .end = end,
                                  .entry_lr = 0x2005,
@@ -114,9 +114,9 @@ static void a_hit_from_start_to_end(void **state)
     /* Read, point at the end, look for interrupts, run: in this order, and nothing between the time and run.
      */
     size_t leave = first[SEGMENT_LEAVE], at_end = first[SEGMENT_AT_END];
-    assert_step(passage.reading_at[0][0][0], OP_READ, COUNTER, 0);
+    assert_step(passage.reading_at[0][0], OP_READ, COUNTER, 0);
     size_t move = find(leave, at_end, OP_WRITE, COMPARATOR, 0x40001101);
-    assert_true(passage.reading_at[0][0][0] < move);
+    assert_true(passage.reading_at[0][0] < move);
     assert_step(passage.pending_at, OP_READ, ICSR, 0);
     assert_true(move < passage.pending_at && passage.pending_at < passage.before_at);
     assert_int_equal(items[passage.before_at].op, OP_TIME);
@@ -131,9 +131,9 @@ static void a_hit_from_start_to_end(void **state)
     assert_proof(at_end, first[SEGMENT_FRAME], 15, 0x1100);
     assert_int_equal(first[SEGMENT_FRAME], first[SEGMENT_FINISH]);
 
-    assert_step(passage.reading_at[1][0][0], OP_READ, COUNTER, 0);
+    assert_step(passage.reading_at[1][0], OP_READ, COUNTER, 0);
     move = find(first[SEGMENT_FINISH], list.n, OP_WRITE, COMPARATOR, 0x40001001);
-    assert_true(passage.reading_at[1][0][0] < move);
+    assert_true(passage.reading_at[1][0] < move);
     assert_step(list.n - 1, OP_WRITE, DHCSR, RUN);
 
     assert_int_equal(count(0, list.n, OP_WRITE, DHCSR), 2); /* it is resumed twice, and never otherwise */
@@ -149,7 +149,7 @@ static void resets_are_looked_for_after_the_reading(void **state)
     plan.rehits = 3;
     passage_add(&plan, SEGMENT_AT_START, &list, &passage);
     assert_step(passage.reset_at, OP_READ, DFSR, 0);
-    assert_true(passage.reset_at > passage.reading_at[1][0][0]);
+    assert_true(passage.reset_at > passage.reading_at[1][0]);
 }
 
 static void a_function_proves_its_call_and_its_frame(void **state)
@@ -177,7 +177,7 @@ static void a_passage_can_begin_at_any_segment(void **state)
         assert_segments((enum segment)from);
         assert_int_equal(passage.from, from);
         assert_int_equal(passage.pending_at == SIZE_MAX, from > SEGMENT_LEAVE);
-        assert_step(passage.reading_at[1][2][0], OP_READ, COUNTER, 0);
+        assert_step(passage.reading_at[1][2], OP_READ, COUNTER, 0);
         assert_step(list.n - 1, OP_WRITE, DHCSR, RUN);
     }
 }
@@ -197,7 +197,7 @@ static void indices_hold_behind_other_passages(void **state)
     assert_int_equal(second.before_at, passage.before_at + n);
     assert_int_equal(second.after_at, passage.after_at + n);
     assert_int_equal(second.reset_at, passage.reset_at + n);
-    assert_int_equal(second.reading_at[1][0][0], passage.reading_at[1][0][0] + n);
+    assert_int_equal(second.reading_at[1][0], passage.reading_at[1][0] + n);
 }
 
 /* Each re-hit: pending interrupts, cause cleared, run, wait, a new breakpoint here, the counters. */
@@ -210,7 +210,7 @@ static void rehits_prove_themselves(void **state)
     assert_segments(SEGMENT_AT_START);
     for (unsigned which = 0; which < 2; which++)
         for (unsigned i = 0; i < REHITS; i++) {
-            size_t from = passage.reading_at[which][i][0], to = passage.reading_at[which][i + 1][0];
+            size_t from = passage.reading_at[which][i], to = passage.reading_at[which][i + 1];
             assert_step(to, OP_READ, COUNTER, 0);
             assert_step(passage.disturbed_at[which][i], OP_READ, ICSR, 0);
             assert_true(from < passage.disturbed_at[which][i]);
@@ -230,7 +230,7 @@ static void a_round_steps_past_its_point_with_interrupts_off(void **state)
     passage_add(&plan, SEGMENT_AT_START, &list, &passage);
     assert_segments(SEGMENT_AT_START);
     size_t to = passage.first[SEGMENT_AT_END];
-    assert_true(passage.reading_at[0][0][0] < passage.before_at);
+    assert_true(passage.reading_at[0][0] < passage.before_at);
     size_t at = find(passage.before_at, to, OP_WRITE, COMPARATOR, 0);
     at = find(at, to, OP_WRITE, DHCSR, 0xA05F000B); /* C_MASKINTS while C_HALT stays */
     at = find(at, to, OP_WRITE, DFSR, 0x1);
@@ -275,7 +275,7 @@ static void an_instruction_in_ram_is_written_and_proved(void **state)
     assert_int_equal(items[proof].mask, 0xFFFF);
     assert_true(proof < at_end - 1);
     size_t gone = find(passage.first[SEGMENT_FINISH], list.n, OP_WRITE, 0x20000440, 0xBD70);
-    assert_true(gone > passage.reading_at[1][0][0]);
+    assert_true(gone > passage.reading_at[1][0]);
     assert_true(gone < find(gone, list.n, OP_WRITE, COMPARATOR, 0x40001001));
 }
 
@@ -283,14 +283,14 @@ static void counters_of_two_words_keep_their_places(void **state)
 {
     (void)state;
     struct passage_plan plan = plan_to(0x1100);
-    plan.n_counters = 2;
+    reading.n = 2;
     plan.rehits = 1;
     passage_add(&plan, SEGMENT_AT_START, &list, &passage);
     for (unsigned which = 0; which < 2; which++)
         for (unsigned i = 0; i < 2; i++) {
-            assert_step(passage.reading_at[which][i][0], OP_READ, COUNTER, 0);
-            assert_step(passage.reading_at[which][i][1], OP_READ, 0x1000, 0);
-            assert_step(passage.reading_at[which][i][1] + 1, OP_READ, 0x1004, 0);
+            assert_step(passage.reading_at[which][i], OP_READ, COUNTER, 0);
+            assert_step(passage.reading_at[which][i] + 1, OP_READ, 0x1000, 0);
+            assert_step(passage.reading_at[which][i] + 1 + 1, OP_READ, 0x1004, 0);
         }
 }
 

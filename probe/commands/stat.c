@@ -1,0 +1,152 @@
+/* stat: counts over a time window while the core runs; more events than counters take windows in a row. */
+#include "commands/command.h"
+#include "commands/counting.h"
+#include "commands/session.h"
+#include "measure/window.h"
+#include "report/counts.h"
+#include "report/text.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+struct stat_command {
+    struct session session;
+    struct counting counting;
+    struct conditions conditions;
+    struct clock clock;
+    struct window window;
+    struct counts counts; /* of all windows */
+};
+
+static struct counts_row *row_of(struct stat_command *self, size_t column)
+{
+    return &self->counts.rows[column];
+}
+
+static void put_rows(struct stat_command *self, const struct plan_pass *pass, const struct window *from,
+                     struct counts *out)
+{
+    const struct window *window = &self->window;
+    out->seconds = (double)(window->last_us - from->last_us) / 1e6;
+    out->since_begin = (double)(window->last_us - window->first_us) / 1e6;
+    for (size_t i = 0; i < pass->n; i++)
+        out->rows[pass->column[i]] =
+            (struct counts_row){.name = self->counting.plan->columns[pass->column[i]].name,
+                                .count = window->totals[i].count - from->totals[i].count,
+                                .seconds = out->seconds,
+                                .at_least = window->totals[i].missed > from->totals[i].missed,
+                                .counted = true};
+}
+
+static bool is_over(const struct stat_command *self, int64_t end_us)
+{
+    const struct context *context = self->session.context;
+    return *context->cancel != 0 || (context->options->for_s > 0 && deadline_now_us() >= end_us);
+}
+
+/* Samples until `until_us`, often enough that no counter wraps unseen where that can be had. */
+static bool sample_until(struct stat_command *self, int64_t until_us, struct error *error)
+{
+    const struct context *context = self->session.context;
+    for (;;) {
+        int64_t left_us = until_us - deadline_now_us();
+        int64_t pace_us = window_pace_ms(&self->window) * INT64_C(1000);
+        int64_t us = left_us < pace_us ? left_us : pace_us;
+        if (us > 0 && *context->cancel == 0)
+            nanosleep(&(struct timespec){.tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000}, NULL);
+        struct deadline deadline = session_deadline(&self->session);
+        deadline.cancel = NULL; /* the sample that ends the window */
+        if (!window_sample(&self->window, &deadline, error))
+            return false;
+        if (*context->cancel != 0 || deadline_now_us() >= until_us)
+            return true;
+    }
+}
+
+static bool print_interval(struct stat_command *self, const struct plan_pass *pass, const struct window *from)
+{
+    struct counts interval = {.n = self->counts.n};
+    const struct options *options = self->session.context->options;
+    put_rows(self, pass, from, &interval);
+    return counts_interval(self->session.context->out, &interval, options->format, options->separator[0]);
+}
+
+static bool run_window(struct stat_command *self, const struct plan_pass *pass, struct error *error)
+{
+    const struct context *context = self->session.context;
+    const struct options *options = context->options;
+    struct deadline deadline = session_deadline(&self->session);
+    deadline.cancel = NULL;
+    if (!target_program(&self->session.target, pass->picks, pass->n, &deadline, error) ||
+        !window_begin(&self->window, &self->session.target, &self->clock, &deadline, error))
+        return false;
+    const struct window begin = self->window;
+    int64_t begun_us = deadline_now_us(), next_us = begun_us;
+    int64_t end_us = begun_us + (int64_t)(options->for_s * 1e6);
+    do {
+        const struct window from = self->window;
+        next_us += options->interval_said ? options->interval_ms * 1000 : 1000000;
+        if (options->for_s > 0 && next_us > end_us)
+            next_us = end_us;
+        if (!sample_until(self, next_us, error))
+            return false;
+        if (options->interval_said && !print_interval(self, pass, &from))
+            return error_set(error, ERROR_SYSTEM, "the output could not be written");
+    } while (!is_over(self, end_us));
+    put_rows(self, pass, &begin, &self->counts);
+    if (self->window.skew_us > self->counts.skew_us)
+        self->counts.skew_us = self->window.skew_us;
+    self->counts.lost += self->window.lost;
+    return true;
+}
+
+static bool run_windows(struct stat_command *self, struct error *error)
+{
+    const struct context *context = self->session.context;
+    const struct plan *plan = self->counting.plan;
+    if (plan->n_passes > 1 && !(context->options->for_s > 0))
+        return error_set(error, ERROR_USAGE,
+                         "these events take %zu windows in a row: say with --for how long each is",
+                         plan->n_passes);
+    self->counts.n = plan->n_columns;
+    self->counts.passes = plan->n_passes;
+    self->counts.clock_hz = self->clock.hz;
+    for (size_t i = 0; i < plan->n_columns; i++)
+        *row_of(self, i) =
+            (struct counts_row){.name = plan->columns[i].name, .unsupported = plan->columns[i].unsupported};
+    if (!counts_begin(context->out, &self->conditions, &self->counts, context->options->format,
+                      context->options->separator[0]))
+        return error_set(error, ERROR_SYSTEM, "the output could not be written");
+    for (size_t i = 0; i < plan->n_passes && *context->cancel == 0; i++)
+        if (!run_window(self, &plan->passes[i], error))
+            return false;
+    struct deadline deadline = session_last_deadline();
+    if (!target_check_block(&self->session.target, &deadline, error))
+        return false;
+    return counts_end(context->out, &self->counts, context->options->format,
+                      context->options->separator[0]) ||
+           error_set(error, ERROR_SYSTEM, "the output could not be written");
+}
+
+int command_stat(const struct context *context, struct error *error)
+{
+    struct stat_command self = {.session.context = context};
+    const struct options *options = context->options;
+    bool ok = options->n_operands == 0 || error_set(error, ERROR_USAGE, "stat takes no further words");
+    ok = ok &&
+         (options->format == FORMAT_TEXT || options->format == FORMAT_JSON || options->format == FORMAT_CSV ||
+          error_set(error, ERROR_USAGE, "stat prints text, JSON or CSV"));
+    ok = ok && session_open_elf(&self.session, error) && session_open_target(&self.session, error) &&
+         session_take(&self.session, error) && session_clock(&self.session, &self.clock, error) &&
+         counting_open(&self.counting, &self.session, &self.clock, error);
+    if (ok) {
+        session_conditions(&self.session, &self.clock, &self.conditions);
+        ok = run_windows(&self, error);
+    }
+    struct error after = {0};
+    counting_close(&self.counting);
+    if (!session_close(&self.session, &after))
+        ok = error_add(error, &after);
+    return ok ? EXIT_DONE : error_exit_code(error->kind);
+}

@@ -1,0 +1,250 @@
+#include "counters/events.h"
+
+#include "counters/words.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* More than any core has; `use` may be nested, but not into itself, and not without end. */
+enum { MOST_EVENTS = 1024, MOST_USES = 64, DEEPEST_USE = 8 };
+
+struct event_set {
+    struct event *events;
+    size_t n, room;
+};
+
+struct parser {
+    struct event_set *set;
+    unsigned *line_of; /* of each event, in the outermost text */
+    const char *(*other)(void *self, const char *name, size_t *n);
+    void *self;
+    char inside[DEEPEST_USE][EVENT_NAME]; /* the sets that are being read, outermost first */
+    unsigned depth, uses, line;
+    struct error *error;
+};
+
+static bool fail(struct parser *p, unsigned line, const char *what, struct span span)
+{
+    const char *inside = p->depth > 0 ? p->inside[p->depth - 1] : "";
+    return error_set(p->error, ERROR_USAGE, "%s%sline %u: %s \"%.*s\"", inside, p->depth > 0 ? ", " : "",
+                     line, what, SPAN_QUOTE(span));
+}
+
+static bool no_memory(struct parser *p)
+{
+    return error_set(p->error, ERROR_SYSTEM, "out of memory");
+}
+
+static bool add_event(struct parser *p, unsigned line, const struct event *event)
+{
+    struct event_set *set = p->set;
+    if (set->n == MOST_EVENTS)
+        return error_set(p->error, ERROR_USAGE, "line %u: more than %d events", line, MOST_EVENTS);
+    if (set->n == set->room) {
+        size_t room = set->room > 0 ? 2 * set->room : 64;
+        struct event *events = realloc(set->events, room * sizeof *events);
+        if (events == NULL)
+            return no_memory(p);
+        set->events = events;
+        unsigned *lines = realloc(p->line_of, room * sizeof *lines);
+        if (lines == NULL)
+            return no_memory(p);
+        p->line_of = lines;
+        set->room = room;
+    }
+    p->line_of[set->n] = p->line;
+    set->events[set->n++] = *event;
+    return true;
+}
+
+static bool read_code(struct parser *p, unsigned line, struct span word, uint32_t *code)
+{
+    if (word.n > 0 && word.at[0] == '0' && span_is_code(word, code))
+        return true;
+    return fail(p, line, "a code is written 0x11, not", word);
+}
+
+static bool read_event(struct parser *p, unsigned line, struct span rest)
+{
+    struct event event = {.code = 0};
+    struct span code, name;
+    span_word(&rest, &code);
+    if (!read_code(p, line, code, &event.code))
+        return false;
+    if (!span_word(&rest, &name))
+        return fail(p, line, "there is no name behind", code);
+    if (!span_is_event_name(name))
+        return fail(p, line, "this cannot be an event's name:", name);
+    if (!span_copy(name, event.name, sizeof event.name))
+        return fail(p, line, "too long a name:", name);
+    if (!span_is_printable(rest))
+        return fail(p, line, "only plain ASCII can be shown behind", name);
+    if (!span_copy(rest, event.words, sizeof event.words))
+        return fail(p, line, "too many words behind", name);
+    return add_event(p, line, &event);
+}
+
+/* "0x13" or "0x13-0x1D" */
+static bool read_range(struct parser *p, unsigned line, struct span word, uint32_t *first, uint32_t *last)
+{
+    const char *dash = memchr(word.at, '-', word.n);
+    struct span low = {.at = word.at, .n = dash != NULL ? (size_t)(dash - word.at) : word.n}, high = low;
+    if (dash != NULL)
+        high = (struct span){.at = dash + 1, .n = word.n - low.n - 1};
+    if (!read_code(p, line, low, first) || !read_code(p, line, high, last))
+        return false;
+    return *first <= *last || fail(p, line, "this range is backwards:", word);
+}
+
+/* Drops codes from the events that the last `use` brought, which begin at `from`. */
+static bool read_except(struct parser *p, unsigned line, struct span rest, size_t from)
+{
+    struct event_set *set = p->set;
+    struct span word;
+    if (rest.n == 0)
+        return fail(p, line, "which codes, behind", (struct span){"except", 6});
+    while (span_word(&rest, &word)) {
+        uint32_t first = 0, last = 0;
+        if (!read_range(p, line, word, &first, &last))
+            return false;
+        size_t kept = from;
+        for (size_t i = from; i < set->n; i++)
+            if (set->events[i].code < first || set->events[i].code > last) {
+                set->events[kept] = set->events[i];
+                p->line_of[kept++] = p->line_of[i];
+            }
+        if (kept == set->n)
+            return fail(p, line, "the set that is used has no event", word);
+        set->n = kept;
+    }
+    return true;
+}
+
+static bool read_text(struct parser *p, struct span text);
+
+static bool read_use(struct parser *p, unsigned line, struct span rest)
+{
+    struct span name;
+    if (!span_word(&rest, &name) || rest.n > 0 || !span_is_event_name(name))
+        return fail(p, line, "`use` wants the name of one set, not", name);
+    if (p->depth == DEEPEST_USE || ++p->uses > MOST_USES)
+        return fail(p, line, "too many sets use each other, at", name);
+    char *inside = p->inside[p->depth];
+    if (!span_copy(name, inside, sizeof p->inside[0]))
+        return fail(p, line, "there is no set", name);
+    for (unsigned i = 0; i < p->depth; i++)
+        if (strcmp(p->inside[i], inside) == 0)
+            return fail(p, line, "a set uses itself:", name);
+    struct span text = {.n = 0};
+    text.at = p->other != NULL ? p->other(p->self, inside, &text.n) : NULL;
+    if (text.at == NULL)
+        return fail(p, line, "there is no set", name);
+    p->depth++;
+    bool ok = read_text(p, text);
+    p->depth--;
+    return ok;
+}
+
+static bool read_text(struct parser *p, struct span text)
+{
+    struct lines lines = {.rest = text};
+    struct span line, rest, word;
+    size_t used_from = SIZE_MAX; /* where the events of the last `use` begin, while `except` may follow */
+    while (lines_next(&lines, &line)) {
+        if (p->depth == 0)
+            p->line = lines.line;
+        rest = line;
+        span_word(&rest, &word);
+        if (span_is(word, "use")) {
+            used_from = p->set->n;
+            if (!read_use(p, lines.line, rest))
+                return false;
+        } else if (span_is(word, "except")) {
+            if (used_from == SIZE_MAX)
+                return fail(p, lines.line, "only behind a `use` there can be", word);
+            if (!read_except(p, lines.line, rest, used_from))
+                return false;
+        } else {
+            used_from = SIZE_MAX;
+            if (!read_event(p, lines.line, line))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* By the line that comes later, which is the one to be mended. */
+static bool check_unique(struct parser *p)
+{
+    const struct event_set *set = p->set;
+    for (size_t i = 1; i < set->n; i++)
+        for (size_t k = 0; k < i; k++) {
+            const struct event *a = &set->events[k], *b = &set->events[i];
+            if (a->code == b->code)
+                return error_set(p->error, ERROR_USAGE, "line %u: the code 0x%02X is %s already",
+                                 p->line_of[i], (unsigned)b->code, a->name);
+            if (strcasecmp(a->name, b->name) == 0)
+                return error_set(p->error, ERROR_USAGE, "line %u: the event %s has a code already, 0x%02X",
+                                 p->line_of[i], b->name, (unsigned)a->code);
+        }
+    return true;
+}
+
+static int by_code(const void *a, const void *b)
+{
+    const struct event *left = a, *right = b;
+    return (left->code > right->code) - (left->code < right->code);
+}
+
+struct event_set *event_set_parse(const char *text, size_t n,
+                                  const char *(*other)(void *self, const char *name, size_t *n), void *self,
+                                  struct error *error)
+{
+    struct event_set *set = calloc(1, sizeof *set);
+    struct parser p = {.set = set, .other = other, .self = self, .error = error};
+    if (set == NULL) {
+        no_memory(&p);
+        return NULL;
+    }
+    bool ok = read_text(&p, (struct span){text, n}) && check_unique(&p);
+    free(p.line_of);
+    if (!ok) {
+        event_set_free(set);
+        return NULL;
+    }
+    if (set->n > 0)
+        qsort(set->events, set->n, sizeof *set->events, by_code);
+    return set;
+}
+
+void event_set_free(struct event_set *set)
+{
+    if (set != NULL)
+        free(set->events);
+    free(set);
+}
+
+size_t event_set_count(const struct event_set *set)
+{
+    return set->n;
+}
+
+const struct event *event_set_at(const struct event_set *set, size_t i)
+{
+    return i < set->n ? &set->events[i] : NULL;
+}
+
+const struct event *event_set_find(const struct event_set *set, const char *name)
+{
+    for (size_t i = 0; i < set->n; i++)
+        if (strcasecmp(set->events[i].name, name) == 0)
+            return &set->events[i];
+    return NULL;
+}
+
+const struct event *event_set_by_code(const struct event_set *set, uint32_t code)
+{
+    struct event key = {.code = code};
+    return set->n > 0 ? bsearch(&key, set->events, set->n, sizeof key, by_code) : NULL;
+}

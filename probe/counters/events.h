@@ -1,0 +1,58 @@
+/*
+ * Events: what the counters of a core can be told to count, by name, code and a few words. The sets are text
+ * files in probe/events, which the build puts into the program; a set may take over another's events with
+ * `use`. Also what the user types for -e.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "counters/counter.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct event {
+    uint32_t code;
+    char name[EVENT_NAME];
+    char words[96];
+};
+
+/* The events of one core, sorted by code. */
+struct event_set;
+
+/* An embedded set by its name ("cortex-a9", "dwt") in any case. NULL: there is none; the error lists those
+ * that are. */
+struct event_set *event_set_open(const char *cpu, struct error *error);
+
+/*
+ * `other` finds the text of a set that is named after `use`, NULL: none. Lines are:
+ *     use SET                  its events belong to this one too,
+ *     except 0x08 0x13-0x1D    but for these,
+ *     0x11 CPU_CYCLES words    an event.
+ * Codes and names are unique in a set. ERROR_USAGE with the line for anything else.
+ */
+struct event_set *event_set_parse(const char *text, size_t n,
+                                  const char *(*other)(void *self, const char *name, size_t *n), void *self,
+                                  struct error *error);
+void event_set_free(struct event_set *set);
+
+size_t event_set_count(const struct event_set *set);
+const struct event *event_set_at(const struct event_set *set, size_t i);
+const struct event *event_set_find(const struct event_set *set, const char *name); /* in any case */
+const struct event *event_set_by_code(const struct event_set *set, uint32_t code);
+
+/* The names of all embedded sets, sorted. */
+size_t event_cpus(const char *const **names);
+
+struct event_wish {
+    char name[EVENT_NAME]; /* as typed */
+    uint32_t code;         /* if by_code */
+    bool by_code;
+    unsigned group; /* 0: alone; those with the same number must be counted together */
+};
+
+/* "CPU_CYCLES,{LD_RETIRED,ST_RETIRED},r11,0x11" is appended to the *n wishes that are there; they stay as
+ * they were on an error, which is ERROR_USAGE. */
+bool event_wishes_parse(const char *text, struct event_wish *out, size_t room, size_t *n,
+                        struct error *error);

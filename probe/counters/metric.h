@@ -1,0 +1,73 @@
+/*
+ * Metrics: figures made of counts, such as cycles per instruction. They are text files, those in
+ * probe/metrics are put into the program by the build and users have their own. Which events a metric needs
+ * and what comes of their counts is all that is known here.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "counters/counter.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { METRIC_UNIT = 16, METRIC_EVENTS = 16, METRIC_STEPS = 64 };
+
+/* In reverse Polish notation. */
+struct metric_step {
+    enum metric_op {
+        METRIC_NUMBER,
+        METRIC_EVENT, /* metric.events[event] */
+        METRIC_CYCLES,
+        METRIC_SECONDS,
+        METRIC_HZ,
+        METRIC_ADD,
+        METRIC_SUBTRACT,
+        METRIC_MULTIPLY,
+        METRIC_DIVIDE,
+        METRIC_NEGATE,
+    } op;
+    unsigned event;
+    double number;
+};
+
+struct metric {
+    char name[EVENT_NAME];
+    char unit[METRIC_UNIT]; /* "": none */
+    char events[METRIC_EVENTS][EVENT_NAME];
+    size_t n_events; /* those that it is made of: they are to be counted together */
+    struct metric_step steps[METRIC_STEPS];
+    size_t n_steps;
+};
+
+/* The metrics of one text, in their order. */
+struct metric_set;
+
+/*
+ * Lines are:
+ *     EVENTS A, B, C                      what the METRICs below it are made of, till the next EVENTS
+ *     METRIC NAME [UNIT] = expression     of numbers, those events, CYCLES, SECONDS and HZ, + - * / ( )
+ * A name may stand in several sections: for cores with different events. ERROR_USAGE with the line for
+ * anything else.
+ */
+struct metric_set *metric_set_parse(const char *text, size_t n, struct error *error);
+/* An embedded file by its name, in any case; NULL: all of them. The error lists those that are. */
+struct metric_set *metric_set_open(const char *name, struct error *error);
+void metric_set_free(struct metric_set *set);
+
+size_t metric_set_count(const struct metric_set *set);
+const struct metric *metric_set_at(const struct metric_set *set, size_t i);
+/* The first metric of this name, in any case, all of whose events `has` knows. NULL: there is none. `has`
+ * NULL: the first of the name, needed or not. */
+const struct metric *metric_set_find(const struct metric_set *set, const char *name,
+                                     bool (*has)(void *self, const char *event), void *self);
+
+struct metric_input {
+    const double *counts; /* of metric.events, in that order; NaN: not counted */
+    double cycles, seconds, hz;
+};
+
+bool metric_uses(const struct metric *metric, enum metric_op op); /* METRIC_HZ: does it need the clock? */
+/* NaN where there is no such figure: something was not counted, or a division by zero. */
+double metric_evaluate(const struct metric *metric, const struct metric_input *input);

@@ -1,0 +1,31 @@
+/*
+ * Readings: which counters a run reads at each stop and each look, and where their values lie among a list's
+ * results. The counters of one pass come first; what else is read beside them (a slower clock, a variable of
+ * the program) follows. Pure.
+ */
+#pragma once
+
+#include "base/step.h"
+#include "counters/counter.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { READING_ROOM = 32 };
+enum { READING_STEPS = 3 * READING_ROOM }; /* of one reading, at most */
+
+struct reading {
+    struct counter counters[READING_ROOM];
+    size_t n;       /* all that is read */
+    size_t counted; /* of them, in front, the events that were asked for */
+};
+
+/* False when it is full. */
+bool reading_append(struct reading *reading, const struct counter *counter);
+/* `running`: the core is not halted, so that a counter in two words is read high, low, high. Returns the
+ * index for reading_take. */
+size_t reading_add(const struct reading *reading, bool running, struct steps *list);
+/* `out` has room for reading->n. */
+void reading_take(const struct reading *reading, bool running, const uint64_t *results, size_t at,
+                  uint64_t *out);

@@ -1,0 +1,39 @@
+/*
+ * Words: event and metric files, and what is typed for -e, are text of ASCII words. This cuts such text into
+ * lines and words, wherever it came from: any bytes are safe to hand in, none of them needs to be a NUL.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct span {
+    const char *at;
+    size_t n;
+};
+
+struct lines {
+    struct span rest;
+    unsigned line; /* the number of the last line that was taken */
+};
+
+/* For printf's "%.*s", and not more of it than a message should quote. */
+#define SPAN_QUOTE(span) (int)((span).n < 40 ? (span).n : 40), (span).at
+
+/* The next line that has something in it, without its comment and the blanks around it. False at the end. */
+bool lines_next(struct lines *lines, struct span *line);
+/* Takes the first word off; false when there is none. */
+bool span_word(struct span *rest, struct span *word);
+bool span_is(struct span span, const char *word);
+/* False when it does not fit with its NUL, or holds a NUL. */
+bool span_copy(struct span span, char *out, size_t size);
+/* True when all of it can be printed: no control characters, nothing beyond ASCII. */
+bool span_is_printable(struct span span);
+/* Hexadecimal digits only, at most 32 bits of value. */
+bool span_hex(struct span span, uint32_t *out);
+
+/* [A-Za-z0-9_.:=-], and not read as a code instead. */
+bool span_is_event_name(struct span span);
+/* An event's code where a name could stand: perf's r11, or 0x11. */
+bool span_is_code(struct span span, uint32_t *code);

@@ -1,0 +1,141 @@
+#include "measure/beside.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+/* DDI 0403 B3.2.4 (ICSR), B3.2.13 (SHCSR, Armv7-M and later only). */
+enum { ICSR = 0xE000ED04, ICSR_PENDSTSET = 1 << 26, ICSR_VECTACTIVE = 0x1FF, SYSTICK_EXCEPTION = 15 };
+/* RP2040 datasheet 2.15 (SYSINFO) and 4.6 (TIMER): the raw halves of its 64 bits do not latch each other. */
+enum { CHIP_ID = 0x40000000, CHIP_ID_MASK = 0x0FFFFFFF, CHIP_ID_RP2040 = 0x0002927 };
+enum { TIMERAWH = 0x40054024, TIMERAWL = 0x40054028, TIMER_HZ = 1000000 };
+enum { CHECK_MS = 50, CHECKS = 8 };
+
+static bool append(struct beside *beside, struct target *target, const struct counter *counter,
+                   struct error *error)
+{
+    (void)beside;
+    return reading_append(&target->reading, counter) ||
+           error_set(error, ERROR_SYSTEM, "too many counters at a time");
+}
+
+bool beside_take_tick(struct beside *beside, struct target *target, const struct beside_tick *tick,
+                      struct error *error)
+{
+    struct counter variable = {
+        .name = "tick", .low = tick->variable, .bits = (uint8_t)(8 * tick->variable.size)};
+    struct counter status = {.name = "icsr", .low = core_word(&target->chosen->core, ICSR), .bits = 32};
+    struct counter pended = {.name = "pended", .low = tick->pended, .bits = (uint8_t)(8 * tick->pended.size)};
+    *beside = (struct beside){.kind = BESIDE_TICK,
+                              .at = target->reading.n,
+                              .has_pended = tick->pended.size != 0,
+                              .each = tick->each > 0 ? tick->each : 1,
+                              .modulus = counter_modulus(&variable)};
+    return append(beside, target, &variable, error) && append(beside, target, &status, error) &&
+           (!beside->has_pended || append(beside, target, &pended, error));
+}
+
+bool beside_take_timer(struct beside *beside, struct target *target, const struct clock *clock,
+                       const struct deadline *deadline, struct error *error)
+{
+    const struct core *core = &target->chosen->core;
+    struct counter timer = {
+        .name = "timer", .low = core_word(core, TIMERAWL), .high = core_word(core, TIMERAWH), .bits = 64};
+    struct error unread = {0};
+    uint64_t id = 0;
+    *beside = (struct beside){.kind = BESIDE_NOTHING};
+    /* Measured against the host, the ratio of the two is not known to one part in a thousand. */
+    if (!(clock->hz > 0) || clock->error_hz > 0)
+        return true;
+    if (!ledger_read(target->ledger, core_word(core, CHIP_ID), &id, deadline, &unread) ||
+        (id & CHIP_ID_MASK) != CHIP_ID_RP2040)
+        return true;
+    *beside = (struct beside){
+        .kind = BESIDE_TIMER, .at = target->reading.n, .slow_hz = clock->hz, .fast_hz = clock->hz};
+    return append(beside, target, &timer, error);
+}
+
+struct tick_count {
+    uint64_t ticks; /* seen so far, modulo what the variable can hold */
+    bool active;    /* its handler runs, and may or may not have counted this one */
+};
+
+static struct tick_count count_ticks(const struct beside *beside, const uint64_t *values)
+{
+    uint64_t status = values[beside->at + 1];
+    uint64_t late = beside->has_pended ? values[beside->at + 2] : 0;
+    return (struct tick_count){.ticks = values[beside->at] / beside->each + late +
+                                        ((status & ICSR_PENDSTSET) != 0),
+                               .active = (status & ICSR_VECTACTIVE) == SYSTICK_EXCEPTION};
+}
+
+static void narrow_by_tick(const struct beside *beside, const struct counter *counter, const uint64_t *from,
+                           const uint64_t *to, size_t which, struct widen_bounds *bounds)
+{
+    struct tick_count a = count_ticks(beside, from), b = count_ticks(beside, to);
+    uint64_t period = counter_modulus(counter), around = beside->modulus / beside->each;
+    uint64_t ticks = b.ticks >= a.ticks ? b.ticks - a.ticks : b.ticks + around - a.ticks;
+    uint64_t elapsed = counter_elapsed(counter, from[which], to[which]);
+    bool over = counter_phase(counter, to[which]) < counter_phase(counter, from[which]);
+    if (ticks > UINT64_MAX / period - 2 || (ticks == 0 && over)) {
+        widen_by_span(bounds, elapsed, elapsed);
+        return;
+    }
+    uint64_t count = (ticks - over) * period + elapsed;
+    uint64_t less = a.active && count >= period ? period : 0, more = b.active ? period : 0;
+    widen_by_span(bounds, count - less, count + more);
+}
+
+static void narrow_by_timer(const struct beside *beside, const uint64_t *from, const uint64_t *to,
+                            struct widen_bounds *bounds)
+{
+    double us = (double)(to[beside->at] - from[beside->at]);
+    double least = (us - 1) / TIMER_HZ * beside->slow_hz, most = (us + 1) / TIMER_HZ * beside->fast_hz;
+    if (us < 0x1p52)
+        widen_by_span(bounds, least > 0 ? (uint64_t)floor(least) : 0, (uint64_t)ceil(most));
+}
+
+void beside_narrow(const struct beside *beside, const struct counter *counter, const uint64_t *from,
+                   const uint64_t *to, size_t which, struct widen_bounds *bounds)
+{
+    if (beside->kind == BESIDE_TICK)
+        narrow_by_tick(beside, counter, from, to, which, bounds);
+    else if (beside->kind == BESIDE_TIMER)
+        narrow_by_timer(beside, from, to, bounds);
+}
+
+bool beside_check(const struct beside *beside, struct target *target, const struct clock *clock,
+                  const struct deadline *deadline, struct error *error)
+{
+    const struct counter *counter = &target->reading.counters[0];
+    uint64_t first[READING_ROOM], now[READING_ROOM], from_us, ignored, before, to_us;
+    if (beside->kind != BESIDE_TICK)
+        return true;
+    if (!target_read(target, first, &from_us, &ignored, deadline, error))
+        return false;
+    for (int i = 0; i < CHECKS; i++) {
+        nanosleep(&(struct timespec){.tv_nsec = CHECK_MS * 1000000L}, NULL);
+        if (!target_read(target, now, &before, &to_us, deadline, error))
+            return false;
+        uint64_t ticks = count_ticks(beside, now).ticks - count_ticks(beside, first).ticks;
+        double most =
+            (double)(to_us - from_us) / 1e6 * clock->bound_hz / (double)counter_modulus(counter) + 2;
+        if ((double)ticks > most && ticks < beside->modulus / 2)
+            return error_set(error, ERROR_USAGE,
+                             "the tick variable went up by %" PRIu64
+                             " where the counter had %.0f periods at most",
+                             ticks, most);
+        if (ticks > 0)
+            return true;
+    }
+    return error_set(error, ERROR_USAGE, "the tick variable does not go up");
+}
+
+const char *beside_name(const struct beside *beside)
+{
+    static const char *const names[] = {
+        [BESIDE_NOTHING] = "", [BESIDE_TICK] = "tick variable", [BESIDE_TIMER] = "RP2040 timer"};
+    return names[beside->kind];
+}

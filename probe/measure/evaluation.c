@@ -1,0 +1,112 @@
+#include "measure/evaluation.h"
+
+#include <string.h>
+
+/* Nobody has measured yet what a halt adds. */
+enum { HALT_UNKNOWN = 1024, HALT_MARGIN = 64 };
+
+static uint64_t halts_at_most(const struct overhead *overhead, unsigned pairs)
+{
+    uint64_t one = overhead->known ? 2 * (overhead->high + HALT_MARGIN) : HALT_UNKNOWN;
+    return pairs * one;
+}
+
+static uint64_t add(uint64_t a, uint64_t b)
+{
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+void evaluation_step(const struct evaluation *evaluation, const struct evaluation_span *span,
+                     struct widen *out)
+{
+    const struct reading *reading = evaluation->reading;
+    for (size_t i = 0; i < reading->counted; i++) {
+        const struct counter *counter = &reading->counters[i];
+        struct widen_bounds bounds = {.most = UINT64_MAX};
+        double fastest = evaluation->bound_hz * (counter->per_cycle > 0 ? counter->per_cycle : 8);
+        widen_by_time(&bounds, 0, (double)span->longest_us / 1e6, 0, fastest);
+        /* A clock that is said to be slower than it is must not make every count doubtful */
+        bounds.most = add(bounds.most, halts_at_most(&evaluation->overheads[i], span->pairs));
+        uint64_t elapsed = counter_elapsed(counter, span->from[i], span->to[i]);
+        bounds.most = bounds.most < elapsed ? elapsed : bounds.most;
+        bool paced = span->halted && i > 0 && evaluation->counts_cycles && counter->per_cycle > 0;
+        if (paced && !out[0].at_least && out[0].total <= UINT64_MAX / counter->per_cycle)
+            widen_by_span(&bounds, 0, out[0].total * counter->per_cycle);
+        if (i == 0 && evaluation->counts_cycles)
+            beside_narrow(&evaluation->beside, counter, span->from, span->to, 0, &bounds);
+        out[i] = (struct widen){0};
+        widen_add(&out[i], counter, span->from[i], span->to[i], bounds);
+    }
+}
+
+static void gather(struct evaluation *evaluation, const struct widen *step)
+{
+    for (size_t i = 0; i < evaluation->reading->counted; i++) {
+        evaluation->so_far[i].total = add(evaluation->so_far[i].total, step[i].total);
+        evaluation->so_far[i].at_least = evaluation->so_far[i].at_least || step[i].at_least;
+    }
+}
+
+static uint64_t longest(uint64_t before_us, uint64_t after_us)
+{
+    return after_us > before_us ? after_us - before_us : 0;
+}
+
+void evaluation_look(struct evaluation *evaluation, const struct raw_hit *hit, const struct raw_look *look)
+{
+    struct widen step[READING_ROOM];
+    /* While the core runs, a slower clock and the counter are not read at one moment; at the stops they are,
+     * and that decides it all. */
+    if (evaluation->beside.kind != BESIDE_NOTHING)
+        return;
+    if (look->first) {
+        memset(evaluation->so_far, 0, sizeof evaluation->so_far);
+        memcpy(evaluation->last, hit->from, sizeof evaluation->last);
+        evaluation->last_us = hit->before_us;
+        evaluation->looked = true;
+    }
+    if (!evaluation->looked)
+        return;
+    const struct evaluation_span span = {.from = evaluation->last,
+                                         .to = look->values,
+                                         .longest_us = longest(evaluation->last_us, look->after_us),
+                                         .pairs = hit->pairs};
+    evaluation_step(evaluation, &span, step);
+    gather(evaluation, step);
+    memcpy(evaluation->last, look->values, sizeof evaluation->last);
+    evaluation->last_us = look->before_us;
+}
+
+void evaluation_total(struct evaluation *evaluation, const struct raw_hit *hit, struct widen *out)
+{
+    struct evaluation_span span = {.from = hit->from,
+                                   .to = hit->to,
+                                   .longest_us = longest(hit->before_us, hit->after_us),
+                                   .pairs = hit->pairs,
+                                   .halted = true};
+    if (!evaluation->looked) {
+        evaluation_step(evaluation, &span, out);
+        return;
+    }
+    struct widen step[READING_ROOM];
+    evaluation->looked = false;
+    span.from = evaluation->last;
+    span.longest_us = longest(evaluation->last_us, hit->after_us);
+    span.halted = false;
+    evaluation_step(evaluation, &span, step);
+    gather(evaluation, step);
+    memcpy(out, evaluation->so_far, evaluation->reading->counted * sizeof *out);
+}
+
+struct value evaluation_value(const struct evaluation *evaluation, size_t which, const struct widen *total,
+                              unsigned pairs)
+{
+    const struct overhead *overhead = &evaluation->overheads[which];
+    struct value value = {.count = overhead_remove(overhead, total->total, pairs),
+                          .at_least = total->at_least};
+    if (value.at_least) {
+        uint64_t off = overhead_plus_minus(overhead, pairs);
+        value.count -= value.count < off ? value.count : off;
+    }
+    return value;
+}

@@ -1,0 +1,147 @@
+#include "measure/plan.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+struct planning {
+    struct plan *plan;
+    const struct counter_block *block;
+    const struct event_set *set;
+    struct placement_wish wishes[PLAN_COLUMNS];
+    uint32_t codes[PLAN_COLUMNS];
+    size_t columns[PLAN_COLUMNS]; /* of each wish */
+    size_t n;
+};
+
+/* A counter that has an event of its own. */
+static bool find_fixed(const struct counter_block *block, const char *name, uint8_t *counter)
+{
+    for (size_t i = 0; i < block->n; i++)
+        if (block->counters[i].name[0] != '\0' && strcasecmp(block->counters[i].name, name) == 0) {
+            *counter = (uint8_t)i;
+            return true;
+        }
+    return false;
+}
+
+static bool resolve(const struct planning *p, const struct event_wish *wish, uint32_t *code,
+                    uint32_t *counters, char *name, size_t size, struct error *error)
+{
+    uint8_t fixed = 0;
+    const struct block_kind *kind = p->block->kind;
+    snprintf(name, size, "%s", wish->name);
+    if (!wish->by_code && find_fixed(p->block, wish->name, &fixed)) {
+        snprintf(name, size, "%s", p->block->counters[fixed].name);
+        *code = fixed;
+        *counters = 1U << fixed;
+        return true;
+    }
+    const struct event *event = NULL;
+    if (p->set != NULL)
+        event = wish->by_code ? event_set_by_code(p->set, wish->code) : event_set_find(p->set, wish->name);
+    if (event == NULL && !wish->by_code)
+        return error_set(error, ERROR_USAGE, "there is no event \"%s\" here: pmu-probe list shows them",
+                         wish->name);
+    if (event != NULL)
+        snprintf(name, size, "%s", event->name);
+    *code = event != NULL ? event->code : wish->code;
+    *counters = kind->counters_for != NULL ? kind->counters_for(p->block, *code) : 0;
+    return true;
+}
+
+static size_t find_column(const struct plan *plan, const char *name)
+{
+    for (size_t i = 0; i < plan->n_columns; i++)
+        if (strcmp(plan->columns[i].name, name) == 0)
+            return i;
+    return plan->n_columns;
+}
+
+static bool add_wish(struct planning *p, const struct event_wish *wish, struct error *error)
+{
+    struct plan *plan = p->plan;
+    char name[EVENT_NAME];
+    uint32_t code = 0, counters = 0;
+    if (!resolve(p, wish, &code, &counters, name, sizeof name, error))
+        return false;
+    if (p->block->counts_cycles && counters == 1)
+        return true; /* counted in every pass anyway */
+    if (find_column(plan, name) < plan->n_columns)
+        return error_set(error, ERROR_USAGE, "the event %s is asked for twice", name);
+    if (plan->n_columns == PLAN_COLUMNS)
+        return error_set(error, ERROR_USAGE, "more than %d events", PLAN_COLUMNS);
+    struct plan_column *column = &plan->columns[plan->n_columns++];
+    snprintf(column->name, sizeof column->name, "%s", name);
+    if (counters == 0) {
+        snprintf(column->unsupported, sizeof column->unsupported, "no counter here can count it");
+        return true;
+    }
+    p->codes[p->n] = code;
+    p->columns[p->n] = plan->n_columns - 1;
+    p->wishes[p->n++] = (struct placement_wish){.counters = counters, .group = wish->group};
+    return true;
+}
+
+static void put_pick(struct plan_pass *pass, const struct plan *plan, size_t column, uint8_t counter,
+                     uint32_t code)
+{
+    struct counter_pick *pick = &pass->picks[pass->n];
+    *pick = (struct counter_pick){.counter = counter, .code = code};
+    memcpy(pick->name, plan->columns[column].name, sizeof pick->name);
+    pass->column[pass->n++] = column;
+}
+
+static void begin_pass(struct plan *plan, const struct counter_block *block, struct plan_pass *pass)
+{
+    pass->n = 0;
+    if (block->counts_cycles)
+        put_pick(pass, plan, 0, 0, 0);
+}
+
+static bool place(struct planning *p, struct error *error)
+{
+    struct placement_pass passes[PLAN_PASSES];
+    struct plan *plan = p->plan;
+    size_t which = 0;
+    uint32_t usable = p->block->n >= 32 ? UINT32_MAX : (1U << p->block->n) - 1;
+    uint32_t reserved = p->block->counts_cycles ? 1 : 0;
+    if (!placement_make(p->wishes, p->n, usable, reserved, passes, PLAN_PASSES, &plan->n_passes, &which,
+                        error))
+        return false;
+    for (size_t i = 0; i < plan->n_passes; i++) {
+        struct plan_pass *pass = &plan->passes[i];
+        begin_pass(plan, p->block, pass);
+        for (size_t k = 0; k < passes[i].n; k++) {
+            size_t wish = passes[i].wish[k], column = p->columns[wish];
+            put_pick(pass, plan, column, passes[i].counter[k], p->codes[wish]);
+        }
+    }
+    return true;
+}
+
+bool plan_make(struct plan *plan, const struct counter_block *block, const struct event_set *set,
+               const struct event_wish *wishes, size_t n, struct error *error)
+{
+    struct planning p = {.plan = plan, .block = block, .set = set};
+    plan->n_columns = plan->n_passes = 0;
+    if (block->counts_cycles || n == 0)
+        snprintf(plan->columns[plan->n_columns++].name, EVENT_NAME, "%s", block->counters[0].name);
+    if (n == 0) {
+        plan->n_passes = 1;
+        plan->passes[0].n = 0;
+        put_pick(&plan->passes[0], plan, 0, 0, 0);
+        return true;
+    }
+    for (size_t i = 0; i < n; i++)
+        if (!add_wish(&p, &wishes[i], error))
+            return false;
+    if (!place(&p, error))
+        return false;
+    if (plan->n_passes == 0 && block->counts_cycles) {
+        plan->n_passes = 1;
+        begin_pass(plan, block, &plan->passes[0]);
+    }
+    return plan->n_passes > 0 ||
+           error_set(error, ERROR_NO_COUNTER, "none of these events can be counted here");
+}

@@ -1,0 +1,103 @@
+#include "measure/widen.h"
+
+#include <math.h>
+
+#define TOO_MANY 0x1p64 /* counts that no total holds */
+
+static void total_add(struct widen *widen, uint64_t count, bool exact)
+{
+    bool full = count > UINT64_MAX - widen->total;
+    widen->total = full ? UINT64_MAX : widen->total + count;
+    widen->at_least = widen->at_least || !exact || full;
+}
+
+static bool is_wide(const struct counter *counter)
+{
+    return counter->bits >= 64;
+}
+
+void widen_add(struct widen *widen, const struct counter *counter, uint64_t from, uint64_t to,
+               struct widen_bounds bounds)
+{
+    uint64_t count = counter_elapsed(counter, from, to), modulus = counter_modulus(counter);
+    if (is_wide(counter)) {
+        total_add(widen, count, true);
+        return;
+    }
+    if (from >= modulus || to >= modulus) {
+        total_add(widen, bounds.least, false);
+        return;
+    }
+    uint64_t wraps = bounds.least > count ? (bounds.least - count - 1) / modulus + 1 : 0;
+    if (wraps > (UINT64_MAX - count) / modulus) {
+        total_add(widen, count, false);
+        return;
+    }
+    count += wraps * modulus;
+    bool possible = bounds.most >= count, ended = bounds.most != UINT64_MAX;
+    total_add(widen, count, possible && ended && bounds.most - count < modulus);
+}
+
+void widen_by_span(struct widen_bounds *bounds, uint64_t least, uint64_t most)
+{
+    if (bounds->least < least)
+        bounds->least = least;
+    if (bounds->most > most)
+        bounds->most = most;
+}
+
+static bool is_amount(double value)
+{
+    return isfinite(value) && value >= 0;
+}
+
+/* A product may be off by half a unit in its last place, and it need not be whole: in a time of 2.5 periods a
+ * clock ticks two or three times. Next to it and then to the whole number is on the safe side of both. */
+void widen_by_time(struct widen_bounds *bounds, double shortest_s, double longest_s, double slowest_hz,
+                   double fastest_hz)
+{
+    if (is_amount(shortest_s) && is_amount(slowest_hz)) {
+        double least = floor(nextafter(shortest_s * slowest_hz, 0));
+        widen_by_span(bounds, least < TOO_MANY ? (uint64_t)least : UINT64_MAX, UINT64_MAX);
+    }
+    if (is_amount(longest_s) && is_amount(fastest_hz) && fastest_hz > 0) {
+        double most = ceil(nextafter(longest_s * fastest_hz, INFINITY));
+        widen_by_span(bounds, 0, most < TOO_MANY ? (uint64_t)most : UINT64_MAX);
+    }
+}
+
+void widen_by_overflow_flag(struct widen_bounds *bounds, const struct counter *counter, uint64_t from,
+                            bool flag)
+{
+    uint64_t modulus = counter_modulus(counter);
+    if (is_wide(counter) || from >= modulus)
+        return;
+    uint64_t to_wrap = modulus - from;
+    if (counter->down)
+        to_wrap = !counter->zero_is_top ? from + 1 : from == 0 ? modulus : from;
+    if (flag)
+        widen_by_span(bounds, to_wrap, UINT64_MAX);
+    else
+        widen_by_span(bounds, 0, to_wrap - 1);
+}
+
+static uint64_t multiply(uint64_t a, uint64_t b)
+{
+    return b != 0 && a > UINT64_MAX / b ? UINT64_MAX : a * b;
+}
+
+/* n ticks span n - 1 whole periods and a count at least, and lie within less than n + 1. */
+void widen_by_ticks(struct widen_bounds *bounds, uint64_t period_counts, uint64_t ticks, uint64_t slack)
+{
+    if (period_counts == 0)
+        return;
+    if (ticks > slack) {
+        uint64_t whole = multiply(ticks - slack - 1, period_counts);
+        widen_by_span(bounds, whole < UINT64_MAX ? whole + 1 : whole, UINT64_MAX);
+    }
+    if (ticks < UINT64_MAX - slack) {
+        uint64_t beyond = multiply(ticks + slack + 1, period_counts);
+        if (beyond < UINT64_MAX)
+            widen_by_span(bounds, 0, beyond - 1);
+    }
+}

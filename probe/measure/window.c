@@ -1,0 +1,68 @@
+#include "measure/window.h"
+
+#include <string.h>
+
+/* While the core runs no halt is in it, so nothing is to be taken away. */
+static const struct overhead none[READING_ROOM] = {{.known = true}};
+
+static void note_skew(struct window *window, uint64_t before_us, uint64_t after_us)
+{
+    uint64_t skew = after_us > before_us ? after_us - before_us : 0;
+    window->skew_us = skew > window->skew_us ? skew : window->skew_us;
+}
+
+bool window_begin(struct window *window, struct target *target, const struct clock *clock,
+                  const struct deadline *deadline, struct error *error)
+{
+    uint64_t after_us = 0;
+    *window = (struct window){.target = target,
+                              .evaluation = {.reading = &target->reading,
+                                             .overheads = none,
+                                             .counts_cycles = target->block->counts_cycles,
+                                             .bound_hz = clock->bound_hz}};
+    if (!target_read(target, window->last, &window->last_us, &after_us, deadline, error))
+        return false;
+    window->first_us = window->last_us;
+    note_skew(window, window->last_us, after_us);
+    return true;
+}
+
+bool window_sample(struct window *window, const struct deadline *deadline, struct error *error)
+{
+    uint64_t values[READING_ROOM], before_us = 0, after_us = 0;
+    struct widen step[READING_ROOM];
+    if (!target_read(window->target, values, &before_us, &after_us, deadline, error))
+        return false;
+    const struct evaluation_span span = {.from = window->last,
+                                         .to = values,
+                                         .longest_us =
+                                             after_us > window->last_us ? after_us - window->last_us : 0};
+    evaluation_step(&window->evaluation, &span, step);
+    bool lost = false;
+    for (size_t i = 0; i < window->target->reading.counted; i++) {
+        window->totals[i].count += step[i].total;
+        window->totals[i].missed += step[i].at_least;
+        lost = lost || step[i].at_least;
+    }
+    window->lost += lost;
+    memcpy(window->last, values, sizeof window->last);
+    window->last_us = before_us;
+    window->samples++;
+    note_skew(window, before_us, after_us);
+    return true;
+}
+
+int window_pace_ms(const struct window *window)
+{
+    const struct reading *reading = &window->target->reading;
+    double pace = 1000;
+    for (size_t i = 0; i < reading->counted; i++) {
+        const struct counter *counter = &reading->counters[i];
+        double fastest = window->evaluation.bound_hz * (counter->per_cycle > 0 ? counter->per_cycle : 1);
+        double period_ms = (double)counter_modulus(counter) / fastest * 1000;
+        /* What wraps faster than anybody can look must not keep us from looking at the rest in peace */
+        if (period_ms >= 1 && period_ms / 4 < pace)
+            pace = period_ms / 4;
+    }
+    return pace < 1 ? 1 : (int)pace;
+}

@@ -1,0 +1,47 @@
+/*
+ * The live screen of `watch`: rates, bars and totals, repainted in place with a handful of escape sequences
+ * that every terminal of today knows. Takes keys without waiting for Enter; the terminal is as it was after
+ * screen_close.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <termios.h>
+
+enum { SCREEN_ROWS = 32 };
+
+struct screen_row {
+    const char *name;
+    double rate; /* counts a second over the last interval */
+    uint64_t total;
+    bool rate_at_least, total_at_least;
+    bool missing; /* not counted in this pass, or not at all */
+};
+
+struct screen_view {
+    const char *title, *note; /* one line each; note may be "" */
+    struct screen_row rows[SCREEN_ROWS];
+    size_t n;
+    double seconds;            /* since the beginning, or since the totals were set to zero */
+    double samples_per_second; /* over the last interval */
+    uint64_t lost;             /* samples that came too late to tell whether a counter had wrapped */
+    bool paused;
+};
+
+enum screen_key { SCREEN_NO_KEY, SCREEN_PAUSE, SCREEN_ZERO, SCREEN_QUIT };
+
+struct screen {
+    int in, out;
+    struct termios before;
+    bool open;
+    double highest[SCREEN_ROWS]; /* rate of each row, for its bar */
+};
+
+/* False: `in` or `out` is no terminal, and nothing was done. */
+bool screen_open(struct screen *screen, int in, int out);
+void screen_close(struct screen *screen);
+void screen_draw(struct screen *screen, const struct screen_view *view);
+/* Waits for so long at most; other keys are dropped. */
+enum screen_key screen_wait_key(struct screen *screen, int ms);

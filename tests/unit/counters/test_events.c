@@ -1,0 +1,319 @@
+#include "cmocka_all.h"
+#include "counters/events.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct event_set *open_set(const char *cpu)
+{
+    struct error error = {0};
+    struct event_set *set = event_set_open(cpu, &error);
+    if (set == NULL)
+        fail_msg("%s: %s", cpu, error.text);
+    return set;
+}
+
+static void every_embedded_set_can_be_searched(void **state)
+{
+    (void)state;
+    const char *const *cpus;
+    size_t n = event_cpus(&cpus);
+    assert_int_equal(n, 24);
+    for (size_t i = 0; i < n; i++) {
+        struct event_set *set = open_set(cpus[i]);
+        assert_true(i == 0 || strcmp(cpus[i - 1], cpus[i]) < 0);
+        assert_true(event_set_count(set) >= 6);
+        for (size_t k = 0; k < event_set_count(set); k++) {
+            const struct event *event = event_set_at(set, k);
+            char lower[EVENT_NAME] = "";
+            for (size_t c = 0; event->name[c] != '\0'; c++)
+                lower[c] = (char)tolower((unsigned char)event->name[c]);
+            assert_ptr_equal(event_set_find(set, event->name), event);
+            assert_ptr_equal(event_set_find(set, lower), event);
+            assert_ptr_equal(event_set_by_code(set, event->code), event);
+            assert_true(k == 0 || event_set_at(set, k - 1)->code < event->code);
+            assert_int_not_equal(event->words[0], '\0');
+        }
+        assert_null(event_set_at(set, event_set_count(set)));
+        event_set_free(set);
+    }
+}
+
+static void expect(const char *cpu, uint32_t code, const char *name)
+{
+    struct event_set *set = open_set(cpu);
+    const struct event *event = event_set_by_code(set, code);
+    if (name == NULL)
+        assert_null(event);
+    else {
+        assert_non_null(event);
+        assert_string_equal(event->name, name);
+    }
+    event_set_free(set);
+}
+
+static void codes_mean_what_each_core_means(void **state)
+{
+    (void)state;
+    expect("cortex-a9", 0x08, NULL);
+    expect("cortex-a9", 0x0E, NULL);
+    expect("cortex-a9", 0xFF, NULL);
+    expect("cortex-a9", 0x68, "INST_OUT_OF_RENAME_STAGE");
+    expect("cortex-a9", 0x74, "NEON_EXECUTED_INST");
+    expect("cortex-a9", 0x50, "COHERENT_LINE_MISS");
+    expect("Cortex-A15", 0x50, "L2D_CACHE_RD");
+    expect("cortex-a7", 0x60, "BUS_ACCESS_RD");
+    expect("cortex-a8", 0x43, "L2_ACCESS");
+    expect("armv7-common", 0x1E, NULL);
+    expect("cortex-a72", 0x08, "INST_RETIRED");
+    expect("cortex-a72", 0x06, NULL);
+    expect("cortex-r5", 0x72, "ACP_DCACHE_ACCESS");
+    expect("cortex-r5", 0x40, "IFETCH_STALL");
+    expect("cortex-r4", 0x72, NULL);
+    expect("cortex-m55", 0x264, "MVE_ST_MULTI_RETIRED");
+    expect("cortex-m55", 0xC001, "ECC_ERR_FATAL");
+    expect("cortex-m85", 0xC001, "ECC_ERR_MBIT");
+    expect("dwt", 5, "FOLDCNT");
+    expect("intel-knc", 0, "DATA_READ");
+    expect("intel-knc", 0x10CC, "L2_WRITE_HIT");
+}
+
+static void unknown_sets_are_answered_with_the_known(void **state)
+{
+    (void)state;
+    struct error error = {0};
+    assert_null(event_set_open("cortex-x9", &error));
+    assert_int_equal(error.kind, ERROR_USAGE);
+    assert_non_null(strstr(error.text, "\"cortex-x9\""));
+    assert_non_null(strstr(error.text, " armv7-common "));
+    assert_non_null(strstr(error.text, " intel-knc"));
+}
+
+static const struct other {
+    const char *name, *text;
+} others[] = {
+    {"base", "0x01 ONE first\n0x02 TWO\n0x03 THREE\n0x10 SIXTEEN\n"},
+    {"middle", "use base\nexcept 0x02-0x0F\n0x20 THIRTYTWO"},
+    {"loop-a", "use loop-b"},
+    {"loop-b", "# no event here\nuse loop-a"},
+    {"self", "use self"},
+    {"empty", ""},
+    {"wide", "use empty\nuse empty\nuse empty\nuse empty\nuse empty\nuse empty\nuse empty\nuse empty\n"
+             "use empty\nuse empty\nuse empty\nuse empty\nuse empty\nuse empty\nuse empty\nuse empty\n"},
+    {"wider", "use wide\nuse wide\nuse wide\nuse wide\n"},
+    {"broken", "0x01 ONE\n0x02\n"},
+};
+
+static const char *find_other(void *self, const char *name, size_t *n)
+{
+    (void)self;
+    if (strncmp(name, "deep", 4) == 0) { /* deep1 uses deep2 uses deep3 ... */
+        static char text[32];
+        *n = (size_t)snprintf(text, sizeof text, "use deep%d", (int)strtol(name + 4, NULL, 10) + 1);
+        return text;
+    }
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcmp(others[i].name, name) == 0) {
+            *n = strlen(others[i].text);
+            return others[i].text;
+        }
+    return NULL;
+}
+
+/* As long as it is and without its NUL, so that reading on is noticed. */
+static struct event_set *parse_exact(const char *text, size_t n, struct error *error)
+{
+    char *exact = malloc(n > 0 ? n : 1);
+    assert_non_null(exact);
+    memcpy(exact, text, n);
+    struct event_set *set = event_set_parse(exact, n, find_other, NULL, error);
+    free(exact);
+    return set;
+}
+
+static struct event_set *parse(const char *text, struct error *error)
+{
+    return parse_exact(text, strlen(text), error);
+}
+
+static void sets_use_each_other(void **state)
+{
+    (void)state;
+    struct error error = {0};
+    struct event_set *set =
+        parse("# a core\r\n use  middle # all of it\r\nexcept 0x10\r\n\r\n0x02 Two\tits  words \r\n"
+              "0x0 NAUGHT\nuse base\nexcept 0x01 0x2 0x03",
+              &error);
+    if (set == NULL)
+        fail_msg("%s", error.text);
+    static const struct event wanted[] = {{0, "NAUGHT", ""},
+                                          {1, "ONE", "first"},
+                                          {2, "Two", "its  words"},
+                                          {0x10, "SIXTEEN", ""},
+                                          {0x20, "THIRTYTWO", ""}};
+    assert_int_equal(event_set_count(set), 5);
+    for (size_t i = 0; i < 5; i++) {
+        assert_int_equal(event_set_at(set, i)->code, wanted[i].code);
+        assert_string_equal(event_set_at(set, i)->name, wanted[i].name);
+        assert_string_equal(event_set_at(set, i)->words, wanted[i].words);
+    }
+    event_set_free(set);
+    set = parse("# nothing", &error);
+    assert_int_equal(event_set_count(set), 0);
+    assert_null(event_set_by_code(set, 0));
+    assert_null(event_set_find(set, "ONE"));
+    event_set_free(set);
+}
+
+static void errors_name_the_line(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *part;
+    } bad[] = {
+        {"0x01 ONE\n\n0x02", "line 3: there is no name behind \"0x02\""},
+        {"11 ONE", "line 1: a code is written 0x11, not \"11\""},
+        {"r11 ONE", "line 1: a code is written"},
+        {"0x ONE", "line 1: a code is written"},
+        {"0x1FFFFFFFF ONE", "line 1: a code is written"},
+        {"0x1G ONE", "line 1: a code is written"},
+        {"0x01 ONE\n0x02 A+B", "line 2: this cannot be an event's name: \"A+B\""},
+        {"0x01 0x02", "line 1: this cannot be an event's name"},
+        {"0x01 rabe", "line 1: this cannot be an event's name"},
+        {"0x01 3D", "line 1: this cannot be an event's name"},
+        {"0x01 A23456789012345678901234567890123456789012345678", "line 1: too long a name"},
+        {"0x01 ONE \x1b[2J", "line 1: only plain ASCII"},
+        {"0x01 ONE "
+         "1234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901"
+         "23456",
+         "line 1: too many words behind \"ONE\""},
+        {"0x01 ONE\n0x01 TWO", "line 2: the code 0x01 is ONE already"},
+        {"0x01 ONE\n0x02 one", "line 2: the event one has a code already, 0x01"},
+        {"use base\n\n0x03 X", "line 3: the code 0x03 is THREE already"},
+        {"0x03 X\nuse base", "line 2: the code 0x03 is X already"},
+        {"use nowhere", "line 1: there is no set \"nowhere\""},
+        {"use", "line 1: `use` wants the name"},
+        {"use base middle", "line 1: `use` wants the name"},
+        {"use ../../etc/passwd", "line 1: `use` wants the name"},
+        {"except 0x01", "line 1: only behind a `use`"},
+        {"use base\n0x40 X\nexcept 0x01", "line 3: only behind a `use`"},
+        {"use base\nexcept", "line 2: which codes"},
+        {"use base\nexcept 0x07", "line 2: the set that is used has no event \"0x07\""},
+        {"use base\nexcept 0x04-0x0F", "line 2: the set that is used has no event"},
+        {"use base\nexcept 0x03-0x01", "line 2: this range is backwards"},
+        {"use base\nexcept 0x03-", "line 2: a code is written"},
+        {"use base\nexcept 3", "line 2: a code is written"},
+        {"use loop-a", "loop-b, line 2: a set uses itself: \"loop-a\""},
+        {"use self", "self, line 1: a set uses itself"},
+        {"use deep1", "too many sets use each other"},
+        {"use wider", "too many sets use each other"},
+        {"use broken", "broken, line 2: there is no name behind"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct error error = {0};
+        struct event_set *set = parse(bad[i].text, &error);
+        if (set != NULL || error.kind != ERROR_USAGE || strstr(error.text, bad[i].part) == NULL)
+            fail_msg("\"%s\" gave \"%s\", not \"%s\"", bad[i].text, error.text, bad[i].part);
+    }
+}
+
+static void sets_have_an_end(void **state)
+{
+    (void)state;
+    size_t room = 22000, used = 0;
+    char *text = malloc(room);
+    struct error error = {0};
+    for (unsigned i = 0; i < 1024; i++)
+        used += (size_t)snprintf(text + used, room - used, "0x%X E%u\n", i, i);
+    struct event_set *set = event_set_parse(text, used, NULL, NULL, &error);
+    assert_non_null(set);
+    assert_int_equal(event_set_count(set), 1024);
+    event_set_free(set);
+    used += (size_t)snprintf(text + used, room - used, "0x400 E1024\n");
+    assert_null(event_set_parse(text, used, NULL, NULL, &error));
+    assert_non_null(strstr(error.text, "line 1025: more than 1024 events"));
+    error_clear(&error);
+    assert_null(event_set_parse("use base", 8, NULL, NULL, &error));
+    assert_non_null(strstr(error.text, "there is no set"));
+    free(text);
+}
+
+enum { ROOM = 6 };
+
+static void wishes_are_read(void **state)
+{
+    (void)state;
+    struct event_wish out[ROOM];
+    struct error error = {0};
+    size_t n = 0;
+    assert_true(event_wishes_parse("CPU_CYCLES,{ld_retired,r1b},0xC001", out, ROOM, &n, &error));
+    assert_true(event_wishes_parse("{a:b.c=d-e,A}", out, ROOM, &n, &error));
+    static const struct event_wish wanted[ROOM] = {
+        {"CPU_CYCLES", 0, false, 0}, {"ld_retired", 0, false, 1}, {"r1b", 0x1B, true, 1},
+        {"0xC001", 0xC001, true, 0}, {"a:b.c=d-e", 0, false, 2},  {"A", 0, false, 2},
+    };
+    assert_int_equal(n, ROOM);
+    for (size_t i = 0; i < n; i++) {
+        assert_string_equal(out[i].name, wanted[i].name);
+        assert_int_equal(out[i].code, wanted[i].code);
+        assert_int_equal(out[i].by_code, wanted[i].by_code);
+        assert_int_equal(out[i].group, wanted[i].group);
+    }
+    assert_false(event_wishes_parse("B", out, ROOM, &n, &error));
+    assert_non_null(strstr(error.text, "more than 6 events"));
+    assert_int_equal(n, ROOM);
+}
+
+static void bad_wishes_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *part;
+    } bad[] = {
+        {"", "a name is missing"},
+        {"A,,B", "a name is missing"},
+        {"A,", "a name is missing"},
+        {",A", "a name is missing"},
+        {"{}", "a name is missing"},
+        {"{A,}", "a name is missing"},
+        {"{A,B", "{ is not closed"},
+        {"A}", "} without its {"},
+        {"{A,{B}}", "cannot hold another"},
+        {"{A}B", "comma is missing before \"B\""},
+        {"A{B}", "comma is missing"},
+        {"{A}}", "comma is missing"},
+        {"11", "write 0x11 or r11"},
+        {"A B", "neither"},
+        {"A;B", "neither"},
+        {"0x", "neither"},
+        {"0x123456789", "neither"},
+        {"3D", "neither"},
+        {"A\x80", "neither"},
+        {"A23456789012345678901234567890123456789012345678", "so long a name"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct event_wish out[ROOM];
+        struct error error = {0};
+        size_t n = 0;
+        bool ok = event_wishes_parse(bad[i].text, out, ROOM, &n, &error);
+        if (ok || n != 0 || error.kind != ERROR_USAGE || strstr(error.text, bad[i].part) == NULL)
+            fail_msg("\"%s\" gave \"%s\", not \"%s\"", bad[i].text, error.text, bad[i].part);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_embedded_set_can_be_searched),
+        cmocka_unit_test(codes_mean_what_each_core_means),
+        cmocka_unit_test(unknown_sets_are_answered_with_the_known),
+        cmocka_unit_test(sets_use_each_other),
+        cmocka_unit_test(errors_name_the_line),
+        cmocka_unit_test(sets_have_an_end),
+        cmocka_unit_test(wishes_are_read),
+        cmocka_unit_test(bad_wishes_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,400 @@
+/* Widening: by named edges, and by 10,000 random runs that an oracle judges. PMU_SEED repeats them. */
+#include "../cmocka_all.h"
+
+#include "measure/widen.h"
+#include "widen_world.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const struct widen_bounds unknown = {.most = UINT64_MAX};
+static const struct counter bits_8 = {.bits = 8}, bits_32 = {.bits = 32}, bits_64 = {.bits = 64},
+                            bits_64_down = {.bits = 64, .down = true}, down_8 = {.bits = 8, .down = true};
+
+static struct counter systick(uint64_t reload)
+{
+    return (struct counter){.bits = 24, .down = true, .zero_is_top = true, .modulus = reload + 1};
+}
+
+static struct widen_bounds span(uint64_t least, uint64_t most)
+{
+    return (struct widen_bounds){.least = least, .most = most};
+}
+
+static void expect(const struct counter *counter, uint64_t from, uint64_t to, struct widen_bounds bounds,
+                   uint64_t total, bool at_least)
+{
+    struct widen widen = {0};
+    widen_add(&widen, counter, from, to, bounds);
+    assert_true(widen.total == total);
+    assert_int_equal(widen.at_least, at_least);
+}
+
+static void expect_bounds(struct widen_bounds bounds, uint64_t least, uint64_t most)
+{
+    assert_true(bounds.least == least);
+    assert_true(bounds.most == most);
+}
+
+/* --- one step ------------------------------------------------------------------------------------------- */
+
+static void zero_of_systick_is_the_top_at_either_end(void **state)
+{
+    (void)state;
+    const struct counter counter = systick(999);
+    const struct widen_bounds one_period = span(0, 999);
+    expect(&counter, 0, 999, one_period, 1, false);
+    expect(&counter, 1, 0, one_period, 1, false);
+    expect(&counter, 999, 0, one_period, 999, false);
+    expect(&counter, 0, 1, one_period, 999, false);
+    expect(&counter, 0, 0, one_period, 0, false);
+    expect(&counter, 0, 0, span(1, 1000), 1000, false);
+    expect(&counter, 1, 999, one_period, 2, false);
+}
+
+static void equal_readings_are_nothing_or_whole_periods(void **state)
+{
+    (void)state;
+    expect(&bits_32, 77, 77, span(0, UINT32_MAX), 0, false);
+    expect(&bits_32, 77, 77, span(0, 1ULL << 32), 0, true);
+    expect(&bits_32, 77, 77, span(1, 1ULL << 32), 1ULL << 32, false);
+    expect(&bits_32, 77, 77, unknown, 0, true);
+}
+
+static void all_24_bits_are_a_period(void **state)
+{
+    (void)state;
+    const struct counter counter = systick(0xFFFFFF);
+    expect(&counter, 0, 1, span(0, 0xFFFFFF), 0xFFFFFF, false);
+    expect(&counter, 5, 5, span(0x1000000, 0x1000000), 0x1000000, false);
+    expect(&counter, 0, 0xFFFFFF, span(0x1000001, 0x1FFFFFF), 0x1000001, false);
+    expect(&counter, 0, 0xFFFFFF, span(2, 0x2000000), 0x1000001, false);
+    expect(&counter, 0, 0xFFFFFF, span(2, 0x2000001), 0x1000001, true);
+}
+
+static void a_counter_that_stands_still_needs_the_exact_count(void **state)
+{
+    (void)state;
+    const struct counter counter = systick(0);
+    expect(&counter, 0, 0, unknown, 0, true);
+    expect(&counter, 0, 0, span(3, 4), 3, true);
+    expect(&counter, 0, 0, span(4, 4), 4, false);
+    expect(&counter, 0, 0, span(UINT64_MAX, UINT64_MAX), UINT64_MAX, true);
+}
+
+static void bits_64_are_exact_whatever_is_said(void **state)
+{
+    (void)state;
+    const struct widen_bounds said[] = {unknown, span(0, 0), span(50, 40), span(UINT64_MAX, UINT64_MAX)};
+    for (size_t i = 0; i < sizeof said / sizeof said[0]; i++) {
+        expect(&bits_64, 5, 3, said[i], UINT64_MAX - 1, false);
+        expect(&bits_64, 0, UINT64_MAX, said[i], UINT64_MAX, false);
+        expect(&bits_64_down, 3, 5, said[i], UINT64_MAX - 1, false);
+        expect(&bits_64_down, 9, 9, said[i], 0, false);
+    }
+    struct widen_bounds bounds = unknown;
+    widen_by_overflow_flag(&bounds, &bits_64, 5, true);
+    expect_bounds(bounds, 0, UINT64_MAX);
+}
+
+static void a_total_stays_at_the_top(void **state)
+{
+    (void)state;
+    struct widen widen = {.total = UINT64_MAX - 10};
+    widen_add(&widen, &bits_64, 0, 10, unknown);
+    assert_true(widen.total == UINT64_MAX && !widen.at_least);
+    widen_add(&widen, &bits_64, 0, 0, unknown);
+    assert_true(widen.total == UINT64_MAX && !widen.at_least);
+    widen_add(&widen, &bits_64, 0, 1, unknown);
+    assert_true(widen.total == UINT64_MAX && widen.at_least);
+    widen = (struct widen){.total = UINT64_MAX - 10};
+    widen_add(&widen, &bits_8, 0, 11, span(0, 255));
+    assert_true(widen.total == UINT64_MAX && widen.at_least);
+}
+
+static void what_was_a_bound_remains_one(void **state)
+{
+    (void)state;
+    struct widen widen = {0};
+    widen_add(&widen, &bits_32, 100, 300, span(0, 1000));
+    assert_true(widen.total == 200 && !widen.at_least);
+    widen_add(&widen, &bits_32, 300, 350, unknown);
+    assert_true(widen.total == 250 && widen.at_least);
+    widen_add(&widen, &bits_32, 350, 351, span(1, 1));
+    assert_true(widen.total == 251 && widen.at_least);
+}
+
+static void contradictions_are_at_least(void **state)
+{
+    (void)state;
+    expect(&bits_8, 0, 10, span(11, 265), 266, true);  /* between two candidates */
+    expect(&bits_8, 0, 10, span(0, 9), 10, true);      /* below the first */
+    expect(&bits_8, 0, 10, span(300, 200), 522, true); /* no count at all */
+    expect(&bits_8, 0, 10, span(5, 0), 10, true);
+    expect(&bits_8, 0, 10, span(UINT64_MAX, UINT64_MAX), 10, true);     /* the next does not fit */
+    expect(&bits_8, 0, 10, span(UINT64_MAX - 4, UINT64_MAX), 10, true); /* whatever is unknown above */
+    expect(&bits_8, 0, 255, span(UINT64_MAX - 4, UINT64_MAX), UINT64_MAX, true);
+    const struct counter counter = systick(999);
+    expect(&counter, 0, 999, span(UINT64_MAX - 613, UINT64_MAX - 1), 1, true);
+    expect(&counter, 0, 999, span(UINT64_MAX - 614, UINT64_MAX - 1), UINT64_MAX - 614, false);
+}
+
+static void readings_that_cannot_be_say_nothing(void **state)
+{
+    (void)state;
+    const struct counter counter = systick(99);
+    expect(&counter, 100, 50, span(0, 99), 0, true);
+    expect(&counter, 50, 100, span(30, 99), 30, true);
+    expect(&bits_8, 256, 3, span(0, 99), 0, true);
+    struct widen_bounds bounds = unknown;
+    widen_by_overflow_flag(&bounds, &counter, 100, false);
+    expect_bounds(bounds, 0, UINT64_MAX);
+}
+
+/* --- bounds --------------------------------------------------------------------------------------------- */
+
+static void spans_intersect(void **state)
+{
+    (void)state;
+    struct widen_bounds bounds = unknown;
+    widen_by_span(&bounds, 10, 100);
+    expect_bounds(bounds, 10, 100);
+    widen_by_span(&bounds, 5, 200);
+    expect_bounds(bounds, 10, 100);
+    widen_by_span(&bounds, 20, 30);
+    expect_bounds(bounds, 20, 30);
+    widen_by_span(&bounds, 40, 50);
+    expect_bounds(bounds, 40, 30);
+}
+
+static void time_is_rounded_outward(void **state)
+{
+    (void)state;
+    struct widen_bounds bounds = unknown;
+    widen_by_time(&bounds, 2.5, 2.5, 1, 1);
+    expect_bounds(bounds, 2, 3);
+    bounds = unknown; /* two edges fit a time of one period, when it begins just before the first */
+    widen_by_time(&bounds, 1, 1, 1000, 1000);
+    expect_bounds(bounds, 999, 1001);
+    bounds = unknown;
+    widen_by_time(&bounds, 0, 0, 1e6, 1e6);
+    expect_bounds(bounds, 0, 1);
+    bounds = unknown; /* the product is one of doubles that lie 64 apart */
+    widen_by_time(&bounds, 0.1, 0.1, 3e18, 3e18);
+    assert_true(bounds.least <= 300000000000000000 - 64 && bounds.most >= 300000000000000000 + 64);
+    assert_true(bounds.most - bounds.least < 1000);
+    bounds = unknown;
+    widen_by_time(&bounds, 1e10, 1e10, 1e10, 1e10); /* beyond 64 bits */
+    expect_bounds(bounds, UINT64_MAX, UINT64_MAX);
+}
+
+static void times_that_are_none_say_nothing(void **state)
+{
+    (void)state;
+    const double odd[] = {NAN, -NAN, INFINITY, -INFINITY, -1};
+    for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++) {
+        struct widen_bounds bounds = span(3, 5000);
+        widen_by_time(&bounds, odd[i], odd[i], 1000, 1000);
+        widen_by_time(&bounds, 1, 1, odd[i], odd[i]);
+        widen_by_time(&bounds, odd[i], odd[i], odd[i], odd[i]);
+        expect_bounds(bounds, 3, 5000);
+        widen_by_time(&bounds, odd[i], 2.0005, odd[i], 1000);
+        expect_bounds(bounds, 3, 2001);
+        widen_by_time(&bounds, 1.0005, odd[i], 1000, odd[i]);
+        expect_bounds(bounds, 1000, 2001);
+    }
+    struct widen_bounds bounds = unknown;
+    widen_by_time(&bounds, 0, 1, 0, 0); /* a rate of 0 is how an unknown one is written */
+    expect_bounds(bounds, 0, UINT64_MAX);
+    widen_by_time(&bounds, 1e300, 1e300, 1e300, 1e300);
+    expect_bounds(bounds, UINT64_MAX, UINT64_MAX);
+}
+
+static void a_flag_says_none_or_one_and_more(void **state)
+{
+    (void)state;
+    const struct counter tick = systick(99);
+    const struct {
+        const struct counter *counter;
+        uint64_t from, to_wrap;
+    } cases[] = {{&bits_8, 0, 256}, {&bits_8, 255, 1}, {&tick, 99, 99}, {&tick, 1, 1},
+                 {&tick, 0, 100},   {&down_8, 0, 1},   {&down_8, 1, 2}, {&down_8, 255, 256}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct widen_bounds set = unknown, clear = unknown;
+        widen_by_overflow_flag(&set, cases[i].counter, cases[i].from, true);
+        widen_by_overflow_flag(&clear, cases[i].counter, cases[i].from, false);
+        expect_bounds(set, cases[i].to_wrap, UINT64_MAX);
+        expect_bounds(clear, 0, cases[i].to_wrap - 1);
+    }
+}
+
+static void ticks_are_off_by_a_period_and_the_slack(void **state)
+{
+    (void)state;
+    const struct {
+        uint64_t period, ticks, slack, least, most;
+    } cases[] = {{100, 0, 0, 0, 99},
+                 {100, 1, 0, 1, 199},
+                 {100, 5, 0, 401, 599},
+                 {100, 5, 2, 201, 799},
+                 {100, 2, 2, 0, 499},
+                 {1, 5, 0, 5, 5},
+                 {0, 5, 0, 0, UINT64_MAX},
+                 {100, 5, UINT64_MAX, 0, UINT64_MAX},
+                 {100, UINT64_MAX, 0, UINT64_MAX, UINT64_MAX},
+                 {1, UINT64_MAX, 0, UINT64_MAX, UINT64_MAX},
+                 {1ULL << 63, 1, 0, 1, UINT64_MAX},
+                 {UINT64_MAX, 0, 0, 0, UINT64_MAX}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct widen_bounds bounds = unknown;
+        widen_by_ticks(&bounds, cases[i].period, cases[i].ticks, cases[i].slack);
+        expect_bounds(bounds, cases[i].least, cases[i].most);
+    }
+}
+
+/* --- any counter, any evidence -------------------------------------------------------------------------- */
+
+enum { SEQUENCES = 10000, LOOKS = 20, ON_FOOT = 4096 };
+
+static uint64_t seed;
+
+struct tally {
+    unsigned decided, undecided, edge, on_foot;
+    unsigned wrapped; /* of the decided, those whose readings alone would not have told */
+};
+
+/* What the oracle makes of the looks so far. */
+struct judgement {
+    bool decidable, undecidable; /* neither: it depends on the rounding */
+    bool wrapped;
+    wide least, most; /* in which the lower bound must lie */
+};
+
+static void check(bool ok, const struct world *world, unsigned look, const char *what)
+{
+    if (!ok)
+        fail_msg("PMU_SEED=%" PRIu64 ", sequence %u, look %u, %u bits %s, modulus %" PRIu64 ": %s", seed,
+                 world->number, look, world->shape.bits, world->shape.down ? "down" : "up",
+                 (uint64_t)(world->shape.modulus - 1) + 1, what);
+}
+
+static bool verdict_is(struct verdict a, struct verdict b)
+{
+    return a.fits == b.fits && a.least == b.least;
+}
+
+static void judge(const struct world *world, const struct look *now, unsigned number, struct judgement *all,
+                  struct tally *tally)
+{
+    const struct evidence *e = &now->evidence;
+    struct passage truth = passage_of(&world->shape, e, now->from, now->count);
+    bool possible = !too_few(e, &truth, STRICT) && !too_many(e, &truth, STRICT);
+    check(possible, world, number, "the simulated evidence is not true");
+    struct verdict strict = oracle_search(&world->shape, e, now->from, now->to, STRICT);
+    struct verdict lax = oracle_search(&world->shape, e, now->from, now->to, LAX);
+    if (now->count < ON_FOOT && world->shape.modulus <= ON_FOOT) {
+        struct verdict walked = oracle_walk(&world->shape, e, now->from, now->to, STRICT);
+        check(verdict_is(strict, walked), world, number, "the oracle disagrees with itself");
+        walked = oracle_walk(&world->shape, e, now->from, now->to, LAX);
+        check(verdict_is(lax, walked), world, number, "the lax oracle disagrees with itself");
+        tally->on_foot++;
+    }
+    all->decidable = all->decidable && lax.fits == 1;
+    all->undecidable = all->undecidable || strict.fits == 2;
+    all->wrapped = all->wrapped || now->count >= world->shape.modulus;
+    all->least += lax.least;
+    all->most += strict.least;
+}
+
+static struct widen_bounds bounds_of(const struct world *world, const struct look *now)
+{
+    const struct evidence *e = &now->evidence;
+    struct widen_bounds bounds = unknown;
+    if (e->spanned)
+        widen_by_span(&bounds, e->least, e->most);
+    if (e->ticked)
+        widen_by_ticks(&bounds, e->period, e->ticks, e->slack);
+    if (e->flagged)
+        widen_by_overflow_flag(&bounds, &world->counter, now->from, e->flag);
+    widen_by_time(&bounds, e->shortest_s, e->longest_s, e->slowest_hz, e->fastest_hz);
+    return bounds;
+}
+
+static void run_sequence(unsigned number, struct tally *tally)
+{
+    struct world world;
+    struct widen widen = {0};
+    struct judgement all = {.decidable = true};
+    world_begin(&world, seed, number);
+    unsigned looks = 1 + (unsigned)random_below(&world, LOOKS);
+    for (unsigned i = 1; i <= looks; i++) {
+        struct look now = world_look(&world);
+        judge(&world, &now, i, &all, tally);
+        widen_add(&widen, &world.counter, now.from, now.to, bounds_of(&world, &now));
+        check(!all.decidable || !widen.at_least, &world, i, "decidable, but at least");
+        check(!all.undecidable || widen.at_least, &world, i, "undecidable, but exact");
+        check(widen.at_least || widen.total == world.truth, &world, i, "exact, but wrong");
+        check(widen.total <= world.truth, &world, i, "more than the truth");
+        check(widen.total >= all.least, &world, i, "less than the least that is possible");
+        check(widen.total <= all.most, &world, i, "more than the least that is possible");
+    }
+    tally->decided += all.decidable;
+    tally->undecided += all.undecidable;
+    tally->wrapped += all.decidable && all.wrapped;
+    tally->edge += !all.decidable && !all.undecidable;
+}
+
+static void no_sequence_of_looks_is_widened_wrongly(void **state)
+{
+    (void)state;
+    struct tally tally[WORLD_KINDS] = {0}, sum = {0};
+    for (unsigned i = 0; i < SEQUENCES; i++)
+        run_sequence(i, &tally[i % WORLD_KINDS]);
+    for (unsigned i = 0; i < WORLD_KINDS; i++) {
+        sum.decided += tally[i].decided;
+        sum.undecided += tally[i].undecided;
+        sum.edge += tally[i].edge;
+        sum.on_foot += tally[i].on_foot;
+        bool open = world_kinds[i].bits < 64;
+        bool enough = tally[i].decided >= 100 && tally[i].undecided >= (open ? 100 : 0) &&
+                      tally[i].wrapped >= (open ? 50 : 0);
+        if (!enough)
+            fail_msg("PMU_SEED=%" PRIu64 ", kind %u: %u decidable, %u of them wrapped, %u not", seed, i,
+                     tally[i].decided, tally[i].wrapped, tally[i].undecided);
+    }
+    print_message("%u sequences decidable, %u not, %u by rounding; %u looks judged on foot\n", sum.decided,
+                  sum.undecided, sum.edge, sum.on_foot);
+    if (sum.decided < SEQUENCES / 4 || sum.undecided < SEQUENCES / 4 || sum.edge > SEQUENCES / 20 ||
+        sum.on_foot < SEQUENCES)
+        fail_msg("PMU_SEED=%" PRIu64 ": too few of a sort", seed);
+}
+
+int main(void)
+{
+    const char *wanted = getenv("PMU_SEED");
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    seed = wanted ? strtoull(wanted, NULL, 0) : (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+    print_message("PMU_SEED=%" PRIu64 "\n", seed);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(zero_of_systick_is_the_top_at_either_end),
+        cmocka_unit_test(equal_readings_are_nothing_or_whole_periods),
+        cmocka_unit_test(all_24_bits_are_a_period),
+        cmocka_unit_test(a_counter_that_stands_still_needs_the_exact_count),
+        cmocka_unit_test(bits_64_are_exact_whatever_is_said),
+        cmocka_unit_test(a_total_stays_at_the_top),
+        cmocka_unit_test(what_was_a_bound_remains_one),
+        cmocka_unit_test(contradictions_are_at_least),
+        cmocka_unit_test(readings_that_cannot_be_say_nothing),
+        cmocka_unit_test(spans_intersect),
+        cmocka_unit_test(time_is_rounded_outward),
+        cmocka_unit_test(times_that_are_none_say_nothing),
+        cmocka_unit_test(a_flag_says_none_or_one_and_more),
+        cmocka_unit_test(ticks_are_off_by_a_period_and_the_slack),
+        cmocka_unit_test(no_sequence_of_looks_is_widened_wrongly),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
