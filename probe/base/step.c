@@ -20,6 +20,16 @@ struct step step_expect(struct address at, uint64_t mask, uint64_t value)
     return (struct step){.op = OP_EXPECT, .at = at, .value = value, .mask = mask};
 }
 
+struct step step_expect_once(struct address at, uint64_t mask, uint64_t value)
+{
+    return (struct step){.op = OP_EXPECT, .at = at, .mask = mask, .value = value, .once = true};
+}
+
+struct step step_copy(struct address at, size_t back)
+{
+    return (struct step){.op = OP_COPY, .at = at, .value = back};
+}
+
 struct step step_time(unsigned which)
 {
     return (struct step){.op = OP_TIME, .value = which};

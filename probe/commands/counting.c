@@ -1,6 +1,8 @@
 #include "commands/counting.h"
 
 #include <errno.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +14,129 @@ static bool read_wishes(const struct options *options, struct event_wish *wishes
             return false;
     return true;
 }
+
+/* ---- metrics */
+
+/* A file of the user's is told from a name by what names have not. */
+static bool is_path(const char *text)
+{
+    return strpbrk(text, "/.") != NULL;
+}
+
+static struct metric_set *read_metric_file(const char *path, struct error *error)
+{
+    enum { LARGEST = 65536 };
+    FILE *file = fopen(path, "re");
+    if (file == NULL) {
+        error_set(error, ERROR_USAGE, "%.200s cannot be read: %s", path, strerror(errno));
+        return NULL;
+    }
+    char *text = calloc(1, LARGEST);
+    size_t n = text != NULL ? fread(text, 1, LARGEST, file) : 0;
+    bool whole = text != NULL && n < LARGEST && !ferror(file);
+    fclose(file);
+    struct metric_set *set = whole ? metric_set_parse(text, n, error) : NULL;
+    free(text);
+    if (!whole)
+        error_set(error, ERROR_USAGE, "%.200s cannot be read, or is larger than 64 KiB", path);
+    return set;
+}
+
+struct knowledge {
+    const struct counter_block *block;
+    const struct event_set *set;
+};
+
+static bool knows_event(void *self, const char *event)
+{
+    const struct knowledge *knowledge = self;
+    for (size_t i = 0; i < knowledge->block->n; i++)
+        if (strcasecmp(knowledge->block->counters[i].name, event) == 0)
+            return true;
+    return knowledge->set != NULL && event_set_find(knowledge->set, event) != NULL;
+}
+
+static bool add_metric(struct counting *counting, const struct metric *metric, struct event_wish *wishes,
+                       size_t *n, struct error *error)
+{
+    if (counting->n_metrics == COUNTING_METRICS)
+        return error_set(error, ERROR_USAGE, "more than %d metrics", COUNTING_METRICS);
+    counting->metrics[counting->n_metrics++] = metric;
+    /* Those that nobody has asked for yet, in one pass */
+    unsigned group = 0;
+    size_t first = *n;
+    for (size_t i = 0; i < first; i++)
+        group = wishes[i].group > group ? wishes[i].group : group;
+    for (size_t i = 0; i < metric->n_events; i++) {
+        bool there = false;
+        for (size_t k = 0; k < *n; k++)
+            there = there || strcasecmp(wishes[k].name, metric->events[i]) == 0;
+        if (there)
+            continue;
+        if (*n == PLAN_COLUMNS)
+            return error_set(error, ERROR_USAGE, "more than %d events", PLAN_COLUMNS);
+        wishes[*n] = (struct event_wish){.group = group + 1};
+        memcpy(wishes[(*n)++].name, metric->events[i], sizeof metric->events[i]);
+    }
+    return true;
+}
+
+static bool add_metrics(struct counting *counting, struct session *session, struct event_wish *wishes,
+                        size_t *n, struct error *error)
+{
+    const struct options *options = session->context->options;
+    struct knowledge knowledge = {.block = session->target.block, .set = counting->set};
+    for (size_t i = 0; i < options->n_metrics; i++) {
+        const char *name = options->metrics[i];
+        struct metric_set *set = is_path(name) ? read_metric_file(name, error) : metric_set_open(NULL, error);
+        if (set == NULL)
+            return false;
+        counting->metric_sets[counting->n_metric_sets++] = set;
+        if (!is_path(name)) {
+            const struct metric *metric = metric_set_find(set, name, knows_event, &knowledge);
+            if (metric == NULL)
+                return error_set(error, ERROR_USAGE, "there is no metric \"%.48s\" for these counters", name);
+            if (!add_metric(counting, metric, wishes, n, error))
+                return false;
+            continue;
+        }
+        for (size_t k = 0; k < metric_set_count(set); k++)
+            if (!add_metric(counting, metric_set_at(set, k), wishes, n, error))
+                return false;
+    }
+    return true;
+}
+
+static double mean_of(const struct counting *counting, const char *event, counting_mean *mean,
+                      const void *context)
+{
+    for (size_t i = 0; i < counting->plan->n_columns; i++)
+        if (strcasecmp(counting->plan->columns[i].name, event) == 0)
+            return mean(context, i);
+    return (double)NAN;
+}
+
+size_t counting_metrics(const struct counting *counting, counting_mean *mean, const void *context, double hz,
+                        struct metric_result *out)
+{
+    for (size_t i = 0; i < counting->n_metrics; i++) {
+        const struct metric *metric = counting->metrics[i];
+        double counts[METRIC_EVENTS];
+        for (size_t k = 0; k < metric->n_events; k++)
+            counts[k] = mean_of(counting, metric->events[k], mean, context);
+        double cycles = mean(context, 0);
+        const struct metric_input input = {.counts = counts,
+                                           .cycles = cycles,
+                                           .seconds = hz > 0 ? cycles / hz : (double)NAN,
+                                           .hz = hz > 0 ? hz : (double)NAN};
+        out[i] = (struct metric_result){.value = metric_evaluate(metric, &input)};
+        memcpy(out[i].name, metric->name, sizeof metric->name);
+        memcpy(out[i].unit, metric->unit, sizeof metric->unit);
+    }
+    return counting->n_metrics;
+}
+
+/* ---- what is read beside the counters */
 
 static bool find_word(struct session *session, const char *name, struct address *out)
 {
@@ -78,6 +203,7 @@ bool counting_open(struct counting *counting, struct session *session, const str
         (counting->set = event_set_open(target->block->events, error)) == NULL)
         return false;
     if (!read_wishes(session->context->options, wishes, &n, error) ||
+        !add_metrics(counting, session, wishes, &n, error) ||
         !plan_make(counting->plan, target->block, counting->set, wishes, n, error))
         return false;
     const struct plan_pass *first = &counting->plan->passes[0];
@@ -88,6 +214,8 @@ bool counting_open(struct counting *counting, struct session *session, const str
 
 void counting_close(struct counting *counting)
 {
+    for (size_t i = 0; i < counting->n_metric_sets; i++)
+        metric_set_free(counting->metric_sets[i]);
     event_set_free(counting->set);
     free(counting->plan);
     *counting = (struct counting){0};

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "commands/session.h"
+#include "counters/metric.h"
 #include "measure/beside.h"
 #include "measure/plan.h"
 #include "measure/result.h"
@@ -12,8 +13,13 @@
 
 #include <stdbool.h>
 
+enum { COUNTING_METRICS = RESULT_METRICS };
+
 struct counting {
     struct event_set *set;
+    struct metric_set *metric_sets[COUNTING_METRICS]; /* one for each -M */
+    const struct metric *metrics[COUNTING_METRICS];
+    size_t n_metric_sets, n_metrics;
     struct plan *plan;
     struct beside beside;
     struct at_end at_end;
@@ -23,6 +29,11 @@ struct counting {
 bool counting_open(struct counting *counting, struct session *session, const struct clock *clock,
                    struct error *error);
 void counting_close(struct counting *counting);
+/* What was counted of a column of the plan, on average; NaN: nothing, or only a bound. */
+typedef double counting_mean(const void *context, size_t column);
+/* Returns how many there are; `out` has room for RESULT_METRICS. */
+size_t counting_metrics(const struct counting *counting, counting_mean *mean, const void *context, double hz,
+                        struct metric_result *out);
 /* What --on-max names; `names` gets them as they are shown. */
 bool counting_words(struct counting *counting, struct session *session, struct result_words *names,
                     struct error *error);

@@ -9,6 +9,7 @@
 #include "target/lowered.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -138,6 +139,14 @@ static bool measure(struct delta_command *self, struct error *error)
     return ok;
 }
 
+static double column_mean(const void *context, size_t i)
+{
+    const struct column *column = &((const struct summary *)context)->columns[i];
+    if (column->at_least > 0 || statistics_count(column->statistics) == 0)
+        return (double)NAN;
+    return statistics_mean(column->statistics);
+}
+
 /* A region with a reset in it, or readings that mean nothing, must not end in a table. */
 static bool is_printable(const struct delta_command *self, const struct error *error)
 {
@@ -155,6 +164,8 @@ int command_delta(const struct context *context, struct error *error)
     struct error after = {0};
     bool closed = session_close(&self.session, &after);
     if (self.summary.n > 0 && is_printable(&self, error)) {
+        self.summary.n_metrics = counting_metrics(&self.counting, column_mean, &self.summary,
+                                                  self.conditions.clock_hz, self.summary.metrics);
         self.summary.conditions = self.conditions;
         if (error->kind != ERROR_NONE)
             snprintf(self.summary.ended, sizeof self.summary.ended, "%.255s",

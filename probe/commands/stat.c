@@ -6,6 +6,7 @@
 #include "report/counts.h"
 #include "report/text.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -101,6 +102,12 @@ static bool run_window(struct stat_command *self, const struct plan_pass *pass, 
     return true;
 }
 
+static double row_mean(const void *context, size_t i)
+{
+    const struct counts_row *row = &((const struct counts *)context)->rows[i];
+    return row->counted && !row->at_least ? (double)row->count : (double)NAN;
+}
+
 static bool run_windows(struct stat_command *self, struct error *error)
 {
     const struct context *context = self->session.context;
@@ -124,6 +131,8 @@ static bool run_windows(struct stat_command *self, struct error *error)
     struct deadline deadline = session_last_deadline();
     if (!target_check_block(&self->session.target, &deadline, error))
         return false;
+    self->counts.n_metrics =
+        counting_metrics(&self->counting, row_mean, &self->counts, self->clock.hz, self->counts.metrics);
     return counts_end(context->out, &self->counts, context->options->format,
                       context->options->separator[0]) ||
            error_set(error, ERROR_SYSTEM, "the output could not be written");

@@ -97,15 +97,26 @@ struct core_ops {
 
 enum { FRAME_WORDS = 8 };
 
+enum core_family { CORE_M, CORE_ARMV7, CORE_ARMV8 };
+
 struct core {
     const struct core_ops *ops;
-    uint16_t unit;        /* the link's view that reaches it */
+    enum core_family family;
+    uint16_t unit; /* the link's view that reaches its registers, and, on Cortex-M, its memory */
+    /* What Cortex-M does not have: its registers are memory at places that never change. */
+    uint16_t memory_unit;                     /* the view that shows memory as the core sees it */
+    uint64_t debug_base, pmu_base, cti_base;  /* on `unit`; 0: none */
     char name[48];        /* "Cortex-M0+ r0p1" */
     uint32_t id;          /* CPUID or MIDR */
     unsigned comparators; /* for code */
     unsigned comparator_revision;
+    bool sole_breakpoint; /* nobody else has one: a stop at a breakpoint is at ours */
     bool caches; /* instructions written by a debugger need maintenance to be seen */
 };
 
 /* Word-sized memory as the core sees it. */
 struct address core_word(const struct core *core, uint64_t offset);
+/* Words of its debug registers, of its PMU and of its cross trigger interface. */
+struct address core_debug(const struct core *core, uint64_t offset);
+struct address core_pmu(const struct core *core, uint64_t offset);
+struct address core_cti(const struct core *core, uint64_t offset);

@@ -358,6 +358,7 @@ bool cortex_m_identify(uint16_t unit, const uint64_t *values, struct core *out)
         return false;
     *out = (struct core){.ops = &cortex_m_ops,
                          .unit = unit,
+                         .memory_unit = unit,
                          .id = id,
                          .comparators = (fp >> 4 & 0xF) | (fp >> 8 & 0x70),
                          .comparator_revision = fp >> 28,

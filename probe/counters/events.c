@@ -109,11 +109,9 @@ static bool read_except(struct parser *p, unsigned line, struct span rest, size_
         if (!read_range(p, line, word, &first, &last))
             return false;
         size_t kept = from;
-        for (size_t i = from; i < set->n; i++)
-            if (set->events[i].code < first || set->events[i].code > last) {
-                set->events[kept] = set->events[i];
-                p->line_of[kept++] = p->line_of[i];
-            }
+        for (size_t i = from; i < set->n; i++) /* all of them came by one line */
+            if (set->events[i].code < first || set->events[i].code > last)
+                set->events[kept++] = set->events[i];
         if (kept == set->n)
             return fail(p, line, "the set that is used has no event", word);
         set->n = kept;

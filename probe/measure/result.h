@@ -19,6 +19,14 @@ struct result_words {
     size_t n;
 };
 
+enum { RESULT_METRICS = 16 };
+
+/* What -M asked for, made of means. */
+struct metric_result {
+    char name[48], unit[16];
+    double value; /* NaN: something that it is made of was not counted, or only bounded */
+};
+
 /* Everything that is needed to judge a number later. Empty strings and zeros: unknown. */
 struct conditions {
     char link[128];   /* "openocd localhost:6666" */
@@ -71,7 +79,9 @@ struct summary {
     char disagreement[160];         /* how the passes' cycles differ beyond their spread; "" if they do not */
     uint64_t steps_past;            /* passages through the end in another frame, stepped past */
     double seconds;                 /* how long the run took */
-    struct result_words at_max;     /* n 0: not asked for */
+    struct metric_result metrics[RESULT_METRICS];
+    size_t n_metrics;
+    struct result_words at_max; /* n 0: not asked for */
     uint64_t max_number,
         max_value;   /* the hit with the highest value of the first column; number 0: none yet */
     char ended[256]; /* why it ended before `wanted`: "Ctrl-C", "stopped at main.c:88, not ours"; else "" */

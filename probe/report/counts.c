@@ -5,6 +5,7 @@
 #include "report/text.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 #include <time.h>
 
@@ -49,6 +50,17 @@ static void put_csv_row(FILE *out, const struct counts_row *row, double since, c
     else
         fprintf(out, "%" PRIu64 "%c%s%c%.6f%c%.3f%c%s\n", row->count, s, row->name, s, row->seconds, s,
                 rate_of(row), s, row->at_least ? "at least" : "");
+}
+
+static void put_metric(FILE *out, const struct metric_result *metric, enum format format, char s)
+{
+    char value[NUMBER_ROOM] = "<not counted>";
+    if (isfinite(metric->value))
+        snprintf(value, sizeof(value), "%.6g", metric->value);
+    if (format == FORMAT_CSV)
+        fprintf(out, "%s%c%s%c%c%c\n", value, s, metric->name, s, s, s);
+    else
+        fprintf(out, "%24s  %s%s%s\n", value, metric->name, metric->unit[0] != '\0' ? " " : "", metric->unit);
 }
 
 static bool done(FILE *out)
@@ -97,6 +109,8 @@ bool counts_end(FILE *out, const struct counts *counts, enum format format, char
         else
             put_text_row(out, &counts->rows[i], 0);
     }
+    for (size_t i = 0; i < counts->n_metrics; i++)
+        put_metric(out, &counts->metrics[i], format, separator);
     if (format == FORMAT_CSV)
         return done(out);
     char skew[NUMBER_ROOM];

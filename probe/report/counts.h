@@ -20,6 +20,8 @@ struct counts_row {
 struct counts {
     struct counts_row rows[RESULT_COLUMNS];
     size_t n;
+    struct metric_result metrics[RESULT_METRICS];
+    size_t n_metrics;
     size_t passes;
     double seconds, since_begin; /* of an interval; when it ended */
     double clock_hz;             /* 0: unknown */

@@ -253,6 +253,14 @@ static struct object time_object(const struct summary *summary)
     return time;
 }
 
+static struct object metrics_object(const struct metric_result *metrics, size_t n)
+{
+    struct object object = object_new(NULL);
+    for (size_t i = 0; i < n; i++)
+        put(&object, metrics[i].name, isfinite(metrics[i].value) ? json_real(metrics[i].value) : json_null());
+    return object;
+}
+
 bool json_summary(FILE *out, const struct summary *summary)
 {
     struct object line = object_new("summary"), columns = object_new(NULL);
@@ -275,6 +283,7 @@ bool json_summary(FILE *out, const struct summary *summary)
     for (size_t i = 0; i < summary->n; i++)
         put_object(&columns, summary->columns[i].name, column_object(&summary->columns[i]));
     put_object(&line, "columns", columns);
+    put_object(&line, "metrics", metrics_object(summary->metrics, summary->n_metrics));
     put_object(&line, "time", time_object(summary));
     return write_line(out, line);
 }
@@ -301,6 +310,7 @@ bool json_counts(FILE *out, const char *type, const struct counts *counts)
         put_object(&columns, row->name, one);
     }
     put_object(&line, "columns", columns);
+    put_object(&line, "metrics", metrics_object(counts->metrics, counts->n_metrics));
     put_unsigned(&line, "skew_us", counts->skew_us);
     put_unsigned(&line, "lost", counts->lost);
     return write_line(out, line);

@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum cell { NAME, MEDIAN, MEAN, DEVIATION, MIN, MAX, CELLS };
-enum { CELL = 96, REMARK = 384, ROWS = RESULT_COLUMNS + 2 }; /* + the heading and the time */
+enum { CELL = 96, REMARK = 384, ROWS = RESULT_COLUMNS + RESULT_METRICS + 2 }; /* + the heading and the time */
 
 struct row {
     char cells[CELLS][CELL];
@@ -133,6 +133,18 @@ static bool put_time(struct row *row, const struct conditions *conditions, const
     return true;
 }
 
+/* Of the means, so it stands among them. */
+static void put_metric(struct row *row, const struct metric_result *metric)
+{
+    utf8_clean(row->cells[NAME], CELL, metric->name);
+    if (isfinite(metric->value))
+        snprintf(row->cells[MEAN], CELL, "%.4g", metric->value);
+    else
+        snprintf(row->cells[MEDIAN], CELL, "<not counted>");
+    if (metric->unit[0] != '\0')
+        remark(row, "%s", metric->unit);
+}
+
 static void put_heading(struct row *row)
 {
     static const char *const heading[CELLS] = {"", "median", "mean", "sd", "min", "max"};
@@ -149,6 +161,8 @@ static void fill(struct table *table, const struct summary *summary)
         put_heading(&table->rows[table->n++]);
     for (size_t i = 0; i < summary->n; i++)
         put_column(&table->rows[table->n++], &summary->columns[i]);
+    for (size_t i = 0; i < summary->n_metrics; i++)
+        put_metric(&table->rows[table->n++], &summary->metrics[i]);
     if (summary->n > 0 && put_time(&table->rows[table->n], &summary->conditions, &summary->columns[0]))
         table->n++;
 }

@@ -130,10 +130,13 @@ bool ledger_apply(struct ledger *ledger, const struct setting *setting, const st
                   struct error *error)
 {
     uint64_t now;
-    if (!ledger_read(ledger, setting->at, &now, deadline, error))
+    struct address test_at = setting->test_at.size != 0 ? setting->test_at : setting->at;
+    if (!ledger_read(ledger, test_at, &now, deadline, error))
         return false;
     if (!setting->always && (now & setting->test) == setting->set)
         return true;
+    if (setting->test_at.size != 0)
+        now = 0;
     return ledger_write(ledger, setting->at, (now & setting->keep) | setting->set | setting->key,
                         setting->restore, deadline, error);
 }
@@ -151,7 +154,7 @@ struct outcome ledger_execute(struct ledger *ledger, const struct step *steps, s
                               const struct deadline *deadline, struct error *error)
 {
     for (size_t i = 0; i < n; i++)
-        if (steps[i].op == OP_WRITE && !may_write(ledger, steps[i].at)) {
+        if ((steps[i].op == OP_WRITE || steps[i].op == OP_COPY) && !may_write(ledger, steps[i].at)) {
             error_set(error, ERROR_SYSTEM, "refused to write 0x%08" PRIx64 ", which the ledger does not hold",
                       steps[i].at.offset);
             return (struct outcome){.why = TARGET_FAULT};

@@ -200,7 +200,8 @@ static bool apply_and_look(struct target *target, const struct setting *setting,
         return false;
     if (setting->test == 0)
         return true;
-    if (!ledger_read(target->ledger, setting->at, &now, deadline, error))
+    if (!ledger_read(target->ledger, setting->test_at.size != 0 ? setting->test_at : setting->at, &now, deadline,
+                     error))
         return false;
     return (now & setting->test) == setting->set ||
            error_set(error, ERROR_NO_COUNTER,

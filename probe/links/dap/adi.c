@@ -8,9 +8,7 @@
 enum {
     ABORT_TRANSACTION = 1 << 0,
     ABORT_CLEAR = 0x1E, /* every sticky flag */
-    STAT_STICKY_ORUN = 1 << 1,
     STAT_STICKY_CMP = 1 << 4,
-    STAT_STICKY_ERR = 1 << 5,
     STAT_WDATA_ERR = 1 << 7,
     STAT_STICKY = STAT_STICKY_ORUN | STAT_STICKY_CMP | STAT_STICKY_ERR,
 };
@@ -26,6 +24,8 @@ enum {
     LATENCY_US = 10000, /* of a slow way to the probe */
     IMPATIENCE = 32,
     MATCH_TRIAL = 500,
+    MATCH_TRIES = 2,
+    SELECT_TRIES = 2,
     RESUME_TRIES = 4,
     SLOWEST_HZ = 100000,
     POWER_NAP_US = 1000,
@@ -115,12 +115,9 @@ enum adi_end adi_write_dp(struct adi *adi, uint8_t offset, uint32_t value, struc
 
 /* ---- the way to the debug port */
 
-enum adi_end adi_select(struct adi *adi, size_t number, struct error *error)
+static enum adi_end select_once(struct adi *adi, size_t number, struct error *error)
 {
     uint32_t dpidr = 0;
-    if (adi->selected == number)
-        return ADI_OK;
-    adi->selected = SIZE_MAX;
     if (adi->multidrop && !wires_target_select(adi->probe, adi->targets[number], error))
         return ADI_LOST;
     if (!adi->multidrop && !wires_send(adi->probe, adi->jtag ? WIRES_TAP_RESET : WIRES_LINE_RESET, error))
@@ -130,6 +127,17 @@ enum adi_end adi_select(struct adi *adi, size_t number, struct error *error)
         end = ADI_NO_ACK;
     if (end == ADI_OK)
         adi->selected = number;
+    return end;
+}
+
+enum adi_end adi_select(struct adi *adi, size_t number, struct error *error)
+{
+    enum adi_end end = ADI_OK;
+    if (adi->selected == number)
+        return ADI_OK;
+    adi->selected = SIZE_MAX;
+    for (int i = 0; i < SELECT_TRIES && adi->selected != number && end != ADI_LOST; i++)
+        end = select_once(adi, number, error);
     return end;
 }
 
@@ -288,11 +296,16 @@ bool adi_measure_match(struct adi *adi, struct error *error)
     uint32_t dpidr = 0;
     if (!adi_configure(adi, MATCH_TRIAL, error))
         return false;
-    enum adi_end end = adi_read_dp(adi, DP_DPIDR, &dpidr, error);
-    adi->match = end == ADI_OK && try_match(adi, dpidr, ADI_OK, &turn, error) &&
-                 try_match(adi, ~dpidr, ADI_MISMATCH, &trial, error);
-    if (adi->probe->lost)
-        return false;
+    adi->match = false;
+    for (int i = 0; i < MATCH_TRIES && !adi->match; i++) { /* noise looks like firmware that cannot */
+        if (i > 0 && adi_mend(adi, ADI_NO_ACK, error) == ADI_GONE)
+            return false;
+        enum adi_end end = adi_read_dp(adi, DP_DPIDR, &dpidr, error);
+        adi->match = end == ADI_OK && try_match(adi, dpidr, ADI_OK, &turn, error) &&
+                     try_match(adi, ~dpidr, ADI_MISMATCH, &trial, error);
+        if (adi->probe->lost)
+            return false;
+    }
     uint64_t one_ns = UINT64_C(1000000000) * READ_BITS / adi->hz;
     if (adi->match && (trial - turn) * 1000 / MATCH_TRIAL > (int64_t)one_ns)
         one_ns = (uint64_t)(trial - turn) * 1000 / MATCH_TRIAL;

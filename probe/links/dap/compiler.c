@@ -133,7 +133,7 @@ static bool compile_look(struct compiling *c, uint8_t request, struct note note)
 static bool compile_check(struct compiling *c, uint8_t request, struct note note)
 {
     const struct step *step = &c->steps[c->at];
-    bool by_hand = !c->compiler->match || !can_match(step);
+    bool by_hand = !c->compiler->match || !can_match(step) || step->once;
     if (!c->look && !by_hand)
         return compile_match(c, request, note);
     if (!compile_look(c, request, note))
@@ -174,6 +174,7 @@ static bool compile_access(struct compiling *c)
     case OP_EXPECT:
         put = compile_check(c, request, note);
         break;
+    case OP_COPY: /* made a write before it comes here */
     case OP_TIME:
         break;
     }

@@ -16,6 +16,7 @@ enum {
     CHECKS = ADI_BATCH, /* reads of DPIDR that must agree for a clock to be good */
     TARGETID_BANK = 2,  /* IHI 0031 B2.2.10: register 4 of that bank; DPv2 has it */
     POWER_MS = 1000,
+    TRIES = 2,
 };
 
 static const uint32_t TARGETID_NUMBER = 0xF0000000; /* differs between the ports of a chip */
@@ -177,13 +178,24 @@ static bool connect_jtag(struct adi *adi, struct error *error)
     }
 }
 
+/* A moment's noise is no port that is not there. */
+static enum adi_end power_port(struct adi *adi, size_t number, struct error *error)
+{
+    enum adi_end end = ADI_NO_ACK;
+    for (int i = 0; i < TRIES && end != ADI_OK && end != ADI_LOST; i++) {
+        struct deadline deadline = deadline_in_ms(POWER_MS, NULL);
+        adi->selected = i == 0 ? adi->selected : SIZE_MAX; /* from a line reset on */
+        end = adi_select(adi, number, error);
+        if (end == ADI_OK)
+            end = adi_power_up(adi, &deadline, error);
+    }
+    return end;
+}
+
 static bool power_ports(struct adi *adi, struct error *error)
 {
     for (size_t i = 0; i < adi->n_ports; i++) {
-        struct deadline deadline = deadline_in_ms(POWER_MS, NULL);
-        enum adi_end end = adi_select(adi, i, error);
-        if (end == ADI_OK)
-            end = adi_power_up(adi, &deadline, error);
+        enum adi_end end = power_port(adi, i, error);
         if (end == ADI_LOST)
             return false;
         if (end == ADI_NO_ACK && i > 0) { /* one of several need not be there */

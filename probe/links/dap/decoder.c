@@ -1,7 +1,6 @@
 #include "links/dap/decoder.h"
 
 /* CTRL/STAT, IHI 0031 B2.2.2. */
-enum { STICKY_ORUN = 1 << 1, STICKY_ERR = 1 << 5 };
 
 struct decoding {
     struct compiler *compiler;
@@ -94,7 +93,7 @@ static bool take(struct decoding *d, const struct note *note)
         predict_learn(&d->compiler->predictor, note->entry, word);
         break;
     case NOTE_CHECK:
-        if (word & (STICKY_ERR | STICKY_ORUN)) {
+        if (word & (STAT_STICKY_ERR | STAT_STICKY_ORUN)) {
             d->out.end = DECODE_FAULT;
             d->out.step = d->out.unchecked;
             return false;

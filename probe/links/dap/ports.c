@@ -26,7 +26,7 @@ enum {
     ENTRY_PRESENT = 3,
 };
 
-enum { ABSENT_IN_A_ROW = 8, PORTS_V5 = 256, BASEPTR_BANK = 2 };
+enum { ABSENT_IN_A_ROW = 8, PORTS_V5 = 256, BASEPTR_BANK = 2, TRIES = 2 };
 
 struct finding {
     struct adi *adi;
@@ -36,25 +36,41 @@ struct finding {
     struct error *error;
 };
 
-/* Reads a word in the space of access ports. An address whose access fails reads as 0; false only when the
- * probe is lost. */
+/* One access in the space of access ports. A failure is tried once more: were it only noise, an access port
+ * would seem absent, and the second core the first. False only when the probe is lost. */
+static bool access_ap(struct finding *f, uint32_t select, struct adi_access *access, bool *worked)
+{
+    *worked = false;
+    for (int i = 0; i < TRIES && !*worked; i++) {
+        struct adi_access list[] = {{.request = DP_SELECT, .value = select & ~0xFU},
+                                    *access,
+                                    {.request = TRANSFER_READ | DP_CTRL_STAT}};
+        size_t done, n = f->adi->jtag ? 3 : 2; /* which alone tells of a fault over JTAG */
+        enum adi_end end = adi_transfer(f->adi, list, n, &done, f->error);
+        if (end == ADI_OK && n == 3 && (list[2].value & (STAT_STICKY_ERR | STAT_STICKY_ORUN)))
+            end = ADI_FAULT;
+        if (end != ADI_OK && adi_mend(f->adi, end, f->error) == ADI_GONE)
+            return false;
+        *worked = end == ADI_OK;
+        access->value = list[1].value;
+    }
+    return true;
+}
+
+/* An address whose access fails reads as 0. */
 static bool read_ap(struct finding *f, uint32_t select, uint8_t reg, uint32_t *value)
 {
-    struct adi_access list[] = {{.request = DP_SELECT, .value = select & ~0xFU},
-                                {.request = TRANSFER_AP | TRANSFER_READ | (reg & TRANSFER_REGISTER)}};
-    size_t done;
-    enum adi_end end = adi_transfer(f->adi, list, 2, &done, f->error);
-    *value = end == ADI_OK ? list[1].value : 0;
-    return end == ADI_OK || adi_mend(f->adi, end, f->error) != ADI_GONE;
+    struct adi_access access = {.request = TRANSFER_AP | TRANSFER_READ | (reg & TRANSFER_REGISTER)};
+    bool worked, there = access_ap(f, select, &access, &worked);
+    *value = worked ? access.value : 0;
+    return there;
 }
 
 static bool write_ap(struct finding *f, uint32_t select, uint8_t reg, uint32_t value)
 {
-    struct adi_access list[] = {{.request = DP_SELECT, .value = select & ~0xFU},
-                                {.request = TRANSFER_AP | (reg & TRANSFER_REGISTER), .value = value}};
-    size_t done;
-    enum adi_end end = adi_transfer(f->adi, list, 2, &done, f->error);
-    return end == ADI_OK || adi_mend(f->adi, end, f->error) != ADI_GONE;
+    struct adi_access access = {.request = TRANSFER_AP | (reg & TRANSFER_REGISTER), .value = value};
+    bool worked;
+    return access_ap(f, select, &access, &worked);
 }
 
 static uint32_t debugger_bits(uint32_t idr)

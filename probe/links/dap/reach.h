@@ -20,6 +20,8 @@ enum dp_register {
     DP_SELECT = 0x8,
     DP_RDBUFF = 0xC,
 };
+/* Bits of CTRL/STAT, IHI 0031 B2.2.2: an access overran, or the target's bus refused one. */
+enum { STAT_STICKY_ORUN = 1 << 1, STAT_STICKY_ERR = 1 << 5 };
 
 /* MEM-AP, IHI 0031 C2.6; ADIv6 has them 0xD00 higher. */
 enum ap_register {

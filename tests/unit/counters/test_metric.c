@@ -82,6 +82,8 @@ static void expressions_have_their_value(void **state)
         {"C/SECONDS/HZ", 7.5},
         {"((((((((1))))))))", 1},
         {"A + A + A", 3000},
+        {"1*-1*-1*-1*-1*-1*-1*-1*-1*-1*-1*-1*-1*-1*-1*-1*-1*-1*-1", 1}, /* long is not deep */
+        {"(1)+(1)+(1)+(1)+(1)+(1)+(1)+(1)+(1)+(1)+(1)+(1)+(1)+(1)+(1)+(1)+(1)+(1)", 18},
         {"C + B * (A - C) / 2 - A", 96030},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -1,0 +1,154 @@
+"""The event and metric files themselves, read by a parser of its own: what the tool embeds is what was meant."""
+import glob
+import math
+import os
+import re
+
+import pytest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+EVENTS = os.path.join(ROOT, "probe/events")
+METRICS = os.path.join(ROOT, "probe/metrics")
+
+# How many events each has in its documents. Left out: pseudo codes that stand for the cycle counter and must never be
+# written to an event register (Cortex-A8 and A9: 0xFF), what Armv7 reserves (0x1E), and on Armv8.1-M cores the ten
+# events of cache levels that they do not have.
+COUNTS = {
+    "armv7-common": 30, "armv8-pmuv3-common": 64, "armv8.1m-pmu": 131, "cortex-a15": 67, "cortex-a17": 82,
+    "cortex-a5": 33, "cortex-a53": 59, "cortex-a55": 111, "cortex-a57": 84, "cortex-a7": 41, "cortex-a72": 84,
+    "cortex-a76": 107, "cortex-a8": 49, "cortex-a9": 62, "cortex-m52": 121 + 36, "cortex-m55": 121 + 46,
+    "cortex-m85": 121 + 57, "cortex-r4": 61, "cortex-r5": 67, "cortex-r52": 95, "cortex-r7": 44, "cortex-r8": 51,
+    "dwt": 6, "intel-knc": 63,
+}
+V7 = ("cortex-a5", "cortex-a7", "cortex-a8", "cortex-a9", "cortex-a15", "cortex-a17", "cortex-r4", "cortex-r5",
+      "cortex-r7", "cortex-r8")
+V8 = ("cortex-a53", "cortex-a55", "cortex-a57", "cortex-a72", "cortex-a76", "cortex-r52")
+M8 = ("cortex-m52", "cortex-m55", "cortex-m85")
+HIGHEST = {**dict.fromkeys(("armv7-common", *V7), 0xFF), **dict.fromkeys(("armv8-pmuv3-common", *V8), 0x3FF),
+           **dict.fromkeys(("armv8.1m-pmu", *M8), 0xFFFF), "dwt": 5, "intel-knc": 0xFFFF}
+
+
+def drop(events, words):
+    for word in words:
+        low, _, high = word.partition("-")
+        codes = [code for code in events if int(low, 16) <= code <= int(high or low, 16)]
+        assert codes, f"nothing to drop for {word}"
+        for code in codes:
+            del events[code]
+
+
+def read(cpu, above=()):
+    """{code: (name, words)}"""
+    assert cpu not in above
+    found, used = {}, None
+    with open(os.path.join(EVENTS, cpu + ".events"), encoding="ascii") as lines:
+        for line in lines:
+            line = line.partition("#")[0].strip()
+            first, _, rest = line.partition(" ")
+            if not line:
+                continue
+            if first in ("use", "except"):
+                if first == "use":
+                    used = read(rest.strip(), (*above, cpu))
+                else:
+                    before = set(used)
+                    drop(used, rest.split())
+                    for code in before - set(used):
+                        del found[code]
+                assert not [code for code in used if found.get(code, used[code]) != used[code]]
+                found.update(used)
+                continue
+            used = None
+            assert re.fullmatch(r"0x[0-9A-F]{2,4}", first), f"{cpu}: {line}"
+            name, _, words = rest.strip().partition(" ")
+            assert int(first, 16) not in found, f"{cpu}: {line}"
+            found[int(first, 16)] = name, words.strip()
+    return found
+
+
+def test_every_file_is_counted():
+    assert {os.path.basename(name)[:-len(".events")] for name in glob.glob(EVENTS + "/*.events")} == set(COUNTS)
+
+
+@pytest.mark.parametrize("cpu", COUNTS)
+def test_a_set_is_complete_and_consistent(cpu):
+    found = read(cpu)
+    names = [name for name, _ in found.values()]
+    assert len(found) == COUNTS[cpu]
+    assert len({name.upper() for name in names}) == len(names)
+    assert max(found) <= HIGHEST[cpu]
+    for code, (name, words) in found.items():
+        assert re.fullmatch(r"[A-Z][A-Z0-9_]{1,46}", name), name
+        assert not re.fullmatch(r"R[0-9A-F]+", name), f"{name} would be read as a raw code"
+        assert words and len(words) <= 95 and len(words.split()) <= 10, f"{code:#x} {name}: {words}"
+
+
+@pytest.mark.parametrize("cpu", (*V7, *V8, *M8))
+def test_the_architectures_events_keep_their_codes(cpu):
+    common = read("armv7-common" if cpu in V7 else "armv8-pmuv3-common" if cpu in V8 else "armv8.1m-pmu")
+    own = read(cpu)
+    shared = [code for code in own if code in common]
+    assert len(shared) > 10 and all(own[code] == common[code] for code in shared)
+    code_of = {name: code for code, (name, _) in common.items()}
+    assert all(code_of.get(name, code) == code for code, (name, _) in own.items())
+    assert own[0x11][0] == "CPU_CYCLES"
+
+
+def test_one_name_has_one_meaning():
+    meaning = {}
+    for cpu in COUNTS:
+        for name, words in read(cpu).values():
+            assert meaning.setdefault(name, words) == words, f"{cpu}: {name}"
+
+
+def test_codes_that_are_often_copied_wrongly():
+    a9, a15, knc = read("cortex-a9"), read("cortex-a15"), read("intel-knc")
+    assert 0x08 not in a9 and 0x0E not in a9 and 0xFF not in a9
+    assert a9[0x68][0] == "INST_OUT_OF_RENAME_STAGE" and a9[0x6E][0] == "PREDICTABLE_FUNCT_RETURNS"
+    assert a9[0x74][0] == "NEON_EXECUTED_INST" and "NEON" in a9[0x74][1]
+    assert a15[0x50][0] == "L2D_CACHE_RD" and a15[0x60][0] == "BUS_ACCESS_RD" and 0x81 not in a15
+    assert set(code for code in read("cortex-a7") if 0x60 <= code < 0xC0) == {0x60, 0x61, 0x86, 0x87}
+    assert 0x1E not in read("armv7-common") and read("armv8-pmuv3-common")[0x1E][0] == "CHAIN"
+    assert read("cortex-r7")[0x51][0] == "FIQ_CYCLES" and read("cortex-r7")[0x61][0] == "PRED_PARITY"
+    m = read("armv8.1m-pmu")
+    assert m[0x261][0] == "MVE_LD_MULTI_SPEC" and m[0x264][0] == "MVE_ST_MULTI_RETIRED"
+    assert [knc[code][0] for code in (0, 1, 2, 3, 4, 6, 9, 0xA, 0xC, 0xD, 0xE)] == [
+        "DATA_READ", "DATA_WRITE", "DATA_PAGE_WALK", "DATA_READ_MISS", "DATA_WRITE_MISS",
+        "DATA_CACHE_LINES_WRITTEN_BACK", "MEMORY_ACCESSES_IN_BOTH_PIPES", "BANK_CONFLICTS", "CODE_READ",
+        "CODE_PAGE_WALK", "CODE_CACHE_MISS"]
+    assert knc[0x10CC] == ("L2_WRITE_HIT", "L2 write hits; counter 0")
+
+
+def test_what_only_one_counter_counts_says_so():
+    """Knights Corner: unit mask 0x10 but for two events."""
+    for code, (_, words) in read("intel-knc").items():
+        assert words.endswith("; counter 0") == (code >> 8 == 0x10 and code not in (0x10F0, 0x10F5))
+
+
+def sections():
+    for name in sorted(glob.glob(METRICS + "/*.metrics")):
+        events, metrics = [], []
+        with open(name, encoding="ascii") as lines:
+            for line in [*lines, "EVENTS"]:
+                first, _, rest = line.partition("#")[0].strip().partition(" ")
+                if first == "EVENTS":
+                    if metrics:
+                        yield name, events, metrics
+                    events, metrics = rest.replace(",", " ").split(), []
+                elif first:
+                    assert first == "METRIC"
+                    metrics.append(rest)
+
+
+def test_metrics_are_made_of_events_that_a_core_has():
+    known = [{name for name, _ in read(cpu).values()} for cpu in COUNTS]
+    found = list(sections())
+    assert len(found) >= 9
+    for name, events, metrics in found:
+        assert any(all(event in core for event in events) for core in known), f"{name}: {events}"
+        for metric in metrics:
+            expression = metric.partition("=")[2]
+            names = set(re.findall(r"[A-Za-z_]\w*", expression))
+            assert names - {"CYCLES", "SECONDS", "HZ"} <= set(events), metric
+            # It is one that Python can work out as well, to a number
+            assert math.isfinite(eval(expression, {}, dict.fromkeys(names, 7.0)))
