@@ -2,7 +2,7 @@
 
 DEPS := pkg-config libelf-dev libdw-dev libjansson-dev libunicorn-dev libcmocka-dev libusb-1.0-0-dev libhidapi-dev libfuse3-dev \
         gcc-arm-none-eabi libnewlib-arm-none-eabi openocd python3-pyocd gdb-multiarch \
-        python3 python3-pytest python3-pytest-xdist python3-pexpect \
+        python3 python3-pytest python3-pytest-xdist python3-pexpect tmux \
         clang libclang-rt-14-dev clang-format clang-tidy cppcheck
 
 deps:

@@ -316,6 +316,28 @@ proc pmu_interpret {} {
 
 # ---- what there is
 
+# Where a target other than a Cortex-M is, behind its type: ,PORT,COREID,DBGBASE. PORT as in a unit, without
+# 0x10000
+proc pmu_place {target type} {
+    set dap [pmu_dap_of $target]
+    if {$dap eq "" || $type eq "cortex_m" || $type eq "hla_target"} {
+        return $type
+    }
+    set ap [pmu_ap_of $target]
+    if {$ap < 0} {
+        set ap [pmu_find_apb $dap]
+    }
+    set number [lsearch [dap names] $dap]
+    if {$ap < 0 || $ap > 255 || $number < 0} {
+        return $type
+    }
+    set base 0
+    catch {set base [$target cget -dbgbase]}
+    set id 0
+    catch {set id [$target cget -coreid]}
+    return "$type,[expr {$number * 256 + $ap}],[expr {$id + 0}],[expr {$base + 0}]"
+}
+
 # A line a target: index state type name
 proc pmu_open {} {
     array unset ::pmu_via
@@ -329,7 +351,7 @@ proc pmu_targets {} {
     foreach target [target names] {
         pmu_reach $index
         set state [lsearch {unknown running halted reset} [$target curstate]]
-        append lines "\n$index [expr {$state < 0 ? 0 : $state}] [$target cget -type] $target"
+        append lines "\n$index [expr {$state < 0 ? 0 : $state}] [pmu_place $target [$target cget -type]] $target"
         incr index
     }
     pmu_say $lines

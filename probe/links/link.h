@@ -20,7 +20,12 @@ struct link_view {
     uint16_t unit;         /* for struct address */
     char name[64];         /* the server's name for it; only ever printed */
     char type[32];         /* "cortex_m", "hla_target", "mem_ap", "ap" ... */
-    bool is_core;          /* run control is possible here */
+    bool is_core;          /* run control is possible here, or might be */
+    /* Where it is, as far as the link knows. */
+    bool has_port;
+    uint16_t port;       /* the access port behind which it is: unit for SPACE_AP */
+    uint64_t debug_base; /* of its debug registers, when somebody said so; else 0 */
+    unsigned core_id;    /* of several cores behind one port */
     enum view_state state; /* what the server believes */
 };
 

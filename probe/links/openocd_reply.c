@@ -6,6 +6,7 @@
 #include "links/openocd_program.h"
 #include "links/openocd_text.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- words and numbers */
@@ -165,6 +166,31 @@ bool openocd_reply_take(const struct openocd_reply *reply, const struct step *st
 
 /* ---- the list of targets */
 
+/* "type,PORT,COREID,DBGBASE" where OpenOCD knows it. Numbers that are none leave the place unknown. */
+static void take_place(struct link_view *view)
+{
+    char *comma = strchr(view->type, ',');
+    unsigned long long numbers[3] = {0};
+    if (comma == NULL)
+        return;
+    const char *at = comma;
+    size_t n = 0;
+    for (; n < 3 && *at == ','; n++) {
+        char *end;
+        numbers[n] = strtoull(at + 1, &end, 10);
+        if (end == at + 1)
+            break;
+        at = end;
+    }
+    *comma = '\0';
+    if (n < 3 || *at != '\0' || numbers[0] > UINT16_MAX || numbers[1] > UINT16_MAX)
+        return;
+    view->has_port = true;
+    view->port = (uint16_t)numbers[0];
+    view->core_id = (unsigned)numbers[1];
+    view->debug_base = numbers[2];
+}
+
 static bool take_target(struct cursor *cursor, size_t index, struct link_view *view)
 {
     static const enum view_state states[] = {VIEW_UNKNOWN, VIEW_RUNNING, VIEW_HALTED, VIEW_RESET};
@@ -183,6 +209,7 @@ static bool take_target(struct cursor *cursor, size_t index, struct link_view *v
     *view = (struct link_view){.unit = (uint16_t)index, .state = states[state]};
     openocd_text_clean(cursor->at, (size_t)(blank - cursor->at), view->type, sizeof view->type);
     openocd_text_clean(blank + 1, (size_t)(line_end - blank - 1), view->name, sizeof view->name);
+    take_place(view);
     view->is_core = strcmp(view->type, "mem_ap") != 0 && strcmp(view->type, "testee") != 0;
     cursor->at = line_end;
     return view->name[0] != '\0' && view->type[0] != '\0';

@@ -65,8 +65,8 @@ static double beta_part(double a, double b, double x, double y)
     if (!(x > 0) || !(y > 0))
         return x > 0 ? 1 : 0;
     int sign = 1;
-    double front = exp(lgamma_r(a + b, &sign) - lgamma_r(a, &sign) - lgamma_r(b, &sign) + a * log(x) +
-                       b * log(y));
+    double front =
+        exp(lgamma_r(a + b, &sign) - lgamma_r(a, &sign) - lgamma_r(b, &sign) + a * log(x) + b * log(y));
     if (x < (a + 1) / (a + b + 2))
         return front * beta_fraction(a, b, x) / a;
     return 1 - front * beta_fraction(b, a, y) / b;
@@ -74,7 +74,7 @@ static double beta_part(double a, double b, double x, double y)
 
 double verdict_student_above(double t, double df)
 {
-    static const double normal = 1e7; /* from here on the two differ by less than 1e-6 of p */
+    static const double normal = 1e7; /* from here on the two agree to six digits where p is near alpha */
     if (df >= normal)
         return 0.5 * erfc(t / M_SQRT2);
     double square = t * t, tail = 0;
@@ -96,9 +96,9 @@ static struct deviation deviation_of(double sd, uint64_t n)
 static struct deviation deviation_both(struct deviation a, struct deviation b)
 {
     double error = hypot(a.error, b.error);
-    double of_a = a.error / error, of_b = b.error / error; /* first: the fourth power of the error may not fit */
-    return (struct deviation){.error = error,
-                              .df = 1 / (pow(of_a, 4) / a.df + pow(of_b, 4) / b.df)};
+    double of_a = a.error / error,
+           of_b = b.error / error; /* first: the fourth power of the error may not fit */
+    return (struct deviation){.error = error, .df = 1 / (pow(of_a, 4) / a.df + pow(of_b, 4) / b.df)};
 }
 
 static struct verdict_test test_of(double distance, struct deviation deviation)
@@ -184,8 +184,8 @@ static void decide_exactly(struct verdict_line *line, double limit, double off)
     else if (distance + off <= rounding)
         conclude(line, VERDICT_PASS, "%s", "");
     else
-        conclude(line, VERDICT_INCONCLUSIVE, "within ± %g of the limit, which is what calibration leaves open",
-                 off);
+        conclude(line, VERDICT_INCONCLUSIVE,
+                 "within ± %g of the limit, which is what calibration leaves open", off);
 }
 
 static void decide_by_chance(struct verdict_line *line, double limit, double off, struct deviation deviation)
@@ -201,8 +201,8 @@ static void decide_by_chance(struct verdict_line *line, double limit, double off
     else if (below.p < alpha)
         conclude(line, VERDICT_PASS, "%s", assumed);
     else if (off > 0 && (test_of(distance, deviation).p < alpha || test_of(-distance, deviation).p < alpha))
-        conclude(line, VERDICT_INCONCLUSIVE, "within ± %g of the limit, which is what calibration leaves open",
-                 off);
+        conclude(line, VERDICT_INCONCLUSIVE,
+                 "within ± %g of the limit, which is what calibration leaves open", off);
     else
         conclude(line, VERDICT_INCONCLUSIVE, "too close to the limit for the noise%s%s",
                  assumed[0] != '\0' ? "; " : "", assumed);
@@ -242,8 +242,7 @@ enum verdict verdict_overall(const struct verdict_line *lines, size_t n)
 
 const char *verdict_name(enum verdict verdict)
 {
-    static const char *const names[] = {[VERDICT_PASS] = "pass",
-                                        [VERDICT_REGRESSED] = "regressed",
-                                        [VERDICT_INCONCLUSIVE] = "inconclusive"};
+    static const char *const names[] = {
+        [VERDICT_PASS] = "pass", [VERDICT_REGRESSED] = "regressed", [VERDICT_INCONCLUSIVE] = "inconclusive"};
     return names[verdict];
 }

@@ -1,9 +1,11 @@
 #include "target/target.h"
 
 #include "cores/cortex_m.h"
+#include "target/discovery.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { LIST_ROOM = 64 };
@@ -93,10 +95,20 @@ static bool look_at_view(struct target *target, const struct link_view *view, co
     }
     if (!cortex_m_identify(view->unit, values, &core->core))
         return true;
-    if (!look_at_state(target, core, deadline, error) || !identify_blocks(target, core, deadline, error))
-        return false;
+    core->server_unit = view->unit;
+    core->has_memory = true;
     target->n_cores++;
     return true;
+}
+
+/* By what a server calls it; a bare access port may be anything. */
+static bool may_be_cortex_m(const struct link_view *view)
+{
+    static const char *const others[] = {"cortex_a", "cortex_r4", "aarch64", "armv8r"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcmp(view->type, others[i]) == 0)
+            return false;
+    return view->is_core;
 }
 
 bool target_open(struct target *target, struct link *link, const struct deadline *deadline,
@@ -106,12 +118,21 @@ bool target_open(struct target *target, struct link *link, const struct deadline
     target->ledger = ledger_new(link);
     if (target->ledger == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
-    struct link_view views[TARGET_CORES];
-    size_t n = link_views(link, views, TARGET_CORES, error);
+    target->buses = calloc(TARGET_BUSES, sizeof *target->buses);
+    if (target->buses == NULL)
+        return error_set(error, ERROR_SYSTEM, "out of memory");
+    struct link_view views[TARGET_VIEWS];
+    size_t n = link_views(link, views, TARGET_VIEWS, error);
     if (n == 0)
         return error_set(error, ERROR_NO_CORE, "the link shows no target");
     for (size_t i = 0; i < n && target->n_cores < TARGET_CORES; i++)
-        if (views[i].is_core && !look_at_view(target, &views[i], deadline, error))
+        if (may_be_cortex_m(&views[i]) && !look_at_view(target, &views[i], deadline, error))
+            return false;
+    if (!discovery_run(target, views, n, deadline, error))
+        return false;
+    for (size_t i = 0; i < target->n_cores; i++)
+        if (!look_at_state(target, &target->cores[i], deadline, error) ||
+            !identify_blocks(target, &target->cores[i], deadline, error))
             return false;
     return true;
 }
@@ -145,7 +166,7 @@ bool target_take(struct target *target, bool resume, const char *place, const st
             return false;
     if (halted) {
         target->halt_at_end = true;
-        if (!link_server_run(target->link, core->unit, true, deadline, error))
+        if (!link_server_run(target->link, target->chosen->server_unit, true, deadline, error))
             return false;
     }
     if (!link_hold(target->link, true, error))
@@ -200,8 +221,8 @@ static bool apply_and_look(struct target *target, const struct setting *setting,
         return false;
     if (setting->test == 0)
         return true;
-    if (!ledger_read(target->ledger, setting->test_at.size != 0 ? setting->test_at : setting->at, &now, deadline,
-                     error))
+    if (!ledger_read(target->ledger, setting->test_at.size != 0 ? setting->test_at : setting->at, &now,
+                     deadline, error))
         return false;
     return (now & setting->test) == setting->set ||
            error_set(error, ERROR_NO_COUNTER,
@@ -272,7 +293,7 @@ bool target_check_block(struct target *target, const struct deadline *deadline, 
 static bool halt_again(struct target *target, const struct deadline *deadline, struct error *error)
 {
     const struct core *core = &target->chosen->core;
-    if (!link_server_run(target->link, core->unit, false, deadline, error))
+    if (!link_server_run(target->link, target->chosen->server_unit, false, deadline, error))
         return false;
     if (link_has_server(target->link))
         return true;
@@ -315,5 +336,7 @@ bool target_undo(struct target *target, const struct deadline *deadline, struct 
 void target_close(struct target *target)
 {
     ledger_free(target->ledger);
+    free(target->buses);
+    target->buses = NULL;
     target->ledger = NULL;
 }

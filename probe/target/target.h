@@ -11,17 +11,28 @@
 #include "counters/counter.h"
 #include "counters/reading.h"
 #include "links/link.h"
+#include "target/coresight.h"
 #include "target/ledger.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum { TARGET_CORES = 16, TARGET_BLOCKS = 4 };
+enum { TARGET_CORES = 16, TARGET_BLOCKS = 4, TARGET_BUSES = 4, TARGET_VIEWS = 64 };
+
+/* A debug bus: the one behind an access port that has a ROM table. */
+struct target_bus {
+    uint16_t unit; /* of the link's view that reaches it */
+    uint16_t port;
+    uint64_t rom; /* 0: none */
+    struct coresight coresight;
+};
 
 struct target_core {
     struct core core;
     struct link_view view;
+    uint16_t server_unit;  /* by which a server runs and halts it */
+    bool has_memory;       /* memory can be seen while it runs */
     enum core_state state; /* as found */
     uint64_t halted_at;    /* PC, when it was found halted */
     struct counter_block blocks[TARGET_BLOCKS];
@@ -33,6 +44,8 @@ struct target {
     struct ledger *ledger;
     struct target_core cores[TARGET_CORES];
     size_t n_cores;
+    struct target_bus *buses; /* TARGET_BUSES of them */
+    size_t n_buses;
     struct target_core *chosen;  /* one of `cores` */
     struct counter_block *block; /* the counters in use, NULL before target_take_block */
     struct reading reading;      /* what a run reads of it, and beside it */

@@ -17,5 +17,3 @@ struct carrier *usb_connect(const struct dap_found *found, struct error *error);
 /* CMSIS-DAP v1: HID reports. */
 size_t hid_list(struct dap_found *out, size_t room);
 struct carrier *hid_connect(const struct dap_found *found, struct error *error);
-/* Bytes of the longest output report that a report descriptor names; 0: none, or it is broken. Pure. */
-size_t hid_report_size(const uint8_t *descriptor, size_t n);

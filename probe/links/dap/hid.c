@@ -1,4 +1,5 @@
 #include "links/dap/carriers.h"
+#include "links/dap/descriptors.h"
 
 #include <errno.h>
 #include <hidapi.h>
@@ -6,11 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <wchar.h>
 
 enum { DESCRIPTOR_ROOM = 4096, REPORT = 64, VENDOR_PAGES = 0xFF00 };
-
-static const char product_word[] = "CMSIS-DAP";
 
 struct hid {
     struct carrier carrier; /* first */
@@ -18,37 +16,7 @@ struct hid {
     size_t report; /* bytes, without the report's number */
 };
 
-/* ---- report descriptors: HID 1.11, 6.2.2 */
-
-size_t hid_report_size(const uint8_t *descriptor, size_t n)
-{
-    enum { TAG = 0xFC, REPORT_SIZE = 0x74, REPORT_COUNT = 0x94, OUTPUT = 0x90, LONG_ITEM = 0xFE };
-    uint64_t bits = 0, count = 0, total = 0;
-    for (size_t at = 0; at < n;) {
-        uint8_t item = descriptor[at];
-        size_t length = item & 3;
-        length = length == 3 ? 4 : length;
-        if (item == LONG_ITEM) {
-            if (at + 2 >= n)
-                return 0;
-            at += 3 + (size_t)descriptor[at + 1];
-            continue;
-        }
-        if (at + 1 + length > n)
-            return 0;
-        uint64_t value = 0;
-        for (size_t i = length; i-- > 0;)
-            value = value << 8 | descriptor[at + 1 + i];
-        if ((item & TAG) == REPORT_SIZE)
-            bits = value;
-        else if ((item & TAG) == REPORT_COUNT)
-            count = value;
-        else if ((item & TAG) == OUTPUT && bits <= UINT16_MAX && count <= UINT16_MAX)
-            total += bits * count;
-        at += 1 + length;
-    }
-    return total / 8 <= CARRIER_ROOM ? (size_t)(total / 8) : 0;
-}
+/* ---- finding */
 
 static size_t read_report_size(const char *path)
 {
@@ -62,19 +30,8 @@ static size_t read_report_size(const char *path)
         return REPORT;
     size_t n = fread(descriptor, 1, sizeof descriptor, file);
     fclose(file);
-    size_t size = hid_report_size(descriptor, n);
+    size_t size = descriptors_report_size(descriptor, n);
     return size >= REPORT ? size : REPORT;
-}
-
-/* ---- finding */
-
-static void narrow(const wchar_t *text, char *out, size_t size)
-{
-    size_t used = 0;
-    for (; text != NULL && *text != 0 && used + 1 < size; text++)
-        if (*text >= 0x20 && *text < 0x7F)
-            out[used++] = (char)*text;
-    out[used] = '\0';
 }
 
 size_t hid_list(struct dap_found *out, size_t room)
@@ -84,10 +41,10 @@ size_t hid_list(struct dap_found *out, size_t room)
     for (const struct hid_device_info *one = all; one != NULL && n < room; one = one->next) {
         struct dap_found *found = &out[n];
         *found = (struct dap_found){.kind = DAP_HID, .vendor = one->vendor_id, .product = one->product_id};
-        narrow(one->product_string, found->name, sizeof found->name);
-        narrow(one->serial_number, found->serial, sizeof found->serial);
+        descriptors_wide_text(one->product_string, found->name, sizeof found->name);
+        descriptors_wide_text(one->serial_number, found->serial, sizeof found->serial);
         bool vendors = one->usage_page == 0 || one->usage_page >= VENDOR_PAGES;
-        if (!vendors || strstr(found->name, product_word) == NULL || strlen(one->path) >= sizeof found->place)
+        if (!vendors || !descriptors_name_probe(found->name) || strlen(one->path) >= sizeof found->place)
             continue;
         snprintf(found->place, sizeof found->place, "%s", one->path);
         if (access(one->path, R_OK | W_OK) != 0)

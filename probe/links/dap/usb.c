@@ -1,13 +1,13 @@
 #include "links/dap/carriers.h"
+#include "links/dap/descriptors.h"
 
 #include <libusb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { IN_FLIGHT = 8, IN_ROOM = 2048, CLOSE_MS = 1000, STRING_ROOM = 128, DEPTH = 7 };
+enum { IN_FLIGHT = 8, CLOSE_MS = 1000, STRING_ROOM = 128, DEPTH = 7 };
 
-static const char interface_word[] = "CMSIS-DAP";
 static const char no_permission[] =
     "no permission: install udev/60-pmu-probe.rules (make install does) and plug "
     "the probe in again";
@@ -15,7 +15,7 @@ static const char no_permission[] =
 /* One packet under way and the reply that it will bring. */
 struct exchange {
     struct libusb_transfer *out, *in;
-    uint8_t request[CARRIER_ROOM], reply[IN_ROOM];
+    uint8_t request[CARRIER_ROOM], reply[DESCRIPTORS_REPLY];
     int out_busy, in_busy; /* libusb clears them, in our own thread */
 };
 
@@ -23,44 +23,28 @@ struct usb {
     struct carrier carrier; /* first */
     libusb_context *context;
     libusb_device_handle *handle;
-    int interface;
+    struct interface_place place;
     bool claimed;
-    uint8_t out, in;  /* endpoints */
-    size_t in_packet; /* bytes of the endpoint's own packets */
     struct exchange exchanges[IN_FLIGHT];
     unsigned sent, received; /* in flight are those between */
 };
 
 /* ---- finding the interface */
 
-struct place {
-    int interface;
-    uint8_t out, in;
-    size_t in_packet;
-    int name; /* index of the interface's string */
-};
-
-/* The shape that CMSIS-DAP v2 prescribes: bulk OUT, then bulk IN. */
-static bool read_interface(const struct libusb_interface_descriptor *descriptor, struct place *out)
+static bool read_interface(const struct libusb_interface_descriptor *from, struct interface_place *out)
 {
-    if (descriptor->bInterfaceClass != LIBUSB_CLASS_VENDOR_SPEC || descriptor->bNumEndpoints < 2)
-        return false;
-    const struct libusb_endpoint_descriptor *first = &descriptor->endpoint[0],
-                                            *second = &descriptor->endpoint[1];
-    enum { KIND = LIBUSB_TRANSFER_TYPE_BULK };
-    if ((first->bmAttributes & 3) != KIND || (second->bmAttributes & 3) != KIND ||
-        (first->bEndpointAddress & LIBUSB_ENDPOINT_IN) || !(second->bEndpointAddress & LIBUSB_ENDPOINT_IN))
-        return false;
-    size_t packet = second->wMaxPacketSize & 0x7FF;
-    *out = (struct place){.interface = descriptor->bInterfaceNumber,
-                          .out = first->bEndpointAddress,
-                          .in = second->bEndpointAddress,
-                          .in_packet = packet,
-                          .name = descriptor->iInterface};
-    return packet > 0 && packet <= IN_ROOM;
+    struct interface_descriptor plain = {.number = from->bInterfaceNumber,
+                                         .class = from->bInterfaceClass,
+                                         .name = from->iInterface,
+                                         .n_endpoints = from->bNumEndpoints};
+    for (size_t i = 0; i < plain.n_endpoints && i < DESCRIPTORS_ENDPOINTS; i++)
+        plain.endpoints[i] = (struct endpoint_descriptor){.address = from->endpoint[i].bEndpointAddress,
+                                                          .attributes = from->endpoint[i].bmAttributes,
+                                                          .packet = from->endpoint[i].wMaxPacketSize};
+    return descriptors_read_interface(&plain, out);
 }
 
-static size_t find_interfaces(libusb_device *device, struct place *out, size_t room)
+static size_t find_interfaces(libusb_device *device, struct interface_place *out, size_t room)
 {
     struct libusb_config_descriptor *config;
     size_t n = 0;
@@ -78,23 +62,19 @@ static void read_string(libusb_device_handle *handle, int index, char *out, size
 {
     unsigned char text[STRING_ROOM];
     int n = index == 0 ? 0 : libusb_get_string_descriptor_ascii(handle, (uint8_t)index, text, sizeof text);
-    size_t used = 0;
-    for (int i = 0; i < n && used + 1 < size; i++)
-        if (text[i] >= 0x20 && text[i] < 0x7F)
-            out[used++] = (char)text[i];
-    out[used] = '\0';
+    (void)descriptors_text(text, n > 0 ? (size_t)n : 0, out, size);
 }
 
 /* Picks the interface whose string says what it is. */
-static bool choose_interface(libusb_device *device, libusb_device_handle *handle, struct place *out)
+static bool choose_interface(libusb_device *device, libusb_device_handle *handle, struct interface_place *out)
 {
-    struct place places[8];
+    struct interface_place places[8];
     size_t n = find_interfaces(device, places, sizeof places / sizeof *places);
     for (size_t i = 0; i < n; i++) {
         char name[STRING_ROOM];
         read_string(handle, places[i].name, name, sizeof name);
         *out = places[i];
-        if (strstr(name, interface_word) != NULL)
+        if (descriptors_name_probe(name))
             return true;
     }
     return false;
@@ -115,8 +95,8 @@ static void read_attribute(libusb_device *device, const char *attribute, char *o
     FILE *file = fopen(path, "re");
     if (file == NULL)
         return;
-    if (fgets(out, (int)size, file) != NULL)
-        out[strcspn(out, "\n")] = '\0';
+    uint8_t text[STRING_ROOM];
+    (void)descriptors_text(text, fread(text, 1, sizeof text, file), out, size);
     fclose(file);
 }
 
@@ -130,7 +110,7 @@ static bool look_at(libusb_device *device, const struct libusb_device_descriptor
                     struct dap_found *out)
 {
     libusb_device_handle *handle;
-    struct place place;
+    struct interface_place place;
     *out =
         (struct dap_found){.kind = DAP_USB, .vendor = descriptor->idVendor, .product = descriptor->idProduct};
     name_place(device, out->place, sizeof out->place);
@@ -146,7 +126,7 @@ static bool look_at(libusb_device *device, const struct libusb_device_descriptor
     read_attribute(device, "serial", out->serial, sizeof out->serial);
     snprintf(out->problem, sizeof out->problem, "%s",
              failure == LIBUSB_ERROR_ACCESS ? no_permission : libusb_strerror(failure));
-    return strstr(out->name, interface_word) != NULL;
+    return descriptors_name_probe(out->name);
 }
 
 size_t usb_list(struct dap_found *out, size_t room)
@@ -159,7 +139,7 @@ size_t usb_list(struct dap_found *out, size_t room)
     ssize_t count = libusb_get_device_list(context, &devices);
     for (ssize_t i = 0; i < count && n < room; i++) {
         struct libusb_device_descriptor descriptor;
-        struct place place;
+        struct interface_place place;
         if (libusb_get_device_descriptor(devices[i], &descriptor) == 0 &&
             find_interfaces(devices[i], &place, 1) > 0)
             n += look_at(devices[i], &descriptor, &out[n]);
@@ -211,13 +191,9 @@ static const char *words_for(int status)
     }
 }
 
-/* Room for whole packets of the endpoint, so that none overflows; no more, or a full one would not end it. */
 static int reply_room(const struct usb *usb)
 {
-    size_t room = usb->carrier.packet_size > CARRIER_SMALLEST ? usb->carrier.packet_size : CARRIER_SMALLEST;
-    size_t packets = (room + usb->in_packet - 1) / usb->in_packet;
-    return (int)(packets * usb->in_packet > IN_ROOM ? IN_ROOM / usb->in_packet * usb->in_packet
-                                                    : packets * usb->in_packet);
+    return (int)descriptors_reply_room(usb->place.in_packet, usb->carrier.packet_size);
 }
 
 static bool usb_send(struct carrier *carrier, const uint8_t *packet, size_t n,
@@ -230,9 +206,9 @@ static bool usb_send(struct carrier *carrier, const uint8_t *packet, size_t n,
     if (!work(usb, &exchange->out_busy, deadline))
         return lost(usb, "it takes no more packets", error);
     memcpy(exchange->request, packet, n);
-    libusb_fill_bulk_transfer(exchange->in, usb->handle, usb->in, exchange->reply, reply_room(usb), finished,
-                              &exchange->in_busy, 0);
-    libusb_fill_bulk_transfer(exchange->out, usb->handle, usb->out, exchange->request, (int)n, finished,
+    libusb_fill_bulk_transfer(exchange->in, usb->handle, usb->place.in, exchange->reply, reply_room(usb),
+                              finished, &exchange->in_busy, 0);
+    libusb_fill_bulk_transfer(exchange->out, usb->handle, usb->place.out, exchange->request, (int)n, finished,
                               &exchange->out_busy, 0);
     int failure = libusb_submit_transfer(exchange->in);
     exchange->in_busy = failure == 0;
@@ -250,8 +226,8 @@ static bool usb_send(struct carrier *carrier, const uint8_t *packet, size_t n,
 /* A reply beyond those that were asked for: one that was left behind for an earlier program. */
 static bool ask_for_more(struct usb *usb, struct exchange *exchange, struct error *error)
 {
-    libusb_fill_bulk_transfer(exchange->in, usb->handle, usb->in, exchange->reply, reply_room(usb), finished,
-                              &exchange->in_busy, 0);
+    libusb_fill_bulk_transfer(exchange->in, usb->handle, usb->place.in, exchange->reply, reply_room(usb),
+                              finished, &exchange->in_busy, 0);
     int failure = libusb_submit_transfer(exchange->in);
     exchange->in_busy = failure == 0;
     usb->sent++;
@@ -303,7 +279,7 @@ static void usb_close(struct carrier *carrier)
         libusb_free_transfer(usb->exchanges[i].in);
     }
     if (usb->claimed)
-        (void)libusb_release_interface(usb->handle, usb->interface);
+        (void)libusb_release_interface(usb->handle, usb->place.interface);
     if (usb->handle != NULL)
         libusb_close(usb->handle);
     if (usb->context != NULL)
@@ -320,19 +296,12 @@ static int open_place(struct usb *usb, const char *place)
     ssize_t count = libusb_get_device_list(usb->context, &devices);
     for (ssize_t i = 0; i < count; i++) {
         char name[sizeof((struct dap_found *)NULL)->place];
-        struct place found;
         name_place(devices[i], name, sizeof name);
         if (strcmp(name, place) != 0)
             continue;
         failure = libusb_open(devices[i], &usb->handle);
-        if (failure == 0 && !choose_interface(devices[i], usb->handle, &found))
+        if (failure == 0 && !choose_interface(devices[i], usb->handle, &usb->place))
             failure = LIBUSB_ERROR_NOT_FOUND;
-        if (failure == 0) {
-            usb->interface = found.interface;
-            usb->out = found.out;
-            usb->in = found.in;
-            usb->in_packet = found.in_packet;
-        }
     }
     if (count >= 0)
         libusb_free_device_list(devices, 1);
@@ -356,7 +325,7 @@ struct carrier *usb_connect(const struct dap_found *found, struct error *error)
         failure = open_place(usb, found->place);
     if (failure == 0) {
         (void)libusb_set_auto_detach_kernel_driver(usb->handle, 1);
-        failure = libusb_claim_interface(usb->handle, usb->interface);
+        failure = libusb_claim_interface(usb->handle, usb->place.interface);
         usb->claimed = failure == 0;
     }
     if (failure == 0) {

@@ -1,0 +1,240 @@
+#include "report/junit.h"
+
+#include "report/figure.h"
+#include "report/utf8.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+enum { FIELD = 384 };
+
+/* As text or in an attribute's quotes. A clean text has no character that XML 1.0 forbids (its section 2.2)
+   but U+FFFE and U+FFFF. */
+static void put(FILE *out, const char *text)
+{
+    static const struct {
+        char character;
+        const char *entity;
+    } escapes[] = {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&apos;"}};
+    char clean[UTF8_CLEAN_ROOM(FIELD)];
+    for (const char *at = utf8_clean(clean, sizeof clean, text); *at != '\0'; at++) {
+        const char *entity = NULL;
+        for (size_t i = 0; i < sizeof escapes / sizeof *escapes; i++)
+            entity = escapes[i].character == *at ? escapes[i].entity : entity;
+        if (entity != NULL)
+            fputs(entity, out);
+        else if (strncmp(at, "\xEF\xBF\xBE", 3) == 0 || strncmp(at, "\xEF\xBF\xBF", 3) == 0)
+            at += 2;
+        else
+            fputc(*at, out);
+    }
+}
+
+static void put_attribute(FILE *out, const char *name, const char *value)
+{
+    fprintf(out, " %s=\"", name);
+    put(out, value);
+    fputc('"', out);
+}
+
+static void put_count(FILE *out, const char *name, uint64_t value)
+{
+    fprintf(out, " %s=\"%" PRIu64 "\"", name, value);
+}
+
+/* Plain decimals: some readers of these files know no exponents. */
+static void put_seconds(FILE *out, double seconds, int decimals)
+{
+    fprintf(out, " time=\"%.*f\"", decimals, isfinite(seconds) && seconds >= 0 ? seconds : 0);
+}
+
+static void put_property(FILE *out, const char *name, const char *value)
+{
+    if (value[0] == '\0')
+        return;
+    fputs("    <property", out);
+    put_attribute(out, "name", name);
+    put_attribute(out, "value", value);
+    fputs("/>\n", out);
+}
+
+static void put_conditions(FILE *out, const struct conditions *conditions)
+{
+    char hz[NUMBER_ROOM] = "";
+    if (conditions->clock_hz > 0)
+        figure_exact(hz, conditions->clock_hz);
+    put_property(out, "link", conditions->link);
+    put_property(out, "core", conditions->core);
+    put_property(out, "counter", conditions->counter);
+    put_property(out, "note", conditions->note);
+    put_property(out, "elf", conditions->elf);
+    put_property(out, "build_id", conditions->build_id);
+    put_property(out, "start", conditions->start);
+    put_property(out, "start_source", conditions->start_source);
+    put_property(out, "end", conditions->end);
+    put_property(out, "end_source", conditions->end_source);
+    put_property(out, "clock_hz", hz);
+    put_property(out, "clock_source", conditions->clock_source);
+}
+
+static void put_properties(FILE *out, const struct summary *summary, const struct comparison *comparison)
+{
+    char number[NUMBER_ROOM];
+    fputs("  <properties>\n", out);
+    put_conditions(out, &summary->conditions);
+    snprintf(number, sizeof number, "%" PRIu64, summary->hits);
+    put_property(out, "hits", number);
+    snprintf(number, sizeof number, "%" PRIu64, summary->tainted);
+    put_property(out, "tainted", number);
+    put_property(out, "disagreement", summary->disagreement);
+    put_property(out, "ended", summary->ended);
+    if (comparison != NULL) {
+        put_property(out, "baseline", comparison->file);
+        put_property(out, "baseline_build_id", comparison->build_id);
+        put_property(out, "threshold", figure_exact(number, comparison->threshold));
+        put_property(out, "verdict", verdict_name(comparison->verdict));
+        for (size_t i = 0; i < comparison->n_reasons; i++)
+            put_property(out, "not_comparable", comparison->reasons[i]);
+        for (size_t i = 0; i < comparison->n_notes; i++)
+            put_property(out, "note", comparison->notes[i]);
+    }
+    fputs("  </properties>\n", out);
+}
+
+static bool is_unsupported(const struct column *column)
+{
+    return column != NULL && column->unsupported[0] != '\0';
+}
+
+static bool is_counted(const struct column *column)
+{
+    return column != NULL && !is_unsupported(column) && statistics_count(column->statistics) > 0;
+}
+
+enum outcome { PASSED, FAILED, SKIPPED };
+
+/* Of `column`, of `line`, or of both; either may be NULL, not both. */
+static enum outcome outcome_of(const struct column *column, const struct verdict_line *line)
+{
+    if (line == NULL)
+        return is_counted(column) ? PASSED : SKIPPED;
+    return line->verdict == VERDICT_PASS ? PASSED : line->verdict == VERDICT_REGRESSED ? FAILED : SKIPPED;
+}
+
+static void put_message(FILE *out, const struct column *column, const struct verdict_line *line,
+                        const struct comparison *comparison)
+{
+    char before[NUMBER_ROOM], after[NUMBER_ROOM], change[NUMBER_ROOM], threshold[NUMBER_ROOM];
+    char message[FIELD];
+    if (line == NULL) {
+        snprintf(message, sizeof message, "%s%s", is_unsupported(column) ? "not supported: " : "not counted",
+                 column->unsupported);
+    } else if (line->base.n == 0 || line->now.n == 0) {
+        snprintf(message, sizeof message, "%s", line->why);
+    } else {
+        figure_change(change, line->change);
+        snprintf(message, sizeof message, "%s -> %s%s%s (threshold %s)%s%s",
+                 figure_mean(before, line->base.mean), figure_mean(after, line->now.mean),
+                 change[0] != '\0' ? ", " : "", change, figure_part(threshold, comparison->threshold),
+                 line->why[0] != '\0' ? ": " : "", line->why);
+    }
+    put_attribute(out, "message", message);
+}
+
+static void put_numbers(FILE *out, const struct column *column)
+{
+    const struct statistics *statistics = column->statistics;
+    char mean[NUMBER_ROOM], deviation[NUMBER_ROOM];
+    fprintf(out, "    <system-out>count %" PRIu64 ", median %" PRIu64 ", mean %s, sd %s, min %" PRIu64,
+            statistics_count(statistics), statistics_quantile(statistics, 0.5, NULL),
+            figure_exact(mean, statistics_mean(statistics)),
+            figure_exact(deviation, statistics_deviation(statistics)), statistics_min(statistics));
+    fprintf(out, ", max %" PRIu64, statistics_max(statistics));
+    if (column->at_least > 0)
+        fprintf(out, ", and %" PRIu64 " of which only a lower bound is known, the highest %" PRIu64,
+                column->at_least, column->at_least_max);
+    fputs("</system-out>\n", out);
+}
+
+/* The first column counts cycles; what else is counted has no duration. */
+static double seconds_of(const struct summary *summary, const struct column *column)
+{
+    double hz = summary->conditions.clock_hz;
+    return column == &summary->columns[0] && hz > 0 && is_counted(column)
+               ? statistics_mean(column->statistics) / hz
+               : 0;
+}
+
+static void put_case(FILE *out, const struct summary *summary, const struct comparison *comparison,
+                     const struct column *column, const struct verdict_line *line)
+{
+    const char *start = summary->conditions.start;
+    fputs("  <testcase", out);
+    put_attribute(out, "classname", start[0] != '\0' ? start : "pmu-probe");
+    put_attribute(out, "name", column != NULL ? column->name : line->name);
+    put_seconds(out, seconds_of(summary, column), 9);
+    fputs(">\n", out);
+    switch (outcome_of(column, line)) {
+    case FAILED:
+        fputs("    <failure type=\"regressed\"", out);
+        put_message(out, column, line, comparison);
+        fputs("/>\n", out);
+        break;
+    case SKIPPED:
+        fputs("    <skipped", out);
+        put_message(out, column, line, comparison);
+        fputs("/>\n", out);
+        break;
+    case PASSED:
+        break;
+    }
+    if (is_counted(column))
+        put_numbers(out, column);
+    fputs("  </testcase>\n", out);
+}
+
+/* With `out` NULL they are only counted. */
+static void each_case(FILE *out, const struct summary *summary, const struct comparison *comparison,
+                      size_t counts[3])
+{
+    for (size_t i = 0; i < summary->n; i++) {
+        const struct column *column = &summary->columns[i];
+        const struct verdict_line *line =
+            comparison != NULL ? comparison_find(comparison, column->name) : NULL;
+        counts[outcome_of(column, line)]++;
+        if (out != NULL)
+            put_case(out, summary, comparison, column, line);
+    }
+    for (size_t i = 0; comparison != NULL && i < comparison->n; i++) {
+        const struct verdict_line *line = &comparison->lines[i];
+        if (comparison_column(summary, line) != NULL)
+            continue;
+        counts[outcome_of(NULL, line)]++;
+        if (out != NULL)
+            put_case(out, summary, comparison, NULL, line);
+    }
+}
+
+bool junit_summary(FILE *out, const struct summary *summary, const struct comparison *comparison)
+{
+    const struct conditions *conditions = &summary->conditions;
+    char name[FIELD];
+    size_t counts[3] = {0};
+    each_case(NULL, summary, comparison, counts);
+    snprintf(name, sizeof name, "pmu-probe%s%s%s%s", conditions->start[0] != '\0' ? " " : "",
+             conditions->start, conditions->end[0] != '\0' ? " to " : "", conditions->end);
+
+    fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n<testsuite", out);
+    put_attribute(out, "name", name);
+    put_count(out, "tests", counts[PASSED] + counts[FAILED] + counts[SKIPPED]);
+    put_count(out, "failures", counts[FAILED]);
+    put_count(out, "errors", 0);
+    put_count(out, "skipped", counts[SKIPPED]);
+    put_seconds(out, summary->seconds, 3);
+    fputs(">\n", out);
+    put_properties(out, summary, comparison);
+    each_case(out, summary, comparison, counts);
+    fputs("</testsuite>\n</testsuites>\n", out);
+    return fflush(out) == 0 && !ferror(out);
+}

@@ -1,0 +1,168 @@
+#include "report/markdown.h"
+
+#include "report/figure.h"
+#include "report/utf8.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+enum { FIELD = 384 };
+
+/* A backslash makes any ASCII punctuation plain, in tables too. Inside a word '_' is plain already. */
+static void put(FILE *out, const char *text)
+{
+    char clean[UTF8_CLEAN_ROOM(FIELD)], before = ' ';
+    for (const char *at = utf8_clean(clean, sizeof clean, text); *at != '\0'; before = *at++) {
+        bool in_word = *at == '_' && isalnum((unsigned char)before) && isalnum((unsigned char)at[1]);
+        if (!in_word && strchr("\\`*_{}[]<>()#|~&!$", *at) != NULL)
+            fputc('\\', out);
+        fputc(*at, out);
+    }
+}
+
+static void put_cell(FILE *out, const char *text)
+{
+    fputs(" ", out);
+    put(out, text);
+    fputs(" |", out);
+}
+
+static void put_title(FILE *out, const struct conditions *conditions)
+{
+    const char *const first[] = {conditions->link, conditions->core, conditions->counter};
+    if (conditions->start[0] != '\0') {
+        fputs("**", out);
+        put(out, conditions->start);
+        fputs("**", out);
+        if (conditions->end[0] != '\0') {
+            fputs(" to ", out);
+            put(out, conditions->end);
+        }
+        fputs("  \n", out); /* two blanks: a new line */
+    }
+    for (size_t i = 0, put_before = 0; i < sizeof first / sizeof *first; i++) {
+        if (first[i][0] == '\0')
+            continue;
+        fputs(put_before++ > 0 ? ", " : "", out);
+        put(out, first[i]);
+    }
+    fputs("\n\n", out);
+}
+
+static void put_heading(FILE *out, bool compared)
+{
+    fputs("| |median|mean|sd|min|max|p99|", out);
+    fputs(compared ? "baseline|change|verdict|\n" : "\n", out);
+    fputs("|:--|--:|--:|--:|--:|--:|--:|", out);
+    fputs(compared ? "--:|--:|:--|\n" : "\n", out);
+}
+
+/* NULL: only the baseline has it. */
+static void put_numbers(FILE *out, const struct column *column)
+{
+    const struct statistics *statistics = column != NULL ? column->statistics : NULL;
+    bool unsupported = column != NULL && column->unsupported[0] != '\0';
+    char number[NUMBER_ROOM];
+    if (unsupported || statistics == NULL || statistics_count(statistics) == 0) {
+        put_cell(out, unsupported ? "<not supported>" : "<not counted>");
+        for (size_t i = 0; i < 5; i++)
+            put_cell(out, "");
+        return;
+    }
+    put_cell(out, number_unsigned(number, sizeof number, statistics_quantile(statistics, 0.5, NULL)));
+    put_cell(out, figure_mean(number, statistics_mean(statistics)));
+    put_cell(out, figure_mean(number, statistics_deviation(statistics)));
+    put_cell(out, number_unsigned(number, sizeof number, statistics_min(statistics)));
+    put_cell(out, number_unsigned(number, sizeof number, statistics_max(statistics)));
+    put_cell(out, number_unsigned(number, sizeof number, statistics_quantile(statistics, 0.99, NULL)));
+}
+
+static void put_verdict(FILE *out, const struct verdict_line *line)
+{
+    char number[NUMBER_ROOM], verdict[FIELD];
+    if (line == NULL) {
+        put_cell(out, "");
+        put_cell(out, "");
+        put_cell(out, "");
+        return;
+    }
+    put_cell(out, line->base.n > 0 ? figure_mean(number, line->base.mean) : "");
+    put_cell(out, figure_change(number, line->change));
+    snprintf(verdict, sizeof verdict, "%s%s", line->why[0] != '\0' ? ": " : "", line->why);
+    fprintf(out, " %s%s%s", line->verdict == VERDICT_REGRESSED ? "**" : "", verdict_name(line->verdict),
+            line->verdict == VERDICT_REGRESSED ? "**" : "");
+    put(out, verdict);
+    fputs(" |", out);
+}
+
+static void put_row(FILE *out, const struct column *column, const struct verdict_line *line, bool compared)
+{
+    fputs("|", out);
+    put_cell(out, column != NULL ? column->name : line->name);
+    put_numbers(out, column);
+    if (compared)
+        put_verdict(out, line);
+    fputc('\n', out);
+}
+
+static void put_bounds(FILE *out, const struct summary *summary)
+{
+    char hits[NUMBER_ROOM], bound[NUMBER_ROOM];
+    for (size_t i = 0; i < summary->n; i++) {
+        const struct column *column = &summary->columns[i];
+        if (column->at_least == 0)
+            continue;
+        fputs("* ", out);
+        put(out, column->name);
+        fprintf(out, ": of %s more hits only a lower bound is known, the highest at least %s\n",
+                number_unsigned(hits, sizeof hits, column->at_least),
+                number_unsigned(bound, sizeof bound, column->at_least_max));
+    }
+}
+
+static void put_closing(FILE *out, const struct summary *summary, const struct comparison *comparison)
+{
+    char text[NUMBER_ROOM];
+    fprintf(out, "\n* %s hits", number_unsigned(text, sizeof text, summary->hits));
+    if (summary->tainted > 0)
+        fprintf(out, ", %s tainted", number_unsigned(text, sizeof text, summary->tainted));
+    if (summary->conditions.clock_hz > 0)
+        fprintf(out, ", at %s", number_frequency(text, sizeof text, summary->conditions.clock_hz));
+    if (summary->ended[0] != '\0') {
+        fputs("; ended early: ", out);
+        put(out, summary->ended);
+    }
+    fputc('\n', out);
+    put_bounds(out, summary);
+    if (comparison == NULL)
+        return;
+    fprintf(out, "* **%s** against ", verdict_name(comparison->verdict));
+    put(out, comparison->file);
+    fprintf(out, ", threshold %s\n", figure_part(text, comparison->threshold));
+    for (size_t i = 0; i < comparison->n_reasons; i++) {
+        fputs("* not comparable: ", out);
+        put(out, comparison->reasons[i]);
+        fputc('\n', out);
+    }
+    for (size_t i = 0; i < comparison->n_notes; i++) {
+        fputs("* ", out);
+        put(out, comparison->notes[i]);
+        fputc('\n', out);
+    }
+}
+
+bool markdown_summary(FILE *out, const struct summary *summary, const struct comparison *comparison)
+{
+    bool compared = comparison != NULL;
+    put_title(out, &summary->conditions);
+    put_heading(out, compared);
+    for (size_t i = 0; i < summary->n; i++)
+        put_row(out, &summary->columns[i],
+                compared ? comparison_find(comparison, summary->columns[i].name) : NULL, compared);
+    for (size_t i = 0; compared && i < comparison->n; i++)
+        if (comparison_column(summary, &comparison->lines[i]) == NULL)
+            put_row(out, NULL, &comparison->lines[i], compared);
+    put_closing(out, summary, comparison);
+    return fflush(out) == 0 && !ferror(out);
+}

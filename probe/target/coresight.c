@@ -1,0 +1,155 @@
+#include "target/coresight.h"
+
+#include <stdio.h>
+
+/* Identification registers of every component, IHI 0029 B2.2; DEVARCH and DEVTYPE of class 9 only. */
+enum { DEVARCH = 0xFBC, DEVID = 0xFC8, DEVTYPE = 0xFCC, PIDR4 = 0xFD0, PIDR0 = 0xFE0, CIDR0 = 0xFF0 };
+enum { CLASS_ROM = 1, CLASS_CORESIGHT = 9, ARCHID_ROM = 0x0AF7 };
+/* ROM tables, IHI 0031 D2.2 (class 1) and IHI 0074 D3 (class 9). */
+enum { ENTRY_PRESENT = 1, ENTRY_PRESENT_9 = 3, ENTRIES_1 = 960, ENTRIES_9 = 512, DEPTH = 4 };
+static const uint32_t ENTRY_OFFSET = 0xFFFFF000, CIDR_FIXED = 0xB105000D, CIDR_CLASS = 0xF000;
+static const uint32_t DEVARCH_PRESENT = 1 << 20;
+
+struct walk {
+    struct ledger *ledger;
+    uint16_t unit;
+    struct coresight *out;
+    const struct deadline *deadline;
+    struct error *error;
+    bool lost;
+};
+
+/* False: it cannot be read, or the link is lost. */
+static bool read_word(struct walk *walk, uint64_t at, uint32_t *value)
+{
+    const struct address address = {.space = SPACE_MEMORY, .size = 4, .unit = walk->unit, .offset = at};
+    struct error why = {0};
+    uint64_t word = 0;
+    *value = 0;
+    if (walk->lost)
+        return false;
+    if (!ledger_read(walk->ledger, address, &word, walk->deadline, &why)) {
+        if (why.kind != ERROR_FAULT && why.kind != ERROR_ASLEEP) {
+            walk->lost = true;
+            error_set(walk->error, why.kind, "%s", why.text);
+        }
+        return false;
+    }
+    *value = (uint32_t)word;
+    return true;
+}
+
+/* The low bytes of four registers in a row. */
+static bool read_bytes(struct walk *walk, uint64_t at, uint32_t *value)
+{
+    *value = 0;
+    for (unsigned i = 0; i < 4; i++) {
+        uint32_t word;
+        if (!read_word(walk, at + 4 * i, &word))
+            return false;
+        *value |= (word & 0xFF) << 8 * i;
+    }
+    return true;
+}
+
+static bool identify(struct walk *walk, struct component *out)
+{
+    uint32_t cidr, pidr, pidr4;
+    if (!read_bytes(walk, out->base + CIDR0, &cidr) || !read_bytes(walk, out->base + PIDR0, &pidr) ||
+        !read_word(walk, out->base + PIDR4, &pidr4))
+        return false;
+    if ((cidr & ~CIDR_CLASS) != CIDR_FIXED)
+        return false;
+    out->class = (uint8_t)(cidr >> 12 & 0xF);
+    out->part = (uint16_t)(pidr & 0xFFF);
+    out->designer = (uint16_t)((pidr4 & 0xF) << 8 | (pidr >> 12 & 0x7F));
+    if (out->class != CLASS_CORESIGHT)
+        return true;
+    uint32_t devtype, devarch;
+    if (!read_word(walk, out->base + DEVTYPE, &devtype) || !read_word(walk, out->base + DEVARCH, &devarch))
+        return false;
+    out->devtype = (uint8_t)devtype;
+    out->devarch = devarch & DEVARCH_PRESENT ? devarch : 0;
+    return true;
+}
+
+static void walk_table(struct walk *walk, const struct component *table, unsigned depth);
+
+static void add_component(struct walk *walk, uint64_t base, unsigned depth)
+{
+    struct coresight *out = walk->out;
+    for (size_t i = 0; i < out->n; i++)
+        if (out->components[i].base == base)
+            return; /* tables that name each other */
+    if (out->n == CORESIGHT_COMPONENTS) {
+        out->cut = true;
+        return;
+    }
+    struct component *component = &out->components[out->n++];
+    *component = (struct component){.base = base};
+    component->readable = identify(walk, component);
+    if (component->readable && depth > 0)
+        walk_table(walk, component, depth - 1);
+}
+
+/* 0 ends it; an entry that is not present is skipped. */
+static void walk_table(struct walk *walk, const struct component *table, unsigned depth)
+{
+    bool old = table->class == CLASS_ROM;
+    if (!old && component_archid(table) != ARCHID_ROM)
+        return;
+    const uint64_t base = table->base; /* the list of components may move on under us */
+    uint32_t devid = 0, entry, high = 0;
+    if (!old && !read_word(walk, base + DEVID, &devid))
+        return;
+    unsigned words = (devid & 0xF) == 0 ? 1 : 2;
+    for (unsigned i = 0; i < (old ? ENTRIES_1 : ENTRIES_9 / words); i++) {
+        uint64_t at = base + 4ULL * words * i;
+        if (!read_word(walk, at, &entry) || (words == 2 && !read_word(walk, at + 4, &high)))
+            return;
+        if (old ? entry == 0 : (entry & 3) == 0)
+            return;
+        if (old ? (entry & ENTRY_PRESENT) == 0 : (entry & 3) != ENTRY_PRESENT_9)
+            continue;
+        uint64_t offset = (uint64_t)high << 32 | (entry & ENTRY_OFFSET);
+        add_component(walk, words == 1 ? (uint32_t)(base + offset) : base + offset, depth);
+    }
+}
+
+bool coresight_walk(struct ledger *ledger, uint16_t unit, uint64_t rom, struct coresight *out,
+                    const struct deadline *deadline, struct error *error)
+{
+    struct walk walk = {.ledger = ledger, .unit = unit, .out = out, .deadline = deadline, .error = error};
+    *out = (struct coresight){0};
+    add_component(&walk, rom, DEPTH);
+    return !walk.lost;
+}
+
+uint16_t component_archid(const struct component *component)
+{
+    return (uint16_t)component->devarch;
+}
+
+void component_name(const struct component *component, char *out, size_t size)
+{
+    static const struct {
+        uint8_t devtype;
+        const char *name;
+    } types[] = {{0x11, "trace port"},   {0x12, "trace funnel"}, {0x13, "ETM"},
+                 {0x14, "CTI"},          {0x15, "core debug"},   {0x16, "PMU"},
+                 {0x21, "trace buffer"}, {0x32, "TMC"},          {0x43, "ITM"}};
+    if (!component->readable) {
+        snprintf(out, size, "cannot be read");
+        return;
+    }
+    if (component->class == CLASS_ROM || component_archid(component) == ARCHID_ROM) {
+        snprintf(out, size, "ROM table");
+        return;
+    }
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (component->class == CLASS_CORESIGHT && types[i].devtype == component->devtype) {
+            snprintf(out, size, "%s", types[i].name);
+            return;
+        }
+    snprintf(out, size, "component 0x%03X", component->part);
+}

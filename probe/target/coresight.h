@@ -1,0 +1,44 @@
+/*
+ * CoreSight: what stands on a debug bus, found through its ROM tables: core debug registers, PMUs, cross
+ * trigger interfaces and the rest, each by its own identification registers.
+ */
+#pragma once
+
+#include "base/deadline.h"
+#include "base/error.h"
+#include "target/ledger.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { CORESIGHT_COMPONENTS = 64 };
+
+/* DEVTYPE, IHI 0029 B2.3.4. */
+enum { DEVTYPE_CTI = 0x14, DEVTYPE_CORE = 0x15, DEVTYPE_PMU = 0x16 };
+
+struct component {
+    uint64_t base;
+    bool readable; /* false: it refuses to be read, as what has no power does */
+    uint8_t class;
+    uint8_t devtype;
+    uint16_t part;
+    uint16_t designer; /* JEP106 continuation << 8 | identity */
+    uint32_t devarch;  /* 0: none */
+};
+
+/* DEVARCH's ARCHID; 0 if there is none. */
+uint16_t component_archid(const struct component *component);
+/* "Cortex-A9 debug", "PMU", "CTI", "ROM table", "component 0x9A0" ... */
+void component_name(const struct component *component, char *out, size_t size);
+
+struct coresight {
+    struct component components[CORESIGHT_COMPONENTS]; /* in the tables' order */
+    size_t n;
+    bool cut; /* there are more of them */
+};
+
+/* Walks the table at `rom` and those that it names. What cannot be read is listed as such; false only when
+ * the link itself fails. */
+bool coresight_walk(struct ledger *ledger, uint16_t unit, uint64_t rom, struct coresight *out,
+                    const struct deadline *deadline, struct error *error);

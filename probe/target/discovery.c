@@ -1,0 +1,170 @@
+#include "target/discovery.h"
+
+#include "cores/armv7.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* IHI 0031 C2.6: what kind of access port it is, and where its ROM table is. */
+enum { AP_BASE = 0xF8, AP_IDR = 0xFC, IDR_TYPE = 0xF, TYPE_APB = 2, TYPE_APB4 = 6 };
+enum { IDR_CLASS = 0xF << 13, IDR_CLASS_MEMORY = 8 << 13, BASE_PRESENT = 1, BASE_NONE = 3 };
+static const uint32_t BASE_ADDRESS = 0xFFFFF000, BASE_LEGACY_NONE = 0xFFFFFFFF;
+
+/* False: it cannot be read; ERROR_* only when the link itself failed. */
+static bool read_port(struct target *target, uint16_t port, uint64_t offset, uint32_t *value,
+                      const struct deadline *deadline, struct error *error)
+{
+    const struct address at = {.space = SPACE_AP, .size = 4, .unit = port, .offset = offset};
+    struct error why = {0};
+    uint64_t word = 0;
+    bool read = ledger_read(target->ledger, at, &word, deadline, &why);
+    *value = (uint32_t)word;
+    if (!read && why.kind != ERROR_FAULT && why.kind != ERROR_ASLEEP)
+        error_set(error, why.kind, "%s", why.text);
+    return read;
+}
+
+static bool is_apb(uint32_t idr)
+{
+    return (idr & IDR_CLASS) == IDR_CLASS_MEMORY &&
+           ((idr & IDR_TYPE) == TYPE_APB || (idr & IDR_TYPE) == TYPE_APB4);
+}
+
+static const struct target_bus *find_bus(const struct target *target, uint16_t port)
+{
+    for (size_t i = 0; i < target->n_buses; i++)
+        if (target->buses[i].port == port)
+            return &target->buses[i];
+    return NULL;
+}
+
+/* The view of a system bus beside the debug bus, on the same debug port. */
+static bool find_memory(struct target *target, const struct link_view *views, size_t n, uint16_t port,
+                        uint16_t *unit, const struct deadline *deadline, struct error *error)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint32_t idr;
+        bool plain = strcmp(views[i].type, "ap") == 0 || strcmp(views[i].type, "mem_ap") == 0;
+        if (!plain || !views[i].has_port || views[i].port >> 8 != port >> 8 || views[i].port == port)
+            continue;
+        if (!read_port(target, views[i].port, AP_IDR, &idr, deadline, error))
+            continue;
+        if ((idr & IDR_CLASS) == IDR_CLASS_MEMORY && !is_apb(idr)) {
+            *unit = views[i].unit;
+            return true;
+        }
+    }
+    return false;
+}
+
+static const struct component *follower(const struct coresight *coresight, size_t core, uint8_t devtype,
+                                        bool anywhere)
+{
+    /* The one right behind its core; else, counted, the nth for the nth core */
+    size_t nth = 0, seen = 0;
+    for (size_t i = 0; i < core; i++)
+        nth += coresight->components[i].devtype == DEVTYPE_CORE;
+    for (size_t i = core + 1; i < coresight->n && coresight->components[i].devtype != DEVTYPE_CORE; i++)
+        if (coresight->components[i].devtype == devtype)
+            return &coresight->components[i];
+    for (size_t i = 0; anywhere && i < coresight->n; i++)
+        if (coresight->components[i].devtype == devtype && seen++ == nth)
+            return &coresight->components[i];
+    return NULL;
+}
+
+/* The server's own target for this core, whose state and run control it is. */
+static const struct link_view *view_of(const struct link_view *views, size_t n, const struct target_bus *bus,
+                                       uint64_t debug_base, unsigned number)
+{
+    const struct link_view *bare = NULL;
+    for (size_t i = 0; i < n; i++) {
+        if (!views[i].has_port || views[i].port != bus->port)
+            continue;
+        bool plain = strcmp(views[i].type, "ap") == 0 || strcmp(views[i].type, "mem_ap") == 0;
+        if (plain)
+            bare = &views[i];
+        else if (views[i].debug_base != 0 ? views[i].debug_base == debug_base : views[i].core_id == number)
+            return &views[i];
+    }
+    return bare;
+}
+
+static bool add_core(struct target *target, const struct link_view *views, size_t n,
+                     const struct target_bus *bus, size_t at, unsigned number,
+                     const struct deadline *deadline, struct error *error)
+{
+    const struct coresight *coresight = &bus->coresight;
+    const struct component *debug = &coresight->components[at];
+    const struct link_view *view = view_of(views, n, bus, debug->base, number);
+    struct step items[ARMV7_IDENTITY];
+    uint64_t values[ARMV7_IDENTITY];
+    struct steps list = {.items = items, .room = ARMV7_IDENTITY};
+    struct target_core *core = &target->cores[target->n_cores];
+    struct error unread = {0};
+    if (view == NULL || target->n_cores == TARGET_CORES)
+        return true;
+    *core = (struct target_core){.view = *view};
+    armv7_add_identity(bus->unit, debug->base, &list);
+    if (!target_run(target, &list, values, deadline, &unread)) {
+        if (unread.kind == ERROR_FAULT || unread.kind == ERROR_ASLEEP)
+            return true;
+        return error_set(error, unread.kind, "%s", unread.text);
+    }
+    if (!armv7_identify(bus->unit, debug->base, values, &core->core))
+        return true;
+    const struct component *pmu = follower(coresight, at, DEVTYPE_PMU, true);
+    const struct component *cti = follower(coresight, at, DEVTYPE_CTI, true);
+    core->core.pmu_base = pmu != NULL ? pmu->base : 0;
+    core->core.cti_base = cti != NULL ? cti->base : 0;
+    core->server_unit = view->unit;
+    core->has_memory = find_memory(target, views, n, bus->port, &core->core.memory_unit, deadline, error);
+    if (error->kind != ERROR_NONE)
+        return false;
+    target->n_cores++;
+    return true;
+}
+
+static bool add_bus(struct target *target, const struct link_view *views, size_t n,
+                    const struct link_view *view, const struct deadline *deadline, struct error *error)
+{
+    uint32_t base;
+    if (target->n_buses == TARGET_BUSES || find_bus(target, view->port) != NULL)
+        return true;
+    if (!read_port(target, view->port, AP_BASE, &base, deadline, error))
+        return error->kind == ERROR_NONE;
+    struct target_bus *bus = &target->buses[target->n_buses];
+    *bus = (struct target_bus){.unit = view->unit, .port = view->port};
+    if (base == BASE_LEGACY_NONE || (base & BASE_NONE) == 2)
+        return true;
+    bus->rom = base & BASE_ADDRESS;
+    target->n_buses++;
+    if (!coresight_walk(target->ledger, bus->unit, bus->rom, &bus->coresight, deadline, error))
+        return false;
+    unsigned number = 0;
+    for (size_t i = 0; i < bus->coresight.n; i++) {
+        if (bus->coresight.components[i].devtype != DEVTYPE_CORE)
+            continue;
+        if (!add_core(target, views, n, bus, i, number++, deadline, error))
+            return false;
+    }
+    return true;
+}
+
+bool discovery_run(struct target *target, const struct link_view *views, size_t n,
+                   const struct deadline *deadline, struct error *error)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint32_t idr;
+        if (!views[i].has_port)
+            continue;
+        if (!read_port(target, views[i].port, AP_IDR, &idr, deadline, error)) {
+            if (error->kind != ERROR_NONE)
+                return false;
+            continue;
+        }
+        if (is_apb(idr) && !add_bus(target, views, n, &views[i], deadline, error))
+            return false;
+    }
+    return true;
+}

@@ -1,0 +1,201 @@
+"""Events by name, code and group, metrics, `list`, `stat` and `watch` against the board's truth."""
+import json
+import os
+import re
+import subprocess
+import time
+
+import pytest
+
+from harness import ARTICLE_NOP, DWT_CPI, WORK_BY_DATA, Place, run_tool, wait_for
+
+DWT = ["CPICNT", "EXCCNT", "SLEEPCNT", "LSUCNT", "FOLDCNT"]
+
+
+def test_names_codes_and_any_case():
+    with Place("m4/swd", "free", ARTICLE_NOP) as place:
+        by_name = place.delta("article_nop", "-r", 5, "-e", "lsucnt", "-e", "CPICNT")
+        by_code = place.delta("article_nop", "-r", 5, "-e", "r4,0x1")
+        assert by_name.header["columns"] == by_code.header["columns"] == ["CPU_CYCLES", "LSUCNT", "CPICNT"]
+        assert by_name.hits[0]["values"] == by_code.hits[0]["values"]
+
+
+@pytest.mark.parametrize("events, words", [("nonsense", "no event"), ("17", "0x11"), ("{CPICNT", "brace"), ("CPICNT,CPICNT", "twice"),
+                                           ("", "-e"), (",", "-e")])
+def test_what_is_no_event(events, words):
+    with Place("m4/swd", "free", ARTICLE_NOP) as place:
+        before = place.board.state()
+        result = place.run("delta", "article_nop", "-e", events)
+        assert result.code == 2, result.err
+        after = place.board.state()
+        for name in ("dwt_ctrl", "demcr", "fp_comp", "fp_ctrl"):
+            assert before[name] == after[name], name
+
+
+def test_a_group_that_does_not_fit_is_refused_with_the_reason():
+    with Place("rp2040/swd", "free", ARTICLE_NOP) as place:
+        result = place.run("delta", "article_nop", "-e", "{CPU_CYCLES,CPICNT}")
+        assert result.code == 2 and "CPICNT" in result.err
+
+
+def test_metrics_of_ours_and_of_a_file(tmp_path):
+    mine = tmp_path / "mine.metrics"
+    mine.write_text("EVENTS CPICNT, LSUCNT\nMETRIC WAITS = (CPICNT + LSUCNT) / CYCLES\n")
+    with Place("m4/swd", "free", DWT_CPI) as place:
+        result = place.delta("dwt_cpi_start", "dwt_cpi_end", "-r", 20, "-M", "CPI", "-M", "INSTRUCTIONS", "-M", mine)
+        mean = {name: column["mean"] for name, column in result.summary["columns"].items()}
+        instructions = mean["CPU_CYCLES"] - mean["CPICNT"] - mean["EXCCNT"] - mean["SLEEPCNT"] - mean["LSUCNT"] + mean["FOLDCNT"]
+        metrics = result.summary["metrics"]
+        assert metrics["INSTRUCTIONS"] == pytest.approx(instructions)
+        assert metrics["CPI"] == pytest.approx(mean["CPU_CYCLES"] / instructions)
+        assert metrics["WAITS"] == pytest.approx((mean["CPICNT"] + mean["LSUCNT"]) / mean["CPU_CYCLES"])
+        text = place.run("delta", "dwt_cpi_start", "dwt_cpi_end", "-r", 5, "-M", "CPI").out
+        assert re.search(r"^CPI +[\d.]+$", text, re.M), text
+        broken = tmp_path / "broken.metrics"
+        broken.write_text("METRIC X = 1 +\n")
+        assert place.run("delta", "dwt_cpi_start", "dwt_cpi_end", "-M", broken).code == 2
+        assert place.run("delta", "dwt_cpi_start", "dwt_cpi_end", "-M", "nonsense").code == 2
+
+
+def test_on_max_shows_registers_and_memory_of_the_longest_hit():
+    with Place("m4/swd", "free", WORK_BY_DATA) as place:
+        result = place.delta("work_by_data", "-r", 200, "--on-max", "sp,r4,random_state,*0x20000000")
+        best = 0
+        for hit in result.hits:
+            value = hit["values"]["CPU_CYCLES"]
+            assert ("new_max" in hit) == (value > best and not hit["tainted"])
+            best = max(best, value)
+        at_max = result.summary["at_max"]
+        longest = next(hit for hit in result.hits if hit["values"]["CPU_CYCLES"] == best)
+        assert at_max["hit"] == longest["hit"]
+        ends = [event for event in place.board.log() if event.kind == "halt" and event.sp == at_max["sp"]]
+        assert ends and {key: at_max[key] for key in longest["new_max"]} == longest["new_max"]
+        assert place.run("delta", "work_by_data", "--on-max", "r13").code == 2
+        assert place.run("delta", "work_by_data", "--on-max", "*3").code == 2
+
+
+def test_list():
+    everything = run_tool("list", "--cpu", "cortex-a9")
+    assert everything.code == 0 and "0x0011" in everything.out and "CPU_CYCLES" in everything.out
+    some = run_tool("list", "--cpu", "cortex-a9", "refill")
+    assert 0 < len(some.out.splitlines()) < len(everything.out.splitlines())
+    assert run_tool("list", "--cpu", "z80").code == 2
+    with Place("m4/swd") as place:
+        listed = place.run("list").out
+        assert all(event in listed for event in DWT)
+
+
+@pytest.mark.parametrize("way", ["rp2040", "m4", "m4/swd", "rp2040/v2"])
+def test_stat_agrees_with_the_truth_within_the_skew(way):
+    with Place(way, "free", WORK_BY_DATA) as place:
+        before = place.board.state()["cycles"]
+        result = place.run("stat", "-j", "--for", "1s", "-I", 250)
+        after = place.board.state()["cycles"]
+        assert result.code == 0, result.err
+        summary = result.summary
+        count = summary["columns"]["CPU_CYCLES"]["count"]
+        assert 0 < count <= after - before
+        samples = [line for line in result.lines if line["type"] == "sample"]
+        assert sum(line["columns"]["CPU_CYCLES"]["count"] for line in samples) == count
+        # the board never runs ahead of its clock, and its counter is read within the window and the skew
+        assert count <= (summary["seconds"] + 2e-6 * summary["skew_us"] + 0.004) * 12e6
+        assert not summary["columns"]["CPU_CYCLES"]["at_least"] or summary["lost"]
+
+
+def test_stat_in_text_and_csv_and_events_that_are_only_bounded():
+    with Place("m4/swd", "free", WORK_BY_DATA) as place:
+        text = place.run("stat", "-e", "LSUCNT", "--for", "300ms").out
+        assert re.search(r"^ *[\d,]+  CPU_CYCLES .*/s$", text, re.M), text
+        assert re.search(r"at least [\d,]+  LSUCNT", text), text
+        assert "within" in text
+        csv = place.run("stat", "-x", ";", "--for", "300ms").out.strip().split(";")
+        assert int(csv[0]) > 0 and csv[1] == "CPU_CYCLES"
+        assert place.run("stat", "-x", ";;", "--for", "300ms").code == 2
+
+
+def test_stat_restores_what_it_switched_on():
+    with Place("m4/swd", "free", WORK_BY_DATA) as place:
+        before = place.board.state()
+        assert place.run("stat", "-e", ",".join(DWT), "--for", "200ms").code == 0
+        after = place.board.state()
+        assert (before["dwt_ctrl"], before["demcr"]) == (after["dwt_ctrl"], after["demcr"])
+
+
+@pytest.mark.parametrize("way", ["m4", "m4/swd"])
+def test_watch_lines_add_up(way):
+    with Place(way, "free", WORK_BY_DATA) as place:
+        result = place.run("watch", "-j", "--for", "1s", "-I", 200, "-e", "LSUCNT")
+        assert result.code == 0, result.err
+        lines = [line for line in result.lines if line["type"] == "sample"]
+        assert len(lines) == 5
+        total = 0
+        for line in lines:
+            total += line["values"]["CPU_CYCLES"]["count"]
+            assert line["values"]["CPU_CYCLES"]["total"] == total == line["total"]
+            assert line["samples"] >= 1
+
+
+class Terminal:
+    """A real terminal, driven from outside."""
+
+    def __init__(self, place, *args):
+        self.name = f"pmu-{os.getpid()}-{id(self)}"
+        command = " ".join(f"'{word}'" for word in place.words("watch", *args))
+        self._tmux("new-session", "-d", "-s", self.name, "-x", "100", "-y", "20", f"{command}; echo ENDED $?; sleep 60")
+
+    def _tmux(self, *words):
+        environment = dict(os.environ, LC_ALL="C.UTF-8", ASAN_OPTIONS="detect_leaks=0")
+        return subprocess.run(["tmux", "-L", self.name, "-u", *words], env=environment, capture_output=True, text=True,
+                              check=True).stdout
+
+    def text(self):
+        return self._tmux("capture-pane", "-p", "-t", self.name)
+
+    def press(self, key):
+        self._tmux("send-keys", "-t", self.name, key)
+
+    def resize(self, columns, lines):
+        self._tmux("resize-window", "-t", self.name, "-x", str(columns), "-y", str(lines))
+
+    def close(self):
+        subprocess.run(["tmux", "-L", self.name, "kill-server"], capture_output=True, check=False)
+
+
+def total_of(text):
+    found = re.search(r"^CPU_CYCLES .* ([\d,]+)$", text, re.M)
+    return int(found.group(1).replace(",", "")) if found else 0
+
+
+def test_the_live_screen():
+    with Place("m4/swd", "free", WORK_BY_DATA) as place:
+        terminal = Terminal(place, "-I", "100", "-e", "LSUCNT,CPICNT")
+        try:
+            wait_for(lambda: total_of(terminal.text()) > 0, "the first picture")
+            first = total_of(terminal.text())
+            wait_for(lambda: total_of(terminal.text()) > first, "the total to grow")
+            text = terminal.text()
+            assert "Cortex-M4" in text and "samples/s" in text and "█" in text and "LSUCNT" in text
+            terminal.press("Space")
+            wait_for(lambda: "PAUSED" in terminal.text(), "the pause")
+            held = total_of(terminal.text())
+            time.sleep(0.5)
+            assert total_of(terminal.text()) == held
+            terminal.press("Space")
+            wait_for(lambda: total_of(terminal.text()) > held, "it to go on")
+            wait_for(lambda: total_of(terminal.text()) > 5 * 12_000_000, "five seconds' worth")
+            terminal.press("z")
+            wait_for(lambda: 0 < total_of(terminal.text()) < 5 * 12_000_000, "zero")
+            terminal.resize(60, 6)
+            wait_for(lambda: all(len(line) <= 60 for line in terminal.text().splitlines()), "the new size")
+            terminal.press("q")
+            wait_for(lambda: "ENDED 0" in terminal.text(), "the end")
+            assert "samples/s" not in terminal.text(), "the screen was left as it was found"
+        finally:
+            terminal.close()
+
+
+def test_several_passes_of_json_are_parsed_line_by_line():
+    with Place("m4/swd", "free", ARTICLE_NOP) as place:
+        result = place.delta("article_nop", "-r", 7, "-e", ",".join(DWT))
+        assert json.dumps(result.header["columns"]) == json.dumps(["CPU_CYCLES", *DWT])
+        assert len(result.hits) == 7
