@@ -16,7 +16,7 @@ struct context {
     FILE *out;
 };
 
-enum { EXIT_DONE = 0 };
+enum { EXIT_DONE = 0, EXIT_REGRESSED = 1, EXIT_INCONCLUSIVE = 4 };
 
 /* For commands that take no further words and print text only. */
 bool command_is_plain(const struct context *context, struct error *error);

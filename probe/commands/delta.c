@@ -2,6 +2,7 @@
 #include "measure/delta.h"
 #include "commands/command.h"
 #include "commands/counting.h"
+#include "commands/outcome.h"
 #include "commands/session.h"
 #include "report/json.h"
 #include "report/progress.h"
@@ -157,10 +158,12 @@ static bool is_printable(const struct delta_command *self, const struct error *e
 int command_delta(const struct context *context, struct error *error)
 {
     struct delta_command self = {.session.context = context};
+    struct outcome_check *check = NULL;
+    int code = EXIT_DONE;
     progress_begin(&self.progress, stderr);
-    bool ok = session_open_elf(&self.session, error) && locate_region(&self, context->options, error) &&
-              session_open_target(&self.session, error) && session_take(&self.session, error) &&
-              measure(&self, error);
+    bool ok = outcome_begin(context->options, &check, error) && session_open_elf(&self.session, error) &&
+              locate_region(&self, context->options, error) && session_open_target(&self.session, error) &&
+              session_take(&self.session, error) && measure(&self, error);
     struct error after = {0};
     bool closed = session_close(&self.session, &after);
     if (self.summary.n > 0 && is_printable(&self, error)) {
@@ -170,21 +173,19 @@ int command_delta(const struct context *context, struct error *error)
         if (error->kind != ERROR_NONE)
             snprintf(self.summary.ended, sizeof self.summary.ended, "%.255s",
                      error->kind == ERROR_CANCELLED ? "Ctrl-C" : error->text);
-        if (context->options->format == FORMAT_JSON)
-            self.unwritten = !json_summary(context->out, &self.summary) || self.unwritten;
-        else
-            text_summary(context->out, &self.summary);
+        self.unwritten = !outcome_write(context, &self.summary, check, &code) || self.unwritten;
     }
     /* Ctrl-C is how one ends a measurement that has enough. */
     if (error->kind == ERROR_CANCELLED && self.summary.hits > 0) {
         error_clear(error);
         ok = true;
     }
+    outcome_free(check);
     summary_free(&self.summary);
     counting_close(&self.counting);
     if (!closed)
         ok = error_add(error, &after);
     if (self.unwritten || fflush(context->out) != 0)
         ok = error_set(error, ERROR_SYSTEM, "the output could not be written");
-    return ok ? EXIT_DONE : error_exit_code(error->kind);
+    return ok ? code : error_exit_code(error->kind);
 }

@@ -1,12 +1,16 @@
 #include "counters/counter.h"
 
 #include "counters/dwt.h"
+#include "counters/pmu_v3.h"
+#include "counters/pmu_v7.h"
+#include "counters/pmu_v81m.h"
 #include "counters/systick.h"
 
 size_t counter_kinds(const struct block_kind *const **out)
 {
-    enum { KINDS = 2 };
-    static const struct block_kind *const kinds[KINDS] = {&dwt_kind, &systick_kind};
+    enum { KINDS = 5 };
+    static const struct block_kind *const kinds[KINDS] = {&pmu_v81m_kind, &pmu_v7_kind, &pmu_v3_kind,
+                                                          &dwt_kind, &systick_kind};
     *out = kinds;
     return KINDS;
 }

@@ -8,6 +8,7 @@
 #include "base/setting.h"
 #include "base/step.h"
 #include "cores/core.h"
+#include "counters/pmu.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,7 +26,7 @@ struct counter {
     uint64_t modulus; /* counts to a wrap; 0: 2^bits */
 };
 
-enum { BLOCK_COUNTERS = 32, BLOCK_SETTINGS = 8, BLOCK_IDENTITY = 8, BLOCK_PASS_SETTINGS = 80 };
+enum { BLOCK_COUNTERS = 32, BLOCK_SETTINGS = 48, BLOCK_IDENTITY = 12, BLOCK_PASS_SETTINGS = 80 };
 
 /* An event on a counter, for one pass. */
 struct counter_pick {
@@ -48,6 +49,7 @@ struct counter_block {
     bool counts_cycles;     /* counter 0 runs with the core's clock */
     struct address watched; /* a register that the program must not change during a run; size 0: none */
     uint64_t watched_value;
+    struct pmu pmu; /* of the kinds that are PMUs */
 };
 
 struct block_kind {

@@ -19,6 +19,8 @@ static const char *const names[COUNTERS] = {"CPU_CYCLES", "CPICNT", "EXCCNT",
 
 static void add_identity(const struct core *core, struct steps *list)
 {
+    if (core->family != CORE_M)
+        return;
     steps_add(list, step_read(core_word(core, DEMCR)));
     steps_add(list, step_read(core_word(core, DWT_CTRL)));
 }
@@ -37,6 +39,8 @@ static void add_counters(const struct core *core, struct counter_block *out, siz
 
 static bool identify(const struct core *core, const uint64_t *values, struct counter_block *out)
 {
+    if (core->family != CORE_M)
+        return false;
     uint64_t demcr = values[0], ctrl = values[1];
     *out = (struct counter_block){.kind = &dwt_kind, .events = "dwt", .counts_cycles = true};
     snprintf(out->text, sizeof out->text, "DWT CYCCNT, 32 bits");

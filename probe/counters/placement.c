@@ -19,15 +19,26 @@ static void matching_clear(struct matching *m)
         m->owner[i] = NOBODY;
 }
 
-/* Kuhn's augmenting path: whoever has a counter that this wish could use looks for another first. */
+static bool can_have(const struct placing *p, size_t wish, size_t counter)
+{
+    return (p->wishes[wish].counters & p->free & UINT32_C(1) << counter) != 0;
+}
+
+/* Kuhn's augmenting path: whoever has a counter that this wish could use looks for another first. What is
+ * free is taken before, the lowest first, so that nobody is moved without need. */
 static bool find_counter(const struct placing *p, struct matching *m, size_t wish, uint32_t *tried)
 {
+    for (size_t i = 0; i < PLACEMENT_COUNTERS; i++)
+        if (m->owner[i] == NOBODY && can_have(p, wish, i)) {
+            m->owner[i] = (long)wish;
+            return true;
+        }
     for (size_t i = 0; i < PLACEMENT_COUNTERS; i++) {
         uint32_t bit = UINT32_C(1) << i;
-        if ((p->wishes[wish].counters & p->free & ~*tried & bit) == 0)
+        if (!can_have(p, wish, i) || (*tried & bit) != 0)
             continue;
         *tried |= bit;
-        if (m->owner[i] == NOBODY || find_counter(p, m, (size_t)m->owner[i], tried)) {
+        if (find_counter(p, m, (size_t)m->owner[i], tried)) {
             m->owner[i] = (long)wish;
             return true;
         }

@@ -7,6 +7,8 @@ enum { CSR_ENABLE = 1 << 0, CSR_TICKINT = 1 << 1, CSR_CLKSOURCE = 1 << 2, RELOAD
 
 static void add_identity(const struct core *core, struct steps *list)
 {
+    if (core->family != CORE_M)
+        return;
     /* The one read of CSR: it may clear COUNTFLAG, which the program could be waiting for. */
     steps_add(list, step_read(core_word(core, SYST_CSR)));
     steps_add(list, step_read(core_word(core, SYST_RVR)));
@@ -14,6 +16,8 @@ static void add_identity(const struct core *core, struct steps *list)
 
 static bool identify(const struct core *core, const uint64_t *values, struct counter_block *out)
 {
+    if (core->family != CORE_M)
+        return false;
     uint64_t csr = values[0], rvr = values[1] & RELOAD;
     bool idle = (csr & CSR_ENABLE) == 0;
     uint64_t reload = idle ? RELOAD : rvr;

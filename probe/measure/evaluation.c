@@ -77,6 +77,22 @@ void evaluation_look(struct evaluation *evaluation, const struct raw_hit *hit, c
     evaluation->last_us = look->before_us;
 }
 
+/* What looks could not decide, the cycles of the whole hit may: both of its ends are halted. */
+static void settle_by_cycles(const struct evaluation *evaluation, const struct evaluation_span *span,
+                             size_t i, struct widen *out)
+{
+    const struct counter *counter = &evaluation->reading->counters[i];
+    struct widen_bounds bounds = {.most = UINT64_MAX};
+    struct widen whole = {0};
+    if (!out[i].at_least || out[0].at_least || !evaluation->counts_cycles || counter->per_cycle == 0 ||
+        out[0].total > UINT64_MAX / counter->per_cycle)
+        return;
+    widen_by_span(&bounds, 0, out[0].total * counter->per_cycle);
+    widen_add(&whole, counter, span->from[i], span->to[i], bounds);
+    if (!whole.at_least)
+        out[i] = whole;
+}
+
 void evaluation_total(struct evaluation *evaluation, const struct raw_hit *hit, struct widen *out)
 {
     struct evaluation_span span = {.from = hit->from,
@@ -96,6 +112,9 @@ void evaluation_total(struct evaluation *evaluation, const struct raw_hit *hit, 
     evaluation_step(evaluation, &span, step);
     gather(evaluation, step);
     memcpy(out, evaluation->so_far, evaluation->reading->counted * sizeof *out);
+    span.from = hit->from;
+    for (size_t i = 1; i < evaluation->reading->counted; i++)
+        settle_by_cycles(evaluation, &span, i, out);
 }
 
 struct value evaluation_value(const struct evaluation *evaluation, size_t which, const struct widen *total,

@@ -54,8 +54,8 @@ static bool take_unsigned(uint64_t *out, const json_t *object, const char *key)
     double real = json_real_value(value);
     if (json_is_integer(value) && json_integer_value(value) >= 0)
         *out = (uint64_t)json_integer_value(value);
-    else if (json_is_real(value) && real >= 0 && real < 0x1p64) /* beyond 2^63-1 they are written as reals */
-        *out = (uint64_t)real;
+    else if (json_is_real(value) && real >= 0 && real <= 0x1p64) /* beyond 2^63-1 they are written as reals */
+        *out = real < 0x1p64 ? (uint64_t)real : UINT64_MAX;
     else
         return false;
     return true;

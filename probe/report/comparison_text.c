@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { HEAD = 42, NAME = 16, VALUE = 10, CHANGE = 9 };
+enum { HEAD = 42, NAME = 16, CHANGE = 10 };
 
 static void pad(FILE *out, size_t width, size_t used)
 {

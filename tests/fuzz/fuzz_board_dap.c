@@ -48,7 +48,8 @@ static void set_up(struct place *p, uint8_t options)
                    (struct memory){.base = 0x20000000, .size = MEMORY, .bytes = p->memory, .writable = true});
     p->adi.dpidr = 0x2BA01477;
     p->adi.targetid = target.targetid;
-    adi_add_ap(&p->adi, &p->bus, 0x24770011, 0xE00FF003, 1024);
+    adi_add_ap(&p->adi,
+               (struct mem_ap){.bus = &p->bus, .idr = 0x24770011, .base = 0xE00FF003, .tar_wrap = 1024});
     swd_init(&p->pins.swd, &target, 1);
     jtag_init(&p->pins.jtag, &p->adi, 0x4BA00477);
     p->pins.has_jtag = !target.targetid;

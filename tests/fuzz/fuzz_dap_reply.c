@@ -1,8 +1,7 @@
 /*
- * Any bytes as what a probe answers: the decoder, the Info answers, the scan chain, HID descriptors. Whatever
- * they say, no step below the one where it ended may lack its result, and none above it may have one.
+ * Any bytes as what a probe answers: the decoder, the Info answers, the scan chain. Whatever they say, no
+ * step below the one where it ended may lack its result, and none above it may have one.
  */
-#include "links/dap/carriers.h"
 #include "links/dap/chain.h"
 #include "links/dap/decoder.h"
 
@@ -76,8 +75,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     (void)protocol_info_number(bytes, size, &number);
     (void)protocol_connected(bytes, size, &port);
     (void)protocol_jtag_captured(bytes, size, captured, 64);
-    if (hid_report_size(bytes, size) > CARRIER_ROOM)
-        abort();
     if (chain_read_ids(&chain, bytes, size * 8) && (chain.n == 0 || chain.n > CHAIN_DEVICES))
         abort();
     if (size >= CHAIN_IR_BITS / 8)

@@ -1,6 +1,6 @@
 /* The words behind --probe, and which of the probes that are plugged in they mean. */
 #include "cmocka_all.h"
-#include "links/dap/carriers.h"
+#include "links/dap/found.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -104,27 +104,9 @@ static void test_choice(void **state)
     assert_string_equal(found_choose(refused, 2, &wish, &error)->place, "hid");
 }
 
-static void test_report_sizes(void **state)
-{
-    (void)state;
-    static const uint8_t usual[] = {0x06, 0x00, 0xFF, 0x09, 0x01, 0xA1, 0x01, 0x15, 0x00, 0x26, 0xFF,
-                                    0x00, 0x75, 0x08, 0x95, 0x40, 0x09, 0x01, 0x81, 0x02, 0x95, 0x40,
-                                    0x09, 0x01, 0x91, 0x02, 0x95, 0x01, 0x09, 0x01, 0xB1, 0x02, 0xC0};
-    static const uint8_t large[] = {0x75, 0x08, 0x96, 0x00, 0x02, 0x91, 0x02};
-    static const uint8_t with_long[] = {0xFE, 2, 0, 9, 9, 0x75, 0x08, 0x95, 0x41, 0x91, 0x02};
-    static const uint8_t absurd[] = {0x77, 0xFF, 0xFF, 0xFF, 0xFF, 0x97, 0xFF, 0xFF, 0xFF, 0xFF, 0x91, 0x02};
-    assert_int_equal(hid_report_size(usual, sizeof usual), 64);
-    assert_int_equal(hid_report_size(large, sizeof large), 512);
-    assert_int_equal(hid_report_size(with_long, sizeof with_long), 65);
-    assert_int_equal(hid_report_size(absurd, sizeof absurd), 0);
-    for (size_t n = 0; n < sizeof usual; n++)
-        assert_true(hid_report_size(usual, n) <= 64);
-    assert_int_equal(hid_report_size(with_long, 1), 0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_words), cmocka_unit_test(test_hosts),
-                                       cmocka_unit_test(test_choice), cmocka_unit_test(test_report_sizes)};
+                                       cmocka_unit_test(test_choice)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

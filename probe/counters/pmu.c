@@ -1,0 +1,284 @@
+#include "counters/pmu.h"
+
+#include "counters/counter.h"
+
+#include <stdio.h>
+
+enum {
+    EVTYPER = 0x400,
+    CCFILTR = 0x47C, /* PMXEVTYPER31 on Armv7 */
+    CNTENSET = 0xC00,
+    CNTENCLR = 0xC20,
+    INTENSET = 0xC40,
+    INTENCLR = 0xC60,
+    OVSCLR = 0xC80, /* PMOVSR on Armv7 */
+    PMCR = 0xE04,
+    LAR = 0xFB0,
+    LSR = 0xFB4,
+};
+enum { LSR_LOCKED = 1 << 1, MOST_COUNTERS = BLOCK_COUNTERS - 1 };
+
+/* Common events that are no matter of a counter's type alone; the last is how software tells of the cycle
+ * counter, and no event. */
+enum { CPU_CYCLES = 0x11, CHAIN = 0x1E, NO_EVENT = 0xFF };
+enum { EXTENDED = 0x4000, BITMAP = 64 };
+enum { EVENTS_A_CYCLE = 8 }; /* at most: no core here retires or issues more */
+
+static const uint32_t CYCLES = UINT32_C(1) << 31, EVEN = 0x55555555;
+static const uint32_t LAR_KEY = 0xC5ACCE55; /* any other value locks */
+
+void pmu_add_common(const struct pmu_places *places, const struct core *core, struct steps *list)
+{
+    static const uint16_t offsets[PMU_COMMON_READS] = {
+        [PMU_CONTROL] = PMCR, [PMU_ENABLED] = CNTENSET, [PMU_INTERRUPTS] = INTENSET};
+    for (size_t i = 0; i < PMU_COMMON_READS; i++)
+        steps_add(list, step_read(places->at(core, offsets[i])));
+}
+
+void pmu_take_common(struct pmu *pmu, const uint64_t *values)
+{
+    pmu->control = (uint32_t)values[PMU_CONTROL];
+    pmu->enabled = (uint32_t)values[PMU_ENABLED];
+    pmu->interrupts = (uint32_t)values[PMU_INTERRUPTS];
+}
+
+uint64_t pmu_event_bits(uint64_t low, uint64_t high)
+{
+    return low == 0 && high == 0 ? UINT64_MAX : low | high << 32;
+}
+
+static bool counts_now(const struct pmu *pmu)
+{
+    return (pmu->control & PMU_ENABLE) != 0 && pmu->enabled != 0;
+}
+
+static bool cycles_are_ours(const struct pmu *pmu)
+{
+    return (pmu->idle & CYCLES) != 0;
+}
+
+/* A cycle counter that the program runs is only read: it may have been told to leave out some. */
+static bool counts_every_cycle(const struct pmu *pmu)
+{
+    bool divided = (pmu->control & PMU_DIVIDE) != 0 &&
+                   !(pmu->places->long_cycles && (pmu->control & PMU_LONG_CYCLES) != 0);
+    return cycles_are_ours(pmu) || (!divided && (pmu->cycle_filter & pmu->exclude) == 0);
+}
+
+static struct address counter_at(const struct core *core, const struct pmu *pmu, unsigned n)
+{
+    return pmu->places->at(core, (uint64_t)pmu->places->stride * n);
+}
+
+static void add_counters(const struct core *core, const struct pmu *pmu, struct counter_block *out)
+{
+    const struct pmu_places *places = pmu->places;
+    struct counter *cycles = &out->counters[0];
+    *cycles = (struct counter){
+        .low = places->at(core, places->cycles), .bits = places->long_cycles ? 64 : 32, .per_cycle = 1};
+    if (places->long_cycles)
+        cycles->high = places->at(core, places->cycles + 4);
+    snprintf(cycles->name, sizeof cycles->name, "%s", out->counts_cycles ? "CPU_CYCLES" : "PMCCNTR");
+    for (unsigned i = 0; i < pmu->n; i++)
+        out->counters[i + 1] = (struct counter){
+            .low = counter_at(core, pmu, i), .bits = places->bits, .per_cycle = EVENTS_A_CYCLE};
+    out->n = pmu->n + 1;
+}
+
+static void add_state(const struct pmu *pmu, struct counter_block *out)
+{
+    size_t size = sizeof out->state;
+    if (pmu->enabled == 0) {
+        snprintf(out->state, size, "free");
+        return;
+    }
+    const char *comma = "";
+    int used =
+        snprintf(out->state, size, "%s: ", pmu->control & PMU_ENABLE ? "in use" : "set up, but stopped");
+    if (pmu->enabled & CYCLES) {
+        used += snprintf(out->state + used, size - (size_t)used, "cycles%s",
+                         counts_every_cycle(pmu) ? "" : " (not all of them)");
+        comma = ", ";
+    }
+    for (unsigned i = 0; i < pmu->n && (size_t)used < size; i++)
+        if (pmu->enabled >> i & 1) {
+            used += snprintf(out->state + used, size - (size_t)used, "%s%u", comma, i);
+            comma = ", ";
+        }
+}
+
+static void add_notes(const struct pmu *pmu, struct counter_block *out)
+{
+    if (counts_now(pmu) && (pmu->control & pmu->places->hindrances & PMU_FREEZE_ON_OVERFLOW) != 0)
+        snprintf(out->unusable, sizeof out->unusable,
+                 "the program has all counters stop at an overflow of one");
+    if ((pmu->control & PMU_ENABLE) == 0)
+        snprintf(out->note, sizeof out->note, "the PMU was off and is switched on for the time%s",
+                 pmu->enabled != 0 ? ": counters that the program stopped count on" : "");
+}
+
+static void add_setting(struct counter_block *out, struct setting setting)
+{
+    if (out->n_settings < BLOCK_SETTINGS)
+        out->settings[out->n_settings++] = setting;
+}
+
+/* Written with what it holds, so that it gets that back. */
+static void keep_value(struct counter_block *out, struct address at)
+{
+    add_setting(out, (struct setting){.at = at, .always = true, .keep = UINT32_MAX});
+}
+
+static void add_unlock(const struct core *core, const struct pmu *pmu, struct counter_block *out)
+{
+    add_setting(out, (struct setting){.at = pmu->places->at(core, LAR),
+                                      .test_at = pmu->places->at(core, LSR),
+                                      .test = LSR_LOCKED,
+                                      .key = LAR_KEY,
+                                      .restore = {.mask = 1}});
+}
+
+/* Before the settings that start counters, so that these are stopped again when the values are put back. */
+static void add_values(const struct core *core, const struct pmu *pmu, struct counter_block *out)
+{
+    for (unsigned i = 0; i < pmu->n; i++)
+        if (pmu->idle >> i & 1)
+            keep_value(out, out->counters[i + 1].low);
+    if (!cycles_are_ours(pmu))
+        return;
+    keep_value(out, out->counters[0].low);
+    if (out->counters[0].high.size != 0)
+        keep_value(out, out->counters[0].high);
+    if (pmu->exclude != 0)
+        add_setting(out, (struct setting){.at = pmu->places->at(core, CCFILTR),
+                                          .test = pmu->exclude | pmu->include,
+                                          .set = pmu->include});
+}
+
+/* An overflow of ours must not interrupt the program, nor be seen by it afterwards: the interrupts are off
+ * until the flags that came up are gone. */
+static void add_quiet(const struct core *core, const struct pmu *pmu, struct counter_block *out)
+{
+    struct address (*at)(const struct core *, uint64_t) = pmu->places->at;
+    uint32_t disturbing = pmu->interrupts & pmu->idle;
+    if (disturbing != 0) {
+        add_setting(out,
+                    (struct setting){
+                        .at = at(core, INTENSET),
+                        .always = true, /* with 0, which sets none */
+                        .restore = {.how = RESTORE_PAIR, .mask = disturbing, .clear = at(core, INTENCLR)}});
+        add_setting(out, (struct setting){.at = at(core, INTENCLR),
+                                          .always = true,
+                                          .set = disturbing,
+                                          .restore = {.how = RESTORE_CLEAR_NEW, .mask = disturbing}});
+    }
+    if (pmu->idle != 0)
+        add_setting(out, (struct setting){.at = at(core, OVSCLR),
+                                          .always = true, /* with 0, which clears none */
+                                          .restore = {.how = RESTORE_CLEAR_NEW, .mask = pmu->idle}});
+}
+
+/* No bit that the program had set is ever cleared, whatever it did to it meanwhile. */
+static struct setting enable(const struct core *core, const struct pmu *pmu, uint32_t which)
+{
+    return (struct setting){.at = pmu->places->at(core, CNTENSET),
+                            .test = which,
+                            .set = which,
+                            .restore = {.how = RESTORE_PAIR,
+                                        .mask = pmu->free | which,
+                                        .clear = pmu->places->at(core, CNTENCLR)}};
+}
+
+/* What hinders a counter that is not ours stays. P and C would reset counters: they are never written. */
+static struct setting switch_on(const struct core *core, const struct pmu *pmu)
+{
+    uint32_t off = pmu->places->hindrances, resets = PMU_RESET_EVENTS | PMU_RESET_CYCLES;
+    if (!cycles_are_ours(pmu))
+        off &= ~(uint32_t)(PMU_DIVIDE | PMU_STOP_PROHIBITED);
+    if (counts_now(pmu))
+        off &= ~(uint32_t)PMU_FREEZE_ON_OVERFLOW;
+    return (struct setting){.at = pmu->places->at(core, PMCR),
+                            .test = PMU_ENABLE | off,
+                            .set = PMU_ENABLE,
+                            .keep = UINT32_MAX & ~(resets | off),
+                            .restore = {.mask = UINT32_MAX & ~resets}};
+}
+
+void pmu_describe(const struct core *core, const struct pmu *found, struct counter_block *out)
+{
+    out->pmu = *found;
+    struct pmu *pmu = &out->pmu;
+    if (pmu->n > MOST_COUNTERS)
+        pmu->n = MOST_COUNTERS;
+    uint32_t present = CYCLES | ((UINT32_C(1) << pmu->n) - 1);
+    pmu->enabled &= present;
+    pmu->free = present & ~pmu->enabled;
+    pmu->idle = counts_now(pmu) ? pmu->free : present;
+    out->counts_cycles = counts_every_cycle(pmu);
+    add_counters(core, pmu, out);
+    add_state(pmu, out);
+    add_notes(pmu, out);
+    if (pmu->places->locks)
+        add_unlock(core, pmu, out);
+    add_values(core, pmu, out);
+    add_quiet(core, pmu, out);
+    if (cycles_are_ours(pmu))
+        add_setting(out, enable(core, pmu, CYCLES));
+    add_setting(out, switch_on(core, pmu));
+}
+
+/* Looked at after they were written: the taking of the block is not. */
+size_t pmu_program(const struct core *core, const struct counter_block *block,
+                   const struct counter_pick *picks, size_t n, struct setting *out, size_t room)
+{
+    const struct pmu *pmu = &block->pmu;
+    uint32_t started = 0;
+    size_t count = 0;
+    if (room < 2)
+        return 0;
+    out[count++] = switch_on(core, pmu);
+    for (size_t i = 0; i < n && count + 1 < room; i++) {
+        if (picks[i].counter == 0) {
+            started |= pmu->idle & CYCLES;
+            continue;
+        }
+        unsigned counter = picks[i].counter - 1U;
+        out[count++] = (struct setting){.at = pmu->places->at(core, EVTYPER + 4ULL * counter),
+                                        .test = pmu->codes | pmu->exclude,
+                                        .always = true, /* `include` may read as 0 */
+                                        .set = picks[i].code,
+                                        .key = pmu->include};
+        started |= UINT32_C(1) << counter;
+    }
+    if (started != 0)
+        out[count++] = enable(core, pmu, started);
+    return count;
+}
+
+static bool has_event(const struct pmu *pmu, uint32_t code)
+{
+    if (code < BITMAP)
+        return pmu->common >> code & 1;
+    if (code >= EXTENDED && code < EXTENDED + BITMAP)
+        return pmu->extended >> (code - EXTENDED) & 1;
+    return code != NO_EVENT;
+}
+
+/* An odd counter counts the overflows of the one below. The lowest free counter is the one that a pass's
+ * first event gets, so only the one above it is sure to have an event to go with. */
+static uint32_t chained(uint32_t events)
+{
+    uint32_t lowest = events & (~events + 1);
+    return (lowest & EVEN) != 0 ? events & lowest << 1 : 0;
+}
+
+uint32_t pmu_counters_for(const struct counter_block *block, uint32_t code)
+{
+    const struct pmu *pmu = &block->pmu;
+    if (code == CPU_CYCLES && block->counts_cycles)
+        return 1;
+    if ((code & ~pmu->codes) != 0 || !has_event(pmu, code))
+        return 0;
+    uint32_t events = pmu->free & ~CYCLES;
+    return (code == CHAIN ? chained(events) : events) << 1;
+}

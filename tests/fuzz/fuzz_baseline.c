@@ -1,0 +1,114 @@
+/*
+ * Any bytes as the file that --baseline names. What is refused is so with a fact that says where; what is
+ * read keeps what the header promises, compares with anything, and what all the writers make of it is whole.
+ */
+#include "report/baseline.h"
+#include "report/comparison.h"
+#include "report/csv.h"
+#include "report/junit.h"
+#include "report/markdown.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void demand(bool condition)
+{
+    if (!condition)
+        abort();
+}
+
+static bool is_clean(const char *text, size_t size)
+{
+    char clean[1024];
+    demand(memchr(text, '\0', size) != NULL);
+    return strcmp(utf8_clean(clean, sizeof clean, text), text) == 0;
+}
+
+static void look_at(const struct baseline *baseline)
+{
+    const struct conditions *conditions = &baseline->conditions;
+    demand(baseline->n <= RESULT_COLUMNS);
+    demand(is_clean(baseline->started, sizeof baseline->started));
+    demand(is_clean(baseline->ended, sizeof baseline->ended));
+    demand(is_clean(conditions->link, sizeof conditions->link));
+    demand(is_clean(conditions->core, sizeof conditions->core));
+    demand(is_clean(conditions->build_id, sizeof conditions->build_id));
+    demand(is_clean(conditions->start, sizeof conditions->start));
+    demand(isfinite(conditions->clock_hz) && conditions->clock_hz >= 0);
+    for (size_t i = 0; i < baseline->n; i++) {
+        const struct verdict_side *side = &baseline->columns[i].side;
+        demand(is_clean(baseline->columns[i].name, sizeof baseline->columns[i].name));
+        demand(isfinite(side->mean) && isfinite(side->sd) && isfinite(side->plus_minus));
+        demand(side->mean >= 0 && side->sd >= 0 && side->plus_minus >= 0);
+    }
+}
+
+static size_t count_of(const char *text, const char *part)
+{
+    size_t n = 0;
+    for (const char *at = strstr(text, part); at != NULL; at = strstr(at + 1, part))
+        n++;
+    return n;
+}
+
+/* One column of the name "A", which the seeds have, and the conditions of the baseline itself. */
+static void compare_with_some(const struct baseline *baseline, double threshold)
+{
+    static struct comparison comparison;
+    static struct summary now;
+    memset(&now, 0, sizeof now);
+    now.conditions = baseline->conditions;
+    now.n = now.hits = 1;
+    now.columns[0] = (struct column){.name = "A", .statistics = statistics_new(), .calibrated = true};
+    if (now.columns[0].statistics == NULL)
+        return;
+    for (uint64_t value = 0; value < 20; value++)
+        statistics_add(now.columns[0].statistics, 470 + value % 7);
+    baseline_compare(baseline, &now, threshold, &comparison);
+    demand(comparison.n <= COMPARISON_LINES && comparison.n_reasons == 0);
+    for (size_t i = 0; i < comparison.n; i++) {
+        demand(is_clean(comparison.lines[i].name, sizeof comparison.lines[i].name));
+        demand(is_clean(comparison.lines[i].why, sizeof comparison.lines[i].why));
+        demand((unsigned)comparison.lines[i].verdict <= VERDICT_INCONCLUSIVE);
+        demand(comparison.verdict == VERDICT_REGRESSED || comparison.lines[i].verdict != VERDICT_REGRESSED);
+    }
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (out != NULL) {
+        demand(comparison_print(out, &comparison) && comparison_json(out, &comparison));
+        demand(csv_summary(out, &now, &comparison, ',') && markdown_summary(out, &now, &comparison));
+        demand(junit_summary(out, &now, &comparison));
+        fclose(out);
+        demand(strlen(text) == size && count_of(text, "</testsuites>\n") == 1);
+        free(text);
+    }
+    statistics_free(now.columns[0].statistics);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static struct baseline baseline;
+    struct error error = {0};
+    /* Exactly as long as it is, so that reading past the end is noticed */
+    char *text = malloc(size > 0 ? size : 1);
+    if (text == NULL)
+        return 0;
+    if (size > 0)
+        memcpy(text, data, size);
+    bool ok = baseline_parse(text, size, "b.jsonl", &baseline, &error);
+    free(text);
+    demand(ok == (error.kind == ERROR_NONE));
+    if (!ok) {
+        demand(error.kind == ERROR_USAGE && strncmp(error.text, "b.jsonl:", 8) == 0);
+        return 0;
+    }
+    look_at(&baseline);
+    compare_with_some(&baseline, size % 2 == 0 ? 0 : 0.02);
+    return 0;
+}

@@ -1,0 +1,277 @@
+#include "counters/pmu_v3.h"
+#include "fake_pmu.h"
+
+enum { BASE = 0x80430000, A53 = 0x410FD034, A55 = 0x412FD050, CFGR_6 = 0x0001FF06 };
+
+static struct core place(struct fake_pmu *f, uint32_t midr, uint32_t cfgr)
+{
+    f->base = BASE;
+    *fake_word(f, 0xE00) = cfgr;
+    f->type_mask = 0xFC000000 | (midr == A55 ? 0xFFFF : 0x3FF);
+    return (struct core){.family = CORE_ARMV8, .unit = 1, .pmu_base = BASE, .id = midr};
+}
+
+static void every_core_is_known(void **state)
+{
+    struct fake_pmu *f = *state;
+    static const struct {
+        uint32_t midr;
+        const char *events;
+        unsigned n;
+    } cores[] = {
+        {A53, "cortex-a53", 6},
+        {A55, "cortex-a55", 6},
+        {0x411FD072, "cortex-a57", 6},
+        {0x410FD083, "cortex-a72", 6},
+        {0x414FD0B1, "cortex-a76", 6},
+        {0x411FD132, "cortex-r52", 4},
+        {0x410FD042, "armv8-pmuv3-common", 6},
+    };
+    *fake_word(f, 0xE04) = 0x41033000; /* what the core itself would see; here it says nothing */
+    for (size_t i = 0; i < sizeof cores / sizeof *cores; i++) {
+        struct counter_block block;
+        char text[32];
+        struct core core = place(f, cores[i].midr, 0x0001FF00 | cores[i].n);
+        assert_true(fake_identify(f, &pmu_v3_kind, &core, &block));
+        snprintf(text, sizeof text, "PMUv3, %u counters", cores[i].n);
+        assert_string_equal(block.text, text);
+        assert_string_equal(block.events, cores[i].events);
+        assert_string_equal(block.state, "free");
+        assert_int_equal(block.n, cores[i].n + 1);
+        assert_int_equal(block.counters[0].low.offset, BASE + 0x0F8);
+        assert_int_equal(block.counters[0].high.offset, BASE + 0x0FC);
+        assert_int_equal(block.counters[0].high.size, 4);
+        assert_int_equal(block.counters[0].bits, 64);
+        assert_int_equal(block.counters[0].per_cycle, 1);
+        for (unsigned k = 0; k < cores[i].n; k++) {
+            assert_int_equal(block.counters[k + 1].low.offset, BASE + 8 * k);
+            assert_int_equal(block.counters[k + 1].high.size, 0);
+            assert_int_equal(block.counters[k + 1].bits, 32);
+        }
+        assert_int_equal(pmu_v3_kind.counters_for(&block, 0x03), (1U << (cores[i].n + 1)) - 2);
+        assert_int_equal(pmu_v3_kind.counters_for(&block, 0x11), 1);
+    }
+    assert_int_equal(f->n_writes, 0);
+}
+
+static void others_are_not_touched(void **state)
+{
+    (void)state;
+    struct counter_block block;
+    struct core none = {.family = CORE_ARMV8, .id = A53}, v7 = {.family = CORE_ARMV7, .pmu_base = BASE},
+                m = {.family = CORE_M, .pmu_base = BASE};
+    const struct core *others[3] = {&none, &v7, &m};
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(fake_reads(&pmu_v3_kind, others[i]), 0);
+        assert_false(pmu_v3_kind.identify(others[i], NULL, &block));
+    }
+}
+
+/* As many as the architecture can have: all of them fit, and nothing more is believed. */
+static void no_count_of_counters_is_too_large(void **state)
+{
+    struct fake_pmu *f = *state;
+    struct counter_block block;
+    struct core core = place(f, A53, 0x1F);
+    assert_true(fake_identify(f, &pmu_v3_kind, &core, &block));
+    assert_int_equal(block.n, 32);
+    assert_int_equal(block.counters[31].low.offset, BASE + 0xF0);
+    assert_int_equal(pmu_v3_kind.counters_for(&block, 0x03), 0xFFFFFFFE);
+    assert_true(block.n_settings < BLOCK_SETTINGS);
+    struct counter_pick picks[32];
+    for (uint8_t i = 0; i < 32; i++)
+        picks[i] = (struct counter_pick){.counter = i, .code = 0x03};
+    fake_take(f, &block);
+    assert_true(fake_program(f, &core, &block, picks, 32));
+    assert_int_equal(*fake_word(f, 0xC00), 0xFFFFFFFF);
+    assert_int_equal(*fake_word(f, 0x478), 0x08000003);
+    fake_undo(f);
+    assert_int_equal(*fake_word(f, 0xC00), 0);
+    core = place(f, A53, 0xFF);
+    assert_true(fake_identify(f, &pmu_v3_kind, &core, &block));
+    assert_int_equal(block.n, 32);
+    assert_string_equal(block.text, "PMUv3, 31 counters");
+}
+
+static void a_free_pmu_is_borrowed_and_given_back(void **state)
+{
+    struct fake_pmu *f = *state;
+    struct counter_block block;
+    struct core core = place(f, A53, 0x0001FF02);
+    *fake_word(f, 0xE04) = 0x58; /* LC, X, D */
+    *fake_word(f, 0x008) = 0x1111;
+    *fake_word(f, 0x0F8) = 0x89ABCDEF;
+    *fake_word(f, 0x0FC) = 0x01234567;
+    *fake_word(f, 0x47C) = 0x04000000;
+    struct fake_pmu before = *f;
+    assert_true(fake_identify(f, &pmu_v3_kind, &core, &block));
+    fake_take(f, &block);
+    FAKE_WROTE(f, {0x000, 0}, {0x008, 0x1111}, {0x0F8, 0x89ABCDEF}, {0x0FC, 0x01234567}, {0x47C, 0x08000000},
+               {0xC80, 0}, {0xC00, 0x80000000}, {0xE04, 0x51});
+    struct counter_pick picks[] = {
+        {.counter = 0}, {.counter = 1, .code = 0x00}, {.counter = 2, .code = 0xC0}};
+    assert_true(fake_program(f, &core, &block, picks, 3));
+    FAKE_WROTE(f, {0x400, 0x08000000}, {0x404, 0x080000C0}, {0xC00, 0x80000003});
+    struct step items[4];
+    uint64_t results[4];
+    struct steps list = {.items = items, .room = 4};
+    size_t at = counter_add_read(&block.counters[0], &list);
+    assert_int_equal(fake_execute(&f->link, items, list.n, results, NULL, NULL).why, DONE);
+    assert_true(counter_value(&block.counters[0], results, at) == 0x0123456789ABCDEFULL);
+    *fake_word(f, 0x0F8) = 7;
+    *fake_word(f, 0x0FC) += 1;
+    *fake_word(f, 0x008) += 9;
+    *fake_word(f, 0xC80) = 2;
+    fake_undo(f);
+    FAKE_WROTE(f, {0x404, 0}, {0x400, 0}, {0xE04, 0x58}, {0xC20, 0x80000003}, {0xC80, 2}, {0x47C, 0x04000000},
+               {0x0FC, 0x01234567}, {0x0F8, 0x89ABCDEF}, {0x008, 0x1111}, {0x000, 0});
+    assert_memory_equal(f->words, before.words, sizeof before.words);
+}
+
+static void what_the_program_counts_stays_its_own(void **state)
+{
+    struct fake_pmu *f = *state;
+    struct counter_block block;
+    struct core core = place(f, A55, CFGR_6);
+    *fake_word(f, 0xE04) = 0x49; /* D is set, but LC has it ignored */
+    *fake_word(f, 0xC00) = 0x80000021;
+    struct fake_pmu before = *f;
+    assert_true(fake_identify(f, &pmu_v3_kind, &core, &block));
+    assert_string_equal(block.state, "in use: cycles, 0, 5");
+    assert_true(block.counts_cycles);
+    assert_int_equal(pmu_v3_kind.counters_for(&block, 0x03), 0x3C);
+    fake_take(f, &block);
+    FAKE_WROTE(f, {0x008, 0}, {0x010, 0}, {0x018, 0}, {0x020, 0}, {0xC80, 0});
+    struct counter_pick picks[] = {{.counter = 0}, {.counter = 3, .code = 0x4005}};
+    assert_true(fake_program(f, &core, &block, picks, 2));
+    FAKE_WROTE(f, {0x408, 0x08004005}, {0xC00, 0x4});
+    fake_undo(f);
+    FAKE_WROTE(f, {0xC20, 0x4}, {0x408, 0}, {0x020, 0}, {0x018, 0}, {0x010, 0}, {0x008, 0});
+    assert_memory_equal(f->words, before.words, sizeof before.words);
+    *fake_word(f, 0xE04) = 0x09;
+    assert_true(fake_identify(f, &pmu_v3_kind, &core, &block));
+    assert_false(block.counts_cycles);
+    *fake_word(f, 0xE04) = 0x01;
+    *fake_word(f, 0x47C) = 0x04000000; /* not at EL3 */
+    assert_true(fake_identify(f, &pmu_v3_kind, &core, &block));
+    assert_false(block.counts_cycles);
+}
+
+/* Nothing is left to program: cycles can still be read. */
+static void a_pmu_that_is_all_in_use_is_only_read(void **state)
+{
+    struct fake_pmu *f = *state;
+    struct counter_block block;
+    struct core core = place(f, A53, 0x0001FF01);
+    *fake_word(f, 0xE04) = 0x41;
+    *fake_word(f, 0xC00) = 0x80000001;
+    assert_true(fake_identify(f, &pmu_v3_kind, &core, &block));
+    assert_int_equal(pmu_v3_kind.counters_for(&block, 0x03), 0);
+    assert_int_equal(pmu_v3_kind.counters_for(&block, 0x11), 1);
+    fake_take(f, &block);
+    struct counter_pick cycles = {.counter = 0};
+    assert_int_equal(f->n_writes, 0);
+    assert_true(fake_program(f, &core, &block, &cycles, 1));
+    assert_int_equal(f->n_writes, 0);
+    assert_int_equal(ledger_held(f->ledger), 0);
+}
+
+static void a_freeze_at_an_overflow_is_minded(void **state)
+{
+    struct fake_pmu *f = *state;
+    struct counter_block block;
+    struct core core = place(f, A55, CFGR_6);
+    *fake_word(f, 0xE04) = 0x200;
+    assert_true(fake_identify(f, &pmu_v3_kind, &core, &block));
+    assert_string_equal(block.unusable, "");
+    fake_take(f, &block);
+    assert_int_equal(*fake_word(f, 0xE04), 0x001);
+    fake_undo(f);
+    assert_int_equal(*fake_word(f, 0xE04), 0x200);
+    *fake_word(f, 0xE04) = 0x201;
+    *fake_word(f, 0xC00) = 0x1;
+    assert_true(fake_identify(f, &pmu_v3_kind, &core, &block));
+    assert_int_not_equal(block.unusable[0], 0);
+}
+
+static void events_that_are_not_there_are_refused(void **state)
+{
+    struct fake_pmu *f = *state;
+    struct counter_block a53, a55;
+    struct core core = place(f, A53, CFGR_6);
+    *fake_word(f, 0xE20) = 0x00000108;
+    *fake_word(f, 0xE24) = 0x00000002;
+    *fake_word(f, 0xE28) = 0x00000020;
+    *fake_word(f, 0xE2C) = 0x80000000;
+    assert_true(fake_identify(f, &pmu_v3_kind, &core, &a53));
+    core = place(f, A55, CFGR_6);
+    assert_true(fake_identify(f, &pmu_v3_kind, &core, &a55));
+    static const struct {
+        uint32_t code, on_a53, on_a55;
+    } events[] = {
+        {0x03, 0x7E, 0x7E}, {0x08, 0x7E, 0x7E}, {0x09, 0, 0},       {0x1E, 0, 0},      {0x21, 0x7E, 0x7E},
+        {0x22, 0, 0},       {0x3F, 0, 0},       {0x40, 0x7E, 0x7E}, {0xFF, 0, 0},      {0x3FF, 0x7E, 0x7E},
+        {0x400, 0, 0x7E},   {0x4005, 0, 0x7E},  {0x4006, 0, 0},     {0x403F, 0, 0x7E}, {0x4040, 0, 0x7E},
+        {0x10003, 0, 0},    {0xFFFFFFFF, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof events / sizeof *events; i++) {
+        assert_int_equal(pmu_v3_kind.counters_for(&a53, events[i].code), events[i].on_a53);
+        assert_int_equal(pmu_v3_kind.counters_for(&a55, events[i].code), events[i].on_a55);
+    }
+}
+
+/* It is of use only above the counter of the event that it goes with. */
+static void a_chain_goes_with_the_first_event(void **state)
+{
+    struct fake_pmu *f = *state;
+    struct counter_block block;
+    struct core core = place(f, A53, CFGR_6);
+    static const struct {
+        uint32_t enabled, counters;
+    } cases[] = {
+        {0x00, 0x04}, /* events go to counter 0: the chain to 1 */
+        {0x01, 0},    /* they go to 1, which has none below */
+        {0x02, 0},    /* 1 is taken */
+        {0x03, 0x10}, /* 2 and 3 */
+        {0x1F, 0},    /* only 5 is left */
+        {0x3F, 0},
+    };
+    *fake_word(f, 0xE04) = 1;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        *fake_word(f, 0xC00) = cases[i].enabled;
+        assert_true(fake_identify(f, &pmu_v3_kind, &core, &block));
+        assert_int_equal(pmu_v3_kind.counters_for(&block, 0x1E), cases[i].counters);
+    }
+}
+
+/* An unknown core takes 10 bits of a code only: seen, and not counted as another event. */
+static void a_code_that_is_cut_is_seen(void **state)
+{
+    struct fake_pmu *f = *state;
+    struct counter_block block;
+    struct core core = place(f, 0x410FD042, CFGR_6);
+    assert_true(fake_identify(f, &pmu_v3_kind, &core, &block));
+    fake_take(f, &block);
+    struct counter_pick pick = {.counter = 1, .code = 0x503};
+    assert_false(fake_program(f, &core, &block, &pick, 1));
+    pick.code = 0x103;
+    assert_true(fake_program(f, &core, &block, &pick, 1));
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fake_set_up, fake_tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(every_core_is_known),
+        TEST(others_are_not_touched),
+        TEST(no_count_of_counters_is_too_large),
+        TEST(a_free_pmu_is_borrowed_and_given_back),
+        TEST(what_the_program_counts_stays_its_own),
+        TEST(a_pmu_that_is_all_in_use_is_only_read),
+        TEST(a_freeze_at_an_overflow_is_minded),
+        TEST(events_that_are_not_there_are_refused),
+        TEST(a_chain_goes_with_the_first_event),
+        TEST(a_code_that_is_cut_is_seen),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,302 @@
+#include "counters/dwt.h"
+#include "counters/pmu_v7.h"
+#include "counters/systick.h"
+#include "fake_pmu.h"
+
+enum { BASE = 0x80091000, A5 = 0x410FC051, A7 = 0x410FC075, A9 = 0x413FC090 };
+static const uint32_t CYCLES = 0x80000000;
+
+static struct core core_of(uint32_t midr)
+{
+    return (struct core){.family = CORE_ARMV7, .unit = 3, .pmu_base = BASE, .id = midr};
+}
+
+static struct core place(struct fake_pmu *f, uint32_t midr, uint32_t pmcr)
+{
+    f->base = BASE;
+    *fake_word(f, 0xE04) = pmcr;
+    f->type_mask = midr == A9 ? 0xFF : midr == A5 ? 0xF00000FF : 0xF80000FF;
+    return core_of(midr);
+}
+
+static void every_core_is_known(void **state)
+{
+    struct fake_pmu *f = *state;
+    static const struct {
+        uint32_t midr, pmcr;
+        const char *text, *events;
+        unsigned n;
+    } cores[] = {
+        {A5, 0x41051000, "PMUv2, 2 counters", "cortex-a5", 2},
+        {A7, 0x41072000, "PMUv2, 4 counters", "cortex-a7", 4},
+        {A9, 0x41093000, "PMUv1, 6 counters", "cortex-a9", 6},
+        {0x412FC0F1, 0x410F3000, "PMUv2, 6 counters", "cortex-a15", 6},
+        {0x411FC0E1, 0x410E3000, "PMUv2, 6 counters", "cortex-a17", 6},
+        {0x410FC170, 0x41174000, "PMUv1, 8 counters", "cortex-r7", 8},
+        {0x410FC180, 0x41184000, "PMUv1, 8 counters", "cortex-r8", 8},
+        {0x410FC230, 0x41002000, "PMUv1, 4 counters", "armv7-common", 4},
+        {0x510FC090, 0x51003000, "PMUv1, 6 counters", "armv7-common", 6}, /* nobody's Cortex-A9 */
+    };
+    for (size_t i = 0; i < sizeof cores / sizeof *cores; i++) {
+        struct counter_block block;
+        struct core core = place(f, cores[i].midr, cores[i].pmcr);
+        assert_true(fake_identify(f, &pmu_v7_kind, &core, &block));
+        assert_string_equal(block.text, cores[i].text);
+        assert_string_equal(block.events, cores[i].events);
+        assert_string_equal(block.state, "free");
+        assert_int_equal(block.n, cores[i].n + 1);
+        assert_true(block.counts_cycles);
+        assert_string_equal(block.counters[0].name, "CPU_CYCLES");
+        assert_int_equal(block.counters[0].low.offset, BASE + 0x07C);
+        assert_int_equal(block.counters[0].low.unit, 3);
+        assert_int_equal(block.counters[0].bits, 32);
+        assert_int_equal(block.counters[0].high.size, 0);
+        for (unsigned k = 0; k < cores[i].n; k++) {
+            assert_int_equal(block.counters[k + 1].low.offset, BASE + 4 * k);
+            assert_int_equal(block.counters[k + 1].bits, 32);
+            assert_string_equal(block.counters[k + 1].name, "");
+        }
+        assert_int_equal(pmu_v7_kind.counters_for(&block, 0x03), (1U << (cores[i].n + 1)) - 2);
+        assert_int_equal(pmu_v7_kind.counters_for(&block, 0x11), 1);
+    }
+    assert_int_equal(f->n_writes, 0);
+}
+
+static void others_are_not_touched(void **state)
+{
+    (void)state;
+    struct counter_block block;
+    struct core none = core_of(A9), v8 = core_of(0x410FD034), m = core_of(0x410FC241), a9 = core_of(A9);
+    none.pmu_base = 0;
+    v8.family = CORE_ARMV8;
+    m.family = CORE_M;
+    const struct core *others[3] = {&none, &v8, &m};
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(fake_reads(&pmu_v7_kind, others[i]), 0);
+        assert_false(pmu_v7_kind.identify(others[i], NULL, &block));
+    }
+    assert_int_equal(fake_reads(&dwt_kind, &a9), 0);
+    assert_false(dwt_kind.identify(&a9, NULL, &block));
+    assert_int_equal(fake_reads(&systick_kind, &a9), 0);
+    assert_false(systick_kind.identify(&a9, NULL, &block));
+}
+
+/* Version 1 has none of these, and nothing tells what a read there does. */
+static void version_1_has_no_filters(void **state)
+{
+    struct fake_pmu *f = *state;
+    struct counter_block block;
+    struct core core = place(f, A9, 0x41093000);
+    memcpy(f->missing, (const uint64_t[]){0x47C, 0xE20, 0xE24, 0xE00}, sizeof f->missing);
+    assert_true(fake_identify(f, &pmu_v7_kind, &core, &block));
+    fake_take(f, &block);
+    struct counter_pick pick = {.counter = 1, .code = 0x68};
+    assert_true(fake_program(f, &core, &block, &pick, 1));
+    assert_int_equal(*fake_word(f, 0x400), 0x68);
+    fake_undo(f);
+    assert_int_equal(pmu_v7_kind.counters_for(&block, 0x08), 0);
+    assert_int_equal(pmu_v7_kind.counters_for(&block, 0x0E), 0);
+    assert_int_equal(pmu_v7_kind.counters_for(&block, 0x13), 0);
+    assert_int_equal(pmu_v7_kind.counters_for(&block, 0x12), 0x7E);
+    assert_int_equal(pmu_v7_kind.counters_for(&block, 0x68), 0x7E);
+}
+
+static void a_free_pmu_is_borrowed_and_given_back(void **state)
+{
+    struct fake_pmu *f = *state;
+    struct counter_block block;
+    struct core core = place(f, A7, 0x41072038); /* D, X and DP are set */
+    f->locked = true;
+    *fake_word(f, 0x004) = 0x1111;
+    *fake_word(f, 0x07C) = 0x7777;
+    *fake_word(f, 0x404) = 0x40000010;
+    *fake_word(f, 0x47C) = 0x80000000;
+    *fake_word(f, 0xC80) = 0x4;
+    struct fake_pmu before = *f;
+    assert_true(fake_identify(f, &pmu_v7_kind, &core, &block));
+    fake_take(f, &block);
+    FAKE_WROTE(f, {0xFB0, 0xC5ACCE55}, {0x000, 0}, {0x004, 0x1111}, {0x008, 0}, {0x00C, 0}, {0x07C, 0x7777},
+               {0x47C, 0x08000000}, {0xC80, 0}, {0xC00, 0x80000000}, {0xE04, 0x41072011});
+    struct counter_pick picks[] = {
+        {.counter = 0}, {.counter = 2, .code = 0x03}, {.counter = 4, .code = 0xC9}};
+    assert_true(fake_program(f, &core, &block, picks, 3));
+    FAKE_WROTE(f, {0x404, 0x08000003}, {0x40C, 0x080000C9}, {0xC00, 0x8000000A});
+    *fake_word(f, 0x004) += 99;
+    *fake_word(f, 0x07C) += 5000;
+    *fake_word(f, 0xC80) |= 0x80000008; /* two of ours wrapped */
+    struct counter_pick other = {.counter = 2, .code = 0x04};
+    assert_true(fake_program(f, &core, &block, &other, 1));
+    FAKE_WROTE(f, {0x404, 0x08000004});
+    fake_undo(f);
+    FAKE_WROTE(f, {0x40C, 0}, {0x404, 0x40000010}, {0xE04, 0x41072038}, {0xC20, 0x8000000A},
+               {0xC80, 0x80000008}, {0x47C, 0x80000000}, {0x07C, 0x7777}, {0x00C, 0}, {0x008, 0},
+               {0x004, 0x1111}, {0x000, 0}, {0xFB0, 0});
+    assert_memory_equal(f->words, before.words, 0xFB0);
+    assert_true(f->locked);
+}
+
+/* The Cortex-A5 has no Hyp mode to take in. */
+static void only_a_core_with_hyp_mode_is_told_to_count_it(void **state)
+{
+    struct fake_pmu *f = *state;
+    struct counter_block block;
+    struct core core = place(f, A5, 0x41051000);
+    *fake_word(f, 0x47C) = 0x10000000;
+    assert_true(fake_identify(f, &pmu_v7_kind, &core, &block));
+    fake_take(f, &block);
+    FAKE_WROTE(f, {0x000, 0}, {0x004, 0}, {0x07C, 0}, {0x47C, 0}, {0xC80, 0}, {0xC00, CYCLES},
+               {0xE04, 0x41051001});
+    struct counter_pick pick = {.counter = 1, .code = 0x10};
+    assert_true(fake_program(f, &core, &block, &pick, 1));
+    FAKE_WROTE(f, {0x400, 0x10}, {0xC00, 1});
+}
+
+static void what_the_program_counts_stays_its_own(void **state)
+{
+    struct fake_pmu *f = *state;
+    struct counter_block block;
+    struct core core = place(f, A9, 0x41093011);
+    *fake_word(f, 0x400) = 0x68;
+    *fake_word(f, 0x404) = 0x03;
+    *fake_word(f, 0xC00) = 0x80000003;
+    *fake_word(f, 0xC40) = 0x80000007;
+    assert_true(fake_identify(f, &pmu_v7_kind, &core, &block));
+    assert_string_equal(block.state, "in use: cycles, 0, 1");
+    assert_string_equal(block.note, "");
+    assert_true(block.counts_cycles);
+    assert_int_equal(pmu_v7_kind.counters_for(&block, 0x03), 0x78);
+    fake_take(f, &block);
+    FAKE_WROTE(f, {0x008, 0}, {0x00C, 0}, {0x010, 0}, {0x014, 0}, {0xC40, 0}, {0xC60, 4}, {0xC80, 0});
+    struct counter_pick picks[] = {{.counter = 0}, {.counter = 3, .code = 0x69}};
+    assert_true(fake_program(f, &core, &block, picks, 2));
+    FAKE_WROTE(f, {0x408, 0x69}, {0xC00, 0x4});
+    *fake_word(f, 0xC80) |= 0x80000006; /* the program's own wrap too */
+    fake_undo(f);
+    FAKE_WROTE(f, {0xC20, 0x4}, {0x408, 0}, {0xC80, 0x4}, {0xC40, 0x4}, {0x014, 0}, {0x010, 0}, {0x00C, 0},
+               {0x008, 0});
+    assert_int_equal(*fake_word(f, 0xC80), 0x80000002);
+    assert_int_equal(*fake_word(f, 0xC00), 0x80000003);
+}
+
+/* Its bit is taken off by the program while we measure: it is not put on again. */
+static void a_counter_that_goes_stays_gone(void **state)
+{
+    struct fake_pmu *f = *state;
+    struct counter_block block;
+    struct core core = place(f, A9, 0x41093001);
+    *fake_word(f, 0xC00) = 0x1;
+    assert_true(fake_identify(f, &pmu_v7_kind, &core, &block));
+    assert_string_equal(block.state, "in use: 0");
+    fake_take(f, &block);
+    *fake_word(f, 0xC00) = 0x80000000;
+    fake_undo(f);
+    assert_int_equal(*fake_word(f, 0xC00), 0);
+}
+
+static void a_divided_cycle_counter_is_not_called_cycles(void **state)
+{
+    struct fake_pmu *f = *state;
+    struct counter_block block;
+    struct core core = place(f, A9, 0x41093009);
+    *fake_word(f, 0xC00) = 0x80000000;
+    assert_true(fake_identify(f, &pmu_v7_kind, &core, &block));
+    assert_false(block.counts_cycles);
+    assert_string_equal(block.counters[0].name, "PMCCNTR");
+    assert_string_equal(block.state, "in use: cycles (not all of them)");
+    assert_int_equal(pmu_v7_kind.counters_for(&block, 0x11), 0x7E);
+    fake_take(f, &block);
+    assert_int_equal(*fake_word(f, 0xE04), 0x41093009);
+    core = place(f, A7, 0x41072001);
+    *fake_word(f, 0x47C) = 0x40000000; /* not in user mode */
+    *fake_word(f, 0xE20) = 1 << 0x11;
+    assert_true(fake_identify(f, &pmu_v7_kind, &core, &block));
+    assert_false(block.counts_cycles);
+    assert_int_equal(pmu_v7_kind.counters_for(&block, 0x11), 0x1E);
+}
+
+/* Set up by the program and stopped as a whole: it counts on, as PMCR has one bit for all, and gets its value
+ * back. */
+static void a_stopped_pmu_gets_its_values_back(void **state)
+{
+    struct fake_pmu *f = *state;
+    struct counter_block block;
+    struct core core = place(f, A9, 0x41093000);
+    *fake_word(f, 0xC00) = 0x80000001;
+    *fake_word(f, 0x000) = 17;
+    *fake_word(f, 0x07C) = 18;
+    struct fake_pmu before = *f;
+    assert_true(fake_identify(f, &pmu_v7_kind, &core, &block));
+    assert_string_equal(block.state, "set up, but stopped: cycles, 0");
+    assert_int_not_equal(block.note[0], 0);
+    assert_int_equal(pmu_v7_kind.counters_for(&block, 0x03), 0x7C);
+    fake_take(f, &block);
+    struct counter_pick picks[] = {{.counter = 0}, {.counter = 2, .code = 0x03}};
+    assert_true(fake_program(f, &core, &block, picks, 2));
+    *fake_word(f, 0x000) += 5;
+    *fake_word(f, 0x07C) += 5;
+    fake_undo(f);
+    assert_memory_equal(f->words, before.words, sizeof before.words);
+}
+
+static void events_that_are_not_there_are_refused(void **state)
+{
+    struct fake_pmu *f = *state;
+    struct counter_block block;
+    struct core core = place(f, A7, 0x41072000);
+    *fake_word(f, 0xE20) = 0x40020018; /* CHAIN is no event of Armv7, whatever this says */
+    assert_true(fake_identify(f, &pmu_v7_kind, &core, &block));
+    assert_int_equal(pmu_v7_kind.counters_for(&block, 0x03), 0x1E);
+    assert_int_equal(pmu_v7_kind.counters_for(&block, 0x04), 0x1E);
+    assert_int_equal(pmu_v7_kind.counters_for(&block, 0x05), 0);
+    assert_int_equal(pmu_v7_kind.counters_for(&block, 0x1E), 0);
+    assert_int_equal(pmu_v7_kind.counters_for(&block, 0x3F), 0);
+    assert_int_equal(pmu_v7_kind.counters_for(&block, 0x40), 0x1E);
+    assert_int_equal(pmu_v7_kind.counters_for(&block, 0xFE), 0x1E);
+    assert_int_equal(pmu_v7_kind.counters_for(&block, 0xFF), 0);
+    assert_int_equal(pmu_v7_kind.counters_for(&block, 0x103), 0);
+    assert_int_equal(pmu_v7_kind.counters_for(&block, 0x4003), 0);
+    core = place(f, A7, 0x41072000);
+    *fake_word(f, 0xE20) = 0;
+    *fake_word(f, 0xE24) = 0x1;
+    assert_true(fake_identify(f, &pmu_v7_kind, &core, &block));
+    assert_int_equal(pmu_v7_kind.counters_for(&block, 0x20), 0x1E);
+    assert_int_equal(pmu_v7_kind.counters_for(&block, 0x03), 0);
+}
+
+/* Looked at after it was written: a lock that does not open must not end in counts of 0. */
+static void a_write_that_is_lost_is_seen(void **state)
+{
+    struct fake_pmu *f = *state;
+    struct counter_block block;
+    struct core core = place(f, A9, 0x41093000);
+    assert_true(fake_identify(f, &pmu_v7_kind, &core, &block));
+    fake_take(f, &block);
+    f->locked = true;
+    struct counter_pick pick = {.counter = 1, .code = 0x03};
+    assert_false(fake_program(f, &core, &block, &pick, 1));
+    f->locked = false;
+    *fake_word(f, 0xE04) = 0x41093000;
+    f->locked = true;
+    struct counter_pick cycles = {.counter = 0};
+    assert_false(fake_program(f, &core, &block, &cycles, 1));
+    f->locked = false;
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fake_set_up, fake_tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(every_core_is_known),
+        TEST(others_are_not_touched),
+        TEST(version_1_has_no_filters),
+        TEST(a_free_pmu_is_borrowed_and_given_back),
+        TEST(only_a_core_with_hyp_mode_is_told_to_count_it),
+        TEST(what_the_program_counts_stays_its_own),
+        TEST(a_counter_that_goes_stays_gone),
+        TEST(a_divided_cycle_counter_is_not_called_cycles),
+        TEST(a_stopped_pmu_gets_its_values_back),
+        TEST(events_that_are_not_there_are_refused),
+        TEST(a_write_that_is_lost_is_seen),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

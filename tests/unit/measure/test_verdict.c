@@ -1,0 +1,323 @@
+/*
+ * Verdicts. The reference values of the t-test come from elsewhere: t and its degrees of freedom from their
+ * definitions, p by Simpson's rule on the density, normalized by the same rule.
+ */
+#include "cmocka_all.h"
+#include "measure/verdict.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+static struct verdict_side side(uint64_t n, double mean, double sd)
+{
+    return (struct verdict_side){
+        .n = n, .mean = mean, .sd = sd, .min = (uint64_t)mean, .max = (uint64_t)mean};
+}
+
+static void assert_close(double got, double expected, double part)
+{
+    if (!(fabs(got - expected) <= part * fabs(expected)))
+        fail_msg("%.17g is not %.17g", got, expected);
+}
+
+static void assert_verdict(enum verdict expected, struct verdict_side base, struct verdict_side now,
+                           double threshold)
+{
+    struct verdict_line line = verdict_decide(&base, &now, threshold);
+    if (line.verdict != expected)
+        fail_msg("%g±%g -> %g±%g by %g is %s, not %s: %s", base.mean, base.sd, now.mean, now.sd, threshold,
+                 verdict_name(line.verdict), verdict_name(expected), line.why);
+}
+
+static void thresholds(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        double value;
+    } good[] = {{"0", 0},       {"2%", 0.02},  {"2 %", 0.02}, {"0.02", 0.02}, {"0.5%", 0.005},
+                {".5%", 0.005}, {"5.%", 0.05}, {"100%", 1.0}, {"1", 1.0},     {"00.10", 0.1}};
+    static const char *const bad[] = {"",     "%",     "-1%",  "-0",    "+2%",  "nan",   "inf",
+                                      "0x10", "1e-2",  " 2%",  "2% ",   "2%%",  "2 ",    "2%x",
+                                      "0,02", "2 pct", ".",    ".%",    "1.2.", "1.2.3", "2 % ",
+                                      "two%", "NaN%",  "2\t%", "\xE2%", "2%\n"};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        double value = -1;
+        assert_true(verdict_threshold(good[i].text, &value));
+        assert_close(value, good[i].value, 1e-15);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        double value = -1;
+        if (verdict_threshold(bad[i], &value))
+            fail_msg("\"%s\" is taken for %g", bad[i], value);
+        assert_true(value == -1);
+    }
+    char endless[4096];
+    double value = -1;
+    memset(endless, '9', sizeof endless - 1);
+    endless[sizeof endless - 1] = '\0';
+    assert_false(verdict_threshold(endless, &value));
+}
+
+static void welch_reference_values(void **state)
+{
+    (void)state;
+    static const struct {
+        double base[3], now[3]; /* n, mean, sd */
+        double factor, off, t, df, p;
+    } cases[] = {
+        {{100, 18204, 61}, {100, 18231, 58}, 1, 0, 3.20770068, 197.498558, 7.805699e-04},
+        {{100, 18204, 61}, {100, 18231, 58}, 1.001, 0, 1.04444893, 197.478573, 1.487773e-01},
+        {{50, 475, 214}, {60, 483, 205}, 1, 0, 0.198986711, 102.712211, 4.213333e-01},
+        {{10, 100, 1}, {10, 101.5, 2.5}, 1, 0, 1.76166066, 11.8081123, 5.198471e-02},
+        {{5, 1000, 12.5}, {4, 1030, 3.25}, 1.01, 0, 3.40410122, 4.64760642, 1.074489e-02},
+        {{1000, 94.25, 3.5}, {30, 96, 0}, 1, 0.5, 11.2938488, 999, 3.192435e-28},
+        {{2, 50, 1}, {3, 56, 2}, 1, 0, 4.43129368, 2.95121951, 1.104930e-02},
+        {{200000, 1000, 300}, {150000, 1004, 310}, 1, 1, 2.87260052, 317308.956, 2.035678e-03},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct verdict_side base = side((uint64_t)cases[i].base[0], cases[i].base[1], cases[i].base[2]);
+        struct verdict_side now = side((uint64_t)cases[i].now[0], cases[i].now[1], cases[i].now[2]);
+        struct verdict_test test = verdict_welch(&base, &now, cases[i].factor, cases[i].off);
+        assert_close(test.t, cases[i].t, 1e-7);
+        assert_close(test.df, cases[i].df, 1e-7);
+        assert_close(test.p, cases[i].p, 2e-6);
+    }
+}
+
+static void students_distribution(void **state)
+{
+    (void)state;
+    /* One degree of freedom: Cauchy's, 1/2 - atan(t)/pi. Two: (1 - t/sqrt(2 + t^2))/2 */
+    for (int i = -80; i <= 80; i++) {
+        double t = 0.375 * i;
+        assert_close(verdict_student_above(t, 1), 0.5 - atan(t) / M_PI, 1e-12);
+        assert_close(verdict_student_above(t, 2), 0.5 - 0.5 * t / sqrt(2 + t * t), 1e-11);
+        assert_close(verdict_student_above(t, 7.5) + verdict_student_above(-t, 7.5), 1, 1e-14);
+    }
+    /* Without end, the normal distribution; there is no step where the one takes over from the other */
+    assert_close(verdict_student_above(2.3263478740408408, 1e12), 0.01, 1e-9);
+    assert_close(verdict_student_above(2.3263478740408408, 9999999), 0.01, 2e-6);
+    assert_close(verdict_student_above(2.3263478740408408, 10000000), 0.01, 2e-6);
+    assert_true(verdict_student_above(0, 0.5) == 0.5);
+    assert_true(verdict_student_above(1e300, 5) == 0);
+    assert_true(verdict_student_above((double)INFINITY, 5) == 0);
+    assert_true(verdict_student_above(-(double)INFINITY, 5) == 1);
+}
+
+static void without_spread_a_cycle_counts(void **state)
+{
+    (void)state;
+    assert_verdict(VERDICT_PASS, side(100, 475, 0), side(100, 475, 0), 0);
+    assert_verdict(VERDICT_PASS, side(100, 475, 0), side(100, 474, 0), 0);
+    assert_verdict(VERDICT_REGRESSED, side(100, 475, 0), side(100, 476, 0), 0);
+    assert_verdict(VERDICT_REGRESSED, side(1, 475, 0), side(1, 476, 0), 0);
+    assert_verdict(VERDICT_REGRESSED, side(9, 1e15, 0), side(9, 1e15 + 1, 0), 0);
+    /* 100 times 1.15 is not 115 in binary; neither are these their whole numbers */
+    assert_verdict(VERDICT_PASS, side(100, 100, 0), side(100, 115, 0), 0.15);
+    assert_verdict(VERDICT_REGRESSED, side(100, 100, 0), side(100, 116, 0), 0.15);
+    for (int percent = 1; percent < 200; percent++) {
+        assert_verdict(VERDICT_PASS, side(5, 700, 0), side(5, 700 + 7 * percent, 0), percent / 100.0);
+        assert_verdict(VERDICT_REGRESSED, side(5, 700, 0), side(5, 701 + 7 * percent, 0), percent / 100.0);
+    }
+    struct verdict_side base = side(100, 200, 0), now = side(100, 210, 0);
+    struct verdict_line line = verdict_decide(&base, &now, 0.02);
+    assert_close(line.change, 0.05, 1e-15);
+    assert_true(line.base.mean == 200 && line.now.mean == 210);
+    assert_string_equal(line.name, "");
+    assert_string_equal(line.why, "");
+}
+
+static void noise_is_not_a_regression(void **state)
+{
+    (void)state;
+    /* The same again: with room for it a pass, without it nothing can be said */
+    assert_verdict(VERDICT_PASS, side(100, 18204, 61), side(100, 18210, 58), 0.02);
+    assert_verdict(VERDICT_INCONCLUSIVE, side(100, 18204, 61), side(100, 18210, 58), 0);
+    assert_verdict(VERDICT_REGRESSED, side(100, 18204, 61), side(100, 18231, 58), 0); /* p 0.00078 */
+    assert_verdict(VERDICT_INCONCLUSIVE, side(50, 475, 214), side(60, 483, 205), 0);  /* p 0.42 */
+    assert_verdict(VERDICT_REGRESSED, side(100, 1000, 10), side(100, 1030, 10), 0.02);
+    assert_verdict(VERDICT_INCONCLUSIVE, side(100, 1000, 10), side(100, 1021, 10), 0.02);
+    assert_verdict(VERDICT_PASS, side(100, 1000, 10), side(100, 900, 10), 0);
+    /* On either side of 1 %: p 0.0107, and with a seventh hit less */
+    assert_verdict(VERDICT_INCONCLUSIVE, side(5, 1000, 12.5), side(4, 1030, 3.25), 0.01);
+    assert_verdict(VERDICT_REGRESSED, side(7, 1000, 12.5), side(4, 1030, 3.25), 0.01);
+    struct verdict_side base = side(50, 475, 214), now = side(60, 483, 205);
+    struct verdict_line line = verdict_decide(&base, &now, 0);
+    assert_string_equal(line.why, "too close to the limit for the noise");
+}
+
+static void calibration_is_granted(void **state)
+{
+    (void)state;
+    struct verdict_side base = side(100, 475, 0), now = side(100, 477, 0);
+    base.plus_minus = now.plus_minus = 1;
+    assert_verdict(VERDICT_INCONCLUSIVE, base, now, 0);
+    now.mean = 478;
+    assert_verdict(VERDICT_REGRESSED, base, now, 0);
+    now.mean = 475;
+    assert_verdict(VERDICT_INCONCLUSIVE, base, now, 0);
+    now.mean = 473;
+    assert_verdict(VERDICT_PASS, base, now, 0);
+    now.mean = 476;
+    assert_verdict(VERDICT_PASS, base, now, 0.01);
+    struct verdict_line line = verdict_decide(&base, &now, 0);
+    assert_string_equal(line.why, "within ± 2 of the limit, which is what calibration leaves open");
+
+    base = side(100, 18204, 61), now = side(100, 18231, 58);
+    now.plus_minus = 4; /* 23 cycles are still too many to be chance, 11 are not */
+    assert_verdict(VERDICT_REGRESSED, base, now, 0);
+    now.plus_minus = 16;
+    assert_verdict(VERDICT_INCONCLUSIVE, base, now, 0);
+    line = verdict_decide(&base, &now, 0);
+    assert_string_equal(line.why, "within ± 16 of the limit, which is what calibration leaves open");
+    base.plus_minus = 1; /* of the base it grows with the threshold */
+    now = side(100, 30000, 0), base.sd = 0, base.mean = 10000;
+    now.mean = 30003.5;
+    assert_verdict(VERDICT_REGRESSED, base, now, 2);
+    now.mean = 30003;
+    assert_verdict(VERDICT_INCONCLUSIVE, base, now, 2);
+}
+
+/* Three equal hits are no proof that the fourth will be. */
+static void few_equal_hits(void **state)
+{
+    (void)state;
+    assert_verdict(VERDICT_INCONCLUSIVE, side(3, 475, 0), side(100, 500, 50), 0);
+    assert_verdict(VERDICT_REGRESSED, side(3, 475, 0), side(100, 600, 50), 0);
+    assert_verdict(VERDICT_INCONCLUSIVE, side(100, 475, 50), side(3, 500, 0), 0);
+    assert_verdict(VERDICT_INCONCLUSIVE, side(100, 475, 50), side(1, 500, 0), 0);
+    assert_verdict(VERDICT_REGRESSED, side(100, 475, 50), side(1, 700, 0), 0);
+    assert_verdict(VERDICT_PASS, side(100, 475, 50), side(2, 475, 0), 0.5);
+    /* A hundred are */
+    assert_verdict(VERDICT_REGRESSED, side(100, 475, 0), side(100, 500, 50), 0);
+    assert_verdict(VERDICT_REGRESSED, side(100, 475, 50), side(100, 500, 0), 0);
+    struct verdict_side base = side(3, 475, 0), now = side(100, 500, 50);
+    struct verdict_line line = verdict_decide(&base, &now, 0);
+    assert_string_equal(line.why,
+                        "too close to the limit for the noise; few hits in the baseline: taken to vary "
+                        "as now");
+    line = verdict_decide(&now, &base, 1);
+    assert_int_equal(line.verdict, VERDICT_PASS);
+    assert_string_equal(line.why, "few hits now: taken to vary as in the baseline");
+}
+
+static void from_nothing(void **state)
+{
+    (void)state;
+    assert_verdict(VERDICT_PASS, side(100, 0, 0), side(100, 0, 0), 0);
+    assert_verdict(VERDICT_REGRESSED, side(100, 0, 0), side(100, 1, 0), 0.5);
+    assert_verdict(VERDICT_INCONCLUSIVE, side(100, 0, 0), side(100, 0.01, 0.1),
+                   0.5); /* one miss in 100 hits */
+    assert_verdict(VERDICT_REGRESSED, side(100, 0, 0), side(100, 4.5, 2), 0.5);
+    assert_verdict(VERDICT_PASS, side(100, 7, 0), side(100, 0, 0), 0);
+    struct verdict_side base = side(100, 0, 0), now = side(100, 1, 0);
+    struct verdict_line line = verdict_decide(&base, &now, 0);
+    assert_true(isnan(line.change));
+    assert_string_equal(line.why, "the baseline is 0");
+    now.sd = 0.5;
+    assert_string_equal(verdict_decide(&base, &now, 0).why, "the baseline is 0");
+}
+
+static void what_cannot_be_decided(void **state)
+{
+    (void)state;
+    struct verdict_side some = side(100, 475, 0), none = {0}, bounded = some, broken = some;
+    bounded.at_least = true;
+    bounded.mean = 4750;
+    broken.sd = (double)NAN;
+    static const struct {
+        int base, now;
+        const char *why;
+    } cases[] = {{1, 0, "no hits now"},
+                 {0, 1, "no hits in the baseline"},
+                 {0, 0, "no hits on either side"},
+                 {1, 2, "of some hits now only a lower bound is known"},
+                 {2, 1, "of some hits in the baseline only a lower bound is known"},
+                 {2, 2, "of some hits on both sides only a lower bound is known"},
+                 {3, 1, "mean, sd or ± is not a number"},
+                 {1, 3, "mean, sd or ± is not a number"}};
+    const struct verdict_side *sides[] = {&none, &some, &bounded, &broken};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct verdict_line line = verdict_decide(sides[cases[i].base], sides[cases[i].now], 0);
+        assert_int_equal(line.verdict, VERDICT_INCONCLUSIVE);
+        assert_string_equal(line.why, cases[i].why);
+    }
+    assert_true(isnan(verdict_decide(&none, &some, 0).change));
+    assert_verdict(VERDICT_INCONCLUSIVE, side(100, 1e300, 0), side(100, 1, 0), 1e300);
+    assert_verdict(VERDICT_INCONCLUSIVE, side(100, 1, DBL_MAX), side(100, 1, 1), 2);
+    assert_verdict(VERDICT_INCONCLUSIVE, side(100, 1, 0), side(100, 1, 0), (double)NAN);
+    assert_verdict(VERDICT_INCONCLUSIVE, side(100, 1, 0), side(100, 1, 0), -0.5);
+    /* A deviation whose square is no number, too small or too large, is still one */
+    assert_verdict(VERDICT_REGRESSED, side(100, 475, 1e-300), side(100, 476, 1e-300), 0);
+    assert_verdict(VERDICT_REGRESSED, side(100, 475, 0), side(100, 476, 4e-324), 0);
+    assert_verdict(VERDICT_INCONCLUSIVE, side(100, 475, 1e200), side(100, 476, 1e200), 0);
+}
+
+/* Equal runs regress in about one of a hundred comparisons at the most, and twice the threshold is found. */
+static void errors_of_the_first_kind(void **state)
+{
+    (void)state;
+    uint64_t seed = 1;
+    unsigned regressed = 0, passed = 0, found = 0;
+    enum { RUNS = 4000, HITS = 20 };
+    for (int run = 0; run < RUNS; run++) {
+        struct verdict_side sides[2];
+        for (int which = 0; which < 2; which++) {
+            double sum = 0, squares = 0;
+            for (int hit = 0; hit < HITS; hit++) {
+                double value = 1000;
+                for (int dice = 0; dice < 8; dice++) {
+                    seed = seed * 6364136223846793005 + 1442695040888963407;
+                    value += (double)(seed >> 33) / 0x1p31 * 10;
+                }
+                sum += value;
+                squares += value * value;
+            }
+            double mean = sum / HITS;
+            sides[which] = side(HITS, mean, sqrt((squares - sum * mean) / (HITS - 1)));
+        }
+        enum verdict verdict = verdict_decide(&sides[0], &sides[1], 0).verdict;
+        regressed += verdict == VERDICT_REGRESSED;
+        passed += verdict == VERDICT_PASS;
+        sides[1].mean *= 1.04;
+        found += verdict_decide(&sides[0], &sides[1], 0.02).verdict == VERDICT_REGRESSED;
+    }
+    assert_in_range(regressed, RUNS / 200, RUNS / 66);
+    assert_in_range(passed, RUNS / 200, RUNS / 66);
+    assert_in_range(found, RUNS * 9 / 10, RUNS);
+}
+
+static void over_all(void **state)
+{
+    (void)state;
+    struct verdict_line lines[3] = {{.verdict = VERDICT_PASS}, {.verdict = VERDICT_PASS}};
+    assert_int_equal(verdict_overall(lines, 0), VERDICT_INCONCLUSIVE);
+    assert_int_equal(verdict_overall(lines, 2), VERDICT_PASS);
+    lines[2].verdict = VERDICT_INCONCLUSIVE;
+    assert_int_equal(verdict_overall(lines, 3), VERDICT_INCONCLUSIVE);
+    lines[0].verdict = VERDICT_REGRESSED;
+    assert_int_equal(verdict_overall(lines, 3), VERDICT_REGRESSED);
+    assert_string_equal(verdict_name(VERDICT_PASS), "pass");
+    assert_string_equal(verdict_name(VERDICT_REGRESSED), "regressed");
+    assert_string_equal(verdict_name(VERDICT_INCONCLUSIVE), "inconclusive");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(thresholds),
+        cmocka_unit_test(welch_reference_values),
+        cmocka_unit_test(students_distribution),
+        cmocka_unit_test(without_spread_a_cycle_counts),
+        cmocka_unit_test(noise_is_not_a_regression),
+        cmocka_unit_test(calibration_is_granted),
+        cmocka_unit_test(few_equal_hits),
+        cmocka_unit_test(from_nothing),
+        cmocka_unit_test(what_cannot_be_decided),
+        cmocka_unit_test(errors_of_the_first_kind),
+        cmocka_unit_test(over_all),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,67 @@
+/* Summaries written by report/json and read back as baselines; output to compare byte by byte. */
+#pragma once
+
+// clang-format off
+#include "cmocka_all.h"
+// clang-format on
+#include "report/baseline.h"
+#include "report/comparison.h"
+#include "report/json.h"
+#include "report/summaries.h"
+
+/* What `-j` writes of a run, with a hit in the middle. To be freed. */
+static inline char *run_written(const struct summary *summary, size_t *size)
+{
+    char *text = NULL;
+    FILE *out = open_memstream(&text, size);
+    assert_non_null(out);
+    struct hit_result hit = {.number = 1, .n = 1, .values = {{.count = 18204}}};
+    /* 2026-11-20T09:15:00Z */
+    assert_true(json_header(out, &summary->conditions, summary->columns, summary->n, 1795166100));
+    assert_true(json_hit(out, &hit, summary));
+    assert_true(json_summary(out, summary));
+    fclose(out);
+    return text;
+}
+
+static inline struct baseline *baseline_of(const struct summary *summary)
+{
+    size_t size = 0;
+    char *text = run_written(summary, &size);
+    struct baseline *baseline = calloc(1, sizeof *baseline);
+    struct error error = {0};
+    assert_non_null(baseline);
+    if (!baseline_parse(text, size, "main.jsonl", baseline, &error))
+        fail_msg("%s", error.text);
+    free(text);
+    return baseline;
+}
+
+/* As summary_fir, with every value of the first column higher by `more`. */
+static inline struct summary *summary_slower(uint64_t more)
+{
+    struct summary *summary = summary_fir();
+    struct column *cycles = &summary->columns[0];
+    const uint64_t values[][2] = {{18190, 20}, {18204, 51}, {18250, 19}, {18330, 7}, {18544, 1}};
+    statistics_free(cycles->statistics);
+    cycles->statistics = statistics_new();
+    assert_non_null(cycles->statistics);
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        for (uint64_t n = 0; n < values[i][1]; n++)
+            statistics_add(cycles->statistics, values[i][0] + more);
+    snprintf(summary->conditions.build_id, sizeof summary->conditions.build_id, "1a2b3c4d");
+    return summary;
+}
+
+/* summary_fir as the baseline of `now`. To be freed. */
+static inline struct comparison *comparison_with_fir(const struct summary *now, double threshold)
+{
+    struct summary *before = summary_fir();
+    struct baseline *baseline = baseline_of(before);
+    struct comparison *comparison = calloc(1, sizeof *comparison);
+    assert_non_null(comparison);
+    baseline_compare(baseline, now, threshold, comparison);
+    summary_free(before);
+    free(baseline);
+    return comparison;
+}

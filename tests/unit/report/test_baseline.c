@@ -1,0 +1,247 @@
+/* What report/json writes is read back the same; what others may write is refused with the fact. */
+#include "report/baselines.h"
+
+#include <math.h>
+#include <unistd.h>
+
+#define HEADER "{\"schema\":\"pmu-probe/1\",\"type\":\"header\"}\n"
+#define COLUMN "{\"count\":2,\"mean\":1.5,\"sd\":0.7,\"min\":1,\"max\":2}"
+
+static void what_was_written(void **state)
+{
+    (void)state;
+    struct summary *summary = summary_fir();
+    summary->columns[1].at_least = 3;
+    summary->columns[2].calibrated = false;
+    summary->conditions.clock_error_hz = 12.5;
+    snprintf(summary->ended, sizeof summary->ended, "Ctrl-C");
+    snprintf(SUMMARY_COLUMN(summary, "STALL", {0, 0})->unsupported, 96, "no such event here");
+    summary_column(summary, "EMPTY", NULL, 0);
+    SUMMARY_COLUMN(summary, "HUGE", {UINT64_MAX - 5, 2});
+    struct baseline *baseline = baseline_of(summary);
+
+    const struct conditions *conditions = &baseline->conditions;
+    assert_string_equal(baseline->file, "main.jsonl");
+    assert_string_equal(baseline->started, "2026-11-20T09:15:00Z");
+    assert_string_equal(baseline->ended, "Ctrl-C");
+    assert_string_equal(conditions->link, "openocd localhost:6666");
+    assert_string_equal(conditions->core, "Cortex-A9 r3p0 core 0");
+    assert_string_equal(conditions->counter, "PMUv1, 6 counters");
+    assert_string_equal(conditions->elf, "app.elf");
+    assert_string_equal(conditions->build_id, "c0ffee");
+    assert_string_equal(conditions->start, "fir_filter");
+    assert_string_equal(conditions->end, "its return");
+    assert_true(conditions->clock_hz == 666666687 && conditions->clock_error_hz == 12.5);
+    assert_string_equal(conditions->clock_source, "SystemCoreClock");
+
+    assert_int_equal(baseline->n, summary->n);
+    for (size_t i = 0; i < 3; i++) {
+        const struct statistics *statistics = summary->columns[i].statistics;
+        const struct verdict_side *side = &baseline->columns[i].side;
+        assert_string_equal(baseline->columns[i].name, summary->columns[i].name);
+        assert_int_equal(side->n, statistics_count(statistics));
+        assert_true(side->mean == statistics_mean(statistics));
+        assert_true(side->sd == statistics_deviation(statistics));
+        assert_int_equal(side->min, statistics_min(statistics));
+        assert_int_equal(side->max, statistics_max(statistics));
+        assert_int_equal(side->at_least, i == 1);
+        assert_int_equal(baseline->columns[i].calibrated, i != 2);
+        assert_true(side->plus_minus == (i == 0));
+        assert_false(baseline->columns[i].unsupported);
+    }
+    assert_string_equal(baseline->columns[3].name, "STALL");
+    assert_true(baseline->columns[3].unsupported);
+    assert_int_equal(baseline->columns[4].side.n, 0);
+    assert_true(baseline->columns[5].side.max == UINT64_MAX); /* as near as a real comes to it */
+    free(baseline);
+    summary_free(summary);
+}
+
+/* Measured against host time it is known at the end only. */
+static void a_clock_that_came_late(void **state)
+{
+    (void)state;
+    struct summary *summary = summary_fir();
+    size_t size = 0;
+    summary->conditions.clock_hz = 0;
+    char *text = run_written(summary, &size), *whole = NULL;
+    summary->conditions.clock_hz = 48e6;
+    snprintf(summary->conditions.clock_source, sizeof summary->conditions.clock_source, "measured");
+    *strstr(text, "{\"type\":\"summary\"") = '\0';
+    FILE *out = open_memstream(&whole, &size);
+    assert_non_null(out);
+    fputs(text, out);
+    assert_true(json_summary(out, summary));
+    fputs("{\"type\":\"verdict\",\"verdict\":\"pass\"}\n\n  \r\n",
+          out); /* others' lines and blank ones do not matter */
+    fclose(out);
+    struct baseline baseline;
+    struct error error = {0};
+    assert_true(baseline_parse(whole, size, "x", &baseline, &error));
+    assert_true(baseline.conditions.clock_hz == 48e6);
+    assert_string_equal(baseline.conditions.clock_source, "measured");
+    free(whole);
+    free(text);
+    summary_free(summary);
+}
+
+static void refused(const char *text, size_t size, const char *fact)
+{
+    struct baseline baseline;
+    struct error error = {0};
+    /* Exactly as long as it is, so that reading past the end is noticed */
+    char *bytes = malloc(size > 0 ? size : 1);
+    assert_non_null(bytes);
+    memcpy(bytes, text, size);
+    if (baseline_parse(bytes, size, "b.jsonl", &baseline, &error))
+        fail_msg("taken: %.*s", (int)size, text);
+    assert_int_equal(error.kind, ERROR_USAGE);
+    assert_string_equal(error.text, fact);
+    free(bytes);
+}
+
+static void what_others_wrote(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *fact;
+    } cases[] = {
+        {"", "b.jsonl: empty"},
+        {"\n \n", "b.jsonl: empty"},
+        {HEADER, "b.jsonl: no summary: that run was cut off"},
+        {HEADER "{\"type\":\"hit\"}\n", "b.jsonl: no summary: that run was cut off"},
+        {HEADER "{\"type\":\"summ", "b.jsonl:2: no summary: that run was cut off in this line"},
+        {HEADER "nonsense\n", "b.jsonl:2: not JSON: '[' or '{' expected near 'nonsense'"},
+        {"cycles,12\n", "b.jsonl:1: not JSON: '[' or '{' expected near 'cycles'"},
+        {"{}", "b.jsonl:1: no header of schema pmu-probe/1: not written by pmu-probe -j"},
+        {"{\"type\":\"summary\"}", "b.jsonl:1: no header of schema pmu-probe/1: not written by pmu-probe -j"},
+        {"{\"schema\":\"pmu-probe/2\",\"type\":\"header\"}",
+         "b.jsonl:1: its schema is pmu-probe/2, and pmu-probe/1 is wanted"},
+        {"{\"schema\":1}", "b.jsonl:1: its schema is no name, and pmu-probe/1 is wanted"},
+        {"{\"schema\":\"a\\nb\\u001b[m\"}", "b.jsonl:1: its schema is a\xEF\xBF\xBD"
+                                            "b\xEF\xBF\xBD[m, and pmu-probe/1 is wanted"},
+        {"{\"schema\":\"pmu-probe/1\",\"type\":\"summary\"}", "b.jsonl:1: a line of no known type"},
+        {HEADER "{}\n", "b.jsonl:2: a line of no known type"},
+        {HEADER "[]\n", "b.jsonl:2: not a JSON object"},
+        {HEADER "\n" HEADER, "b.jsonl:3: a second header; a baseline is one run"},
+        {HEADER "{\"type\":\"summary\",\"hits\":1}\n{\"type\":\"summary\",\"hits\":1}\n",
+         "b.jsonl:3: a second summary; a baseline is one run"},
+        {HEADER "{\"type\":\"summary\",\"columns\":{\"A\":{\"count\":7,\"seconds\":1.0}}}\n",
+         "b.jsonl:2: a summary without hits: not of pmu-probe delta"},
+        {HEADER "{\"type\":\"summary\",\"hits\":1,\"columns\":{\"A\":{\"count\":-1}}}\n",
+         "b.jsonl:2: no count of A"},
+        {HEADER "{\"type\":\"summary\",\"hits\":1,\"columns\":{\"A\":3}}\n", "b.jsonl:2: no count of A"},
+        {HEADER "{\"type\":\"summary\",\"hits\":1,\"columns\":{\"A\":{\"count\":1e40}}}\n",
+         "b.jsonl:2: no count of A"},
+        {HEADER
+         "{\"type\":\"summary\",\"hits\":1,\"columns\":{\"A\":{\"count\":1,\"mean\":-1,\"sd\":0,\"min\":1,"
+         "\"max\":1}}}\n",
+         "b.jsonl:2: mean, sd, min or max of A is missing or no count"},
+        {HEADER
+         "{\"type\":\"summary\",\"hits\":1,\"columns\":{\"A\":{\"count\":1,\"mean\":1,\"sd\":\"0\",\"min\":"
+         "1,\"max\":1}}}\n",
+         "b.jsonl:2: mean, sd, min or max of A is missing or no count"},
+        {HEADER "{\"type\":\"summary\",\"hits\":1,\"columns\":{\"A\":{\"count\":0,\"calibrated\":true}}}\n",
+         "b.jsonl:2: no plus_minus of A, which was calibrated"},
+        {HEADER "{\"type\":\"summary\",\"hits\":1,\"columns\":{\"A\":" COLUMN ",\"A\":" COLUMN "}}\n",
+         "b.jsonl:2: not JSON: duplicate object key near '\"A\"'"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        refused(cases[i].text, strlen(cases[i].text), cases[i].fact);
+    static const char nul[] = HEADER "{\"type\":\"hit\"\0}\n";
+    struct baseline baseline;
+    struct error error = {0};
+    assert_false(baseline_parse(nul, sizeof nul - 1, "b.jsonl", &baseline, &error));
+    assert_non_null(strstr(error.text, "b.jsonl:2: not JSON"));
+}
+
+static void too_much_of_it(void **state)
+{
+    (void)state;
+    char *text = NULL;
+    size_t size = 0;
+    for (int columns = RESULT_COLUMNS; columns <= RESULT_COLUMNS + 1; columns++) {
+        FILE *out = open_memstream(&text, &size);
+        assert_non_null(out);
+        fputs(HEADER "{\"type\":\"summary\",\"hits\":2,\"columns\":{", out);
+        for (int i = 0; i < columns; i++)
+            fprintf(out, "%s\"C%d\":" COLUMN, i > 0 ? "," : "", i);
+        fputs("}}", out);
+        fclose(out);
+        struct baseline baseline;
+        struct error error = {0};
+        if (columns > RESULT_COLUMNS) {
+            refused(text, size, "b.jsonl:2: more than 64 columns");
+        } else {
+            assert_true(baseline_parse(text, size, "b.jsonl", &baseline, &error));
+            assert_int_equal(baseline.n, RESULT_COLUMNS);
+            assert_string_equal(baseline.columns[63].name, "C63");
+        }
+        free(text);
+    }
+    size = sizeof HEADER + BASELINE_LINE_MAX + 1;
+    text = malloc(size);
+    assert_non_null(text);
+    memset(text, '[', size);
+    memcpy(text, HEADER, sizeof HEADER - 1);
+    refused(text, size, "b.jsonl:2: a line longer than 1 MiB");
+    free(text);
+}
+
+static void read_fails(const char *path, const char *fact)
+{
+    static struct baseline baseline;
+    struct error error = {0};
+    assert_false(baseline_read(path, &baseline, &error));
+    assert_int_equal(error.kind, ERROR_USAGE);
+    assert_string_equal(error.text, fact);
+}
+
+static void files(void **state)
+{
+    (void)state;
+    struct summary *summary = summary_fir();
+    size_t size = 0;
+    char *text = run_written(summary, &size), path[] = "/tmp/baseline-XXXXXX", fact[128];
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    /* Blanks in front: more than one chunk, and a read that ends within the last */
+    FILE *file = fdopen(fd, "w");
+    assert_non_null(file);
+    for (int i = 0; i < 200000; i++)
+        fputc('\n', file);
+    assert_int_equal(fwrite(text, 1, size, file), size);
+    fclose(file);
+    struct baseline baseline;
+    struct error error = {0};
+    assert_true(baseline_read(path, &baseline, &error));
+    assert_string_equal(baseline.file, path);
+    assert_int_equal(baseline.n, 3);
+
+    assert_int_equal(truncate(path, (off_t)(200000 + size - 10)), 0);
+    snprintf(fact, sizeof fact, "%s:200003: no summary: that run was cut off in this line", path);
+    read_fails(path, fact);
+    assert_int_equal(truncate(path, (off_t)BASELINE_FILE_MAX + 1), 0);
+    snprintf(fact, sizeof fact, "%s: larger than 64 MiB", path);
+    read_fails(path, fact);
+    unlink(path);
+    snprintf(fact, sizeof fact, "%s: No such file or directory", path);
+    read_fails(path, fact);
+    read_fails("/tmp", "/tmp: Is a directory");
+    read_fails("/dev/zero", "/dev/zero: larger than 64 MiB");
+    read_fails("/nowhere/\x1b[2J", "/nowhere/\xEF\xBF\xBD[2J: No such file or directory");
+    free(text);
+    summary_free(summary);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_written),
+        cmocka_unit_test(a_clock_that_came_late),
+        cmocka_unit_test(what_others_wrote),
+        cmocka_unit_test(too_much_of_it),
+        cmocka_unit_test(files),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,82 @@
+#include "cmocka_all.h"
+#include "report/figure.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void exact(void **state)
+{
+    (void)state;
+    static const struct {
+        double value;
+        const char *text;
+    } cases[] = {{0, "0"}, {0.1, "0.1"}, {0.02, "0.02"}, {18204, "18204"}, {1.0 / 3, "0.3333333333333333"}};
+    char out[NUMBER_ROOM];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_string_equal(figure_exact(out, cases[i].value), cases[i].text);
+    static const double hard[] = {18223.408163265307, 5e-324, DBL_MAX, DBL_EPSILON, -1.0 / 7, 0x1p53 + 2};
+    for (size_t i = 0; i < sizeof hard / sizeof *hard; i++)
+        assert_true(strtod(figure_exact(out, hard[i]), NULL) == hard[i]);
+}
+
+static void means(void **state)
+{
+    (void)state;
+    char out[NUMBER_ROOM];
+    assert_string_equal(figure_mean(out, 0), "0");
+    assert_string_equal(figure_mean(out, 475), "475");
+    assert_string_equal(figure_mean(out, 0.014), "0.01");
+    assert_string_equal(figure_mean(out, 94.257), "94.26");
+    assert_string_equal(figure_mean(out, 475.25), "475.2");
+    assert_string_equal(figure_mean(out, 18223.4), "18,223");
+    assert_string_equal(figure_mean(out, 1.8e19), "18,000,000,000,000,000,000");
+    assert_string_equal(figure_mean(out, DBL_MAX), "#");
+}
+
+static void changes(void **state)
+{
+    (void)state;
+    static const struct {
+        double change;
+        const char *text;
+    } cases[] = {{0, "0 %"},
+                 {0.00148, "+0.15 %"},
+                 {-0.00148, "-0.15 %"},
+                 {0.000021, "+0.002 %"},
+                 {0.1234, "+12.3 %"},
+                 {9.99, "+999 %"},
+                 {-1, "-100 %"},
+                 {1e-9, "+0.000 %"},
+                 {1234.5, "+123,450 %"}};
+    char out[NUMBER_ROOM];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_string_equal(figure_change(out, cases[i].change), cases[i].text);
+    assert_string_equal(figure_change(out, (double)NAN), "");
+    assert_string_equal(figure_change(out, (double)INFINITY), "");
+    assert_string_equal(figure_change(out, 1e300), "+# %");
+    for (int i = 0; i < 1000; i++)
+        assert_true(strlen(figure_change(out, ldexp(1.7, i))) < NUMBER_ROOM);
+}
+
+static void parts(void **state)
+{
+    (void)state;
+    char out[NUMBER_ROOM];
+    assert_string_equal(figure_part(out, 0), "0 %");
+    assert_string_equal(figure_part(out, 0.02), "2 %");
+    assert_string_equal(figure_part(out, 0.005), "0.5 %");
+    assert_string_equal(figure_part(out, 0.07), "7 %"); /* 7.000000000000001 */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(exact),
+        cmocka_unit_test(means),
+        cmocka_unit_test(changes),
+        cmocka_unit_test(parts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
