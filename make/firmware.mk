@@ -1,16 +1,21 @@
-# The test firmware: one source set, a build for each chip and mode (free: SysTick runs freely, tick: it interrupts).
+# The test firmware: one source set, a build for each chip and mode (free: SysTick runs freely, tick: it interrupts every
+# 50 ms, ms: every millisecond, slower: free with one NOP more).
 
-FIRMWARE_SRC   := tests/firmware/start.c tests/firmware/scenarios.c tests/firmware/core1.c tests/firmware/measured.S
+FIRMWARE_SRC   := $(addprefix tests/firmware/,start.c scenarios.c times.c core1.c measured.S spans.S edges.S profile.S)
+FIRMWARE_HDR   := tests/firmware/scenario.h tests/firmware/asm.h
+FIRMWARE_MODES := free tick ms slower
 FIRMWARE_CC    := arm-none-eabi-gcc
 FIRMWARE_FLAGS := -mthumb -Os -g3 -gdwarf-4 -std=gnu11 -ffreestanding -nostdlib -fno-common \
                   -fno-tree-loop-distribute-patterns -Wall -Wextra -Werror -Wl,--build-id -Wl,--no-warn-rwx-segments
-FIRMWARE_CHIPS := rp2040 m4
+FIRMWARE_CHIPS := rp2040 m4 m55
 FIRMWARE_CPU_rp2040 := -mcpu=cortex-m0plus -DCHIP_RP2040
 FIRMWARE_CPU_m4     := -mcpu=cortex-m4 -mfloat-abi=soft -DCHIP_M4
-FIRMWARE       := $(foreach chip,$(FIRMWARE_CHIPS),$(chip:%=$(BUILD)/firmware/%-free.elf) $(chip:%=$(BUILD)/firmware/%-tick.elf))
+# The board's M55 executes what an M33 does, at the m4's timing
+FIRMWARE_CPU_m55    := -mcpu=cortex-m33+nofp+nodsp -mfloat-abi=soft -DCHIP_M4
+FIRMWARE       := $(foreach chip,$(FIRMWARE_CHIPS),$(FIRMWARE_MODES:%=$(BUILD)/firmware/$(chip)-%.elf))
 
 define firmware_rule
-$(BUILD)/firmware/$(1)-$(2).elf: $(FIRMWARE_SRC) tests/firmware/scenario.h tests/firmware/sections.ld tests/firmware/$(1).ld \
+$(BUILD)/firmware/$(1)-$(2).elf: $(FIRMWARE_SRC) $(FIRMWARE_HDR) tests/firmware/sections.ld tests/firmware/$(1).ld \
         Makefile make/firmware.mk
 	@mkdir -p $$(@D)
 	$(FIRMWARE_CC) $(FIRMWARE_FLAGS) $(FIRMWARE_CPU_$(1)) $(3) -Ltests/firmware -T tests/firmware/$(1).ld $(FIRMWARE_SRC) -o $$@
@@ -18,6 +23,22 @@ endef
 
 $(foreach chip,$(FIRMWARE_CHIPS),$(eval $(call firmware_rule,$(chip),free,)))
 $(foreach chip,$(FIRMWARE_CHIPS),$(eval $(call firmware_rule,$(chip),tick,-DTICK)))
+$(foreach chip,$(FIRMWARE_CHIPS),$(eval $(call firmware_rule,$(chip),ms,-DTICK -DTICK_MS)))
+$(foreach chip,$(FIRMWARE_CHIPS),$(eval $(call firmware_rule,$(chip),slower,-DSLOWER)))
+
+# Armv8-A: bare metal by the compiler for Linux
+A64_SRC   := $(addprefix tests/firmware/,start_v8.S main_v7.c scenarios.c measured_v8.S)
+A64_CC    := aarch64-linux-gnu-gcc
+A64_FLAGS := -mcpu=cortex-a53 -mgeneral-regs-only -mstrict-align -fno-pie -no-pie -static -fno-stack-protector \
+             -fno-asynchronous-unwind-tables -fno-unwind-tables \
+             $(filter-out -mthumb,$(FIRMWARE_FLAGS)) -DCHIP_A53
+
+$(BUILD)/firmware/a53-free.elf: $(A64_SRC) $(FIRMWARE_HDR) tests/firmware/sections.ld tests/firmware/a53.ld \
+        Makefile make/firmware.mk
+	@mkdir -p $(@D)
+	$(A64_CC) $(A64_FLAGS) -Ltests/firmware -T tests/firmware/a53.ld $(A64_SRC) -o $@
+
+FIRMWARE += $(BUILD)/firmware/a53-free.elf
 
 firmware: $(FIRMWARE)
 

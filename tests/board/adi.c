@@ -37,12 +37,12 @@ enum {
 #define CSW_MASTERTYPE (1u << 29) // of the AHB-AP: 1 debugger, 0 as the core (DDI 0314)
 #define CSW_RESET      0x43000042u
 
-bool adi_add_ap(struct adi *adi, struct bus *bus, uint32_t idr, uint32_t base, uint32_t tar_wrap)
+bool adi_add_ap(struct adi *adi, struct mem_ap ap)
 {
     if (adi->ap_count == ADI_APS)
         return false;
-    adi->aps[adi->ap_count++] =
-        (struct mem_ap){.bus = bus, .idr = idr, .base = base, .tar_wrap = tar_wrap, .csw = CSW_RESET};
+    ap.csw = CSW_RESET;
+    adi->aps[adi->ap_count++] = ap;
     return true;
 }
 
@@ -225,9 +225,10 @@ static bool banked_access(struct mem_ap *ap, unsigned reg, bool read, uint32_t *
 static void write_csw(struct mem_ap *ap, uint32_t value)
 {
     ap->csw = (value & CSW_WRITABLE) | CSW_DEVICEEN;
-    if ((ap->csw & CSW_SIZE) > 2) // no transfer wider than a word
+    if ((ap->csw & CSW_SIZE) > 2 || ap->words_only) // no transfer wider than a word
         ap->csw = (ap->csw & ~CSW_SIZE) | 2;
-    if ((ap->csw & CSW_INCREMENT) == CSW_INCREMENT) // reserved
+    if ((ap->csw & CSW_INCREMENT) == CSW_INCREMENT || // reserved
+        (ap->words_only && (ap->csw & CSW_INCREMENT) == CSW_PACKED))
         ap->csw &= ~CSW_INCREMENT;
 }
 

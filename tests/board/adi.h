@@ -17,6 +17,7 @@ struct mem_ap {
     struct bus *bus;
     uint32_t idr, base;
     uint32_t tar_wrap; // its auto-increment wraps within so many bytes, a power of two
+    bool words_only;   // as APB is: no smaller transfer, no packed one
     uint32_t csw, tar;
 };
 
@@ -45,7 +46,8 @@ struct adi {
     FILE *trace;       // each transaction is printed there, NULL for none
 };
 
-bool adi_add_ap(struct adi *, struct bus *, uint32_t idr, uint32_t base, uint32_t tar_wrap);
+// As it comes out of reset, whatever its CSW says. false: too many.
+bool adi_add_ap(struct adi *, struct mem_ap);
 // The address is A[3:2] of the transaction, as 0, 4, 8 or 12
 enum ack adi_dp_read(struct adi *, unsigned address, uint32_t *value);
 enum ack adi_dp_write(struct adi *, unsigned address, uint32_t value);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static void tell(const struct bus *bus, uint32_t address, uint32_t length)
+void bus_tell(const struct bus *bus, uint32_t address, uint32_t length)
 {
     if (bus->changed)
         bus->changed(bus->changed_self, address, length);
@@ -59,6 +59,29 @@ static uint32_t lanes(unsigned size)
     return size == 4 ? UINT32_MAX : (1u << (8 * size)) - 1;
 }
 
+static void decode_master(const struct bus *bus, uint32_t *address, enum bus_master *master)
+{
+    if (!bus->debugger_bit || (*address & bus->debugger_bit))
+        return;
+    *address |= bus->debugger_bit;
+    *master = BUS_CORE;
+}
+
+static const struct device *answering(const struct bus *bus, uint32_t address, bool write,
+                                      enum bus_master master)
+{
+    const struct device *d = device_at(bus, address);
+    if (!d || (d->allows && !d->allows(d->self, (address - d->base) & ~3u, write, master)))
+        return NULL;
+    return d;
+}
+
+bool bus_allows(const struct bus *bus, uint32_t address, bool write, enum bus_master master)
+{
+    decode_master(bus, &address, &master);
+    return answering(bus, address, write, master) != NULL;
+}
+
 bool bus_read(struct bus *bus, uint32_t address, unsigned size, uint32_t *value, enum bus_master master)
 {
     const uint8_t *bytes = bus_bytes(bus, address, size);
@@ -67,7 +90,8 @@ bool bus_read(struct bus *bus, uint32_t address, unsigned size, uint32_t *value,
         memcpy(value, bytes, size);
         return true;
     }
-    const struct device *d = device_at(bus, address);
+    decode_master(bus, &address, &master);
+    const struct device *d = answering(bus, address, false, master);
     if (!d)
         return false;
     uint32_t word = d->read(d->self, (address - d->base) & ~3u, master);
@@ -83,10 +107,11 @@ bool bus_write(struct bus *bus, uint32_t address, unsigned size, uint32_t value,
             return false;
         memcpy(m->bytes + (address - m->base), &value, size);
         if (master != BUS_CORE) // the core notices its own writes
-            tell(bus, address, size);
+            bus_tell(bus, address, size);
         return true;
     }
-    const struct device *d = device_at(bus, address);
+    decode_master(bus, &address, &master);
+    const struct device *d = answering(bus, address, true, master);
     if (!d)
         return false;
     uint32_t offset = (address - d->base) & ~3u;
@@ -110,7 +135,7 @@ bool bus_poke(struct bus *bus, uint32_t address, const uint8_t *bytes, uint32_t 
     for (size_t i = 0; i < bus->memory_count; i++) {
         const struct memory *m = &bus->memories[i];
         if (to >= m->bytes && to < m->bytes + m->size)
-            tell(bus, m->base + (uint32_t)(to - m->bytes), length);
+            bus_tell(bus, m->base + (uint32_t)(to - m->bytes), length);
     }
     return true;
 }

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { BUS_MEMORIES = 8, BUS_DEVICES = 16 };
+enum { BUS_MEMORIES = 8, BUS_DEVICES = 32 };
 
 // Who reads or writes. BUS_DEBUGGER_AS_CORE is an access port that poses as the core (AHB-AP MasterType = 0).
 enum bus_master { BUS_CORE, BUS_DEBUGGER, BUS_DEBUGGER_AS_CORE };
@@ -23,6 +23,8 @@ struct device {
     uint32_t (*read)(void *self, uint32_t offset, enum bus_master);
     void (*write)(void *self, uint32_t offset, uint32_t value, enum bus_master);
     void *self;
+    // Whether it answers at all, where some of it may be locked or without power. NULL: always.
+    bool (*allows)(void *self, uint32_t offset, bool write, enum bus_master);
 };
 
 struct bus {
@@ -34,6 +36,9 @@ struct bus {
     void (*changed)(void *self, uint32_t address, uint32_t length);
     void *changed_self;
     struct bus *twin; // of another core, who sees the same memories; NULL if there is none
+    // Of a debug bus: the address bit that tells a debugger (set) from software, whose accesses are
+    // BUS_CORE's; the devices stand where it is set. 0: there is no such bit.
+    uint32_t debugger_bit;
 };
 
 bool bus_add_memory(struct bus *, struct memory);
@@ -45,6 +50,12 @@ uint8_t *bus_bytes(const struct bus *, uint32_t address, uint32_t length);
 // size is 1, 2 or 4, the address aligned to it, the value right-aligned. false is a bus error.
 bool bus_read(struct bus *, uint32_t address, unsigned size, uint32_t *value, enum bus_master);
 bool bus_write(struct bus *, uint32_t address, unsigned size, uint32_t value, enum bus_master);
+
+// Whether a device would answer there
+bool bus_allows(const struct bus *, uint32_t address, bool write, enum bus_master);
+
+// Some of memory was changed by a way that the bus does not see
+void bus_tell(const struct bus *, uint32_t address, uint32_t length);
 
 // The back door of the control socket: memory only, read-only memory too, no device sees it
 bool bus_poke(struct bus *, uint32_t address, const uint8_t *bytes, uint32_t length);

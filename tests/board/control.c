@@ -73,12 +73,15 @@ static uint64_t hash(const uint8_t *bytes, size_t length)
 static void state(struct command *c)
 {
     const struct board *b = c->board;
-    const struct adi *adi = &c->core->adi;
+    const struct adi *adi = c->core->adi;
     const struct mem_ap *ap = &adi->aps[0];
     fputc('{', c->out);
     c->core->core->ops->describe(c->core->core, c->out);
     fprintf(c->out, ",\"csw\":%" PRIu32 ",\"tar\":%" PRIu32 ",\"sticky\":%s,\"accesses\":%" PRIu64, ap->csw,
             ap->tar, adi->sticky_error ? "true" : "false", adi->accesses);
+    for (size_t i = 1; i < adi->ap_count; i++)
+        fprintf(c->out, ",\"csw%zu\":%" PRIu32 ",\"tar%zu\":%" PRIu32, i, adi->aps[i].csw, i,
+                adi->aps[i].tar);
     fprintf(c->out, ",\"ram_hash\":\"%016" PRIx64 "\",\"code_hash\":\"%016" PRIx64 "\"}",
             hash(b->ram, b->chip->ram.size), hash(b->flash, b->chip->flash.size));
 }
@@ -152,11 +155,14 @@ static void set(struct command *c)
     }
 }
 
-// "wait" and "fault" befall access port transactions of this core, the others transfers of the wire
-static bool make_trouble(struct command *c, const char *kind, uint32_t count, uint32_t skip)
+// "wait" and "fault" befall access port transactions of this core, the others transfers of the wire. Also
+// says how many the order before left undone.
+static bool make_trouble(struct command *c, const char *kind, uint32_t count, uint32_t skip, uint32_t *left)
 {
-    struct adi_trouble *access = &c->core->adi.trouble;
+    struct adi_trouble *access = &c->core->adi->trouble;
     struct swd_trouble *wire = &c->board->pins.swd.trouble;
+    bool of_access = !strcmp(kind, "wait") || !strcmp(kind, "fault");
+    *left = of_access ? access->count : wire->count;
     if (!strcmp(kind, "wait"))
         *access = (struct adi_trouble){.ack = ACK_WAIT, .skip = skip, .count = count};
     else if (!strcmp(kind, "fault"))
@@ -175,12 +181,13 @@ static bool make_trouble(struct command *c, const char *kind, uint32_t count, ui
 static void fault(struct command *c)
 {
     uint64_t count, skip = 0;
+    uint32_t left;
     if (c->count < 3 || c->count > 4 || !number(c->words[2], 10, UINT32_MAX, &count) ||
         (c->count == 4 && !number(c->words[3], 10, UINT32_MAX, &skip)) ||
-        !make_trouble(c, c->words[1], (uint32_t)count, (uint32_t)skip))
+        !make_trouble(c, c->words[1], (uint32_t)count, (uint32_t)skip, &left))
         fail(c, "fault wait|fault|none|parity|protocol N [SKIP]");
     else
-        done(c);
+        fprintf(c->out, "{\"left\":%" PRIu32 "}", left);
 }
 
 static void core(struct command *c)
@@ -221,6 +228,18 @@ static void irq(struct command *c)
     if (c->count != 2 || !number(c->words[1], 10, UINT32_MAX, &value) ||
         !c->core->core->ops->interrupt(c->core->core, (unsigned)value))
         fail(c, "irq N");
+    else
+        done(c);
+}
+
+static void core_state(struct command *c)
+{
+    struct core *core = c->core->core;
+    bool on = c->count == 3 && !strcmp(c->words[2], "on");
+    if (c->count != 3 || (!on && strcmp(c->words[2], "off") != 0))
+        fail(c, "core-state NAME on|off");
+    else if (!core->ops->set_state || !core->ops->set_state(core, c->words[1], on))
+        fail(c, "the core has no such state");
     else
         done(c);
 }
@@ -280,11 +299,21 @@ static void obey(struct command *c)
         const char *name;
         void (*run)(struct command *);
     } commands[] = {
-        {"watch", watch},      {"log", print_log},      {"state", state},
-        {"read", read_memory}, {"write", write_memory}, {"set", set},
-        {"fault", fault},      {"reset", reset},        {"irq", irq},
-        {"dap", dap},          {"core", core},          {"power", power},
-        {"usb", usb},          {"quit", quit},
+        {"watch", watch},
+        {"log", print_log},
+        {"state", state},
+        {"read", read_memory},
+        {"write", write_memory},
+        {"set", set},
+        {"fault", fault},
+        {"reset", reset},
+        {"irq", irq},
+        {"dap", dap},
+        {"core", core},
+        {"power", power},
+        {"core-state", core_state},
+        {"usb", usb},
+        {"quit", quit},
     };
     for (size_t i = 0; c->count && i < sizeof commands / sizeof *commands; i++) {
         if (!strcmp(commands[i].name, c->words[0])) {

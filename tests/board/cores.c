@@ -1,42 +1,77 @@
 // A chip's cores: see the header.
 #include "cores.h"
 
+#include "device/sysinfo.h"
+
+#include "debug_bus.h"
 #include "elf_load.h"
 
 enum { SLICES_PER_S = 1000 };
 
-static bool add(struct cores *c, const struct chip *chip, uint32_t vtor)
+static bool add_port(struct cores *c, const struct chip *chip, struct bus *of_the_core)
+{
+    struct adi *adi = &c->ports[c->port_count];
+    *adi = (struct adi){.wire = WIRE_JTAG,
+                        .dpidr = chip->dpidr,
+                        .targetid = chip->targetid,
+                        .instance = (uint32_t)c->port_count,
+                        .trace = c->trace};
+    c->port_count++;
+    for (size_t i = 0; i < chip->ap_count; i++) {
+        const struct chip_ap *ap = &chip->aps[i];
+        if (!adi_add_ap(adi, (struct mem_ap){.bus = ap->debug_bus ? &c->debug_bus : of_the_core,
+                                             .idr = ap->idr,
+                                             .base = ap->base,
+                                             .tar_wrap = ap->wrap,
+                                             .words_only = ap->words_only}))
+            return false;
+    }
+    return true;
+}
+
+static bool add(struct cores *c, const struct chip *chip, uint32_t start)
 {
     struct one_core *one = &c->each[c->count];
-    one->profile = *chip->core;
-    one->profile.reset_vtor = vtor;
-    one->core = cm_create(&one->profile, &one->bus, &one->truth, c->halt_cost);
+    const struct core_plan plan = {.profile = chip->profile,
+                                   .number = (unsigned)c->count,
+                                   .start = start,
+                                   .bus = &one->bus,
+                                   .debug_bus = &c->debug_bus,
+                                   .truth = &one->truth,
+                                   .halt_cost = c->halt_cost};
+    if (!debug_bus_show(&c->debug_bus, &one->bus, chip->debug))
+        return false;
+    if (chip->sysinfo_base && !sysinfo_add(&one->bus, chip->sysinfo_base, &chip->chip_id))
+        return false;
+    if (chip->timer_base && !timer_add(&c->timer, &one->bus, chip->timer_base, chip->timer_cycles))
+        return false;
+    one->core = chip->create(&plan);
     if (!one->core)
         return false;
-    one->adi.wire = WIRE_JTAG;
-    one->adi.dpidr = chip->dpidr;
-    one->adi.targetid = chip->targetid;
-    one->adi.instance = (uint32_t)c->count;
-    one->adi.trace = c->trace;
+    if (chip->timer_base)
+        timer_sit(&c->timer, one->core);
     c->count++;
-    return adi_add_ap(&one->adi, &one->bus, chip->ap_idr, chip->ap_base, chip->ap_wrap);
+    if ((!c->port_count || !chip->one_port) && !add_port(c, chip, &one->bus))
+        return false;
+    one->adi = &c->ports[c->port_count - 1];
+    return true;
 }
 
 bool cores_add_first(struct cores *c, const struct chip *chip)
 {
-    return add(c, chip, chip->core->reset_vtor);
+    return debug_bus_set_up(&c->debug_bus, chip->debug) && add(c, chip, chip->start);
 }
 
 bool cores_add_second(struct cores *c, const struct chip *chip, const char *firmware)
 {
-    uint32_t vtor = chip->core->reset_vtor;
+    uint32_t start = chip->start;
     if (!chip->second)
         return true;
     struct one_core *first = &c->each[0], *second = &c->each[1];
     for (size_t i = 0; i < first->bus.memory_count; i++)
         bus_add_memory(&second->bus, first->bus.memories[i]);
-    bool parked = !elf_symbol(firmware, chip->second, &vtor);
-    if (!add(c, chip, vtor))
+    bool parked = !elf_symbol(firmware, chip->second, &start);
+    if (!add(c, chip, start))
         return false;
     first->bus.twin = &second->bus;
     second->bus.twin = &first->bus;
@@ -56,13 +91,13 @@ void cores_destroy(struct cores *c)
 
 size_t cores_targets(struct cores *c, struct swd_target *targets)
 {
-    for (size_t i = 0; i < c->count; i++) {
-        struct adi *adi = &c->each[i].adi;
+    for (size_t i = 0; i < c->port_count; i++) {
+        struct adi *adi = &c->ports[i];
         targets[i] = (struct swd_target){.adi = adi};
         if (adi->targetid)
             targets[i].targetid = adi->targetid | adi->instance << 28;
     }
-    return c->count;
+    return c->port_count;
 }
 
 bool cores_runnable(const struct cores *c)
@@ -70,7 +105,7 @@ bool cores_runnable(const struct cores *c)
     for (size_t i = 0; i < c->count; i++)
         if (c->each[i].core->ops->runnable(c->each[i].core))
             return true;
-    return false;
+    return timer_goes_on(&c->timer);
 }
 
 bool cores_run(struct cores *c, struct pace *pace)
@@ -78,15 +113,18 @@ bool cores_run(struct cores *c, struct pace *pace)
     uint64_t credit = pace_credit(pace), slice = pace->hz / SLICES_PER_S, spent = 0;
     if (!credit || !cores_runnable(c))
         return false;
+    if (slice > credit)
+        slice = credit;
     for (size_t i = 0; i < c->count; i++) {
         struct core *core = c->each[i].core;
-        uint64_t before = core->cycles;
-        if (core->ops->runnable(core))
-            core->ops->run(core, credit < slice ? credit : slice);
+        uint64_t before = core->cycles, lead = timer_lead(&c->timer, i);
+        if (core->ops->runnable(core) && lead < slice)
+            core->ops->run(core, slice - lead);
         if (core->cycles - before > spent)
             spent = core->cycles - before;
     }
-    pace_spent(pace, spent);
+    timer_pass(&c->timer, slice);
+    pace_spent(pace, timer_goes_on(&c->timer) ? slice : spent);
     return credit > slice;
 }
 
@@ -104,11 +142,23 @@ void cores_hold(struct cores *c, bool in_reset)
 
 void cores_power(struct cores *c, bool on)
 {
-    for (size_t i = 0; i < c->count; i++) {
-        struct one_core *one = &c->each[i];
+    for (size_t i = 0; i < c->port_count; i++) {
         if (on)
-            adi_power_on(&one->adi);
-        one->adi.off = !on;
-        one->core->ops->power(one->core, on);
+            adi_power_on(&c->ports[i]);
+        c->ports[i].off = !on;
     }
+    for (size_t i = 0; i < c->count; i++)
+        c->each[i].core->ops->power(c->each[i].core, on);
+    if (on)
+        timer_power_on(&c->timer);
+}
+
+bool cores_set_state(struct cores *c, const char *name, bool on)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        struct core *core = c->each[i].core;
+        if (!core->ops->set_state || !core->ops->set_state(core, name, on))
+            return false;
+    }
+    return true;
 }

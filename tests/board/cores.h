@@ -1,5 +1,6 @@
-// A chip's cores: each has its own bus with its private peripherals, its own debug port and its own record of
-// the truth; the memories are the same bytes for all. They run in turns, a slice of each.
+// A chip's cores: each has its own bus with its private peripherals and its own record of the truth; the
+// memories are the same bytes for all. A debug port leads to one of them or to all. They run in turns, a
+// slice of each.
 #ifndef BOARD_CORES_H
 #define BOARD_CORES_H
 
@@ -7,6 +8,7 @@
 #include "bus.h"
 #include "chip/chip.h"
 #include "cpu/core.h"
+#include "device/timer.h"
 #include "pace.h"
 #include "truth.h"
 #include "wire/swd.h"
@@ -14,17 +16,20 @@
 enum { CORES = 2 };
 
 struct one_core {
-    struct cm_profile profile;
     struct bus bus;
     struct truth truth;
     struct core *core;
-    struct adi adi;
-    bool parked; // the firmware has nothing for it: it stays in reset
+    struct adi *adi; // the debug port that leads to it
+    bool parked;     // the firmware has nothing for it: it stays in reset
 };
 
 struct cores {
     struct one_core each[CORES];
     size_t count;
+    struct adi ports[CORES];
+    size_t port_count;
+    struct bus debug_bus; // empty where the chip has none
+    struct timer timer;   // without cores where the chip has none
     struct halt_cost *halt_cost;
     FILE *trace; // of access port transactions, NULL for none
 };
@@ -34,7 +39,7 @@ struct cores {
 bool cores_add_first(struct cores *, const struct chip *);
 bool cores_add_second(struct cores *, const struct chip *, const char *firmware);
 void cores_destroy(struct cores *);
-// How SWD sees them; returns how many there are. `targets` has room for CORES.
+// How SWD sees the debug ports; returns how many there are. `targets` has room for CORES.
 size_t cores_targets(struct cores *, struct swd_target *targets);
 
 bool cores_runnable(const struct cores *); // any of them
@@ -43,5 +48,7 @@ bool cores_run(struct cores *, struct pace *);
 void cores_reset(struct cores *);
 void cores_hold(struct cores *, bool in_reset);
 void cores_power(struct cores *, bool on);
+// false: there is no such state
+bool cores_set_state(struct cores *, const char *name, bool on);
 
 #endif

@@ -46,7 +46,8 @@ bool elf_load(struct bus *bus, const char *path)
     Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
     GElf_Ehdr header;
     bool ok = false;
-    if (!elf || elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &header) || header.e_machine != EM_ARM)
+    if (!elf || elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &header) ||
+        (header.e_machine != EM_ARM && header.e_machine != EM_AARCH64))
         complain(path, "not an Arm ELF file");
     else
         ok = load_segments(bus, elf, path);

@@ -49,17 +49,25 @@ static void hold_reset(void *self, bool held)
     cores_hold(&b->cores, held);
 }
 
-static size_t usb_packet(void *self, const uint8_t *request, size_t length, uint8_t *reply, size_t room)
+static size_t usb_packet(void *self, const uint8_t *request, size_t length, uint8_t *reply, size_t room,
+                         const struct usb_meanwhile *meanwhile)
 {
-    const struct processor *p = self;
-    return room < p->packet_size ? 0 : processor_packet(self, request, length, reply);
+    struct processor *p = self;
+    if (room < p->packet_size)
+        return 0;
+    p->waited = meanwhile->waited;
+    p->stopped = meanwhile->look;
+    p->carrier = meanwhile->self;
+    size_t got = processor_packet(p, request, length, reply);
+    p->stopped = NULL;
+    return got;
 }
 
 static bool open_probe(struct board *b, const struct options *o)
 {
     struct swd_target targets[CORES];
     swd_init(&b->pins.swd, targets, cores_targets(&b->cores, targets));
-    jtag_init(&b->pins.jtag, &b->cores.each[0].adi, b->chip->idcode);
+    jtag_init(&b->pins.jtag, &b->cores.ports[0], b->chip->idcode);
     b->pins.has_jtag = true;
     b->pins.reset = hold_reset;
     b->pins.self = b;
@@ -101,10 +109,12 @@ static bool put_together(struct board *b, const struct options *o)
         return false;
     if (!cores_add_first(&b->cores, b->chip) || !cores_add_second(&b->cores, b->chip, o->firmware))
         return complain("the emulator cannot be set up");
+    if (o->core_state && !cores_set_state(&b->cores, o->core_state, true))
+        return complain("the cores have no such state");
     b->bitbang.swd = &b->pins.swd;
     b->bitbang.reset = hold_reset;
     b->bitbang.self = b;
-    if (!bitbang_open(&b->bitbang, o->jtag, &b->cores.each[0].adi, b->chip->idcode) ||
+    if (!bitbang_open(&b->bitbang, o->jtag, &b->cores.ports[0], b->chip->idcode) ||
         !control_open(b, o->control))
         return complain("cannot listen: is the port taken?");
     pace_start(&b->pace, o->clock);

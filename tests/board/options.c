@@ -18,6 +18,7 @@ enum {
     SEED,
     HALT_COST,
     HALT_IRQ,
+    CORE_STATE,
     DIE,
     VERBOSE,
     DAP_TCP,
@@ -43,6 +44,7 @@ static const struct option long_options[] = {
     {"seed", required_argument, NULL, SEED},
     {"halt-cost", required_argument, NULL, HALT_COST},
     {"halt-irq", required_argument, NULL, HALT_IRQ},
+    {"core-state", required_argument, NULL, CORE_STATE},
     {"die-with-parent", no_argument, NULL, DIE},
     {"verbose", no_argument, NULL, VERBOSE},
     {"dap-tcp", required_argument, NULL, DAP_TCP},
@@ -99,6 +101,9 @@ static bool take(struct options *o, int option, const char *text)
         ok = number(text, 0, 1000, &value);
         o->halt_cost.irq_permille = (uint32_t)value;
         return ok;
+    case CORE_STATE:
+        o->core_state = text;
+        return true;
     case DAP_TCP:
         ok = number(text, 0, UINT16_MAX, &value);
         o->dap_tcp = (uint16_t)value;
@@ -170,9 +175,12 @@ bool options_parse(struct options *o, int argc, char **argv)
         }
     }
     if (optind != argc || !o->chip || !o->firmware || (!o->usb_v1 && !o->usb_v2)) {
+        fputs("usage: board --chip ", stderr);
+        chip_print_names(stderr);
         fprintf(stderr,
-                "usage: board --chip rp2040|m4 --firmware ELF [--jtag PORT] [--control PORT] [--clock HZ]\n"
-                "             [--seed N] [--halt-cost N|N..M] [--halt-irq PERMILLE] [--die-with-parent]\n"
+                " --firmware ELF [--jtag PORT] [--control PORT] [--clock HZ]\n"
+                "             [--seed N] [--halt-cost N|N..M] [--halt-irq PERMILLE] [--core-state NAME]\n"
+                "             [--die-with-parent]\n"
                 "             [--dap-tcp PORT] [--dap-packet BYTES] [--dap-count N] [--dap-latency US]\n"
                 "             [--dap-timer] [--dap-plain] [--dap-serial TEXT] [--dap-quirks NAME,...]\n"
                 "             [--usb DIR [--usb-v1-only|--usb-v2-only] [--usb-latency US]] [--verbose]\n");

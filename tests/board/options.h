@@ -23,6 +23,7 @@ struct options {
     uint32_t clock;
     uint64_t seed;
     struct halt_cost halt_cost;
+    const char *core_state; // that all cores begin in, NULL for none
     bool die_with_parent, verbose;
 };
 

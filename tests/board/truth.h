@@ -37,7 +37,11 @@ struct truth_event {
 };
 
 struct truth {
+    // Codes of the events that the core counts besides cycles, set once, before anything is watched
+    const uint16_t *codes;
+    size_t code_count;
     struct truth_event *ring; // allocated when first watching
+    uint64_t *counts;         // of each event in the ring, code_count each
     uint64_t next;            // index of the next event; the ring holds the last TRUTH_EVENTS of them
     uint32_t watches[TRUTH_WATCHES];
     size_t watch_count;
@@ -58,8 +62,15 @@ static inline uint64_t truth_bit(uint32_t pc)
     return (uint64_t)1 << ((pc >> 1) & 63);
 }
 
-bool truth_watches(const struct truth *, uint32_t pc);
-void truth_log(struct truth *, struct truth_event);
+bool truth_among(const struct truth *, uint32_t pc);
+
+static inline bool truth_watches(const struct truth *t, uint32_t pc)
+{
+    return (t->bloom & truth_bit(pc)) && truth_among(t, pc);
+}
+
+// counts: code_count of them, NULL if that is none
+void truth_log(struct truth *, struct truth_event, const uint64_t *counts);
 
 // Events from an index on, as one JSON object, at most TRUTH_PER_REPLY of them. "next" is where to go on,
 // "end" how far there is.

@@ -11,17 +11,12 @@
 #define NVIC_ISER (*(volatile uint32_t *)0xE000E100)
 #define ITS_OWN   __attribute__((section(".noinit")))
 
-// As the first core's
-#ifdef TICK
-enum { CSR_VALUE = 7, RELOAD = 599999 };
-#else
-enum { CSR_VALUE = 5, RELOAD = 0xFFFFFF };
-#endif
-
 enum { STACK_WORDS = 256, IRQ3 = 3 };
 
 static uint32_t core1_stack[STACK_WORDS] __attribute__((aligned(8), section(".noinit")));
 ITS_OWN volatile uint32_t core1_rounds, core1_ticks, core1_irq3_count, core1_result;
+// Set, it sleeps, and the first core runs as fast as the host can; an interrupt lets it look again
+volatile uint32_t core1_rest;
 static ITS_OWN volatile uint32_t core1_random;
 
 ALONE void core1_work(void)
@@ -39,12 +34,14 @@ __attribute__((used, noreturn)) void core1_main(void)
     core1_rounds = core1_ticks = core1_irq3_count = 0;
     NVIC_ISER = 1u << IRQ3;
     SYST_CSR = 0;
-    SYST_RVR = RELOAD;
+    SYST_RVR = SYSTICK_RELOAD;
     SYST_CVR = 0;
-    SYST_CSR = CSR_VALUE;
+    SYST_CSR = SYSTICK_CSR;
     for (;;) {
         core1_work();
         core1_rounds++;
+        while (core1_rest)
+            __asm volatile("wfi");
     }
 }
 

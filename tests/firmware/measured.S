@@ -1,28 +1,6 @@
-// The scenarios in which the very instructions matter. Inner labels are global symbols: places to measure between.
+// The scenarios in which the very instructions matter.
 
-    .syntax unified
-    .thumb
-
-    .macro function name
-    .global \name
-    .type \name, %function
-    .thumb_func
-\name:
-    .endm
-
-    .macro ends name
-    .size \name, . - \name
-    .endm
-
-    // A place inside a function. Typed, so that tools see its Thumb state.
-    .macro place name
-    .global \name
-    .type \name, %function
-    .thumb_func
-\name:
-    .endm
-
-    .equ SYST_CVR, 0xE000E018
+#include "asm.h"
 
     .text
     .align 2

@@ -86,10 +86,10 @@ ALONE void locking(void)
 
 ALONE void masked_work(void)
 {
-    __asm volatile("cpsid i" ::: "memory");
+    __asm volatile(INTERRUPTS_OFF ::: "memory");
     for (uint32_t left = 200; left; left--)
         __asm volatile("nop");
-    __asm volatile("cpsie i" ::: "memory");
+    __asm volatile(INTERRUPTS_ON ::: "memory");
 }
 
 static inline __attribute__((always_inline)) uint32_t inlined_twice(uint32_t value)

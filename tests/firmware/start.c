@@ -6,12 +6,11 @@
 #define SYST_CVR  (*(volatile uint32_t *)0xE000E018)
 #define NVIC_ISER (*(volatile uint32_t *)0xE000E100)
 
-enum { CSR_RUN = 5, CSR_RUN_AND_INTERRUPT = 7, IRQ3 = 3 };
+#define SHPR3     (*(volatile uint32_t *)0xE000ED20)
 
-// 50 ms at 12 MHz
-enum { TICK_RELOAD = 599999, FREE_RELOAD = 0xFFFFFF };
+enum { IRQ3 = 3, IRQ4 = 4 };
 
-const uint32_t SystemCoreClock __attribute__((used)) = 12000000;
+const uint32_t SystemCoreClock __attribute__((used)) = CORE_HZ;
 
 // Everything that ends soon
 #define SHORT_ONES                                                                                           \
@@ -44,10 +43,18 @@ __attribute__((used, noreturn)) void Reset_Handler(void)
 
 ALONE void SysTick_Handler(void)
 {
+#ifdef TICK_MS
+    count_tick();
+#else
     uint32_t count = tick_count + 1;
     tick_count = count;
     for (uint32_t i = count & 7; i; i--)
         sink += i;
+#endif
+}
+
+ALONE void SVC_Handler(void)
+{
 }
 
 ALONE void IRQ3_Handler(void)
@@ -79,27 +86,25 @@ __attribute__((section(".vectors"), used)) static const vector vectors[16 + 32] 
     [4] = Default_Handler,
     [5] = Default_Handler,
     [6] = Default_Handler,
-    [11] = Default_Handler,
+    [11] = SVC_Handler,
     [12] = Default_Handler,
     [14] = Default_Handler,
     [15] = SysTick_Handler,
     [16 ... 16 + IRQ3 - 1] = Default_Handler,
     [16 + IRQ3] = IRQ3_Handler,
-    [16 + IRQ3 + 1 ... 16 + 31] = Default_Handler,
+    [16 + IRQ4] = IRQ4_Handler,
+    [16 + IRQ4 + 1 ... 16 + 31] = Default_Handler,
 };
 
 static void start_systick(void)
 {
     SYST_CSR = 0;
-#ifdef TICK
-    SYST_RVR = TICK_RELOAD;
-    SYST_CVR = 0;
-    SYST_CSR = CSR_RUN_AND_INTERRUPT;
-#else
-    SYST_RVR = FREE_RELOAD;
-    SYST_CVR = 0;
-    SYST_CSR = CSR_RUN;
+#ifdef TICK_MS
+    SHPR3 = 0xC0000000; // the lowest priority
 #endif
+    SYST_RVR = SYSTICK_RELOAD;
+    SYST_CVR = 0;
+    SYST_CSR = SYSTICK_CSR;
 }
 
 // So that no two rounds meet SysTick in the same phase
@@ -150,11 +155,15 @@ static void one_round(uint32_t what)
     if (what & DO_WIDE_ENTRY)
         wide_entry(round_count | 1);
 #endif
+    timed_round(what);
+#ifdef TICK_MS
+    follow_tick_style();
+#endif
 }
 
 int main(void)
 {
-    NVIC_ISER = 1u << IRQ3;
+    NVIC_ISER = 1u << IRQ3 | 1u << IRQ4;
     start_systick();
     for (;;) {
         one_round(scenario);

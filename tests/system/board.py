@@ -16,12 +16,14 @@ PATIENCE = 60  # seconds until a test gives up on a process; nothing is ever exp
 
 
 class Event:
-    """One line of the ground truth. `cycles` are the program's, `counted` what the counters saw."""
+    """One line of the ground truth. `cycles` are the program's, `counted` what the counters saw; `counts` what else the
+    core counts, by event code."""
 
-    __slots__ = ("index", "kind", "pc", "cycles", "counted", "sp", "lr", "extra")
+    __slots__ = ("index", "kind", "pc", "cycles", "counted", "sp", "lr", "extra", "counts")
 
-    def __init__(self, fields):
-        self.index, self.kind, self.pc, self.cycles, self.counted, self.sp, self.lr, self.extra = fields
+    def __init__(self, fields, codes=()):
+        self.index, self.kind, self.pc, self.cycles, self.counted, self.sp, self.lr, self.extra = fields[:8]
+        self.counts = dict(zip(codes, fields[8])) if codes else {}
 
     def __repr__(self):
         return (f"<{self.index} {self.kind} pc={self.pc:#x} cycles={self.cycles} counted={self.counted} "
@@ -146,7 +148,7 @@ class Board:
             reply = self.command(f"log {index}")
             if reply["dropped"]:
                 raise BoardError(f"{reply['dropped']} events are lost: the log was read too late")
-            events += [Event(e) for e in reply["events"]]
+            events += [Event(e, reply.get("codes", ())) for e in reply["events"]]
             index, end = reply["next"], reply["end"] if end is None else end
         return events
 
@@ -192,8 +194,8 @@ class OpenOcd:
 
     END = b"\x1a"
 
-    def __init__(self, board, *commands, config=None, config_first="", prefix=()):
-        self.name = "virtual"
+    def __init__(self, board, *commands, config=None, config_first="", prefix=(), target="virtual.cpu"):
+        self.target = target
         config = config or ROOT / "openocd-cfg" / "boards" / "virtual.cfg"
         arguments = [*prefix, "openocd", "-c", f"set BOARD_PORT {board.jtag_port}",
                      "-c", f"gdb_port disabled; telnet_port disabled; tcl_port 0; {config_first}", "-f", str(config)]
@@ -256,16 +258,16 @@ class OpenOcd:
         return result
 
     def words(self, address, count=1):
-        return [int(w, 0) for w in self(f"{self.name}.cpu read_memory {address:#x} 32 {count}").split()]
+        return [int(w, 0) for w in self(f"{self.target} read_memory {address:#x} 32 {count}").split()]
 
     def word(self, address):
         return self.words(address)[0]
 
     def set_word(self, address, value):
-        self(f"{self.name}.cpu write_memory {address:#x} 32 {{{value:#x}}}")
+        self(f"{self.target} write_memory {address:#x} 32 {{{value:#x}}}")
 
     def register(self, name):
-        return int(self(f"{self.name}.cpu get_reg {name}").split()[-1], 0)
+        return int(self(f"{self.target} get_reg {name}").split()[-1], 0)
 
     def run_to(self, address):
         """Resumes until a hardware breakpoint there; the breakpoint is gone afterwards."""

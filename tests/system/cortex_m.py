@@ -18,7 +18,8 @@ S_HALT, S_SLEEP, S_LOCKUP, S_RESET_ST = 1 << 17, 1 << 18, 1 << 19, 1 << 25
 
 # Bits of the firmware's `scenario`
 (PLAIN, NOP, WORK, TWICE, RECURSE, PREEMPTED, SLEEPER, LOOP, RAM, RELOAD, LONG, RESETTING, LOCKING, MASKED, PING,
- WIDE) = range(16)
+ WIDE, SPAN_10, SPAN_1K, SPAN_1M, SPAN_100M, NOP_MORE, TICK_EDGE, ABOVE_TICK, SUSPENDED, DWT_CPI, DWT_EXC, DWT_SLEEP,
+ DWT_LSU, DWT_FOLD) = range(29)
 
 # Where a bench has its program, vectors and stacks
 BASE, VECTORS, STACK, PROCESS_STACK = 0x20006000, 0x20007000, 0x20009000, 0x2000A000
@@ -65,7 +66,7 @@ class Bench:
         self.board, self.ocd, self.folder, self.symbols = board, ocd, folder, {}
 
     def load(self, source):
-        cpu = {"rp2040": "cortex-m0plus", "m4": "cortex-m4"}[self.board.chip]
+        cpu = {"rp2040": "cortex-m0plus", "m4": "cortex-m4", "m55": "cortex-m33"}[self.board.chip]
         text = self.folder / "x.S"
         text.write_text(".syntax unified\n.thumb\n" + source)
         run = lambda *a: subprocess.run(a, check=True, capture_output=True, text=True, cwd=self.folder).stdout

@@ -16,7 +16,9 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 BUILD = os.path.join(ROOT, os.environ.get("PMU_BUILD", "build"))
 TOOL = os.path.join(BUILD, "asan", "pmu-probe")
 ARTICLE_PLAIN, ARTICLE_NOP, WORK_BY_DATA, CALLED_TWICE, RECURSE, PREEMPTED, SLEEPER, LOOP_ROUND, IN_RAM, \
-    RELOAD_INSIDE, LONG_REGION, RESETTING, LOCKING, MASKED_WORK, PING, WIDE_ENTRY = (1 << i for i in range(16))
+    RELOAD_INSIDE, LONG_REGION, RESETTING, LOCKING, MASKED_WORK, PING, WIDE_ENTRY, SPAN_10, SPAN_1K, SPAN_1M, \
+    SPAN_100M, NOP_MORE, TICK_EDGE, ABOVE_TICK, SUSPENDED, DWT_CPI, DWT_EXC, DWT_SLEEP, DWT_LSU, \
+    DWT_FOLD = (1 << i for i in range(29))
 DAP_WAYS = ["rp2040/swd", "m4/swd", "m4/jtag", "rp2040/v2", "m4/v1"]
 NOWHERE = 0xFFFFFFF0  # no code there: watching it only switches the log on
 WAIT = 120  # seconds: a bound against hanging, never a measure

@@ -1,8 +1,10 @@
-// A chip as a table: its core, its memories, what its debug port says of itself.
+// A chip as a table: its cores, its memories, its debug port, and what stands on its debug bus.
 #ifndef BOARD_CHIP_CHIP_H
 #define BOARD_CHIP_CHIP_H
 
-#include "cpu/cortex_m.h"
+#include "adi.h"
+#include "cpu/core.h"
+#include "device/coresight.h"
 
 struct chip_memory {
     uint32_t base, size;
@@ -10,22 +12,48 @@ struct chip_memory {
     bool ram;
 };
 
+struct chip_ap {
+    uint32_t idr, base;
+    uint32_t wrap;   // within how many bytes TAR increments
+    bool debug_bus;  // leads to the debug bus, else to the core's
+    bool words_only; // as APB is
+};
+
+// The debug bus of chips whose debug components do not stand on the core's own bus. The cores put theirs
+// there themselves.
+struct chip_debug {
+    const struct rom_table *roms;
+    size_t rom_count;
+    const struct placed_component *plain; // that only say what they are
+    size_t plain_count;
+    uint32_t window, window_size; // where the cores' buses show it; of size 0: nowhere
+};
+
 struct chip {
     const char *name;
-    const struct cm_profile *core;
+    struct core *(*create)(const struct core_plan *);
+    const void *profile; // of the kind of core that `create` makes
+    uint32_t start;      // of the first core
+    // A second core starts at what the firmware calls so; NULL: there is none
+    const char *second;
+    bool one_port; // the cores share a debug port, else each has its own
     struct chip_memory flash, ram;
     uint32_t idcode; // of the JTAG tap
     uint32_t dpidr;
     uint32_t targetid; // of a debug port with multidrop, else 0; the core's number is the instance
-    const char
-        *second; // a second core starts from the vector table that the firmware calls so; NULL: there is none
-    uint32_t ap_idr, ap_base;
-    uint32_t ap_wrap; // within how many bytes TAR increments
+    struct chip_ap aps[ADI_APS];
+    size_t ap_count;
+    const struct chip_debug *debug; // NULL: there is no debug bus
+    // The RP2040's timer and the core clock's cycles in a microsecond; 0: there is none
+    uint32_t timer_base, timer_cycles;
+    uint32_t sysinfo_base, chip_id; // SYSINFO's CHIP_ID; base 0: there is none
 };
 
-extern const struct chip chip_rp2040, chip_m4;
+extern const struct chip chip_rp2040, chip_m4, chip_m55, chip_a9, chip_a7, chip_r5, chip_a53;
 
 // NULL if there is none of that name
 const struct chip *chip_named(const char *name);
+// All names, with '|' between
+void chip_print_names(FILE *);
 
 #endif

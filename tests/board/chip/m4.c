@@ -1,11 +1,11 @@
 // A Cortex-M4F with the memory map of many STM32F4: flash at 0x08000000 and again at 0.
 #include "chip/chip.h"
+#include "cpu/cortex_m.h"
 
 static const struct cm_profile cortex_m4 = {
     .emulated_as = UC_CPU_ARM_CORTEX_M4,
     .v7m = true,
     .cpuid = 0x410FC241, // DDI 0439 4.1, r0p1
-    .reset_vtor = 0x00000000,
     .vtor_mask = 0xFFFFFF80,
     .priority_mask = 0xF0,
     .code_comparators = 6,
@@ -17,21 +17,24 @@ static const struct cm_profile cortex_m4 = {
     .any_read_clears_countflag = false, // only as AHB-AP MasterType 0, DDI 0337 (M3) SysTick CSR
     .mvfr0 = 0x10110021,                // DDI 0439 7.2
     .mvfr1 = 0x11000011,
-    .rom_part = 0x4C4, // DDI 0439 4.3
-    .scs_part = 0x00C,
-    .dwt_part = 0x002,
-    .fpb_part = 0x003,
+    .rom = {.part = 0x4C4, .class = COMPONENT_ROM, .devtype = COMPONENT_SYSTEM_MEMORY}, // DDI 0439 4.3
+    .scs = {.part = 0x00C, .class = COMPONENT_GENERIC},
+    .dwt = {.part = 0x002, .class = COMPONENT_GENERIC},
+    .fpb = {.part = 0x003, .class = COMPONENT_GENERIC},
+    .rom_entries = cm_rom_entries,
+    .rom_count = CM_ROM_ENTRIES,
     .cost = cost_m4,
 };
 
 const struct chip chip_m4 = {
     .name = "m4",
-    .core = &cortex_m4,
+    .create = cm_create,
+    .profile = &cortex_m4,
+    .start = 0x00000000,
     .flash = {.base = 0x08000000, .size = 256 * 1024, .alias = 0},
     .ram = {.base = 0x20000000, .size = 128 * 1024, .alias = 0x20000000, .ram = true},
     .idcode = 0x4BA00477,
     .dpidr = 0x2BA01477,
-    .ap_idr = 0x24770011,
-    .ap_base = 0xE00FF003,
-    .ap_wrap = 4096, // DDI 0439 and DDI 0337, AHB-AP TAR
+    .aps = {{.idr = 0x24770011, .base = 0xE00FF003, .wrap = 4096}}, // DDI 0439 and DDI 0337, AHB-AP TAR
+    .ap_count = 1,
 };

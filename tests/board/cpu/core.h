@@ -20,8 +20,22 @@ struct core_ops {
     void (*hold)(struct core *, bool in_reset); // the reset line; letting go resets
     void (*power)(struct core *, bool on);      // on: nothing is left, of debugging neither
     bool (*interrupt)(struct core *, unsigned irq);
+    // Puts it into, or out of, a state that a debugger may meet, by name; NULL: there is none.
+    // false: it has none of that name
+    bool (*set_state)(struct core *, const char *name, bool on);
     void (*describe)(struct core *, FILE *json); // members of an object, without the braces
     void (*destroy)(struct core *);
+};
+
+// What a core is made from. Each kind has a function that takes it.
+struct core_plan {
+    const void *profile;   // of that kind
+    unsigned number;       // among the chip's cores
+    uint32_t start;        // its vector table, or its first instruction
+    struct bus *bus;       // the memories are on it
+    struct bus *debug_bus; // the chip's, for debug components that stand there and not on the core's own bus
+    struct truth *truth;
+    struct halt_cost *halt_cost;
 };
 
 struct core {
@@ -33,6 +47,7 @@ struct core {
     uint64_t counted; // what the counters saw: cycles and the costs of halts
     uint64_t instructions;
     uint64_t halts;
+    bool in_debug; // in Debug state
 };
 
 #endif

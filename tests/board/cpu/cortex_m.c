@@ -8,20 +8,29 @@
 #define PPB_SIZE 0x00100000u
 #define XPSR_T   (1u << 24)
 
-static uint64_t ppb_read(uc_engine *uc, uint64_t offset, unsigned size, void *user)
+static uint64_t window_read(uc_engine *uc, uint64_t offset, unsigned size, void *user)
 {
-    struct cortex_m *cm = user;
+    const struct cm_window *w = user;
     uint32_t value = 0;
     (void)uc;
-    bus_read(cm->core.bus, PPB_BASE + (uint32_t)offset, size, &value, BUS_CORE);
+    bus_read(w->bus, w->base + (uint32_t)offset, size, &value, BUS_CORE);
     return value;
 }
 
-static void ppb_write(uc_engine *uc, uint64_t offset, unsigned size, uint64_t value, void *user)
+static void window_write(uc_engine *uc, uint64_t offset, unsigned size, uint64_t value, void *user)
 {
-    struct cortex_m *cm = user;
+    const struct cm_window *w = user;
     (void)uc;
-    bus_write(cm->core.bus, PPB_BASE + (uint32_t)offset, size, (uint32_t)value, BUS_CORE);
+    bus_write(w->bus, w->base + (uint32_t)offset, size, (uint32_t)value, BUS_CORE);
+}
+
+static bool map_window(struct cortex_m *cm, uint32_t base, uint32_t size)
+{
+    if (cm->window_count == CM_WINDOWS)
+        return false;
+    struct cm_window *w = &cm->windows[cm->window_count++];
+    *w = (struct cm_window){.bus = cm->core.bus, .base = base};
+    return uc_mmio_map(cm->uc, base, size, window_read, w, window_write, w) == UC_ERR_OK;
 }
 
 static void memory_changed(void *self, uint32_t address, uint32_t length)
@@ -39,7 +48,10 @@ static bool map_memories(struct cortex_m *cm)
         if (uc_mem_map_ptr(cm->uc, m->base, m->size, allowed, m->bytes) != UC_ERR_OK)
             return false;
     }
-    return uc_mmio_map(cm->uc, PPB_BASE, PPB_SIZE, ppb_read, cm, ppb_write, cm) == UC_ERR_OK;
+    for (size_t i = 0; i < bus->device_count; i++) // the chip's; the core's own ones come later
+        if (!map_window(cm, bus->devices[i].base, bus->devices[i].size))
+            return false;
+    return map_window(cm, PPB_BASE, PPB_SIZE);
 }
 
 static void reset_registers(struct cortex_m *cm)
@@ -78,9 +90,11 @@ void cm_reset(struct cortex_m *cm)
     nvic_reset(&cm->nvic);
     systick_reset(&cm->systick, cm->core.counted);
     dwt_reset(&cm->dwt, cm->core.counted);
-    cm->system = (struct cm_system){.vtor = cm->profile->reset_vtor, .ccr = cm->profile->v7m ? 0x200 : 0x208};
+    l1d_empty(&cm->l1d);
+    cm->system = (struct cm_system){.vtor = cm->reset_vtor, .ccr = cm->profile->v7m ? 0x200 : 0x208};
     reset_registers(cm);
     cm->state = CM_RUNNING;
+    cm->core.in_debug = false;
     cm_log(cm, TRUTH_RESET, cm_pc(cm), 0);
     if ((cm->debug.demcr & VC_CORERESET) && (cm->debug.control & C_DEBUGEN))
         cm_halt(cm, DFSR_VCATCH);
@@ -115,6 +129,7 @@ static void power(struct core *core, bool on)
     cm->debug = (struct cm_debug){0};
     cm->work_at_run = UINT64_MAX;
     fpb_power_on(&cm->fpb);
+    pmu_v81m_power_on(&cm->pmu);
     cm_reset(cm);
 }
 
@@ -126,12 +141,42 @@ static bool interrupt(struct core *core, unsigned irq)
     return true;
 }
 
+static void print_totals(FILE *json, const uint64_t *totals)
+{
+    for (unsigned i = 0; i < DWT_PROFILES; i++)
+        fprintf(json, "%s%" PRIu64, i ? "," : ",\"profile\":[", totals[i]);
+    fputc(']', json);
+}
+
 static void print_words(FILE *json, const char *name, const uint32_t *words, unsigned count)
 {
     fprintf(json, ",\"%s\":[", name);
     for (unsigned i = 0; i < count; i++)
         fprintf(json, "%s%" PRIu32, i ? "," : "", words[i]);
     fputc(']', json);
+}
+
+static void print_monitor(FILE *json, struct pmu_v81m *p)
+{
+    static const struct {
+        const char *name;
+        uint32_t offset;
+    } registers[] = {{"pmu_ctrl", 0xE04},
+                     {"pmu_cntenset", 0xC00},
+                     {"pmu_intenset", 0xC40},
+                     {"pmu_ovsset", 0xCC0},
+                     {"pmu_ccntr", 0x07C}};
+    uint32_t values[PMU_V81M_COUNTERS], types[PMU_V81M_COUNTERS];
+    if (!p->counters)
+        return;
+    for (size_t i = 0; i < sizeof registers / sizeof *registers; i++)
+        fprintf(json, ",\"%s\":%" PRIu32, registers[i].name, pmu_v81m_read(p, registers[i].offset));
+    for (unsigned i = 0; i < p->counters; i++) {
+        values[i] = p->counter[i].value;
+        types[i] = p->counter[i].type;
+    }
+    print_words(json, "pmu_evcntr", values, p->counters);
+    print_words(json, "pmu_evtyper", types, p->counters);
 }
 
 static void describe(struct core *core, FILE *json)
@@ -147,6 +192,8 @@ static void describe(struct core *core, FILE *json)
     print_words(json, "fp_comp", cm->fpb.comp, cm->fpb.code + cm->fpb.literal);
     fprintf(json, ",\"dwt_ctrl\":%" PRIu32 ",\"cyccnt\":%" PRIu32, dwt_control(&cm->dwt),
             dwt_cyccnt(&cm->dwt, cm->core.counted));
+    print_totals(json, cm->dwt.total);
+    print_monitor(json, &cm->pmu);
     print_words(json, "dwt_comp", cm->dwt.comp, cm->dwt.comparators);
     print_words(json, "dwt_mask", cm->dwt.mask, cm->dwt.comparators);
     print_words(json, "dwt_function", cm->dwt.function, cm->dwt.comparators);
@@ -177,26 +224,45 @@ static const struct core_ops operations = {
     .destroy = destroy,
 };
 
-struct core *cm_create(const struct cm_profile *profile, struct bus *bus, struct truth *truth,
-                       struct halt_cost *cost)
+static void name_counts(const struct cm_profile *profile, struct truth *truth)
 {
+    if (profile->event_counters) {
+        truth->codes = pmu_v81m_codes();
+        truth->code_count = V81M_EVENTS;
+    } else if (profile->v7m) {
+        dwt_name_totals(&truth->codes, &truth->code_count);
+    }
+}
+
+struct core *cm_create(const struct core_plan *plan)
+{
+    const struct cm_profile *profile = plan->profile;
     struct cortex_m *cm = calloc(1, sizeof *cm);
     if (!cm)
         return NULL;
-    cm->core = (struct core){.ops = &operations, .bus = bus, .truth = truth, .halt_cost = cost};
+    cm->core = (struct core){
+        .ops = &operations, .bus = plan->bus, .truth = plan->truth, .halt_cost = plan->halt_cost};
     cm->profile = profile;
+    cm->reset_vtor = plan->start;
+    cm->decoder.bus = plan->bus;
+    cm->decoder.cost = profile->cost;
+    cm->decoder.has_it = profile->v7m;
     cm->work_at_run = UINT64_MAX;
     cm->nvic.priority_mask = profile->priority_mask;
     cm->dwt.has_counters = profile->v7m;
+    cm->dwt.v8m = cm->fpb.v2 = profile->v81m;
     cm->dwt.comparators = profile->watchpoints;
     cm->fpb.code = profile->code_comparators;
     cm->fpb.literal = profile->literal_comparators;
-    bus->changed = memory_changed;
-    bus->changed_self = cm;
+    cm->pmu.counters = profile->event_counters;
+    cm->pmu.counted = &cm->core.counted;
+    name_counts(profile, plan->truth);
+    plan->bus->changed = memory_changed;
+    plan->bus->changed_self = cm;
     // Not UC_MODE_MCLASS: it forces another model, whatever is asked for
     if (uc_open(UC_ARCH_ARM, UC_MODE_THUMB, &cm->uc) != UC_ERR_OK ||
         uc_ctl_set_cpu_model(cm->uc, profile->emulated_as) != UC_ERR_OK || !map_memories(cm) ||
-        !cm_hook(cm) || !cm_add_devices(cm)) {
+        !cm_hook(cm) || !cm_hook_monitor(cm) || !cm_add_devices(cm)) {
         destroy(&cm->core);
         return NULL;
     }

@@ -1,5 +1,5 @@
-// One Armv6-M or Armv7-M core and everything in its private peripheral bus. The files of cpu/ and device/
-// that make up a core share this; the rest of the board sees struct core only.
+// One Armv6-M, Armv7-M or Armv8.1-M core and everything in its private peripheral bus. The files of cpu/ and
+// device/ that make up a core share this; the rest of the board sees struct core only.
 #ifndef BOARD_CPU_CORTEX_M_H
 #define BOARD_CPU_CORTEX_M_H
 
@@ -7,39 +7,49 @@
 
 #include "cpu/core.h"
 #include "cpu/cost.h"
+#include "cpu/decode.h"
+#include "device/coresight.h"
 #include "device/dwt.h"
 #include "device/fpb.h"
+#include "device/l1d.h"
 #include "device/nvic.h"
+#include "device/pmu_v81m.h"
 #include "device/systick.h"
 
 // What differs between the cores; the tables are in chip/
 struct cm_profile {
     uc_cpu_arm emulated_as;
-    bool v7m;
+    bool v7m;  // or later
+    bool v81m; // as it is without the Security Extension
     uint32_t cpuid;
-    uint32_t reset_vtor, vtor_mask;
+    uint32_t vtor_mask;
     uint8_t priority_mask;
     unsigned code_comparators, literal_comparators, watchpoints;
     unsigned entry_cycles, return_cycles, tail_cycles; // exceptions
     bool any_read_clears_countflag;                    // else only a read as the core does it
     uint32_t mvfr0, mvfr1;
-    uint16_t rom_part, scs_part, dwt_part, fpb_part; // CoreSight part numbers
+    struct component rom, scs, dwt, fpb, pmu;
+    const uint32_t *rom_entries;
+    size_t rom_count;
+    unsigned event_counters; // 0: no performance monitor
     struct cost (*cost)(uint16_t first, uint16_t second, bool wide, bool jumped);
 };
 
 enum cm_state { CM_RUNNING, CM_ASLEEP, CM_HALTED, CM_LOCKUP };
 
 // DHCSR, DDI 0403E C1.6.2
-#define C_DEBUGEN   (1u << 0)
-#define C_HALT      (1u << 1)
-#define C_STEP      (1u << 2)
-#define C_MASKINTS  (1u << 3)
-#define S_REGRDY    (1u << 16)
-#define S_HALT      (1u << 17)
-#define S_SLEEP     (1u << 18)
-#define S_LOCKUP    (1u << 19)
-#define S_RETIRE_ST (1u << 24)
-#define S_RESET_ST  (1u << 25)
+#define C_DEBUGEN    (1u << 0)
+#define C_HALT       (1u << 1)
+#define C_STEP       (1u << 2)
+#define C_MASKINTS   (1u << 3)
+#define C_PMOV       (1u << 6) // Armv8.1-M
+#define S_REGRDY     (1u << 16)
+#define S_HALT       (1u << 17)
+#define S_SLEEP      (1u << 18)
+#define S_LOCKUP     (1u << 19)
+#define S_RETIRE_ST  (1u << 24)
+#define S_RESET_ST   (1u << 25)
+#define S_RESTART_ST (1u << 26) // Armv8-M
 // DEMCR, DDI 0403E C1.6.5
 #define VC_CORERESET (1u << 0)
 #define VC_HARDERR   (1u << 10)
@@ -48,32 +58,38 @@ enum cm_state { CM_RUNNING, CM_ASLEEP, CM_HALTED, CM_LOCKUP };
 #define DFSR_HALTED (1u << 0)
 #define DFSR_BKPT   (1u << 1)
 #define DFSR_VCATCH (1u << 3)
+#define DFSR_PMU    (1u << 5) // Armv8.1-M
 
 struct cm_debug {
     uint32_t control; // the C_ bits of DHCSR
     uint32_t demcr, dfsr, dcrdr;
-    bool retired, was_reset; // S_RETIRE_ST, S_RESET_ST
+    bool retired, was_reset, restarted; // S_RETIRE_ST, S_RESET_ST, S_RESTART_ST
 };
 
 struct cm_system {
     uint32_t vtor, prigroup, scr, ccr, shcsr, cfsr, hfsr, faultaddr, cpacr;
 };
 
-struct cm_last { // the instruction that is being executed
-    bool valid;
-    uint32_t pc;
-    uint16_t first, second;
-    bool wide;
+struct cm_window { // addresses at which the emulator asks the bus
+    struct bus *bus;
+    uint32_t base;
 };
+
+enum { CM_WINDOWS = 4 };
 
 struct cortex_m {
     struct core core;
     const struct cm_profile *profile;
+    uint32_t reset_vtor;
     uc_engine *uc;
+    struct cm_window windows[CM_WINDOWS];
+    size_t window_count;
     struct nvic nvic;
     struct systick systick;
     struct dwt dwt;
     struct fpb fpb;
+    struct pmu_v81m pmu;
+    struct l1d l1d;
     struct cm_debug debug;
     struct cm_system system;
 
@@ -89,14 +105,16 @@ struct cortex_m {
     uint64_t work, work_at_run; // counts what executes, to know whether anything did since the last resume
 
     // Execution
-    uint64_t slice_end; // in cycles
-    bool attention;     // something may have to happen before the next instruction
-    bool cleared;       // it was looked at for the instruction that starts now
-    bool paused;        // the hook stopped the emulator
-    bool one_only;      // stop after one instruction
-    unsigned it_left;   // instructions left in an IT block, in which the emulator cannot stop
-    int raised;         // emulator interrupt, -1 none
-    struct cm_last last;
+    uint64_t slice_end;             // in cycles
+    bool attention;                 // something may have to happen before the next instruction
+    bool cleared;                   // it was looked at for the instruction that starts now
+    bool paused;                    // the hook stopped the emulator
+    bool one_only;                  // stop after one instruction
+    uint32_t it_end;                // of the IT block, in which the emulator cannot stop; 0: in none
+    int raised;                     // emulator interrupt, -1 none
+    const struct decoded *last;     // the instruction that is being executed
+    bool loaded, stored, unaligned; // what it did, where a performance monitor counts that
+    struct decoder decoder;
 };
 
 // registers.c
@@ -123,12 +141,23 @@ void cm_run(struct core *, uint64_t cycles);
 void cm_execute_one(struct cortex_m *);
 bool cm_hook(struct cortex_m *);
 
+// rounds.c
+void cm_skip_rounds(struct cortex_m *, const struct decoded *subs);
+
 // time.c
 void cm_spend(struct cortex_m *, enum dwt_profile, uint64_t cycles);
 void cm_retire(struct cortex_m *, struct cost);
+void cm_retire_many(struct cortex_m *, struct cost, uint64_t times);
 void cm_count(struct cortex_m *, uint64_t counted); // moves the counters, not the program
 void cm_settle(struct cortex_m *);
 void cm_log(struct cortex_m *, enum truth_kind, uint32_t pc, uint32_t extra);
+
+// monitor_m.c
+bool cm_hook_monitor(struct cortex_m *);
+bool cm_add_monitor(struct cortex_m *);
+void cm_account(struct cortex_m *, const struct decoded *, bool jumped);
+bool cm_looks_for_overflow(const struct cortex_m *); // after each instruction
+bool cm_overflow_halts(struct cortex_m *);           // one has happened; asking clears that
 
 // debug.c
 void cm_halt(struct cortex_m *, uint32_t cause);
@@ -137,13 +166,14 @@ uint32_t cm_read_dhcsr(struct cortex_m *, enum bus_master);
 uint32_t cm_peek_dhcsr(const struct cortex_m *);
 
 // cortex_m.c
-struct core *cm_create(const struct cm_profile *, struct bus *, struct truth *, struct halt_cost *);
+struct core *cm_create(const struct core_plan *);
 void cm_reset(struct cortex_m *);
 
 // device/scs.c and device/rom_table.c
+enum { CM_ROM_ENTRIES = 3 };
+extern const uint32_t cm_rom_entries[CM_ROM_ENTRIES]; // of cores before Armv8-M
 bool cm_add_devices(struct cortex_m *);
 bool cm_add_rom_table(struct cortex_m *);
-uint32_t cm_component_id(uint16_t part, unsigned component_class, uint32_t offset);
 uint32_t cm_icsr(const struct cortex_m *);
 
 #endif

@@ -4,6 +4,7 @@
 
 #define DHCSR_KEY      0xA05Fu
 #define DHCSR_CONTROLS (C_DEBUGEN | C_HALT | C_STEP | C_MASKINTS)
+#define DHCSR_V81M     (DHCSR_CONTROLS | C_PMOV)
 // The interrupt that a peripheral may raise while the core is halted
 #define HALT_IRQ (EXC_IRQ0 + 3)
 
@@ -12,6 +13,7 @@ void cm_halt(struct cortex_m *cm, uint32_t cause)
     cm->was_asleep = cm->state == CM_ASLEEP;
     cm->pending_before = cm->nvic.pending;
     cm->state = CM_HALTED;
+    cm->core.in_debug = true;
     cm->debug.control |= C_HALT;
     cm->debug.dfsr |= cause;
     cm->core.halts++;
@@ -42,8 +44,10 @@ static void resume(struct cortex_m *cm)
     cm_count(cm, halt_cost_exit(cm->core.halt_cost));
     cm_log(cm, TRUTH_RUN, cm_pc(cm), run_notes(cm, seen_pending));
     cm->work_at_run = cm->work;
+    cm->debug.restarted = cm->profile->v81m;
     cm->state = cm->was_asleep && !step ? CM_ASLEEP : CM_RUNNING;
     cm->was_asleep = false;
+    cm->core.in_debug = false;
     if (!step)
         return;
     cm_execute_one(cm);
@@ -55,7 +59,7 @@ void cm_write_dhcsr(struct cortex_m *cm, uint32_t value, enum bus_master master)
 {
     if (value >> 16 != DHCSR_KEY)
         return;
-    uint32_t control = value & DHCSR_CONTROLS;
+    uint32_t control = value & (cm->profile->v81m ? DHCSR_V81M : DHCSR_CONTROLS);
     if (master == BUS_CORE) // software cannot turn debugging on or off
         control = (control & ~C_DEBUGEN) | (cm->debug.control & C_DEBUGEN);
     if (!(control & C_DEBUGEN))
@@ -72,7 +76,8 @@ uint32_t cm_peek_dhcsr(const struct cortex_m *cm)
 {
     return cm->debug.control | S_REGRDY | (cm->state == CM_HALTED ? S_HALT : 0) |
            (cm->state == CM_ASLEEP ? S_SLEEP : 0) | (cm->state == CM_LOCKUP ? S_LOCKUP : 0) |
-           (cm->debug.retired ? S_RETIRE_ST : 0) | (cm->debug.was_reset ? S_RESET_ST : 0);
+           (cm->debug.retired ? S_RETIRE_ST : 0) | (cm->debug.was_reset ? S_RESET_ST : 0) |
+           (cm->debug.restarted ? S_RESTART_ST : 0);
 }
 
 uint32_t cm_read_dhcsr(struct cortex_m *cm, enum bus_master master)
@@ -81,6 +86,7 @@ uint32_t cm_read_dhcsr(struct cortex_m *cm, enum bus_master master)
     if (master != BUS_CORE) {
         cm->debug.retired = false;
         cm->debug.was_reset = false;
+        cm->debug.restarted = false;
     }
     return value;
 }

@@ -20,7 +20,9 @@ enum { PRIORITY_NONE = 256, PRIORITY_HARDFAULT = -1, PRIORITY_NMI = -2 };
 #define EXC_RETURN_HANDLER 0xFFFFFFF1u
 #define EXC_RETURN_MAIN    0xFFFFFFF9u
 #define EXC_RETURN_PROCESS 0xFFFFFFFDu
-#define LOCKUP_ADDRESS     0xFFFFFFFEu
+// Clear in Armv8-M without the Security Extension: S and ES (DDI 0553B D1.1, EXC_RETURN)
+#define EXC_RETURN_SECURE 0x41u
+#define LOCKUP_ADDRESS    0xFFFFFFFEu
 
 enum { FRAME_WORDS = 8, FRAME_BYTES = 4 * FRAME_WORDS };
 
@@ -151,11 +153,16 @@ static bool push_frame(struct cortex_m *cm, uint32_t return_address)
     return stored;
 }
 
-static uint32_t exc_return_for(const struct cortex_m *cm)
+static uint32_t v7m_exc_return_for(const struct cortex_m *cm)
 {
     if (cm_get(cm, UC_ARM_REG_XPSR) & XPSR_EXCEPTION)
         return EXC_RETURN_HANDLER;
     return (cm_get(cm, UC_ARM_REG_CONTROL) & CONTROL_SPSEL) ? EXC_RETURN_PROCESS : EXC_RETURN_MAIN;
+}
+
+static uint32_t exc_return_for(const struct cortex_m *cm)
+{
+    return v7m_exc_return_for(cm) & ~(cm->profile->v81m ? EXC_RETURN_SECURE : 0);
 }
 
 // Everything of an entry but the stacking, which tail-chaining leaves out
@@ -172,6 +179,7 @@ static void start_handler(struct cortex_m *cm, unsigned exception, uint32_t exc_
     cm->work++;
     bool fetched = bus_read(cm->core.bus, cm->system.vtor + 4 * exception, 4, &vector, BUS_CORE);
     cm_set_pc(cm, vector);
+    cm->pmu.total[V81M_EXCEPTION]++;
     cm_log(cm, TRUTH_ENTER, vector & ~1u, exception);
     if (!fetched || !(vector & 1)) {
         cm->system.hfsr |= HFSR_VECTTBL;
@@ -241,14 +249,16 @@ static bool pop_frame(struct cortex_m *cm, bool process)
 void cm_return(struct cortex_m *cm, uint32_t exc_return)
 {
     unsigned from = cm_get(cm, UC_ARM_REG_XPSR) & XPSR_EXCEPTION;
-    exc_return |= 1;
-    bool known =
-        exc_return == EXC_RETURN_HANDLER || exc_return == EXC_RETURN_MAIN || exc_return == EXC_RETURN_PROCESS;
+    bool v81m = cm->profile->v81m;
+    uint32_t plain = v81m ? exc_return ^ EXC_RETURN_SECURE : exc_return | 1;
+    exc_return |= v81m ? 0 : 1;
+    bool known = plain == EXC_RETURN_HANDLER || plain == EXC_RETURN_MAIN || plain == EXC_RETURN_PROCESS;
     if (!known || from >= NVIC_EXCEPTIONS || !(cm->nvic.active & exc_bit(from))) {
         cm_fault(cm, exc_return & ~1u, CFSR_INVPC);
         return;
     }
     cm->nvic.active &= ~exc_bit(from);
+    cm->pmu.total[V81M_EXCEPTION_RETURN]++;
     if (cm->profile->v7m && from != EXC_NMI)
         cm_set(cm, UC_ARM_REG_FAULTMASK, 0);
     cm->attention = true;
@@ -262,7 +272,7 @@ void cm_return(struct cortex_m *cm, uint32_t exc_return)
         return;
     }
     cm_spend(cm, DWT_EXC, cm->profile->return_cycles);
-    if (!pop_frame(cm, exc_return == EXC_RETURN_PROCESS)) {
+    if (!pop_frame(cm, plain == EXC_RETURN_PROCESS)) {
         cm_fault(cm, exc_return & ~1u, CFSR_UNSTKERR);
         return;
     }

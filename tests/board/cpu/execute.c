@@ -3,10 +3,8 @@
 // to happen first: an exception, a breakpoint, the end of the slice, an instruction that is ours to perform.
 #include "cpu/cortex_m.h"
 
-#include <string.h>
-
 #define NEVER            0xFFFFFFFEu // an address that nothing executes, where the emulator would stop
-#define EXC_RETURN_FIRST 0xFFFFFFE0u
+#define EXC_RETURN_FIRST 0xFFFFFF80u
 #define CFSR_IBUSERR     (1u << 8)
 #define CFSR_PRECISERR   (1u << 9)
 #define CFSR_UNDEFINSTR  (1u << 16)
@@ -17,78 +15,60 @@
 // Numbers that the emulator gives to what it raises
 enum { RAISED_NONE = -1, RAISED_SVC = 2, RAISED_BKPT = 7 };
 
-enum { OP_YIELD = 0xBF10, OP_WFE = 0xBF20, OP_WFI = 0xBF30, OP_SEV = 0xBF40 };
-
-static bool is_bkpt(uint16_t op)
+static void begin(struct cortex_m *cm, const struct decoded *instruction)
 {
-    return (op & 0xFF00) == 0xBE00;
+    cm->last = instruction;
+    if (truth_watches(cm->core.truth, instruction->pc))
+        cm_log(cm, TRUTH_REACH, instruction->pc, 0);
 }
 
-static bool is_svc(uint16_t op)
+// The emulator does not show the instructions of an IT block that are not executed: a cycle each
+static void count_skipped(struct cortex_m *cm, uint32_t pc, uint32_t next)
 {
-    return (op & 0xFF00) == 0xDF00;
-}
-
-// Instructions that the emulator lacks or does differently
-static bool is_ours(uint16_t op)
-{
-    return is_bkpt(op) || is_svc(op) || op == OP_YIELD || op == OP_WFE || op == OP_WFI || op == OP_SEV;
-}
-
-static bool is_wide(uint16_t op)
-{
-    return op >= 0xE800; // 0b11101, 0b11110, 0b11111: DDI 0403E A5.1
-}
-
-static bool halfword_at(const struct cortex_m *cm, uint32_t pc, uint16_t *op)
-{
-    const uint8_t *bytes = bus_bytes(cm->core.bus, pc, sizeof *op);
-    if (bytes)
-        memcpy(op, bytes, sizeof *op);
-    return bytes != NULL;
-}
-
-static void begin(struct cortex_m *cm, uint32_t pc, uint16_t first)
-{
-    cm->last = (struct cm_last){.valid = true, .pc = pc, .first = first, .wide = is_wide(first)};
-    if (cm->last.wide)
-        halfword_at(cm, pc + 2, &cm->last.second);
-    if (truth_watches(cm->core.truth, pc))
-        cm_log(cm, TRUTH_REACH, pc, 0);
+    while (pc < next && next <= cm->it_end) {
+        cm_retire(cm, (struct cost){0});
+        pc = decode_past(&cm->decoder, pc, 1);
+    }
 }
 
 static void finish(struct cortex_m *cm, uint32_t next)
 {
-    const struct cm_last *l = &cm->last;
-    bool jumped = next != l->pc + (l->wide ? 4 : 2);
-    cm->last.valid = false;
-    cm_retire(cm, cm->profile->cost(l->first, l->second, l->wide, jumped));
-    // CPS and MSR may unmask something
-    if ((l->first & 0xFFE8) == 0xB660 || (l->wide && (l->first & 0xFFE0) == 0xF380))
+    const struct decoded *last = cm->last;
+    uint32_t follower = last->pc + (last->wide ? 4 : 2);
+    cm->last = NULL;
+    if (last->it)
+        cm->it_end = decode_past(&cm->decoder, follower, last->it);
+    bool jumped = next != follower && (next < follower || next > cm->it_end);
+    cm_retire(cm, last->cost[jumped]);
+    if (cm->pmu.counters)
+        cm_account(cm, last, jumped);
+    if (!jumped)
+        count_skipped(cm, follower, next);
+    if (jumped || next >= cm->it_end)
+        cm->it_end = 0;
+    if (last->unmasks)
         cm->attention = true;
-    if (cm->profile->v7m && (l->first & 0xFF00) == 0xBF00 && (l->first & 0xF))
-        cm->it_left = 4 - (unsigned)__builtin_ctz(l->first & 0xF);
 }
 
 static void on_instruction(uc_engine *uc, uint64_t address, uint32_t size, void *user)
 {
     struct cortex_m *cm = user;
     uint32_t pc = (uint32_t)address;
-    uint16_t first = 0;
     (void)size;
-    if (cm->last.valid)
+    if (cm->last)
         finish(cm, pc);
-    halfword_at(cm, pc, &first);
-    if (cm->it_left) {
-        cm->it_left--;
-    } else if (!cm->cleared && (cm->attention || cm->one_only || cm->core.cycles >= cm->slice_end ||
-                                is_ours(first) || fpb_match(&cm->fpb, pc))) {
+    const struct decoded *instruction = decode(&cm->decoder, pc);
+    bool may_stop = !cm->cleared && !cm->it_end;
+    if (may_stop && (cm->attention || cm->one_only || cm->core.cycles >= cm->slice_end || instruction->ours ||
+                     fpb_match(&cm->fpb, pc))) {
         cm->paused = true;
         uc_emu_stop(uc);
         return;
     }
+    if (instruction->counts_down && !cm->one_only && !cm->it_end)
+        cm_skip_rounds(cm, instruction);
     cm->cleared = false;
-    begin(cm, pc, first);
+    begin(cm, instruction);
 }
 
 static void on_raised(uc_engine *uc, uint32_t number, void *user)
@@ -127,16 +107,18 @@ static void sleep_now(struct cortex_m *cm, bool for_event)
     cm_log(cm, TRUTH_SLEEP, cm_pc(cm), 0);
 }
 
-static void perform(struct cortex_m *cm, uint32_t pc, uint16_t op)
+static void perform(struct cortex_m *cm, const struct decoded *instruction)
 {
-    if (is_bkpt(op)) {
+    uint32_t pc = instruction->pc;
+    uint16_t op = instruction->first;
+    if (op_is_bkpt(op)) {
         breakpoint_instruction(cm, pc);
         return;
     }
-    begin(cm, pc, op);
+    begin(cm, instruction);
     cm_set_pc(cm, pc + 2);
     finish(cm, pc + 2);
-    if (is_svc(op))
+    if (op_is_svc(op))
         cm_svc(cm, pc + 2);
     else if (op == OP_SEV)
         cm->event = true;
@@ -148,7 +130,6 @@ static void perform(struct cortex_m *cm, uint32_t pc, uint16_t op)
 static bool clear_to_execute(struct cortex_m *cm, bool stepping)
 {
     uint32_t pc = cm_pc(cm);
-    uint16_t op;
     cm->attention = false;
     if (cm->reset_requested) {
         cm_reset(cm);
@@ -156,6 +137,10 @@ static bool clear_to_execute(struct cortex_m *cm, bool stepping)
     }
     if ((cm->debug.control & (C_DEBUGEN | C_HALT)) == (C_DEBUGEN | C_HALT)) { // the core asked for it itself
         cm_halt(cm, DFSR_HALTED);
+        return false;
+    }
+    if (cm_overflow_halts(cm)) {
+        cm_halt(cm, DFSR_PMU);
         return false;
     }
     unsigned exception = cm_exception_to_take(cm);
@@ -167,12 +152,13 @@ static bool clear_to_execute(struct cortex_m *cm, bool stepping)
         cm_halt(cm, DFSR_BKPT);
         return false;
     }
-    if (!halfword_at(cm, pc, &op)) {
+    const struct decoded *instruction = decode(&cm->decoder, pc);
+    if (!instruction->fetched) {
         cm_fault(cm, pc, CFSR_IBUSERR);
         return false;
     }
-    if (is_ours(op)) {
-        perform(cm, pc, op);
+    if (instruction->ours) {
+        perform(cm, instruction);
         return false;
     }
     return true;
@@ -182,13 +168,13 @@ static bool clear_to_execute(struct cortex_m *cm, bool stepping)
 static void sort_out(struct cortex_m *cm, uc_err error)
 {
     uint32_t pc = cm_pc(cm);
-    cm->it_left = 0;
+    cm->it_end = 0;
     if (cm->raised == RAISED_BKPT) {
-        cm->last.valid = false;
+        cm->last = NULL;
         breakpoint_instruction(cm, pc);
         return;
     }
-    if (cm->last.valid && pc != cm->last.pc) {
+    if (cm->last && pc != cm->last->pc) {
         finish(cm, pc);
         if (cm->raised == RAISED_SVC)
             cm_svc(cm, pc);
@@ -198,7 +184,7 @@ static void sort_out(struct cortex_m *cm, uc_err error)
             cm_fault(cm, pc, (cm_get(cm, UC_ARM_REG_XPSR) & XPSR_T) ? CFSR_IBUSERR : CFSR_INVSTATE);
         return;
     }
-    cm->last.valid = false;
+    cm->last = NULL;
     cm_fault(cm, pc, error == UC_ERR_INSN_INVALID ? CFSR_UNDEFINSTR : CFSR_PRECISERR);
 }
 
@@ -207,8 +193,8 @@ static void emulate(struct cortex_m *cm)
     cm->cleared = true;
     cm->paused = false;
     cm->raised = RAISED_NONE;
-    cm->last.valid = false;
-    cm->it_left = 0;
+    cm->last = NULL;
+    cm->it_end = 0;
     uc_err error = uc_emu_start(cm->uc, cm_pc(cm) | 1, NEVER, 0, 0);
     if (!cm->paused)
         sort_out(cm, error);

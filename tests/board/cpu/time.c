@@ -18,37 +18,43 @@ void cm_spend(struct cortex_m *cm, enum dwt_profile profile, uint64_t cycles)
 {
     cm->core.cycles += cycles;
     cm->core.counted += cycles;
-    dwt_count(&cm->dwt, profile, cycles);
+    cm->dwt.total[profile] += cycles;
+    if (cm->core.counted >= cm->systick.next_zero)
+        cm_settle(cm);
+}
+
+void cm_retire_many(struct cortex_m *cm, struct cost cost, uint64_t times)
+{
+    uint64_t cycles = cost_cycles(cost) * times;
+    cm->core.instructions += times;
+    cm->pmu.total[V81M_INSTRUCTION] += times;
+    cm->work += times;
+    cm->debug.retired = true;
+    cm->core.cycles += cycles;
+    cm->core.counted += cycles;
+    cm->dwt.total[DWT_CPI] += cost.cpi * times;
+    cm->dwt.total[DWT_LSU] += cost.lsu * times;
+    cm->dwt.total[DWT_FOLD] += cost.folded * times;
     if (cm->core.counted >= cm->systick.next_zero)
         cm_settle(cm);
 }
 
 void cm_retire(struct cortex_m *cm, struct cost cost)
 {
-    unsigned cycles = cost_cycles(cost);
-    cm->core.instructions++;
-    cm->work++;
-    cm->debug.retired = true;
-    cm->core.cycles += cycles;
-    cm->core.counted += cycles;
-    if (cm->dwt.has_counters) {
-        dwt_count(&cm->dwt, DWT_CPI, cost.cpi);
-        dwt_count(&cm->dwt, DWT_LSU, cost.lsu);
-        dwt_count(&cm->dwt, DWT_FOLD, cost.folded);
-    }
-    if (cm->core.counted >= cm->systick.next_zero)
-        cm_settle(cm);
+    cm_retire_many(cm, cost, 1);
 }
 
 void cm_log(struct cortex_m *cm, enum truth_kind kind, uint32_t pc, uint32_t extra)
 {
     if (!truth_watching(cm->core.truth))
         return;
-    truth_log(cm->core.truth, (struct truth_event){.kind = kind,
-                                                   .pc = pc,
-                                                   .cycles = cm->core.cycles,
-                                                   .counted = cm->core.counted,
-                                                   .sp = cm_get(cm, UC_ARM_REG_SP),
-                                                   .lr = cm_get(cm, UC_ARM_REG_LR),
-                                                   .extra = extra});
+    truth_log(cm->core.truth,
+              (struct truth_event){.kind = kind,
+                                   .pc = pc,
+                                   .cycles = cm->core.cycles,
+                                   .counted = cm->core.counted,
+                                   .sp = cm_get(cm, UC_ARM_REG_SP),
+                                   .lr = cm_get(cm, UC_ARM_REG_LR),
+                                   .extra = extra},
+              cm->pmu.counters ? cm->pmu.total : cm->dwt.total);
 }

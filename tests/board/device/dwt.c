@@ -14,7 +14,11 @@ enum {
 #define CTRL_CPIEVTENA (1u << 17) // EXC, SLEEP, LSU, FOLD follow
 #define CTRL_WRITABLE  0x007F1FFFu
 #define CTRL_V6M       0x0F000000u // no profiling counters, cycle counter, external triggers, trace packets
+#define CTRL_V8M       0x01000000u // no profiling counters
+#define CTRL_V8M_FIXED 0x007E0000u // so they cannot be enabled
 #define COMP_STRIDE    0x10
+// DWT_FUNCTIONn of Armv8-M: MATCH, ACTION, DATAVSIZE; ID says what a comparator can do
+#define FUNCTION_V8M 0x00000C3Fu
 
 static bool counting(const struct dwt *d)
 {
@@ -26,10 +30,21 @@ uint32_t dwt_cyccnt(const struct dwt *d, uint64_t now)
     return counting(d) ? d->cyccnt + (uint32_t)(now - d->at) : d->cyccnt;
 }
 
+static uint8_t profile(const struct dwt *d, unsigned which)
+{
+    if (!d->traced || !(d->control & (CTRL_CPIEVTENA << which)))
+        return d->profile[which];
+    return (uint8_t)(d->profile[which] + (d->total[which] - d->since[which]));
+}
+
 static void settle(struct dwt *d, uint64_t now)
 {
     d->cyccnt = dwt_cyccnt(d, now);
     d->at = now;
+    for (unsigned i = 0; i < DWT_PROFILES; i++) {
+        d->profile[i] = profile(d, i);
+        d->since[i] = d->total[i];
+    }
 }
 
 void dwt_reset(struct dwt *d, uint64_t now)
@@ -47,32 +62,39 @@ void dwt_trace(struct dwt *d, bool traced, uint64_t now)
     d->traced = traced;
 }
 
-void dwt_count(struct dwt *d, enum dwt_profile which, uint64_t cycles)
-{
-    if (d->traced && (d->control & (CTRL_CPIEVTENA << which)))
-        d->profile[which] += (uint8_t)cycles;
-}
-
 uint32_t dwt_control(const struct dwt *d)
 {
-    return (uint32_t)d->comparators << 28 | (d->has_counters ? d->control : CTRL_V6M);
+    return (uint32_t)d->comparators << 28 | (d->has_counters ? d->control : CTRL_V6M) |
+           (d->v8m ? CTRL_V8M : 0);
 }
 
 static const uint32_t *comparator(const struct dwt *d, uint32_t offset)
 {
     unsigned n = (offset - DWT_COMP0) / COMP_STRIDE;
     if (offset < DWT_COMP0 || n >= d->comparators || n >= DWT_COMPARATORS)
-        return 0;
+        return NULL;
     switch ((offset - DWT_COMP0) % COMP_STRIDE) {
     case 0x0:
         return &d->comp[n];
     case 0x4:
-        return &d->mask[n];
+        return d->v8m ? NULL : &d->mask[n];
     case 0x8:
         return &d->function[n];
     default:
-        return 0;
+        return NULL;
     }
+}
+
+static bool is_function(const struct dwt *d, const uint32_t *c)
+{
+    return c >= d->function && c < d->function + DWT_COMPARATORS;
+}
+
+// Instruction and data addresses; the first one cycles too, the second and the last the limit of a range
+static uint32_t ability(const struct dwt *d, const uint32_t *c)
+{
+    static const uint8_t ids[DWT_COMPARATORS] = {0x0B, 0x1E, 0x0A, 0x1E};
+    return d->v8m && is_function(d, c) ? (uint32_t)ids[c - d->function] << 27 : 0;
 }
 
 uint32_t dwt_read(const struct dwt *d, uint32_t offset, uint64_t now, uint32_t pc_sample)
@@ -83,15 +105,15 @@ uint32_t dwt_read(const struct dwt *d, uint32_t offset, uint64_t now, uint32_t p
         return pc_sample;
     if (offset == DWT_CYCCNT)
         return dwt_cyccnt(d, now);
-    if (offset >= DWT_CPICNT && offset <= DWT_FOLDCNT)
-        return d->profile[(offset - DWT_CPICNT) / 4];
+    if (offset >= DWT_CPICNT && offset <= DWT_FOLDCNT && !d->v8m)
+        return profile(d, (offset - DWT_CPICNT) / 4);
     const uint32_t *c = comparator(d, offset);
-    return c ? *c : 0;
+    return c ? *c | ability(d, c) : 0;
 }
 
 static void write_control(struct dwt *d, uint32_t value)
 {
-    value &= CTRL_WRITABLE;
+    value &= CTRL_WRITABLE & ~(d->v8m ? CTRL_V8M_FIXED : 0);
     for (unsigned i = 0; i < DWT_PROFILES; i++) {
         uint32_t bit = CTRL_CPIEVTENA << i;
         if ((value & bit) && !(d->control & bit))
@@ -107,13 +129,20 @@ void dwt_write(struct dwt *d, uint32_t offset, uint32_t value, uint64_t now)
     settle(d, now);
     uint32_t *c = (uint32_t *)comparator(d, offset);
     if (c)
-        *c = value;
+        *c = d->v8m && is_function(d, c) ? value & FUNCTION_V8M : value;
     else if (!d->has_counters)
         return;
     else if (offset == DWT_CTRL)
         write_control(d, value);
     else if (offset == DWT_CYCCNT)
         d->cyccnt = value;
-    else if (offset >= DWT_CPICNT && offset <= DWT_FOLDCNT)
+    else if (offset >= DWT_CPICNT && offset <= DWT_FOLDCNT && !d->v8m)
         d->profile[(offset - DWT_CPICNT) / 4] = (uint8_t)value;
+}
+
+void dwt_name_totals(const uint16_t **codes, size_t *count)
+{
+    static const uint16_t offsets[] = {0x08, 0x0C, 0x10, 0x14, 0x18};
+    *codes = offsets;
+    *count = sizeof offsets / sizeof *offsets;
 }

@@ -5,6 +5,7 @@
 #define BOARD_DEVICE_DWT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum { DWT_COMPARATORS = 4 };
@@ -14,21 +15,25 @@ enum dwt_profile { DWT_CPI, DWT_EXC, DWT_SLEEP, DWT_LSU, DWT_FOLD, DWT_PROFILES 
 
 struct dwt {
     bool has_counters; // Armv7-M
+    bool v8m;          // no profiling counters, no masks (DDI 0553B D1.2)
     unsigned comparators;
     bool traced; // DEMCR.TRCENA: without it nothing counts and writes are ignored
     uint32_t control;
     uint32_t cyccnt; // its value at count `at`
     uint64_t at;
-    uint8_t profile[DWT_PROFILES];
+    uint64_t total[DWT_PROFILES];  // since the core was made: what really happened, counted or not
+    uint8_t profile[DWT_PROFILES]; // the counters, when the totals were `since`
+    uint64_t since[DWT_PROFILES];
     uint32_t comp[DWT_COMPARATORS], mask[DWT_COMPARATORS], function[DWT_COMPARATORS];
 };
 
 void dwt_reset(struct dwt *, uint64_t now);
 void dwt_trace(struct dwt *, bool traced, uint64_t now);
 uint32_t dwt_cyccnt(const struct dwt *, uint64_t now);
-void dwt_count(struct dwt *, enum dwt_profile, uint64_t cycles);
 uint32_t dwt_read(const struct dwt *, uint32_t offset, uint64_t now, uint32_t pc_sample);
 void dwt_write(struct dwt *, uint32_t offset, uint32_t value, uint64_t now);
 uint32_t dwt_control(const struct dwt *);
+// What the truth calls the totals: the offsets of the counters' registers
+void dwt_name_totals(const uint16_t **codes, size_t *count);
 
 #endif

@@ -31,7 +31,7 @@ enum {
     DEMCR = 0xDFC,
     MVFR0 = 0xF40,
     MVFR1 = 0xF44,
-    COMPONENT_IDS = 0xFD0,
+    DAUTHSTATUS = 0xFB8,
 };
 
 // ICSR, DDI 0403E B3.2.4
@@ -53,10 +53,11 @@ enum {
 #define VECTCLRACTIVE  (1u << 1)
 #define VECTRESET      (1u << 0)
 
-#define DCRSR_WRITE  (1u << 16)
-#define DCRSR_SELECT 0x7Fu
-#define DEMCR_V7M    0x010F07F1u
-#define DEMCR_V6M    (TRCENA | VC_HARDERR | VC_CORERESET)
+#define DAUTH_NON_SECURE 0xFu // all of Non-secure debug is allowed, there is no Secure state (DDI 0553B D1.2)
+#define DCRSR_WRITE      (1u << 16)
+#define DCRSR_SELECT     0x7Fu
+#define DEMCR_V7M        0x010F07F1u
+#define DEMCR_V6M        (TRCENA | VC_HARDERR | VC_CORERESET)
 
 static bool pending(const struct cortex_m *cm, unsigned exception)
 {
@@ -134,6 +135,8 @@ static uint32_t read_v7m(const struct cortex_m *cm, uint32_t offset)
         return cm->profile->mvfr0;
     case MVFR1:
         return cm->profile->mvfr1;
+    case DAUTHSTATUS:
+        return cm->profile->v81m ? DAUTH_NON_SECURE : 0;
     default:
         return 0;
     }
@@ -181,7 +184,7 @@ static uint32_t scs_read(void *self, uint32_t offset, enum bus_master master)
     if (offset >= NVIC && offset < NVIC_END)
         return nvic_read(&cm->nvic, offset - NVIC);
     if (offset >= COMPONENT_IDS)
-        return cm_component_id(cm->profile->scs_part, 0xE, offset);
+        return component_read(&cm->profile->scs, offset);
     return read_system(cm, offset, master);
 }
 
@@ -189,6 +192,7 @@ static void write_demcr(struct cortex_m *cm, uint32_t value)
 {
     cm->debug.demcr = value & (cm->profile->v7m ? DEMCR_V7M : DEMCR_V6M);
     dwt_trace(&cm->dwt, cm->debug.demcr & TRCENA, cm->core.counted);
+    pmu_v81m_trace(&cm->pmu, cm->debug.demcr & TRCENA);
 }
 
 static void write_system(struct cortex_m *cm, uint32_t offset, uint32_t value, enum bus_master master)
@@ -262,7 +266,7 @@ static uint32_t dwt_unit_read(void *self, uint32_t offset, enum bus_master maste
     const struct cortex_m *cm = self;
     (void)master;
     if (offset >= COMPONENT_IDS)
-        return cm_component_id(cm->profile->dwt_part, 0xE, offset);
+        return component_read(&cm->profile->dwt, offset);
     return dwt_read(&cm->dwt, offset, cm->core.counted, cm->state == CM_HALTED ? UINT32_MAX : cm_pc(cm));
 }
 
@@ -277,8 +281,7 @@ static uint32_t fpb_unit_read(void *self, uint32_t offset, enum bus_master maste
 {
     const struct cortex_m *cm = self;
     (void)master;
-    return offset >= COMPONENT_IDS ? cm_component_id(cm->profile->fpb_part, 0xE, offset)
-                                   : fpb_read(&cm->fpb, offset);
+    return offset >= COMPONENT_IDS ? component_read(&cm->profile->fpb, offset) : fpb_read(&cm->fpb, offset);
 }
 
 static void fpb_unit_write(void *self, uint32_t offset, uint32_t value, enum bus_master master)
@@ -292,8 +295,10 @@ static void fpb_unit_write(void *self, uint32_t offset, uint32_t value, enum bus
 bool cm_add_devices(struct cortex_m *cm)
 {
     struct bus *bus = cm->core.bus;
-    return bus_add_device(bus, (struct device){0xE000E000, 0x1000, scs_read, scs_write, cm}) &&
-           bus_add_device(bus, (struct device){0xE0001000, 0x1000, dwt_unit_read, dwt_unit_write, cm}) &&
-           bus_add_device(bus, (struct device){0xE0002000, 0x1000, fpb_unit_read, fpb_unit_write, cm}) &&
-           cm_add_rom_table(cm);
+    return bus_add_device(bus, (struct device){0xE000E000, 0x1000, scs_read, scs_write, cm, NULL}) &&
+           bus_add_device(bus,
+                          (struct device){0xE0001000, 0x1000, dwt_unit_read, dwt_unit_write, cm, NULL}) &&
+           bus_add_device(bus,
+                          (struct device){0xE0002000, 0x1000, fpb_unit_read, fpb_unit_write, cm, NULL}) &&
+           cm_add_monitor(cm) && cm_add_rom_table(cm);
 }

@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { IN = 0x80 };
+enum { IN = 0x80, STEP_NS = 100000 };
 
 static uint64_t now_ns(void)
 {
@@ -71,14 +71,21 @@ static void count(struct usb_device *d, uint64_t *counter)
         device_plug(d, false);
 }
 
-static void process(struct usb_device *d, unsigned pipe, const uint8_t *request, size_t length,
-                    uint64_t arrived)
+static void process(struct usb_device *d, unsigned pipe, const struct usb_report *request)
 {
     struct usb_pipe *p = &d->pipes[pipe];
+    // It stays this one while replies before it are delivered
     struct usb_reply *r = &p->replies[(p->first + p->held) % USB_PACKETS_MAX];
+    const struct usb_meanwhile meanwhile = {
+        .waited = request->arrived_ns <= d->done_ns, .look = d->look, .self = d->self};
     size_t size = d->function.packet_size;
-    size_t got = d->function.packet(d->function.self, request, length, r->bytes, size);
-    if (!got)
+    uint64_t resets = d->resets;
+    d->executing = pipe;
+    size_t got =
+        d->function.packet(d->function.self, request->bytes, request->length, r->bytes, size, &meanwhile);
+    d->executing = PIPES;
+    d->done_ns = now_ns();
+    if (!got || d->resets != resets)
         return;
     r->length = got < size ? got : size;
     if (pipe == PIPE_V1) { // reports have one size
@@ -86,13 +93,14 @@ static void process(struct usb_device *d, unsigned pipe, const uint8_t *request,
         r->length = size;
     }
     r->sent = 0;
-    r->due_ns = arrived + d->function.latency_us * UINT64_C(1000);
+    r->due_ns = request->arrived_ns + d->function.latency_us * UINT64_C(1000);
     p->held++;
 }
 
-static bool room_for_reply(const struct usb_device *d, const struct usb_pipe *p)
+// With the packet that is being executed, which needs a place for its reply
+static unsigned held(const struct usb_device *d, unsigned pipe)
 {
-    return p->held < d->function.packet_count;
+    return d->pipes[pipe].held + (d->executing == pipe);
 }
 
 // Without room for the reply a real probe sends NAKs, which leave the transfer waiting
@@ -100,21 +108,32 @@ static bool take_request(struct usb_device *d, unsigned pipe)
 {
     struct usb_pipe *p = &d->pipes[pipe];
     struct usb_transfer *t = p->out.first;
-    uint8_t request[USB_PACKET_MAX];
-    if (!t || !room_for_reply(d, p))
+    struct usb_report request;
+    if (!t || held(d, pipe) >= d->function.packet_count)
         return false;
-    size_t length = t->length;
-    uint64_t arrived = d->function.latency_us ? now_ns() : 0;
+    request.length = t->length;
+    request.arrived_ns = t->arrived_ns ? t->arrived_ns : now_ns();
     take_away(&p->out, t);
-    if (length > d->function.packet_size) {
+    if (t->length > d->function.packet_size) {
         finish(t, EPIPE, 0);
         return true;
     }
-    memcpy(request, t->data, length);
-    finish(t, 0, length); // before it is processed, as a probe with buffers does
+    memcpy(request.bytes, t->data, t->length);
+    finish(t, 0, request.length); // before it is processed, as a probe with buffers does
     count(d, &d->counts.out);
-    if (length && d->plugged)
-        process(d, pipe, request, length, arrived);
+    if (request.length && d->plugged)
+        process(d, pipe, &request);
+    return true;
+}
+
+static bool take_report(struct usb_device *d)
+{
+    if (!d->report_count)
+        return false;
+    struct usb_report request = d->reports[0];
+    d->report_count--;
+    memmove(d->reports, d->reports + 1, d->report_count * sizeof *d->reports);
+    process(d, PIPE_V1, &request);
     return true;
 }
 
@@ -141,36 +160,44 @@ static bool give_reply(struct usb_device *d, unsigned pipe)
     return true;
 }
 
-// So that the poll loop comes back when the next reply is due
+static bool can_take(const struct usb_device *d)
+{
+    bool can = d->report_count;
+    for (unsigned i = 0; i < PIPES; i++)
+        can |= d->pipes[i].out.first && d->pipes[i].held < d->function.packet_count;
+    return can && d->plugged;
+}
+
+// So that the poll loop comes back when the next reply is due, or at once for the next request
 static void set_timer(const struct usb_device *d)
 {
-    uint64_t next = 0;
-    if (!d->function.latency_us)
-        return;
+    uint64_t next = can_take(d) ? 1 : 0;
     for (unsigned i = 0; i < PIPES; i++) {
         const struct usb_pipe *p = &d->pipes[i];
         if (p->in.first && p->held && (!next || p->replies[p->first].due_ns < next))
             next = p->replies[p->first].due_ns;
     }
+    // In small steps, for the cores make up for what went by between two, and a reply would be late by that
+    uint64_t soon = now_ns() + STEP_NS;
+    next = next > soon ? soon : next;
     struct itimerspec at = {.it_value = {(time_t)(next / 1000000000u), (long)(next % 1000000000u)}};
     timerfd_settime(d->timer, TFD_TIMER_ABSTIME, &at, NULL);
 }
 
+void device_deliver(struct usb_device *d)
+{
+    for (unsigned i = 0; i < PIPES; i++)
+        while (d->plugged && give_reply(d, i))
+            continue;
+}
+
+// One packet at a time: the poll loop has others to serve, too
 void device_move(struct usb_device *d)
 {
-    bool moved = true;
-    if (d->moving) // called by something that it does itself
-        return;
-    d->moving = true;
-    while (moved && d->plugged) {
-        moved = false;
-        for (unsigned i = 0; i < PIPES && d->plugged; i++) {
-            moved |= take_request(d, i);
-            if (d->plugged)
-                moved |= give_reply(d, i);
-        }
-    }
-    d->moving = false;
+    bool taken = d->plugged && take_report(d);
+    for (unsigned i = 0; i < PIPES && d->plugged && !taken; i++)
+        taken = take_request(d, i);
+    device_deliver(d);
     set_timer(d);
 }
 
@@ -181,8 +208,12 @@ void device_submit(struct usb_device *d, struct usb_transfer *t)
         finish(t, d->plugged ? ENOENT : ESHUTDOWN, 0);
         return;
     }
-    append(t->endpoint & IN ? &d->pipes[pipe].in : &d->pipes[pipe].out, t);
-    device_move(d);
+    struct usb_queue *q = t->endpoint & IN ? &d->pipes[pipe].in : &d->pipes[pipe].out;
+    unsigned before = held(d, pipe);
+    for (const struct usb_transfer *one = q->first; one; one = one->next)
+        before++;
+    t->arrived_ns = before < d->function.packet_count ? now_ns() : 0;
+    append(q, t);
 }
 
 void device_cancel(struct usb_device *d, struct usb_transfer *t, int status)
@@ -201,17 +232,20 @@ int device_control(struct usb_device *d, const uint8_t setup[SETUP_BYTES], uint8
     d->counts.control++;
     if (memcmp(setup, set_output_report, sizeof set_output_report) != 0)
         return descriptors_control(&d->descriptors, setup, data, room);
-    struct usb_pipe *p = &d->pipes[PIPE_V1];
     if (descriptors_pipe_of_interface(&d->descriptors, setup[4]) != PIPE_V1 || !room ||
-        room > d->function.packet_size || !room_for_reply(d, p))
+        room > d->function.packet_size || held(d, PIPE_V1) + d->report_count >= d->function.packet_count)
         return -1;
-    process(d, PIPE_V1, data, room, d->function.latency_us ? now_ns() : 0);
-    device_move(d);
+    struct usb_report *new = &d->reports[d->report_count++];
+    new->arrived_ns = now_ns();
+    new->length = room;
+    memcpy(new->bytes, data, room);
     return (int)room;
 }
 
 void device_reset(struct usb_device *d)
 {
+    d->resets++;
+    d->report_count = 0;
     for (unsigned i = 0; i < PIPES; i++)
         d->pipes[i].held = 0;
 }
@@ -248,6 +282,7 @@ bool device_open(struct usb_device *d, const struct usb_function *f)
 {
     d->function = *f;
     d->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    d->executing = PIPES;
     d->plugged = true;
     d->hid_driver = f->v1;
     d->generation = d->hid_generation = 1;

@@ -11,6 +11,7 @@ struct usb_transfer {
     uint8_t endpoint;
     uint8_t *data;
     size_t length, actual;
+    uint64_t arrived_ns;                 // 0: not before the probe has a buffer for it
     int status;                          // 0, or an error number
     void (*done)(struct usb_transfer *); // may free it or submit it again
 };
@@ -25,6 +26,13 @@ struct usb_reply {
     uint8_t bytes[USB_PACKET_MAX];
 };
 
+// A report that came as a control transfer, still to be executed
+struct usb_report {
+    uint64_t arrived_ns;
+    size_t length;
+    uint8_t bytes[USB_PACKET_MAX];
+};
+
 struct usb_pipe {
     struct usb_queue out, in;
     struct usb_reply replies[USB_PACKETS_MAX]; // a ring
@@ -35,6 +43,8 @@ struct usb_device {
     struct usb_function function;
     struct usb_descriptors descriptors;
     struct usb_pipe pipes[PIPES];
+    struct usb_report reports[USB_PACKETS_MAX];
+    unsigned report_count;
     bool plugged;
     bool hid_driver; // the kernel's driver is bound to the HID interface, so that there is a hidraw node
     // A file that was opened in another generation is dead
@@ -42,22 +52,28 @@ struct usb_device {
     bool limited;
     uint64_t left; // transfers until it is unplugged, if limited
     struct usb_counts counts;
-    int timer; // goes off when a reply is due
-    bool moving;
+    int timer;                   // goes off when device_move() has something to do
+    unsigned executing;          // a packet of this pipe; PIPES: none
+    uint64_t done_ns;            // when the last one was
+    uint64_t resets;             // the reply to what was under way before one is nobody's
     void (*changed)(void *self); // plugged in or out, or the kernel's driver came or went
+    bool (*look)(void *self);    // as in struct usb_meanwhile
     void *self;
 };
 
 bool device_open(struct usb_device *, const struct usb_function *);
 void device_close(struct usb_device *);
-// OUT by the endpoint's top bit being clear. May be done at once.
+// OUT by the endpoint's top bit being clear. Nothing is done with it before device_move(), but to refuse it.
 void device_submit(struct usb_device *, struct usb_transfer *);
 // It is done with `status`, unless it already was
 void device_cancel(struct usb_device *, struct usb_transfer *, int status);
 // As descriptors_control(), and reports to the HID interface that come this way
 int device_control(struct usb_device *, const uint8_t setup[SETUP_BYTES], uint8_t *data, size_t room);
-// Takes what the host has sent, delivers what is due
+// Executes a packet of what the host has sent, delivers what is due; to be called again when the timer goes
+// off
 void device_move(struct usb_device *);
+// Delivers what is due, while a packet is being executed
+void device_deliver(struct usb_device *);
 void device_plug(struct usb_device *, bool plugged);
 void device_bind_hid(struct usb_device *, bool bound);
 // Forgets the replies that wait

@@ -7,10 +7,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "pace.h"
 #include "usb/node.h"
 #include "usb/tree.h"
 
-enum { ROOT = FUSE_ROOT_ID, USBFS, HIDRAW, REQUESTS_AT_ONCE = 32 };
+enum { ROOT = FUSE_ROOT_ID, USBFS, HIDRAW, REQUESTS_AT_ONCE = 32, LOOK_NS = 20000 };
 #define FOREVER 1e9
 
 struct usb {
@@ -20,6 +21,7 @@ struct usb {
     int directory;
     struct fuse_session *session;
     struct fuse_buf buffer;
+    uint64_t looked_ns;
 };
 
 static struct usb *usb_of(fuse_req_t request)
@@ -155,6 +157,30 @@ static bool mount_nodes(struct usb *u, const char *directory)
     return flags >= 0 && !fcntl(fd, F_SETFL, flags | O_NONBLOCK);
 }
 
+static void serve_requests(struct usb *u)
+{
+    for (int i = 0; i < REQUESTS_AT_ONCE && !fuse_session_exited(u->session); i++) {
+        int got = fuse_session_receive_buf(u->session, &u->buffer);
+        if (got <= 0)
+            break;
+        fuse_session_process_buf(u->session, &u->buffer);
+    }
+}
+
+// In the midst of a packet, and never in the midst of a request: those only leave behind what device_move()
+// is to do. So the host gets earlier replies and sends further requests while the wire is busy.
+static bool look(void *self)
+{
+    struct usb *u = self;
+    uint64_t now = pace_now_ns();
+    if (now - u->looked_ns >= LOOK_NS) {
+        u->looked_ns = now;
+        serve_requests(u);
+        device_deliver(&u->device);
+    }
+    return !u->device.plugged;
+}
+
 static bool set_up(struct usb *u, const char *directory, const struct usb_function *f)
 {
     if (f->packet_size > USB_PACKET_MAX || !f->packet_count || f->packet_count > USB_PACKETS_MAX ||
@@ -162,6 +188,7 @@ static bool set_up(struct usb *u, const char *directory, const struct usb_functi
         return false;
     u->usbfs.device = u->hidraw.device = &u->device;
     u->device.changed = changed;
+    u->device.look = look;
     u->device.self = u;
     u->directory = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (u->directory < 0 || !device_open(&u->device, f) || !tree_make(u->directory, &u->device))
@@ -217,15 +244,12 @@ void usb_serve(struct usb *u, const struct pollfd *polls, size_t count)
     uint64_t expirations;
     if (!u || count != USB_POLLS)
         return;
+    // First what is there: while that is executed, the host is served anyway
     if (polls[1].revents && read(u->device.timer, &expirations, sizeof expirations) > 0)
         device_move(&u->device);
-    if (!polls[0].revents)
-        return;
-    for (int i = 0; i < REQUESTS_AT_ONCE && !fuse_session_exited(u->session); i++) {
-        int got = fuse_session_receive_buf(u->session, &u->buffer);
-        if (got <= 0)
-            break;
-        fuse_session_process_buf(u->session, &u->buffer);
+    if (polls[0].revents) {
+        serve_requests(u);
+        device_move(&u->device);
     }
 }
 

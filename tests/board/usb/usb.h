@@ -11,11 +11,20 @@
 
 enum { USB_PACKET_MAX = 1024, USB_PACKETS_MAX = 8, USB_POLLS = 2 };
 
+// What there is besides the packet that is being executed
+struct usb_meanwhile {
+    bool waited; // the packet had arrived before the one before it was done
+    // Called often: serves the host. true: the packet is to end at once, as the probe is without power.
+    bool (*look)(void *self);
+    void *self;
+};
+
 // What the probe does with the packets
 struct usb_function {
     void *self;
     // One CMSIS-DAP packet in, one reply out: the reply's length, 0 for none
-    size_t (*packet)(void *self, const uint8_t *request, size_t length, uint8_t *reply, size_t room);
+    size_t (*packet)(void *self, const uint8_t *request, size_t length, uint8_t *reply, size_t room,
+                     const struct usb_meanwhile *);
     size_t packet_size;    // up to USB_PACKET_MAX; above 64 it is a high-speed device
     unsigned packet_count; // up to USB_PACKETS_MAX replies wait, then further requests do
     const char *serial;

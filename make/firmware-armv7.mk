@@ -1,0 +1,16 @@
+# The test firmware of the Armv7-A/R chips: other start-up, the same scenarios. One build each.
+
+V7_SRC   := $(addprefix tests/firmware/,start_v7.S main_v7.c measured_v7.S scenarios.c)
+V7_FLAGS := $(filter-out -mthumb,$(FIRMWARE_FLAGS)) -mfloat-abi=soft
+V7_CHIPS := a9 a7 r5
+V7_CPU_a9 := -mcpu=cortex-a9 -marm
+V7_CPU_a7 := -mcpu=cortex-a7 -mthumb
+V7_CPU_r5 := -mcpu=cortex-r5 -marm
+V7_FIRMWARE := $(V7_CHIPS:%=$(BUILD)/firmware/%-free.elf)
+
+$(V7_FIRMWARE): $(BUILD)/firmware/%-free.elf: tests/firmware/%.ld $(V7_SRC) tests/firmware/scenario.h tests/firmware/sections.ld \
+        Makefile make/firmware-armv7.mk
+	@mkdir -p $(@D)
+	$(FIRMWARE_CC) $(V7_FLAGS) $(V7_CPU_$*) -Ltests/firmware -T $< $(V7_SRC) -o $@
+
+firmware: $(V7_FIRMWARE)

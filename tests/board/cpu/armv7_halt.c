@@ -1,0 +1,95 @@
+// Entering and leaving Debug state, and the breakpoint comparators (DDI 0406C C3, C5). Each stay moves the
+// cycle counter, at entry and at exit, by what halt_cost.c draws; the program's own cycles do not move. Not
+// modelled: watchpoints (registers only), linked and context comparators, monitor debug-mode.
+#include "cpu/armv7.h"
+
+// The interrupt that a peripheral may raise while the core is halted
+enum { HALT_IRQ = 3 };
+// DBGBCR, DDI 0406C C11.11.2
+#define BCR_E         (1u << 0)
+#define BCR_PMC(bcr)  ((bcr) >> 1 & 3)
+#define BCR_BAS(bcr)  ((bcr) >> 5 & 15)
+#define BCR_TYPE(bcr) ((bcr) >> 20 & 15)
+enum { TYPE_MATCH = 0, TYPE_MISMATCH = 4 };
+enum { PMC_USER_SYSTEM_SVC = 0, PMC_PRIVILEGED = 1, PMC_USER = 2 };
+
+bool v7_halting(const struct armv7 *v7)
+{
+    return (v7->debug.control & DSCR_HDBGEN) && !v7->debug.os_locked;
+}
+
+static uint64_t bit_of(uint32_t pc)
+{
+    return (uint64_t)1 << ((pc >> 2) & 63);
+}
+
+void v7_comparators_changed(struct armv7 *v7)
+{
+    struct v7_debug *d = &v7->debug;
+    d->bloom = 0;
+    d->mismatch = false;
+    for (unsigned i = 0; v7_halting(v7) && i < v7->profile->breakpoints; i++) {
+        if (!(d->bcr[i] & BCR_E))
+            continue;
+        d->mismatch |= BCR_TYPE(d->bcr[i]) == TYPE_MISMATCH;
+        d->bloom |= bit_of(d->bvr[i]);
+    }
+    v7->attention = true;
+}
+
+static bool in_mode(const struct armv7 *v7, uint32_t pmc)
+{
+    if (pmc == PMC_USER)
+        return v7_user(v7);
+    if (pmc == PMC_PRIVILEGED)
+        return !v7_user(v7);
+    uint32_t mode = v7_get(v7, UC_ARM_REG_CPSR) & CPSR_MODE;
+    return pmc != PMC_USER_SYSTEM_SVC || mode == MODE_USER || mode == CPSR_MODE || mode == MODE_SVC;
+}
+
+// In either instruction set the lowest byte of the instruction must be selected
+static bool comparator_hits(const struct armv7 *v7, unsigned i, uint32_t pc)
+{
+    uint32_t bcr = v7->debug.bcr[i], type = BCR_TYPE(bcr);
+    if (!(bcr & BCR_E) || (type != TYPE_MATCH && type != TYPE_MISMATCH) || !in_mode(v7, BCR_PMC(bcr)))
+        return false;
+    bool same = (pc & ~3u) == v7->debug.bvr[i] && (BCR_BAS(bcr) >> (pc & 3) & 1);
+    return same == (type == TYPE_MATCH);
+}
+
+bool v7_matches(const struct armv7 *v7, uint32_t pc)
+{
+    if (!v7->debug.mismatch && !(v7->debug.bloom & bit_of(pc)))
+        return false;
+    for (unsigned i = 0; i < v7->profile->breakpoints; i++)
+        if (comparator_hits(v7, i, pc))
+            return true;
+    return false;
+}
+
+void v7_halt(struct armv7 *v7, unsigned moe)
+{
+    v7->pending_before = v7->pending;
+    v7->state = V7_HALTED;
+    v7->debug.moe = moe;
+    v7->core.halts++;
+    v7->core.counted += halt_cost_entry(v7->core.halt_cost);
+    if (halt_cost_interrupts(v7->core.halt_cost))
+        v7->pending |= 1u << HALT_IRQ;
+    v7_log(v7, TRUTH_HALT, v7->pc, moe);
+}
+
+// Nothing becomes pending on the way out: no peripheral here counts the cycles of that
+void v7_resume(struct armv7 *v7)
+{
+    uint32_t notes = v7->work == v7->work_at_run ? RUN_NOTHING_DONE : 0;
+    v7->core.counted += halt_cost_exit(v7->core.halt_cost);
+    if (v7_interrupted(v7)) {
+        uint32_t first = v7->pending & -v7->pending;
+        notes |= RUN_PREEMPTED | (v7->pending_before & first ? 0 : RUN_PENDED_WHILE_HALTED);
+    }
+    v7_log(v7, TRUTH_RUN, v7->pc, notes);
+    v7->work_at_run = v7->work;
+    v7->attention = true;
+    v7->state = V7_RUNNING;
+}

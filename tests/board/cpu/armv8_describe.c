@@ -1,0 +1,88 @@
+// What the control socket tells of an Armv8-A core: everything that a debugger could have changed.
+#include "cpu/armv8.h"
+
+#include <inttypes.h>
+
+static void print_words(FILE *json, const char *name, const uint32_t *words, unsigned count)
+{
+    fprintf(json, ",\"%s\":[", name);
+    for (unsigned i = 0; i < count; i++)
+        fprintf(json, "%s%" PRIu32, i ? "," : "", words[i]);
+    fputc(']', json);
+}
+
+static void print_longs(FILE *json, const char *name, const uint64_t *longs, unsigned count)
+{
+    fprintf(json, ",\"%s\":[", name);
+    for (unsigned i = 0; i < count; i++)
+        fprintf(json, "%s%" PRIu64, i ? "," : "", longs[i]);
+    fputc(']', json);
+}
+
+static void print_flag(FILE *json, const char *name, bool flag)
+{
+    fprintf(json, ",\"%s\":%s", name, flag ? "true" : "false");
+}
+
+static void print_monitor(FILE *json, struct pmu_v3 *p)
+{
+    static const struct {
+        const char *name;
+        uint32_t offset;
+    } registers[] = {{"pmcr", 0xE04},
+                     {"pmcntenset", 0xC00},
+                     {"pmintenset", 0xC40},
+                     {"pmovsset", 0xCC0},
+                     {"pmccfiltr", 0x47C}};
+    uint32_t values[PMU_V3_COUNTERS], types[PMU_V3_COUNTERS];
+    for (size_t i = 0; i < sizeof registers / sizeof *registers; i++)
+        fprintf(json, ",\"%s\":%" PRIu32, registers[i].name, pmu_v3_read(p, registers[i].offset));
+    for (unsigned i = 0; i < p->profile->counters; i++) {
+        values[i] = p->counter[i].value;
+        types[i] = p->counter[i].type;
+    }
+    fprintf(json, ",\"pmccntr\":%" PRIu64 ",\"pmuserenr\":%" PRIu32 ",\"pmselr\":%" PRIu32, p->cycles,
+            p->user_enable, p->select);
+    print_words(json, "pmevcntr", values, p->profile->counters);
+    print_words(json, "pmevtyper", types, p->profile->counters);
+}
+
+static void print_cti(FILE *json, const struct cti *c)
+{
+    fprintf(json, ",\"cti_control\":%" PRIu32 ",\"cti_gate\":%" PRIu32 ",\"cti_app\":%" PRIu32, c->control,
+            c->gate, c->app);
+    print_words(json, "cti_inen", c->in_enable, CTI_TRIGGERS);
+    print_words(json, "cti_outen", c->out_enable, CTI_TRIGGERS);
+}
+
+static void print_debug(FILE *json, const struct v8_debug *d)
+{
+    fprintf(json,
+            ",\"edscr\":%" PRIu32 ",\"edecr\":%" PRIu32 ",\"edesr\":%" PRIu32 ",\"edeccr\":%" PRIu32
+            ",\"edprcr\":%" PRIu32 ",\"claims\":%u",
+            d->control, d->edecr, d->edesr, d->edeccr, d->edprcr, d->claims);
+    print_flag(json, "os_locked", d->os_locked);
+    print_flag(json, "double_locked", d->double_lock);
+    print_flag(json, "locked", d->locked);
+    print_flag(json, "pmu_locked", d->monitor_locked);
+    print_longs(json, "bvr", d->bvr, V8_BREAKPOINTS);
+    print_words(json, "bcr", d->bcr, V8_BREAKPOINTS);
+    print_longs(json, "wvr", d->wvr, V8_WATCHPOINTS);
+    print_words(json, "wcr", d->wcr, V8_WATCHPOINTS);
+}
+
+void v8_describe(struct core *core, FILE *json)
+{
+    static const char *const states[] = {"running", "asleep", "halted"};
+    struct armv8 *v8 = (struct armv8 *)core;
+    fprintf(json, "\"run\":\"%s\",\"pc\":%" PRIu64 ",\"sp\":%" PRIu64 ",\"lr\":%" PRIu64 ",\"cpsr\":%" PRIu32,
+            v8->off ? "off" : states[v8->state], v8->pc, v8_get(v8, UC_ARM64_REG_SP), v8_x(v8, 30),
+            v8_pstate(v8));
+    fprintf(json, ",\"level\":%u,\"pending\":%" PRIu32, v8->level, v8->pending);
+    print_debug(json, &v8->debug);
+    print_cti(json, &v8->cti);
+    print_monitor(json, &v8->pmu);
+    fprintf(json,
+            ",\"cycles\":%" PRIu64 ",\"counted\":%" PRIu64 ",\"instructions\":%" PRIu64 ",\"halts\":%" PRIu64,
+            core->cycles, core->counted, core->instructions, core->halts);
+}

@@ -1,0 +1,135 @@
+// Entering and leaving Debug state, and what leads to it: breakpoint comparators, requests, steps and catches
+// (DDI 0487H H2, H3). Each stay moves the cycle counter, at entry and at exit, by what halt_cost.c draws; the
+// program's own cycles do not move. Not modelled: watchpoints (registers only), linked and context
+// comparators, exception catch, software debug events.
+#include "cpu/armv8.h"
+
+// The interrupt that a peripheral may raise while the core is halted
+enum { HALT_IRQ = 3 };
+// DBGBCRn_EL1, DDI 0487H D13.3.2
+#define BCR_E         (1u << 0)
+#define BCR_PMC(bcr)  ((bcr) >> 1 & 3)
+#define BCR_BAS(bcr)  ((bcr) >> 5 & 15)
+#define BCR_HMC       (1u << 13)
+#define BCR_SSC(bcr)  ((bcr) >> 14 & 3)
+#define BCR_TYPE(bcr) ((bcr) >> 20 & 15)
+enum { PMC_EL1 = 1, PMC_EL0 = 2, PMC_BOTH = 3, SSC_NON_SECURE = 1, SSC_SECURE = 2 };
+#define BVR_ADDRESS 0x0000FFFFFFFFFFFCu
+
+bool v8_double_locked(const struct armv8 *v8)
+{
+    return v8->debug.double_lock && !(v8->debug.edprcr & 1) && v8->state != V8_HALTED;
+}
+
+bool v8_may_halt(const struct armv8 *v8)
+{
+    const struct v8_debug *d = &v8->debug;
+    return !v8_double_locked(v8) && !(v8_secure(v8) ? d->unsigned_secure : d->unsigned_non_secure);
+}
+
+// Comparators and steps need halting debug on and the OS lock open
+static bool halting(const struct armv8 *v8)
+{
+    return (v8->debug.control & EDSCR_HDE) && !v8->debug.os_locked;
+}
+
+static uint64_t bit_of(uint64_t pc)
+{
+    return (uint64_t)1 << (pc >> 2 & 63);
+}
+
+void v8_comparators_changed(struct armv8 *v8)
+{
+    struct v8_debug *d = &v8->debug;
+    d->bloom = 0;
+    for (unsigned i = 0; halting(v8) && i < V8_BREAKPOINTS; i++)
+        d->bloom |= d->bcr[i] & BCR_E ? bit_of(d->bvr[i]) : 0;
+    v8->attention = true;
+}
+
+// DDI 0487H table D2-9
+static bool at_level(const struct armv8 *v8, uint32_t bcr)
+{
+    unsigned pmc = BCR_PMC(bcr), ssc = BCR_SSC(bcr);
+    if ((ssc == SSC_NON_SECURE && v8_secure(v8)) || (ssc == SSC_SECURE && !v8_secure(v8)))
+        return false;
+    if (v8->level >= 2)
+        return bcr & BCR_HMC;
+    if (v8->level == 1)
+        return pmc & PMC_EL1;
+    return bcr & BCR_HMC ? pmc == PMC_BOTH : (pmc & PMC_EL0) != 0;
+}
+
+bool v8_matches(const struct armv8 *v8, uint64_t pc)
+{
+    const struct v8_debug *d = &v8->debug;
+    if (!(d->bloom & bit_of(pc)))
+        return false;
+    for (unsigned i = 0; i < V8_BREAKPOINTS; i++)
+        if ((d->bcr[i] & BCR_E) && !BCR_TYPE(d->bcr[i]) && (BCR_BAS(d->bcr[i]) & 1) &&
+            (d->bvr[i] & BVR_ADDRESS) == (pc & BVR_ADDRESS) && at_level(v8, d->bcr[i]))
+            return v8_may_halt(v8);
+    return false;
+}
+
+bool v8_pends_halt(struct armv8 *v8, enum v8_status *why)
+{
+    struct v8_debug *d = &v8->debug;
+    if (!v8_may_halt(v8))
+        return false;
+    if (d->edesr & EDECR_RCE)
+        *why = V8_STATUS_RESET_CATCH;
+    else if (d->edesr & EDECR_OSUCE)
+        *why = V8_STATUS_UNLOCK_CATCH;
+    else if (d->edesr & EDECR_SS)
+        *why = V8_STATUS_STEP;
+    else if (cti_requests_halt(&v8->cti))
+        *why = V8_STATUS_REQUEST;
+    else
+        return false;
+    return true;
+}
+
+void v8_halt(struct armv8 *v8, enum v8_status why)
+{
+    struct v8_debug *d = &v8->debug;
+    v8->pending_before = v8->pending;
+    v8->state = V8_HALTED;
+    v8->stepping = false;
+    d->status = why;
+    d->edesr = 0;
+    v8->regs[R_DLR] = v8->pc;
+    v8->regs[R_DSPSR] = v8_pstate(v8);
+    v8->core.in_debug = true;
+    v8->core.halts++;
+    v8->core.counted += halt_cost_entry(v8->core.halt_cost);
+    if (halt_cost_interrupts(v8->core.halt_cost))
+        v8->pending |= 1u << HALT_IRQ;
+    v8_log(v8, TRUTH_HALT, v8->pc, why);
+    cti_input(&v8->cti, CTI_IN_HALTED);
+}
+
+// Nothing becomes pending on the way out: no peripheral here counts the cycles of that
+void v8_restart(struct armv8 *v8)
+{
+    struct v8_debug *d = &v8->debug;
+    if (v8->state != V8_HALTED)
+        return;
+    v8->pc = v8->regs[R_DLR];
+    v8_set_pstate(v8, (uint32_t)v8->regs[R_DSPSR]);
+    uint32_t notes = v8->work == v8->work_at_run ? RUN_NOTHING_DONE : 0;
+    v8->core.counted += halt_cost_exit(v8->core.halt_cost);
+    if (v8_interrupted(v8)) {
+        uint32_t first = v8->pending & -v8->pending;
+        notes |= RUN_PREEMPTED | (v8->pending_before & first ? 0 : RUN_PENDED_WHILE_HALTED);
+    }
+    v8_log(v8, TRUTH_RUN, v8->pc, notes);
+    v8->work_at_run = v8->work;
+    v8->attention = true;
+    v8->state = V8_RUNNING;
+    v8->core.in_debug = false;
+    d->restarted = true;
+    d->status = V8_STATUS_RUNNING;
+    d->control &= ~EDSCR_MA;
+    v8->stepping = (d->edecr & EDECR_SS) && !d->os_locked;
+}

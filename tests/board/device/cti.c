@@ -1,0 +1,171 @@
+// Cross trigger interface: see the header.
+#include "device/cti.h"
+
+// Offsets, DDI 0487H table H8-6 and H9.3
+enum {
+    CTICONTROL = 0x000,
+    CTIINTACK = 0x010,
+    CTIAPPSET = 0x014,
+    CTIAPPCLEAR = 0x018,
+    CTIAPPPULSE = 0x01C,
+    CTIINEN0 = 0x020,
+    CTIOUTEN0 = 0x0A0,
+    CTITRIGINSTATUS = 0x130,
+    CTITRIGOUTSTATUS = 0x134,
+    CTICHINSTATUS = 0x138,
+    CTICHOUTSTATUS = 0x13C,
+    CTIGATE = 0x140,
+    DEVAFF0 = 0xFA8,
+    LAR = 0xFB0,
+    LSR = 0xFB4,
+    AUTHSTATUS = 0xFB8,
+};
+#define GLBEN        1u
+#define ALL_CHANNELS ((1u << CTI_CHANNELS) - 1)
+#define LOCK_KEY     0xC5ACCE55u
+#define LSR_LOCKED   3u // implemented, locked
+#define LSR_OPEN     1u
+
+static uint32_t levels(const struct cti *c)
+{
+    uint32_t outputs = 0;
+    for (unsigned i = 0; (c->control & GLBEN) && i < CTI_TRIGGERS; i++)
+        outputs |= c->app & c->out_enable[i] ? 1u << i : 0;
+    return outputs;
+}
+
+bool cti_requests_halt(const struct cti *c)
+{
+    return (c->held | levels(c)) >> CTI_OUT_HALT & 1;
+}
+
+static void deliver(struct cti *c, uint32_t channels)
+{
+    if (!(c->control & GLBEN))
+        return;
+    if (channels & c->out_enable[CTI_OUT_HALT])
+        c->held |= 1u << CTI_OUT_HALT;
+    if (channels & c->out_enable[CTI_OUT_RESTART])
+        c->restart(c->self);
+    c->request(c->self);
+}
+
+static uint32_t page_read(void *self, uint32_t offset, enum bus_master master);
+
+// To its own outputs, and where the gates let it through to the others on the bus
+static void put(struct cti *c, uint32_t channels)
+{
+    deliver(c, channels);
+    uint32_t out = channels & c->gate;
+    for (size_t i = 0; out && (c->control & GLBEN) && i < c->bus->device_count; i++) {
+        const struct device *d = &c->bus->devices[i];
+        if (d->read == page_read && d->self != c) {
+            struct cti *other = d->self;
+            deliver(other, out & other->gate);
+        }
+    }
+}
+
+void cti_input(struct cti *c, unsigned input)
+{
+    if (c->control & GLBEN)
+        put(c, c->in_enable[input]);
+}
+
+void cti_power_on(struct cti *c)
+{
+    // The architecture leaves the enables unknown, and opens the gates
+    c->control = c->app = c->held = 0;
+    c->gate = ALL_CHANNELS;
+    c->locked = true;
+    for (unsigned i = 0; i < CTI_TRIGGERS; i++)
+        c->in_enable[i] = c->out_enable[i] = 0;
+}
+
+static uint32_t *enable_at(struct cti *c, uint32_t offset)
+{
+    if (offset >= CTIINEN0 && offset < CTIINEN0 + 4 * CTI_TRIGGERS)
+        return &c->in_enable[(offset - CTIINEN0) / 4];
+    if (offset >= CTIOUTEN0 && offset < CTIOUTEN0 + 4 * CTI_TRIGGERS)
+        return &c->out_enable[(offset - CTIOUTEN0) / 4];
+    return NULL;
+}
+
+static uint32_t page_read(void *self, uint32_t offset, enum bus_master master)
+{
+    struct cti *c = self;
+    const uint32_t *enable = enable_at(c, offset);
+    if (enable)
+        return *enable;
+    switch (offset) {
+    case CTICONTROL:
+        return c->control;
+    case CTIAPPSET:
+    case CTICHINSTATUS:
+    case CTICHOUTSTATUS:
+        return c->app;
+    case CTITRIGOUTSTATUS:
+        return c->held | levels(c);
+    case CTIGATE:
+        return c->gate;
+    case DEVAFF0:
+        return c->affinity;
+    case LSR:
+        return master != BUS_CORE && !c->lock_for_all ? 0 : c->locked ? LSR_LOCKED : LSR_OPEN;
+    case AUTHSTATUS:
+        return c->authstatus & 0x0F;
+    default:
+        return component_read(&c->is.is, offset);
+    }
+}
+
+static void write_register(struct cti *c, uint32_t offset, uint32_t value)
+{
+    switch (offset) {
+    case CTICONTROL:
+        c->control = value & GLBEN;
+        break;
+    case CTIINTACK:
+        c->held &= ~value;
+        break;
+    case CTIAPPSET:
+        c->app |= value & ALL_CHANNELS;
+        put(c, c->app);
+        break;
+    case CTIAPPCLEAR:
+        c->app &= ~value;
+        break;
+    case CTIAPPPULSE:
+        put(c, value & ALL_CHANNELS);
+        break;
+    case CTIGATE:
+        c->gate = value & ALL_CHANNELS;
+        break;
+    default:
+        break;
+    }
+}
+
+static void page_write(void *self, uint32_t offset, uint32_t value, enum bus_master master)
+{
+    struct cti *c = self;
+    bool lockable = master == BUS_CORE || c->lock_for_all;
+    uint32_t *enable = enable_at(c, offset);
+    if (offset == LAR && lockable)
+        c->locked = value != LOCK_KEY;
+    else if (lockable && c->locked)
+        return;
+    else if (enable)
+        *enable = value & ALL_CHANNELS;
+    else
+        write_register(c, offset, value);
+    c->request(c->self);
+}
+
+bool cti_add(struct cti *c)
+{
+    return bus_add_device(
+        c->bus,
+        (struct device){
+            .base = c->is.base, .size = COMPONENT_SIZE, .read = page_read, .write = page_write, .self = c});
+}
