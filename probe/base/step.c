@@ -44,3 +44,17 @@ size_t steps_add(struct steps *list, struct step step)
     list->items[list->n] = step;
     return list->n++;
 }
+
+bool steps_owe(const struct step *steps, size_t n, size_t done, size_t *from, size_t *end)
+{
+    for (size_t at = n; at-- > done;) {
+        if (steps[at].op != OP_COPY || steps[at].value + done <= at)
+            continue;
+        *end = at + 1;
+        *from = steps[at].value > at ? 0 : at - (size_t)steps[at].value;
+        while (steps[*from].op != OP_COPY)
+            ++*from;
+        return true;
+    }
+    return false;
+}

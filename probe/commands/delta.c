@@ -34,6 +34,7 @@ static bool locate_region(struct delta_command *self, const struct options *opti
         return false;
     self->region = (struct region){
         .start = self->start.address, .low = self->start.low, .high = self->start.high, .to_return = true};
+    self->region.start_is_thumb = self->start.isa == ISA_THUMB;
     if (options->n_operands == 1) {
         if (!self->start.is_function_entry)
             return error_set(error, ERROR_USAGE, "%.128s is not the entry of a function: name an end as well",
@@ -44,6 +45,7 @@ static bool locate_region(struct delta_command *self, const struct options *opti
         return false;
     self->region.to_return = false;
     self->region.end = self->end.address;
+    self->region.end_is_thumb = self->end.isa == ISA_THUMB;
     return true;
 }
 

@@ -20,6 +20,9 @@ static void print_state(struct session *session, const struct target_core *core,
     case CORE_LOCKUP:
         fprintf(out, "locked up\n");
         break;
+    case CORE_HIDDEN:
+        fprintf(out, "locked or without power\n");
+        break;
     case CORE_RUNNING:
         fprintf(out, "running\n");
         break;
@@ -31,16 +34,18 @@ static bool print_comparators(struct session *session, const struct core *core, 
 {
     struct deadline deadline = session_deadline(session);
     struct setting on = core->ops->comparators_on(core);
-    uint64_t value, address;
+    uint64_t value, address, words[COMPARATOR_WORDS];
     fprintf(out, "  %-12s %u", "breakpoints", core->comparators);
     if (!ledger_read(session->target.ledger, on.at, &value, &deadline, error))
         return false;
     bool enabled = (value & on.test) == on.set;
     unsigned used = 0;
     for (unsigned i = 0; i < core->comparators; i++) {
-        if (!ledger_read(session->target.ledger, core->ops->comparator(core, i), &value, &deadline, error))
-            return false;
-        if (enabled && core->ops->comparator_used(core, value, &address)) {
+        for (unsigned w = 0; w < core->ops->comparator_words; w++)
+            if (!ledger_read(session->target.ledger, core->ops->comparator(core, i, w), &words[w], &deadline,
+                             error))
+                return false;
+        if (enabled && core->ops->comparator_used(core, words, &address)) {
             char place[512];
             session_place(session, address, place, sizeof place);
             fprintf(out, "%s %s", used++ == 0 ? ", in use:" : ",", place);
@@ -63,7 +68,40 @@ static bool print_core(struct session *session, size_t number, struct error *err
         fprintf(out, "  %-12s %-36s %s\n", block->kind->name, block->text,
                 block->unusable[0] != '\0' ? block->unusable : block->state);
     }
-    return print_comparators(session, &core->core, out, error);
+    if (core->state != CORE_HIDDEN)
+        return print_comparators(session, &core->core, out, error);
+    fprintf(out, "  %-12s %u\n", "breakpoints", core->core.comparators);
+    return true;
+}
+
+/* What its ROM tables say is on a debug bus. */
+static void print_bus(struct session *session, const struct target_bus *bus)
+{
+    FILE *out = session->context->out;
+    fprintf(out, "\nAP %u   APB-AP   ROM table 0x%08" PRIX64 "\n", bus->port & 0xFFU, bus->rom);
+    for (size_t i = 0; i < bus->coresight.n; i++) {
+        const struct component *component = &bus->coresight.components[i];
+        char name[64];
+        component_name(component, name, sizeof name);
+        const char *owner = "";
+        char words[32];
+        for (size_t k = 0; k < session->target.n_cores; k++) {
+            const struct core *core = &session->target.cores[k].core;
+            if (component->base != 0 &&
+                (component->base == core->debug_base || component->base == core->pmu_base ||
+                 component->base == core->cti_base)) {
+                snprintf(words, sizeof words, "core %zu", k);
+                owner = words;
+            }
+        }
+        if (component->readable)
+            fprintf(out, "  0x%08" PRIX64 "   %-14s part 0x%03X%s%s\n", component->base, name,
+                    component->part, owner[0] != '\0' ? "   " : "", owner);
+        else
+            fprintf(out, "  0x%08" PRIX64 "   %s\n", component->base, name);
+    }
+    if (bus->coresight.cut)
+        fprintf(out, "  and more\n");
 }
 
 /* SystemCoreClock of core 0's view, or what --freq says; measuring would need a core of our own. */
@@ -89,6 +127,8 @@ int command_info(const struct context *context, struct error *error)
     if (ok) {
         link_describe(session.link, text, sizeof text);
         fprintf(context->out, "%s\n", text);
+        for (size_t i = 0; i < session.target.n_buses; i++)
+            print_bus(&session, &session.target.buses[i]);
         for (size_t i = 0; ok && i < session.target.n_cores; i++)
             ok = print_core(&session, i, error);
         if (ok)

@@ -1,17 +1,357 @@
 #include "cores/armv7.h"
 
+#include "cores/armv7_transfer.h"
+
+#include <stdio.h>
+
+/* DBGDRCR, C11.11. A step leaves Debug state by another value than a run, which tells them apart in a
+ * list. */
+enum {
+    HALT_REQUEST = 1 << 0,
+    RESTART_REQUEST = 1 << 1,
+    CLEAR_STICKY = 1 << 2,
+    RUN = RESTART_REQUEST | CLEAR_STICKY,
+    STEP = RESTART_REQUEST
+};
+
+/* DBGBCR, C11.11: in all modes, of both security states. */
+enum {
+    BCR_ENABLE = 1 << 0,
+    BCR_ANY_MODE = 3 << 1,
+    BCR_BYTES = 5, /* BAS */
+    BCR_MISMATCH = 4 << 20,
+};
+
+enum { VCR_RESET = 1 << 0, PRSR_SPD = 1 << 1, PRSR_R = 1 << 2, PRSR_SR = 1 << 3 };
+enum { LSR_LOCKED = 1 << 1, OSLSR_LOCKED = 1 << 1 };
+static const uint32_t KEY = 0xC5ACCE55; /* opens DBGLAR, and closes DBGOSLAR: C11.11 */
+
+/* CPSR: mode, and A, I, F; a reset enters Supervisor mode with all of these set, B1.9. */
+enum { CPSR_ENTERED = 0x1DF, CPSR_AT_RESET = 0x1D3 };
+
+/* --- settings ------------------------------------------------------------------------------------------- */
+
+static size_t settings(const struct core *core, struct setting *out, size_t room)
+{
+    const struct setting all[] = {
+        /* Locked again by anything but the key; DBGLAR itself cannot be read. */
+        {.at = armv7_word(core, DBGLAR),
+         .test_at = armv7_word(core, DBGLSR),
+         .test = LSR_LOCKED,
+         .key = KEY,
+         .restore = {.mask = 1}},
+        {.at = armv7_word(core, DBGOSLAR),
+         .test_at = armv7_word(core, DBGOSLSR),
+         .test = OSLSR_LOCKED,
+         .restore = {.mask = 1, .key = KEY}},
+        /* Only looked at, which clears what it tells of resets before. */
+        {.at = armv7_word(core, DBGPRSR)},
+        /* A reset stops the core at once, instead of letting it run on without breakpoints. */
+        {.at = armv7_word(core, DBGVCR), .test = VCR_RESET, .set = VCR_RESET, .keep = UINT64_MAX},
+    };
+    size_t n = sizeof all / sizeof *all;
+    for (size_t i = 0; i < n && i < room; i++)
+        out[i] = all[i];
+    return n;
+}
+
+static size_t commands(const struct core *core, struct address *out, size_t room)
+{
+    static const uint32_t acting[] = {DBGDTRRX, DBGITR, DBGDSCR, DBGDRCR};
+    size_t n = sizeof acting / sizeof *acting;
+    for (size_t i = 0; i < n && i < room; i++)
+        out[i] = armv7_word(core, acting[i]);
+    return n;
+}
+
+static struct address control_address(const struct core *core)
+{
+    return armv7_word(core, DBGDSCR);
+}
+
+/* Not DBGDSCR: a reset shows there only for as long as the core stands where it was caught. */
+static struct address cause_register(const struct core *core)
+{
+    return armv7_word(core, DBGPRSR);
+}
+
+/* Halting debug goes before monitor debug, which is off for the time. Always written, for the lists write it
+ * too: so it is held, and put back. */
+static struct setting comparators_on(const struct core *core)
+{
+    return (struct setting){.at = armv7_word(core, DBGDSCR),
+                            .test = HDBGEN,
+                            .always = true,
+                            .set = HDBGEN,
+                            .restore = {.mask = DSCR_KEPT}};
+}
+
+/* --- run control ---------------------------------------------------------------------------------------- */
+
+static enum core_state state_of(const struct core *core, uint64_t status)
+{
+    (void)core;
+    return (status & STOPPED) == STOPPED ? CORE_HALTED : CORE_RUNNING;
+}
+
+/* The stop before is not taken for the next: RESTARTED is 0 until the core has left it. */
+static void add_wait_halt(const struct core *core, struct steps *list)
+{
+    steps_add(list, step_until(armv7_word(core, DBGDSCR), STOPPED, STOPPED));
+}
+
+/* ITRen must be clear and no exception bit stick when Debug state is left, C5. */
+static void add_run(const struct core *core, struct steps *list)
+{
+    armv7_set_control(core, list, HDBGEN);
+    armv7_add_write(core, list, DBGDRCR, RUN);
+}
+
+static void add_halt(const struct core *core, struct steps *list)
+{
+    armv7_set_control(core, list, HDBGEN);
+    armv7_add_write(core, list, DBGDRCR, HALT_REQUEST);
+    add_wait_halt(core, list);
+}
+
+/* --- comparators ---------------------------------------------------------------------------------------- */
+
+/* The bytes of the word that belong to the instruction, or to the first half of a long Thumb one. */
+static uint32_t match_control(uint64_t code)
+{
+    uint32_t bytes = !(code & 1) ? 0xF : code & 2 ? 0xC : 0x3;
+    return BCR_ENABLE | BCR_ANY_MODE | bytes << BCR_BYTES;
+}
+
+static uint32_t match_value(uint64_t code)
+{
+    return code & 0xFFFFFFFC;
+}
+
+static bool can_compare(const struct core *core, uint64_t address)
+{
+    (void)core;
+    (void)address;
+    return true;
+}
+
+static struct address comparator_address(const struct core *core, unsigned n, unsigned word)
+{
+    return armv7_word(core, (word == 0 ? DBGBCR0 : DBGBVR0) + 4 * n);
+}
+
+static bool comparator_used(const struct core *core, const uint64_t *words, uint64_t *address)
+{
+    (void)core;
+    *address = words[1] | ((words[0] >> BCR_BYTES & 0xF) == 0xC ? 2 : 0);
+    return (words[0] & BCR_ENABLE) != 0;
+}
+
+static void add_comparator(const struct core *core, struct steps *list, unsigned n, uint64_t from,
+                           uint64_t to)
+{
+    bool fresh = from == UINT64_MAX;
+    if (to == UINT64_MAX) {
+        armv7_add_write(core, list, DBGBCR0 + 4 * n, 0);
+        return;
+    }
+    if (fresh || match_value(from) != match_value(to))
+        armv7_add_write(core, list, DBGBVR0 + 4 * n, match_value(to));
+    if (fresh || match_control(from) != match_control(to))
+        armv7_add_write(core, list, DBGBCR0 + 4 * n, match_control(to));
+}
+
+/* Stops at the first instruction that is not the one here, C3.3. One that jumps to itself is never done. */
+static void add_single_step(const struct core *core, struct steps *list, unsigned n, uint64_t here)
+{
+    armv7_add_write(core, list, DBGBVR0 + 4 * n, match_value(here));
+    armv7_add_write(core, list, DBGBCR0 + 4 * n, match_control(here) | BCR_MISMATCH);
+    armv7_set_control(core, list, HDBGEN | INTDIS);
+    armv7_add_write(core, list, DBGDRCR, STEP);
+    add_wait_halt(core, list);
+    armv7_add_write(core, list, DBGBCR0 + 4 * n, 0);
+}
+
+/* --- stops ---------------------------------------------------------------------------------------------- */
+
+static void add_clear_breakpoint(const struct core *core, struct steps *list)
+{
+    (void)core; /* RESTARTED tells one stop from the next */
+    (void)list;
+}
+
+static size_t add_reset_seen(const struct core *core, struct steps *list)
+{
+    return steps_add(list, step_read(armv7_word(core, DBGPRSR)));
+}
+
+/* Also when power was lost, and the comparators with it. */
+static bool reset_seen_in(const struct core *core, uint64_t value)
+{
+    (void)core;
+    return (value & (PRSR_SPD | PRSR_R | PRSR_SR)) != 0;
+}
+
+static size_t add_cause(const struct core *core, struct steps *list)
+{
+    return steps_add(list, step_read(armv7_word(core, DBGDSCR)));
+}
+
+static enum stop_cause cause_of(const struct core *core, uint64_t cause, uint64_t status_register)
+{
+    (void)core;
+    switch (cause >> MOE_SHIFT & MOE_MASK) {
+    case MOE_HALT_REQUEST:
+    case MOE_EXTERNAL_REQUEST:
+        return STOP_REQUEST;
+    case MOE_BREAKPOINT:
+    case MOE_BKPT:
+        return STOP_BREAKPOINT;
+    case MOE_VECTOR_CATCH:
+        return (status_register & CPSR_ENTERED) == CPSR_AT_RESET ? STOP_RESET : STOP_FAULT;
+    case MOE_ASYNC_WATCHPOINT:
+    case MOE_SYNC_WATCHPOINT:
+        return STOP_WATCHPOINT;
+    default:
+        return STOP_OTHER;
+    }
+}
+
+static size_t add_pending(const struct core *core, struct steps *list)
+{
+    (void)core;
+    (void)list;
+    return SIZE_MAX;
+}
+
+static bool pending_in(const struct core *core, uint64_t value)
+{
+    (void)core;
+    (void)value;
+    return false;
+}
+
+/* --- what there is no need for -------------------------------------------------------------------------- */
+
+static uint16_t breakpoint_instruction(const struct core *core, uint8_t *size)
+{
+    (void)core;
+    *size = 0;
+    return 0;
+}
+
+static void add_code_changed(const struct core *core, struct steps *list, uint64_t address)
+{
+    (void)core;
+    (void)list;
+    (void)address;
+}
+
+static bool returns_by_frame(const struct core *core, uint64_t lr)
+{
+    (void)core;
+    (void)lr;
+    return false;
+}
+
+static uint64_t frame_at(const struct core *core, uint64_t lr, uint64_t sp, uint64_t psp)
+{
+    (void)core;
+    (void)lr;
+    (void)psp;
+    return sp;
+}
+
+static struct return_place frame_return(const struct core *core, uint64_t lr, uint64_t frame,
+                                        const uint64_t *words)
+{
+    (void)words;
+    return (struct return_place){.pc = core_code_of_lr(core, lr), .sp = frame};
+}
+
+static const struct core_ops armv7_ops = {
+    .settings = settings,
+    .commands = commands,
+    .debug_enable = control_address,
+    .cause_register = cause_register,
+    .status = control_address,
+    .state = state_of,
+    .add_wait_halt = add_wait_halt,
+    .add_run = add_run,
+    .add_halt = add_halt,
+    .add_single_step = add_single_step,
+    .add_register = armv7_add_register,
+    .register_value = armv7_register_value,
+    .add_expect_register = armv7_add_expect_register,
+    .add_clear_breakpoint = add_clear_breakpoint,
+    .add_wait_breakpoint = add_wait_halt,
+    .add_reset_seen = add_reset_seen,
+    .reset_seen = reset_seen_in,
+    .add_cause = add_cause,
+    .cause = cause_of,
+    .add_pending = add_pending,
+    .pending = pending_in,
+    .can_compare = can_compare,
+    .comparators_on = comparators_on,
+    .comparator_words = 2,
+    .comparator = comparator_address,
+    .comparator_used = comparator_used,
+    .add_comparator = add_comparator,
+    .breakpoint_instruction = breakpoint_instruction,
+    .add_code_changed = add_code_changed,
+    .returns_by_frame = returns_by_frame,
+    .frame = frame_at,
+    .frame_return = frame_return,
+};
+
+/* --- which core it is ----------------------------------------------------------------------------------- */
+
 void armv7_add_identity(uint16_t unit, uint64_t debug_base, struct steps *list)
 {
-    (void)unit;
-    (void)debug_base;
-    (void)list;
+    static const uint32_t offsets[ARMV7_IDENTITY] = {
+        [ARMV7_MIDR] = MIDR, [ARMV7_DIDR] = DBGDIDR, [ARMV7_AUTHSTATUS] = DBGAUTHSTATUS};
+    const struct core core = {.unit = unit, .debug_base = debug_base};
+    for (size_t i = 0; i < ARMV7_IDENTITY; i++)
+        steps_add(list, step_read(armv7_word(&core, offsets[i])));
+}
+
+static const struct {
+    uint16_t part;
+    const char *name;
+} parts[] = {
+    {0xC05, "Cortex-A5"},  {0xC07, "Cortex-A7"},  {0xC08, "Cortex-A8"},  {0xC09, "Cortex-A9"},
+    {0xC0D, "Cortex-A12"}, {0xC0E, "Cortex-A17"}, {0xC0F, "Cortex-A15"}, {0xC14, "Cortex-R4"},
+    {0xC15, "Cortex-R5"},  {0xC17, "Cortex-R7"},  {0xC18, "Cortex-R8"},
+};
+
+/* DBGAUTHSTATUS, C11.11: a field a kind of debug and security state; 2 is "there, not allowed", 3 allowed.
+ * What does not say either is taken for allowed. */
+static bool may_halt(uint32_t authstatus)
+{
+    unsigned other = authstatus & 3, secure = authstatus >> 4 & 3;
+    return other == 3 || secure == 3 || (other != 2 && secure != 2);
 }
 
 bool armv7_identify(uint16_t unit, uint64_t debug_base, const uint64_t *values, struct core *out)
 {
-    (void)unit;
-    (void)debug_base;
-    (void)values;
-    (void)out;
-    return false;
+    enum { V7_FULL = 3, V7_BASIC = 4, V71 = 5 }; /* DBGDIDR.Version, C11.11 */
+    uint32_t id = (uint32_t)values[ARMV7_MIDR], didr = (uint32_t)values[ARMV7_DIDR];
+    unsigned version = didr >> 16 & 0xF;
+    const char *name = NULL;
+    if (id >> 24 != 0x41 || version < V7_FULL || version > V71)
+        return false;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (parts[i].part == (id >> 4 & 0xFFF))
+            name = parts[i].name;
+    if (name == NULL)
+        return false;
+    *out = (struct core){.ops = &armv7_ops,
+                         .family = CORE_ARMV7,
+                         .unit = unit,
+                         .debug_base = debug_base,
+                         .id = id,
+                         .comparators =
+                             may_halt((uint32_t)values[ARMV7_AUTHSTATUS]) ? (didr >> 24 & 0xF) + 1 : 0};
+    snprintf(out->name, sizeof out->name, "%s r%up%u", name, id >> 20 & 0xF, id & 0xF);
+    return true;
 }

@@ -5,6 +5,28 @@ static struct address word(uint16_t unit, uint64_t offset)
     return (struct address){.space = SPACE_MEMORY, .size = 4, .unit = unit, .offset = offset};
 }
 
+uint64_t core_code(const struct core *core, uint64_t address, bool thumb)
+{
+    return core_code_place(address) | (core->family == CORE_ARMV7 && thumb ? 1 : 0);
+}
+
+uint64_t core_code_of_lr(const struct core *core, uint64_t lr)
+{
+    return core_code(core, lr, (lr & 1) != 0);
+}
+
+uint64_t core_code_place(uint64_t code)
+{
+    return code & ~UINT64_C(1);
+}
+
+uint64_t core_register_value(const struct core *core, enum core_register which, const uint64_t *results,
+                             size_t at)
+{
+    return core->ops->register_value == NULL ? results[at]
+                                             : core->ops->register_value(core, which, results, at);
+}
+
 struct address core_word(const struct core *core, uint64_t offset)
 {
     return word(core->memory_unit, offset);

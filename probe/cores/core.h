@@ -20,7 +20,13 @@ enum core_register {
     CORE_R0 = 16, /* the general ones follow */
 };
 
-enum core_state { CORE_RUNNING, CORE_ASLEEP, CORE_HALTED, CORE_LOCKUP };
+enum core_state {
+    CORE_RUNNING,
+    CORE_ASLEEP,
+    CORE_HALTED,
+    CORE_LOCKUP,
+    CORE_HIDDEN, /* a lock is closed or the power is off: its debug registers refuse to be read */
+};
 
 enum stop_cause {
     STOP_BREAKPOINT,
@@ -45,7 +51,7 @@ struct core_ops {
     size_t (*commands)(const struct core *, struct address *out, size_t room);
     /* The setting among them that switches debug on; undone last, and kept when the core is left halted. */
     struct address (*debug_enable)(const struct core *);
-    struct address (*cause_register)(const struct core *);
+    struct address (*cause_register)(const struct core *); /* what reset_seen takes is read from it */
 
     /* The register that every wait reads, and what a value read from it says. */
     struct address (*status)(const struct core *);
@@ -54,10 +60,15 @@ struct core_ops {
     void (*add_wait_halt)(const struct core *, struct steps *);
     void (*add_run)(const struct core *, struct steps *);
     void (*add_halt)(const struct core *, struct steps *);
-    /* One instruction with interrupts held off; ends halted. */
-    void (*add_single_step)(const struct core *, struct steps *);
+    /* One instruction with interrupts held off, from `here`; ends halted. Comparator `n` is off, serves for
+     * it where one is needed, and is off again afterwards. */
+    void (*add_single_step)(const struct core *, struct steps *, unsigned n, uint64_t here);
 
-    size_t (*add_register)(const struct core *, struct steps *, enum core_register); /* index of its value */
+    /* The index by which core_register_value finds its value. What of the program's is borrowed for that is
+     * given back by OP_COPY steps: a list that ended between must be taken on to the last of them. */
+    size_t (*add_register)(const struct core *, struct steps *, enum core_register);
+    /* NULL: the value is the result at that index. */
+    uint64_t (*register_value)(const struct core *, enum core_register, const uint64_t *results, size_t at);
     /* `repeated`: this register was transferred last, so that only waiting tells a new value from the old
      * one. A proof that comes too early fails, and is looked into; it never holds by mistake. */
     void (*add_expect_register)(const struct core *, struct steps *, enum core_register, uint64_t value,
@@ -77,12 +88,14 @@ struct core_ops {
     size_t (*add_pending)(const struct core *, struct steps *);
     bool (*pending)(const struct core *, uint64_t value);
 
-    /* Breakpoint comparators. */
+    /* Breakpoint comparators, of so many registers each; the first is the one in which 0 is off. */
     bool (*can_compare)(const struct core *, uint64_t address);
     struct setting (*comparators_on)(const struct core *); /* as a whole */
-    struct address (*comparator)(const struct core *, unsigned n);
-    uint64_t (*comparator_value)(const struct core *, uint64_t address);
-    bool (*comparator_used)(const struct core *, uint64_t value, uint64_t *address);
+    unsigned comparator_words;
+    struct address (*comparator)(const struct core *, unsigned n, unsigned word);
+    bool (*comparator_used)(const struct core *, const uint64_t *words, uint64_t *address);
+    /* Moves comparator `n`; UINT64_MAX: nowhere. */
+    void (*add_comparator)(const struct core *, struct steps *, unsigned n, uint64_t from, uint64_t to);
     /* A breakpoint instruction for code that no comparator reaches, and what makes the core see it. */
     uint16_t (*breakpoint_instruction)(const struct core *, uint8_t *size);
     void (*add_code_changed)(const struct core *, struct steps *, uint64_t address);
@@ -95,7 +108,7 @@ struct core_ops {
                                         const uint64_t *words);
 };
 
-enum { FRAME_WORDS = 8 };
+enum { CORE_SETTINGS = 16, FRAME_WORDS = 8, COMPARATOR_WORDS = 2 };
 
 enum core_family { CORE_M, CORE_ARMV7, CORE_ARMV8 };
 
@@ -114,6 +127,16 @@ struct core {
     bool caches; /* instructions written by a debugger need maintenance to be seen */
 };
 
+/*
+ * Places in code. Where a core has two instruction sets, bit 0 tells which one an address is in (Thumb: 1), as
+ * in LR: comparators and the PC that is read differ by that. Elsewhere it is 0.
+ */
+uint64_t core_code(const struct core *core, uint64_t address, bool thumb);
+uint64_t core_code_of_lr(const struct core *core, uint64_t lr);
+uint64_t core_code_place(uint64_t code); /* without that bit, as people know it */
+/* The value of a register, `at` from add_register. */
+uint64_t core_register_value(const struct core *core, enum core_register which, const uint64_t *results,
+                             size_t at);
 /* Word-sized memory as the core sees it. */
 struct address core_word(const struct core *core, uint64_t offset);
 /* Words of its debug registers, of its PMU and of its cross trigger interface. */

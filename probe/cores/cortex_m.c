@@ -142,8 +142,10 @@ static void add_halt(const struct core *core, struct steps *list)
     add_wait_halt(core, list);
 }
 
-static void add_single_step(const struct core *core, struct steps *list)
+static void add_single_step(const struct core *core, struct steps *list, unsigned n, uint64_t here)
 {
+    (void)n;
+    (void)here;
     /* C_MASKINTS may change only while C_HALT stays set, DDI 0403 C1.6.2. */
     write_control(core, list, C_HALT | C_MASKINTS);
     steps_add(list, step_write(word_at(core->unit, DFSR), DFSR_HALTED));
@@ -236,8 +238,9 @@ static bool can_compare(const struct core *core, uint64_t address)
     return core->comparators > 0 && (core->comparator_revision >= 1 || address < 0x20000000);
 }
 
-static struct address comparator_address(const struct core *core, unsigned n)
+static struct address comparator_address(const struct core *core, unsigned n, unsigned word)
 {
+    (void)word;
     return word_at(core->unit, FP_COMP0 + 4 * n);
 }
 
@@ -248,8 +251,17 @@ static uint64_t comparator_value(const struct core *core, uint64_t address)
     return (address & 0x1FFFFFFCU) | (address & 2 ? 0x80000000U : 0x40000000U) | 1;
 }
 
-static bool comparator_used(const struct core *core, uint64_t value, uint64_t *address)
+static void add_comparator(const struct core *core, struct steps *list, unsigned n, uint64_t from,
+                           uint64_t to)
 {
+    (void)from;
+    steps_add(list,
+              step_write(comparator_address(core, n, 0), to == UINT64_MAX ? 0 : comparator_value(core, to)));
+}
+
+static bool comparator_used(const struct core *core, const uint64_t *words, uint64_t *address)
+{
+    uint64_t value = words[0];
     if (core->comparator_revision >= 1)
         *address = value & 0xFFFFFFFEU;
     else
@@ -317,9 +329,10 @@ static const struct core_ops cortex_m_ops = {
     .add_pending = add_pending,
     .pending = pending_in,
     .can_compare = can_compare,
+    .comparator_words = 1,
     .comparator = comparator_address,
-    .comparator_value = comparator_value,
     .comparator_used = comparator_used,
+    .add_comparator = add_comparator,
     .breakpoint_instruction = breakpoint_instruction,
     .add_code_changed = add_code_changed,
     .returns_by_frame = returns_by_frame,
@@ -341,14 +354,15 @@ static const struct {
 } parts[] = {
     {0xC20, "Cortex-M0"},   {0xC60, "Cortex-M0+"}, {0xC21, "Cortex-M1"},  {0xC23, "Cortex-M3"},
     {0xC24, "Cortex-M4"},   {0xC27, "Cortex-M7"},  {0xD20, "Cortex-M23"}, {0xD21, "Cortex-M33"},
-    {0xD31, "Cortex-M35P"}, {0xD22, "Cortex-M55"}, {0xD23, "Cortex-M85"},
+    {0xD31, "Cortex-M35P"}, {0xD22, "Cortex-M55"}, {0xD24, "Cortex-M52"}, {0xD23, "Cortex-M85"},
 };
 
 bool cortex_m_identify(uint16_t unit, const uint64_t *values, struct core *out)
 {
     uint32_t id = (uint32_t)values[CORTEX_M_CPUID], fp = (uint32_t)values[CORTEX_M_FP_CTRL];
     unsigned architecture = id >> 16 & 0xF;
-    if (id >> 24 != 0x41 || (architecture != 0xC && architecture != 0xF))
+    bool made_by_arm = id >> 24 == 0x41 || id >> 24 == 0x63; /* the second: Arm China */
+    if (!made_by_arm || (architecture != 0xC && architecture != 0xF))
         return false;
     const char *name = NULL;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)

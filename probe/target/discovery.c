@@ -67,7 +67,10 @@ static const struct component *follower(const struct coresight *coresight, size_
     for (size_t i = core + 1; i < coresight->n && coresight->components[i].devtype != DEVTYPE_CORE; i++)
         if (coresight->components[i].devtype == devtype)
             return &coresight->components[i];
-    for (size_t i = 0; anywhere && i < coresight->n; i++)
+    size_t first = 0; /* what stands before the first core belongs to none */
+    while (coresight->components[first].devtype != DEVTYPE_CORE)
+        first++;
+    for (size_t i = first; anywhere && i < coresight->n; i++)
         if (coresight->components[i].devtype == devtype && seen++ == nth)
             return &coresight->components[i];
     return NULL;

@@ -15,6 +15,7 @@
 /* From `start` to `end`, or to where the function around `start` returns to. */
 struct region {
     uint64_t start, end;
+    bool start_is_thumb, end_is_thumb; /* of no account where there is but one instruction set */
     bool to_return;
     uint64_t low, high; /* that function is [low, high); both 0 if unknown */
 };

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { HELD_ROOM = 256, ALLOWED_ROOM = 32, NAP_US = 1000, TRIES = 3 };
+enum { HELD_ROOM = 256, ALLOWED_ROOM = 32, NAP_US = 1000, TRIES = 3, OWED_MS = 1000 };
 
 struct entry {
     struct address at;
@@ -150,6 +150,24 @@ bool ledger_old(const struct ledger *ledger, struct address at, uint64_t *old)
     return true;
 }
 
+/* A list that has to pause (the user has had enough) does not while something of the program's is borrowed.
+ */
+static struct outcome give_back(struct ledger *ledger, const struct step *steps, size_t n, uint64_t *results,
+                                struct outcome paused, struct error *error)
+{
+    struct deadline soon = deadline_in_ms(OWED_MS, NULL);
+    size_t from, end;
+    while (paused.why == NOT_YET && !deadline_passed(&soon) &&
+           steps_owe(steps, n, paused.done, &from, &end)) {
+        size_t done = paused.done;
+        paused = link_execute(ledger->link, steps + done, end - done, results + done, &soon, error);
+        paused.done += done;
+    }
+    if (paused.why == DONE && paused.done < n)
+        paused = (struct outcome){.why = NOT_YET, .done = paused.done};
+    return paused;
+}
+
 struct outcome ledger_execute(struct ledger *ledger, const struct step *steps, size_t n, uint64_t *results,
                               const struct deadline *deadline, struct error *error)
 {
@@ -159,7 +177,8 @@ struct outcome ledger_execute(struct ledger *ledger, const struct step *steps, s
                       steps[i].at.offset);
             return (struct outcome){.why = TARGET_FAULT};
         }
-    return link_execute(ledger->link, steps, n, results, deadline, error);
+    struct outcome outcome = link_execute(ledger->link, steps, n, results, deadline, error);
+    return outcome.why == NOT_YET ? give_back(ledger, steps, n, results, outcome, error) : outcome;
 }
 
 /* Looked at afterwards where a write can be lost without a word. What reads back otherwise by its nature is

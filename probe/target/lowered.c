@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEAVE_LOOKS = 12, LIST_RESERVE = 512, REHIT_STEPS = 10 };
+enum { LEAVE_LOOKS = 12, LIST_RESERVE = 512, REHIT_STEPS = 24 };
 
 static struct passage_plan plan_of(const struct lowered *self, unsigned rehits)
 {
@@ -42,11 +42,12 @@ static bool find_return(struct lowered *self, bool *inner, const struct deadline
         return false;
     if (ops->reset_seen(self->core, self->results[reset]))
         return lowered_tell_reset(self, error);
-    self->entry_lr = self->results[lr];
-    self->entry_sp = self->results[sp];
+    self->entry_lr = core_register_value(self->core, CORE_LR, self->results, lr);
+    self->entry_sp = core_register_value(self->core, CORE_SP, self->results, sp);
     self->by_frame = ops->returns_by_frame(self->core, self->entry_lr);
     if (self->by_frame) {
-        uint64_t frame = ops->frame(self->core, self->entry_lr, self->entry_sp, self->results[psp]);
+        uint64_t frame = ops->frame(self->core, self->entry_lr, self->entry_sp,
+                                    core_register_value(self->core, CORE_PSP, self->results, psp));
         lowered_new_list(self);
         for (unsigned i = 0; i < FRAME_WORDS; i++)
             steps_add(&self->list, step_read(core_word(self->core, frame + UINT64_C(4) * i)));
@@ -54,7 +55,8 @@ static bool find_return(struct lowered *self, bool *inner, const struct deadline
             return false;
         self->place = ops->frame_return(self->core, self->entry_lr, frame, self->results);
     } else {
-        self->place = (struct return_place){.pc = self->entry_lr & ~1ULL, .sp = self->entry_sp};
+        self->place =
+            (struct return_place){.pc = core_code_of_lr(self->core, self->entry_lr), .sp = self->entry_sp};
     }
     *inner = !self->by_frame && self->place.pc >= self->region.low && self->place.pc < self->region.high;
     self->guess = !self->by_frame && !*inner;
@@ -115,7 +117,8 @@ static bool go_on_after_wrong_frame(struct lowered *self, const struct deadline 
     size_t pending = passage_add_past(&plan, lowered_end(self), lowered_end(self), &self->list);
     if (!lowered_run_plain(self, deadline, error))
         return false;
-    reception_passed(&self->reception, self->core->ops->pending(self->core, self->results[pending]));
+    reception_passed(&self->reception,
+                     pending != SIZE_MAX && self->core->ops->pending(self->core, self->results[pending]));
     return true;
 }
 
@@ -127,7 +130,7 @@ static bool look_at_frame(struct lowered *self, enum segment *from, const struct
     size_t sp = self->core->ops->add_register(self->core, &self->list, CORE_SP);
     if (!lowered_run_plain(self, deadline, error))
         return false;
-    bool ours = self->results[sp] == self->place.sp;
+    bool ours = core_register_value(self->core, CORE_SP, self->results, sp) == self->place.sp;
     *from = ours ? SEGMENT_FINISH : SEGMENT_AT_END;
     return ours || go_on_after_wrong_frame(self, deadline, error);
 }
@@ -240,18 +243,20 @@ static bool lowered_arm(struct engine *engine, const struct region *region, cons
                         struct error *error)
 {
     struct lowered *self = (struct lowered *)engine;
-    struct setting settings[8];
-    size_t n = self->core->ops->settings(self->core, settings, 8);
+    struct setting settings[CORE_SETTINGS];
+    size_t n = self->core->ops->settings(self->core, settings, CORE_SETTINGS);
     self->region = *region;
+    self->region.start = core_code(self->core, region->start, region->start_is_thumb);
+    self->region.end = core_code(self->core, region->end, region->end_is_thumb);
     for (size_t i = 0; i < n; i++)
         if (!ledger_apply(self->target->ledger, &settings[i], deadline, error))
             return false;
-    if (!points_prepare(&self->points, region->start, deadline, error) ||
-        (!region->to_return && !points_prepare(&self->points, region->end, deadline, error)))
+    if (!points_prepare(&self->points, self->region.start, deadline, error) ||
+        (!region->to_return && !points_prepare(&self->points, self->region.end, deadline, error)))
         return false;
     lowered_new_list(self);
-    points_add_move(&self->points, &self->list, POINT_NONE, region->start);
-    points_add_proof(&self->points, &self->list, region->start);
+    points_add_move(&self->points, &self->list, POINT_NONE, self->region.start);
+    points_add_proof(&self->points, &self->list, self->region.start);
     static const struct engine_sink quiet;
     const struct engine_wish soon = {.timeout_ms = deadline_left_us(deadline) / 1000};
     size_t at = 0;
@@ -287,7 +292,7 @@ static bool leave_stop(struct lowered *self, const struct deadline *deadline, st
         busy || stop.cause == STOP_RESET || stop.pc == self->region.start || stop.pc == lowered_end(self);
     if (self->foreign || !ours) {
         self->target->leave_halted = true;
-        self->engine.stopped_at = stop.pc;
+        self->engine.stopped_at = core_code_place(stop.pc);
         return true;
     }
     lowered_new_list(self);
@@ -300,7 +305,8 @@ static bool leave_stop(struct lowered *self, const struct deadline *deadline, st
 static bool lowered_disarm(struct engine *engine, const struct deadline *deadline, struct error *error)
 {
     struct lowered *self = (struct lowered *)engine;
-    return points_remove(&self->points, deadline, error) && leave_stop(self, deadline, error);
+    return lowered_give_back(self, deadline, error) && points_remove(&self->points, deadline, error) &&
+           leave_stop(self, deadline, error);
 }
 
 static void lowered_free(struct engine *engine)
@@ -318,7 +324,7 @@ struct engine *lowered_new(struct target *target)
     self->engine.ops = &ops;
     self->target = target;
     self->core = &target->chosen->core;
-    points_init(&self->points, target->ledger, self->core);
+    points_init(&self->points, target->ledger, &target->chosen->core);
     reception_init(&self->reception, self->core, &target->reading);
     return &self->engine;
 }

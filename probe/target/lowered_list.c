@@ -13,6 +13,7 @@ uint64_t lowered_end(const struct lowered *self)
 void lowered_new_list(struct lowered *self)
 {
     self->list = (struct steps){.items = self->items, .room = LIST_ROOM};
+    self->done = 0;
     reception_expect_none(&self->reception);
 }
 
@@ -115,7 +116,7 @@ bool lowered_run_list(struct lowered *self, size_t *at, uint64_t *saw, const str
         if (outcome.done > 0)
             since = deadline_now_us();
         done += outcome.done;
-        *at = done;
+        *at = self->done = done;
         *saw = outcome.saw;
         note_halt(self, done);
         bool waits = outcome.why == NOT_YET && at_wait(self, done);
@@ -161,6 +162,30 @@ bool lowered_run_plain(struct lowered *self, const struct deadline *deadline, st
     return lowered_run_list(self, &at, &saw, deadline, error);
 }
 
+bool lowered_give_back(struct lowered *self, const struct deadline *deadline, struct error *error)
+{
+    size_t from, end;
+    uint64_t status;
+    if (!steps_owe(self->items, self->list.n, self->done, &from, &end))
+        return true;
+    /* A core may take no step before it has been looked at. */
+    if (!ledger_read(self->target->ledger, self->core->ops->status(self->core), &status, deadline, error))
+        return false;
+    if (self->core->ops->state(self->core, status) != CORE_HALTED)
+        end = from; /* after a reset: there is nobody left to give it back to */
+    while (from < end) {
+        struct error refused = {0};
+        struct outcome outcome = ledger_execute(self->target->ledger, self->items + from, end - from,
+                                                self->results + from, deadline, &refused);
+        from += outcome.done;
+        if (outcome.why != DONE && (outcome.why != NOT_YET || deadline_passed(deadline)))
+            return error_set(error, refused.kind != ERROR_NONE ? refused.kind : ERROR_ASLEEP,
+                             "what was borrowed could not be put back: %s", refused.text);
+    }
+    lowered_new_list(self);
+    return true;
+}
+
 /* --- when a stop is not what was expected --------------------------------------------------------------- */
 
 bool lowered_look(struct lowered *self, struct stop *stop, const struct deadline *deadline,
@@ -174,8 +199,10 @@ bool lowered_look(struct lowered *self, struct stop *stop, const struct deadline
     size_t status = ops->add_register(self->core, &self->list, CORE_STATUS);
     if (!lowered_run_plain(self, deadline, error))
         return false;
-    *stop = (struct stop){.pc = self->results[pc],
-                          .cause = ops->cause(self->core, self->results[cause], self->results[status])};
+    *stop = (struct stop){
+        .pc = core_register_value(self->core, CORE_PC, self->results, pc),
+        .cause = ops->cause(self->core, self->results[cause],
+                            core_register_value(self->core, CORE_STATUS, self->results, status))};
     return true;
 }
 
@@ -189,7 +216,7 @@ bool lowered_settle(struct lowered *self, uint64_t wanted, const struct deadline
         if (stop.pc == wanted && stop.cause != STOP_RESET)
             return true;
     }
-    self->engine.stopped_at = stop.pc;
+    self->engine.stopped_at = core_code_place(stop.pc);
     self->was_reset = stop.cause == STOP_RESET;
     if (self->was_reset)
         return error_set(error, ERROR_RESET, "the target was reset");
@@ -200,5 +227,5 @@ bool lowered_settle(struct lowered *self, uint64_t wanted, const struct deadline
                                          [STOP_WATCHPOINT] = "a watchpoint",
                                          [STOP_OTHER] = "something else"};
     return error_set(error, ERROR_FOREIGN_STOP, "stopped by %s that is not ours, at 0x%08" PRIX64,
-                     causes[stop.cause], stop.pc);
+                     causes[stop.cause], core_code_place(stop.pc));
 }

@@ -31,6 +31,7 @@ struct lowered {
     struct step items[LIST_ROOM];
     uint64_t results[LIST_ROOM];
     struct steps list;
+    size_t done; /* so many of its steps */
     struct reception reception;
     bool halted_by_us; /* as far as the steps of the last list tell */
     bool foreign, was_reset;
@@ -53,6 +54,8 @@ bool lowered_run_list(struct lowered *self, size_t *at, uint64_t *saw, const str
                       struct error *error);
 /* A short list in which nothing can come out unexpected. */
 bool lowered_run_plain(struct lowered *self, const struct deadline *deadline, struct error *error);
+/* What a list that ended in the middle has borrowed from the program. Can be called again after a failure. */
+bool lowered_give_back(struct lowered *self, const struct deadline *deadline, struct error *error);
 /* Always false, with ERROR_RESET. */
 bool lowered_tell_reset(struct lowered *self, struct error *error);
 /* Waits for the halt and reads where it is. */

@@ -30,7 +30,7 @@ size_t passage_add_past(const struct passage_plan *plan, uint64_t from, uint64_t
 {
     const struct core_ops *ops = plan->core->ops;
     points_add_move(plan->points, list, from, POINT_NONE);
-    ops->add_single_step(plan->core, list);
+    ops->add_single_step(plan->core, list, plan->points->comparator, from);
     points_add_move(plan->points, list, POINT_NONE, to);
     size_t pending = ops->add_pending(plan->core, list);
     ops->add_run(plan->core, list);

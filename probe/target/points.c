@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-void points_init(struct points *points, struct ledger *ledger, const struct core *core)
+void points_init(struct points *points, struct ledger *ledger, struct core *core)
 {
     *points = (struct points){.ledger = ledger, .core = core};
 }
@@ -24,10 +24,30 @@ static const struct soft_point *find_soft(const struct points *points, uint64_t 
     return NULL;
 }
 
+static bool read_comparator(const struct points *points, unsigned n, uint64_t *words,
+                            const struct deadline *deadline, struct error *error)
+{
+    const struct core_ops *ops = points->core->ops;
+    for (unsigned i = 0; i < ops->comparator_words; i++)
+        if (!ledger_read(points->ledger, ops->comparator(points->core, n, i), &words[i], deadline, error))
+            return false;
+    return true;
+}
+
+static bool hold_comparator(struct points *points, const struct deadline *deadline, struct error *error)
+{
+    const struct core_ops *ops = points->core->ops;
+    for (unsigned i = 0; i < ops->comparator_words; i++)
+        if (!ledger_hold(points->ledger, ops->comparator(points->core, points->comparator, i),
+                         (struct restore){0}, NULL, deadline, error))
+            return false;
+    return true;
+}
+
 /* Takes the last free comparator: other debuggers start with the first. */
 static bool take_comparator(struct points *points, const struct deadline *deadline, struct error *error)
 {
-    const struct core *core = points->core;
+    struct core *core = points->core;
     struct setting on = core->ops->comparators_on(core);
     uint64_t now;
     if (points->comparator_held)
@@ -37,17 +57,18 @@ static bool take_comparator(struct points *points, const struct deadline *deadli
     bool all_off = (now & on.test) != on.set;
     char taken[128] = "";
     size_t used = 0;
-    bool found = false;
+    bool found = false, sole = true;
     for (unsigned i = core->comparators; i-- > 0;) {
-        uint64_t value, address;
-        struct address at = core->ops->comparator(core, i);
-        if (!ledger_read(points->ledger, at, &value, deadline, error))
+        uint64_t words[COMPARATOR_WORDS], address;
+        if (!read_comparator(points, i, words, deadline, error))
             return false;
-        if (core->ops->comparator_used(core, value, &address)) {
+        if (core->ops->comparator_used(core, words, &address)) {
             /* Left over in a unit that is off as a whole: must not wake up with it. */
-            if (all_off && !ledger_write(points->ledger, at, 0, (struct restore){0}, deadline, error))
+            if (all_off && !ledger_write(points->ledger, core->ops->comparator(core, i, 0), 0,
+                                         (struct restore){0}, deadline, error))
                 return false;
             if (!all_off) {
+                sole = false;
                 int more = snprintf(taken + used, sizeof taken - used, " 0x%08" PRIX64, address);
                 used += more > 0 && (size_t)more < sizeof taken - used ? (size_t)more : 0;
                 continue;
@@ -58,12 +79,14 @@ static bool take_comparator(struct points *points, const struct deadline *deadli
             found = true;
         }
     }
+    if (core->comparators == 0)
+        return error_set(error, ERROR_NO_COMPARATOR, "the core has no breakpoint comparators to be used");
     if (!found)
         return error_set(error, ERROR_NO_COMPARATOR, "all %u breakpoint comparators are taken, by%s",
                          core->comparators, taken);
-    points->comparator_held = ledger_hold(points->ledger, core->ops->comparator(core, points->comparator),
-                                          (struct restore){0}, NULL, deadline, error) &&
-                              ledger_apply(points->ledger, &on, deadline, error);
+    core->sole_breakpoint = sole;
+    points->comparator_held =
+        hold_comparator(points, deadline, error) && ledger_apply(points->ledger, &on, deadline, error);
     return points->comparator_held;
 }
 
@@ -119,11 +142,9 @@ void points_add_move(const struct points *points, struct steps *list, uint64_t f
         return;
     if (soft_from != NULL)
         write_instruction(points, list, from, soft_from->original);
-    if (to != POINT_NONE && soft_to == NULL)
-        steps_add(list, step_write(core->ops->comparator(core, points->comparator),
-                                   core->ops->comparator_value(core, to)));
-    else if (from != POINT_NONE && soft_from == NULL)
-        steps_add(list, step_write(core->ops->comparator(core, points->comparator), 0));
+    uint64_t left = soft_from != NULL ? POINT_NONE : from, entered = soft_to != NULL ? POINT_NONE : to;
+    if (left != POINT_NONE || entered != POINT_NONE)
+        core->ops->add_comparator(core, list, points->comparator, left, entered);
     if (soft_to != NULL)
         write_instruction(points, list, to, core->ops->breakpoint_instruction(core, &size));
 }
@@ -156,7 +177,7 @@ bool points_remove(struct points *points, const struct deadline *deadline, struc
             return false;
     if (points->comparator_held) {
         /* Off now; its old value comes back with the rest of the ledger, after the unit as a whole. */
-        struct address at = points->core->ops->comparator(points->core, points->comparator);
+        struct address at = points->core->ops->comparator(points->core, points->comparator, 0);
         if (!ledger_write(points->ledger, at, 0, (struct restore){0}, deadline, error))
             return false;
     }

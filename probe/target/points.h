@@ -17,7 +17,7 @@ static const uint64_t POINT_NONE = UINT64_MAX;
 
 struct points {
     struct ledger *ledger;
-    const struct core *core;
+    struct core *core;
     unsigned comparator; /* the one that is ours */
     bool comparator_held;
     struct soft_point {
@@ -29,8 +29,9 @@ struct points {
     unsigned age;
 };
 
-void points_init(struct points *points, struct ledger *ledger, const struct core *core);
-/* Makes it possible to stop at an address; does not stop there yet. */
+void points_init(struct points *points, struct ledger *ledger, struct core *core);
+/* Makes it possible to stop at an address; does not stop there yet. Tells the core whether ours is the only
+ * breakpoint. */
 bool points_prepare(struct points *points, uint64_t address, const struct deadline *deadline,
                     struct error *error);
 /* Adds the steps that move the stop from one prepared address to another; either may be POINT_NONE. */

@@ -62,7 +62,10 @@ void reception_deliver(struct reception *reception, const struct passage *passag
     reading_take(reception->reading, false, results, passage->reading_at[1][0], reception->hit.to);
     const struct at_end *at_end = reception->wish->at_end;
     for (size_t i = 0; at_end != NULL && i < at_end->n; i++)
-        reception->hit.words[i] = results[passage->words_at[i]];
+        reception->hit.words[i] =
+            at_end->words[i].is_register
+                ? core_register_value(reception->core, at_end->words[i].which, results, passage->words_at[i])
+                : results[passage->words_at[i]];
     reception->hits++;
     if (!reception->sink->hit(reception->sink->context, &reception->hit) ||
         reception->hits >= reception->wish->hits)
@@ -101,7 +104,7 @@ static void take_segment(struct reception *reception, const struct expected_pass
         deliver_rehits(reception, passage, 0, results);
         reception->hit = (struct raw_hit){.pairs = expected->pairs,
                                           .tainted = was_pending(reception, results, passage->pending_at),
-                                          .end_address = expected->end};
+                                          .end_address = core_code_place(expected->end)};
         reading_take(reception->reading, false, results, passage->reading_at[0][passage->rehits],
                      reception->hit.from);
         reception->hit.before_us = results[passage->before_at];

@@ -29,20 +29,30 @@ bool target_run(struct target *target, const struct steps *list, uint64_t *resul
     return true;
 }
 
+/* A block that refuses to be read is there all the same, and doctor tells why. */
 static bool identify_blocks(struct target *target, struct target_core *core, const struct deadline *deadline,
                             struct error *error)
 {
     const struct block_kind *const *kinds;
     size_t n = counter_kinds(&kinds);
+    core->n_blocks = 0;
     for (size_t i = 0; i < n && core->n_blocks < TARGET_BLOCKS; i++) {
         struct step items[BLOCK_IDENTITY];
         uint64_t values[BLOCK_IDENTITY];
         struct steps list = {.items = items, .room = BLOCK_IDENTITY};
+        struct counter_block *block = &core->blocks[core->n_blocks];
+        struct error unread = {0};
         kinds[i]->add_identity(&core->core, &list);
-        if (!target_run(target, &list, values, deadline, error))
-            return false;
-        if (kinds[i]->identify(&core->core, values, &core->blocks[core->n_blocks]))
-            core->n_blocks++;
+        if (target_run(target, &list, values, deadline, &unread)) {
+            core->n_blocks += kinds[i]->identify(&core->core, values, block);
+            continue;
+        }
+        if (unread.kind != ERROR_FAULT && unread.kind != ERROR_ASLEEP)
+            return error_set(error, unread.kind, "%s", unread.text);
+        *block = (struct counter_block){.kind = kinds[i]};
+        snprintf(block->text, sizeof block->text, "%s", kinds[i]->name);
+        snprintf(block->unusable, sizeof block->unusable, "its registers refuse to be read");
+        core->n_blocks++;
     }
     return true;
 }
@@ -51,8 +61,12 @@ static bool look_at_state(struct target *target, struct target_core *core, const
                           struct error *error)
 {
     uint64_t status;
-    if (!ledger_read(target->ledger, core->core.ops->status(&core->core), &status, deadline, error))
-        return false;
+    struct error unread = {0};
+    core->state = CORE_HIDDEN;
+    if (!ledger_read(target->ledger, core->core.ops->status(&core->core), &status, deadline, &unread)) {
+        bool refused = unread.kind == ERROR_FAULT || unread.kind == ERROR_ASLEEP;
+        return (refused && core->core.family != CORE_M) || error_set(error, unread.kind, "%s", unread.text);
+    }
     core->state = core->core.ops->state(&core->core, status);
     if (core->state != CORE_HALTED)
         return true;
@@ -67,8 +81,28 @@ static bool look_at_state(struct target *target, struct target_core *core, const
     size_t at = core->core.ops->add_register(&core->core, &list, CORE_PC);
     if (!target_run(target, &list, values, deadline, error))
         return false;
-    core->halted_at = values[at];
+    core->halted_at = core_code_place(core_register_value(&core->core, CORE_PC, values, at));
     return true;
+}
+
+/* Locks, which hide a PMU until they are opened; through the ledger, which closes them again. */
+static bool open_locks(struct target *target, const struct deadline *deadline, struct error *error)
+{
+    struct target_core *core = target->chosen;
+    struct setting settings[CORE_SETTINGS];
+    if (core->core.family == CORE_M)
+        return true;
+    size_t n = core->core.ops->settings(&core->core, settings, CORE_SETTINGS);
+    for (size_t i = 0; i < n; i++)
+        if (!ledger_apply(target->ledger, &settings[i], deadline, error))
+            return false;
+    if (core->state != CORE_HIDDEN)
+        return identify_blocks(target, core, deadline, error);
+    if (!look_at_state(target, core, deadline, error))
+        return false;
+    if (core->state == CORE_HIDDEN)
+        return error_set(error, ERROR_ASLEEP, "the core's debug registers refuse to be read");
+    return identify_blocks(target, core, deadline, error);
 }
 
 /* A view that shows no core of ours, or cannot be read at all, is no error. */
@@ -156,14 +190,19 @@ bool target_take(struct target *target, bool resume, const char *place, const st
     const struct core *core = &target->chosen->core;
     if (target->chosen->state == CORE_LOCKUP)
         return error_set(error, ERROR_LOCKUP, "the core is locked up");
-    bool halted = target->chosen->state == CORE_HALTED;
-    if (halted && !resume)
+    if (target->chosen->state == CORE_HALTED && !resume)
         return error_set(error, ERROR_HALTED, "the core is halted at %s", place);
     struct address commands[LIST_ROOM];
     size_t n = core->ops->commands(core, commands, LIST_ROOM);
     for (size_t i = 0; i < n; i++)
         if (!ledger_allow(target->ledger, commands[i], error))
             return false;
+    if (!open_locks(target, deadline, error))
+        return false;
+    bool halted = target->chosen->state == CORE_HALTED;
+    if (halted && !resume)
+        return error_set(error, ERROR_HALTED, "the core is halted at 0x%08" PRIX64,
+                         target->chosen->halted_at);
     if (halted) {
         target->halt_at_end = true;
         if (!link_server_run(target->link, target->chosen->server_unit, true, deadline, error))
@@ -177,7 +216,8 @@ bool target_take(struct target *target, bool resume, const char *place, const st
         uint64_t values[LIST_ROOM];
         struct steps list = {.items = items, .room = LIST_ROOM};
         core->ops->add_run(core, &list);
-        return target_run(target, &list, values, deadline, error);
+        if (!target_run(target, &list, values, deadline, error))
+            return false;
     }
     return true;
 }

@@ -99,22 +99,33 @@ def bench_probe(chip, title, options):
 
 
 def bench_stream():
-    """What watching eight counters could get: samples a packet, and how busy the wire is."""
-    print("\neight neighbouring counters read again and again, m4, SWD 10 MHz, two packets in flight")
+    """What watching eight counters could get: samples a packet, samples a second, and how busy the wire is."""
+    counters, in_flight = 8, 2
+    print(f"\n{counters} neighbouring counters read again and again, m4, SWD 10 MHz, {in_flight} packets in flight, median of"
+          f" {ROUNDS} (min, max)")
     for title, options in PROBES.items():
-        with UsbBoard.start("m4", "free", usb_v2_only=True, cpu=0, dap_count=2, **options) as board:
-            before = board.command("dap")
-            done = subprocess.run(board.in_namespace([os.path.join(harness.BUILD, "bench/stream"), "cmsis-dap", "3"]),
-                                  text=True, capture_output=True, check=True)
-            after = board.command("dap")
-        line = json.loads(done.stdout)
-        size = options["dap_packet"]
+        packet, rate, busy = [], [], []
+        for _ in range(ROUNDS):
+            with UsbBoard.start("m4", "free", usb_v2_only=True, cpu=0, dap_count=in_flight, **options) as board:
+                before = board.command("dap")
+                done = subprocess.run(board.in_namespace([os.path.join(harness.BUILD, "bench/stream"), "cmsis-dap", "3"]),
+                                      text=True, capture_output=True, check=True)
+                after = board.command("dap")
+            line = json.loads(done.stdout)
+            packet.append(line["samples"] / line["packets"])
+            rate.append(line["samples"] / line["seconds"])
+            busy.append((after["busy_us"] - before["busy_us"]) / 1e4 / line["seconds"])
+        size, latency = options["dap_packet"], options["usb_latency"] / 1e6
         words = (size - 3) // 4  # a reply has a head of 3 bytes, then 4 a word
-        wire = (after["clocks"] - before["clocks"]) / after["hz"]
-        samples = line["samples"] / line["packets"]
-        print(f"  {title:14} {samples:6.2f} samples a packet ({100 * samples * 8 / words:.1f} % of the {words} words that"
-              f" {size} bytes take), {line['samples'] / line['seconds']:8.0f} samples a second,"
-              f" wire busy {100 * wire / line['seconds']:.0f} %")
+        of_format = words / counters
+        of_latency = in_flight / latency * of_format
+        got = statistics.median(packet)
+        print(f"  {title}")
+        print(f"    samples a packet   {got:8.2f}   {100 * got / of_format:.1f} % of ({size} - 3) / 4 = {words} words, of"
+              f" {counters} each")
+        print(f"    samples a second   {statistics.median(rate):8.0f}   ({min(rate):.0f}, {max(rate):.0f}); with the wire's time"
+              f" left out {in_flight} packets / {latency * 1e6:.0f} us allow {of_latency:.0f}")
+        print(f"    the wire is busy   {statistics.median(busy):8.1f} % of the time   ({min(busy):.1f}, {max(busy):.1f})")
 
 
 def main():

@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { WORDS = 8, SAMPLES = 512, READS = WORDS * SAMPLES };
+/* As many a list as one call may take the time for, or the packets in flight run out at its end too often. */
+enum { WORDS = 8, SAMPLES = 2048, READS = WORDS * SAMPLES };
 
 /* DWT_CTRL to DWT_PCSR: CYCCNT and the five profiling counters with their control, eight neighbours. */
 static const uint64_t FIRST = 0xE0001000;

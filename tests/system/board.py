@@ -154,7 +154,8 @@ class Board:
 
     def symbols(self):
         if self._symbols is None:
-            out = subprocess.run(["arm-none-eabi-nm", str(self.elf)], check=True, capture_output=True, text=True).stdout
+            nm = "aarch64-linux-gnu-nm" if self.chip == "a53" else "arm-none-eabi-nm"
+            out = subprocess.run([nm, str(self.elf)], check=True, capture_output=True, text=True).stdout
             self._symbols = {}
             for line in out.splitlines():
                 fields = line.split()

@@ -110,9 +110,14 @@ class Place:
             raise
 
     def start_server(self, *commands):
-        server = Server(self.board, *commands)
+        server = Server(self.board, *commands, config=self.config())
         self.servers.append(server)
         return server
+
+    def config(self):
+        """OpenOCD's file for this chip; those of one Cortex-M share theirs."""
+        own = os.path.join(ROOT, "openocd-cfg", "boards", f"virtual-{self.chip}.cfg")
+        return own if os.path.exists(own) else None
 
     def halt(self):
         """As another debugger would, which then goes away."""

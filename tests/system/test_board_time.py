@@ -8,8 +8,8 @@ import pytest
 
 from board import BUILD, Board
 from cortex_m import (ABOVE_TICK, BOTH_CHIPS, BP_COMP0, BP_CTRL, DEBUGEN, DEMCR, DHCSR, DWT_CPI, DWT_CTRL, DWT_CYCCNT,
-                      DWT_EXC, DWT_FOLD, DWT_LSU, DWT_SLEEP, HALT, ICSR, KEY, NOP_MORE, SPAN_10, SPAN_100M, SPAN_1K,
-                      SPAN_1M, SUSPENDED, SYST_CVR, SYST_RVR, TICK_EDGE, attach, bench, between, comparator, wait_halted)
+                      DWT_EXC, DWT_FOLD, DWT_LSU, DWT_SLEEP, ICSR, KEY, NOP_MORE, SPAN_10, SPAN_100M, SPAN_1K,
+                      SPAN_1M, SUSPENDED, SYST_CVR, SYST_RVR, TICK_EDGE, attach, between, comparator, wait_halted)
 
 PERIOD = 12000  # of the build with a tick of 1 ms
 PENDSTSET = 1 << 26

@@ -102,6 +102,43 @@ def test_latency_of_requests_in_flight_overlaps():
         assert client.rounds(3, PACKET_SIZE) >= 0.3
 
 
+def pause(milliseconds):
+    """DAP_Delay as often as that takes, in one packet."""
+    parts = [50] * (milliseconds // 50)
+    return bytes([0x7F, len(parts)]) + b"".join(bytes([0x09]) + (ms * 1000).to_bytes(2, "little") for ms in parts)
+
+
+def test_the_host_is_served_while_a_packet_is_executed():
+    with UsbBoard.start("m4", dap_count=2) as board, board.client("usb-client") as client:
+        client.open()
+        client.put(PACKET_SIZE)
+        client.put(pause(1500))
+        begin = time.monotonic()
+        assert client.get() == bytes([0, 2, 0, 2])
+        assert time.monotonic() - begin < 1, "it came only after the packet behind it"
+        with raises("LIBUSB_ERROR_TIMEOUT"):
+            client.get(50)
+        assert client.get()[:2] == bytes([0x7F, 30])
+
+
+def test_unplugged_while_a_packet_is_executed():
+    with UsbBoard.start("m4", dap_count=2) as board, board.client("usb-client") as client:
+        client.open()
+        client.put(PACKET_SIZE)
+        board.unplug(after=2)  # the next request and the reply to the last one, which goes while that is executed
+        client.put(pause(1500))
+        try:
+            client.get()
+        except ClientError as error:  # it came, and was gone before it was looked at
+            assert "NO_DEVICE" in str(error)
+        with gone("usb-client"):
+            client.get()
+        board.plug()
+        client.reopen()
+        assert client.exchange(PACKET_SIZE) == bytes([0, 2, 0, 2])
+        assert board.usb()["out"] - board.usb()["in"] == 1  # nobody got the reply to what was cut short
+
+
 @pytest.mark.parametrize("name", CLIENTS)
 def test_unplugged_while_a_reply_is_waited_for(name):
     with UsbBoard.start("m4", dap_packet=64) as board, board.client(name) as client:
@@ -257,7 +294,7 @@ def test_bad_arguments_from_a_client():
 @pytest.mark.parametrize("chip", ["m4", "rp2040"])
 def test_openocd(chip, backend, tmp_path):
     with UsbBoard.start(chip) as board, board.openocd(backend) as openocd:
-        cpus = [openocd.name + ".cpu"] + ([openocd.name + ".cpu1"] if chip == "rp2040" else [])
+        cpus = [openocd.target] + ([openocd.target + "1"] if chip == "rp2040" else [])
         for cpu in cpus:
             assert f"[{cpu}] Cortex-M{'4' if chip == 'm4' else '0+'} r0p1 processor detected" in openocd.output
         openocd("halt")

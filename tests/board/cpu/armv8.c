@@ -64,8 +64,12 @@ void v8_reset(struct armv8 *v8, bool cold)
     struct v8_debug *d = &v8->debug;
     uint32_t edecr = d->edecr; // of the debug power domain
     if (cold) {
+        const struct v8_debug was = *d;
         *d = fresh_debug();
         d->edecr = edecr;
+        d->unsigned_non_secure = was.unsigned_non_secure; // these are wires
+        d->unsigned_secure = was.unsigned_secure;
+        d->lock_for_all = was.lock_for_all;
         cti_power_on(&v8->cti);
     }
     d->was_reset = true;

@@ -102,6 +102,16 @@ static void on_memory(uc_engine *uc, uc_mem_type type, uint64_t address, int siz
     v8->totals[V8_L1D_REFILL] += l1d_refills(&v8->l1d, (uint32_t)address);
 }
 
+// Nothing is there, or it cannot be written
+static bool on_invalid(uc_engine *uc, uc_mem_type type, uint64_t address, int size, int64_t value, void *user)
+{
+    struct armv8 *v8 = user;
+    (void)uc, (void)size, (void)value;
+    v8->touched = address;
+    v8->stored = type == UC_MEM_WRITE_UNMAPPED || type == UC_MEM_WRITE_PROT;
+    return false;
+}
+
 static void on_raised(uc_engine *uc, uint32_t number, void *user)
 {
     struct armv8 *v8 = user;
@@ -111,11 +121,12 @@ static void on_raised(uc_engine *uc, uint32_t number, void *user)
 
 bool v8_hook(struct armv8 *v8)
 {
-    uc_hook code, raised, memory;
+    uc_hook code, raised, memory, invalid;
     int accesses = UC_HOOK_MEM_READ | UC_HOOK_MEM_WRITE;
     // An empty range (begin above end) means everywhere. The casts are what uc_hook_add asks for.
     return uc_hook_add(v8->uc, &code, UC_HOOK_CODE, (void *)on_instruction, v8, 1, 0) == UC_ERR_OK &&
            uc_hook_add(v8->uc, &memory, accesses, (void *)on_memory, v8, 1, 0) == UC_ERR_OK &&
+           uc_hook_add(v8->uc, &invalid, UC_HOOK_MEM_INVALID, (void *)on_invalid, v8, 1, 0) == UC_ERR_OK &&
            uc_hook_add(v8->uc, &raised, UC_HOOK_INTR, (void *)on_raised, v8, 1, 0) == UC_ERR_OK;
 }
 

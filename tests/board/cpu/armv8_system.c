@@ -176,13 +176,13 @@ static bool special(struct armv8 *v8, unsigned key, bool write, uint64_t *value)
 
 static enum v8_answer monitor(struct armv8 *v8, unsigned key, bool write, uint64_t *value)
 {
-    const struct pmu_v3_access access = {.op1 = key >> 11 & 7,
-                                         .crn = key >> 7 & 15,
-                                         .crm = key >> 3 & 15,
-                                         .op2 = key & 7,
-                                         .write = write,
-                                         .level = v8->level,
-                                         .value = value};
+    struct pmu_v3_access access = {.op1 = key >> 11 & 7,
+                                   .crn = key >> 7 & 15,
+                                   .crm = key >> 3 & 15,
+                                   .op2 = key & 7,
+                                   .write = write,
+                                   .level = v8->level};
+    access.value = value;
     enum pmu_v3_answer answer = pmu_v3_system(&v8->pmu, &access);
     return answer == PMU_V3_DONE ? V8_DONE : answer == PMU_V3_TRAPPED ? V8_TRAPPED : V8_UNDEFINED;
 }

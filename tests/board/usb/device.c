@@ -192,13 +192,14 @@ void device_deliver(struct usb_device *d)
 }
 
 // One packet at a time: the poll loop has others to serve, too
-void device_move(struct usb_device *d)
+bool device_move(struct usb_device *d)
 {
     bool taken = d->plugged && take_report(d);
     for (unsigned i = 0; i < PIPES && d->plugged && !taken; i++)
         taken = take_request(d, i);
     device_deliver(d);
     set_timer(d);
+    return taken;
 }
 
 void device_submit(struct usb_device *d, struct usb_transfer *t)

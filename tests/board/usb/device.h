@@ -69,9 +69,9 @@ void device_submit(struct usb_device *, struct usb_transfer *);
 void device_cancel(struct usb_device *, struct usb_transfer *, int status);
 // As descriptors_control(), and reports to the HID interface that come this way
 int device_control(struct usb_device *, const uint8_t setup[SETUP_BYTES], uint8_t *data, size_t room);
-// Executes a packet of what the host has sent, delivers what is due; to be called again when the timer goes
-// off
-void device_move(struct usb_device *);
+// Executes a packet of what the host has sent, if there is one (true), and delivers what is due. To be called
+// again when the timer goes off.
+bool device_move(struct usb_device *);
 // Delivers what is due, while a packet is being executed
 void device_deliver(struct usb_device *);
 void device_plug(struct usb_device *, bool plugged);

@@ -157,14 +157,13 @@ static bool mount_nodes(struct usb *u, const char *directory)
     return flags >= 0 && !fcntl(fd, F_SETFL, flags | O_NONBLOCK);
 }
 
-static void serve_requests(struct usb *u)
+// false: there was none
+static bool serve_request(struct usb *u)
 {
-    for (int i = 0; i < REQUESTS_AT_ONCE && !fuse_session_exited(u->session); i++) {
-        int got = fuse_session_receive_buf(u->session, &u->buffer);
-        if (got <= 0)
-            break;
+    bool there = !fuse_session_exited(u->session) && fuse_session_receive_buf(u->session, &u->buffer) > 0;
+    if (there)
         fuse_session_process_buf(u->session, &u->buffer);
-    }
+    return there;
 }
 
 // In the midst of a packet, and never in the midst of a request: those only leave behind what device_move()
@@ -175,7 +174,8 @@ static bool look(void *self)
     uint64_t now = pace_now_ns();
     if (now - u->looked_ns >= LOOK_NS) {
         u->looked_ns = now;
-        serve_requests(u);
+        for (int i = 0; i < REQUESTS_AT_ONCE && serve_request(u); i++)
+            continue;
         device_deliver(&u->device);
     }
     return !u->device.plugged;
@@ -247,10 +247,9 @@ void usb_serve(struct usb *u, const struct pollfd *polls, size_t count)
     // First what is there: while that is executed, the host is served anyway
     if (polls[1].revents && read(u->device.timer, &expirations, sizeof expirations) > 0)
         device_move(&u->device);
-    if (polls[0].revents) {
-        serve_requests(u);
-        device_move(&u->device);
-    }
+    bool executed = false;
+    for (int i = 0; polls[0].revents && i < REQUESTS_AT_ONCE && !executed && serve_request(u); i++)
+        executed = device_move(&u->device);
 }
 
 void usb_unplug(struct usb *u)

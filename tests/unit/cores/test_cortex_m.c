@@ -36,17 +36,35 @@ static void names_cores(void **state)
     assert_false(cortex_m_identify(0, zero, &other));
 }
 
+/* What is written to move comparator 3 there. */
+static uint64_t moved_to(const struct core *core, uint64_t to)
+{
+    struct step items[2];
+    struct steps list = {.items = items, .room = 2};
+    core->ops->add_comparator(core, &list, 3, 0x10000000, to);
+    assert_int_equal(list.n, 1);
+    assert_int_equal(items[0].op, OP_WRITE);
+    assert_int_equal(items[0].at.offset, 0xE0002014);
+    return items[0].value;
+}
+
+static bool in_use(const struct core *core, uint64_t value, uint64_t *address)
+{
+    return core->ops->comparator_used(core, &value, address);
+}
+
 static void comparators_match_halfwords(void **state)
 {
     (void)state;
     uint64_t address;
     struct core v1 = identify(0x410CC601, 0x40), v2 = identify(0x411FC271, 0x10000080);
-    assert_int_equal(v1.ops->comparator_value(&v1, 0x10000100), 0x50000101);
-    assert_int_equal(v1.ops->comparator_value(&v1, 0x10000102), 0x90000101);
-    assert_int_equal(v2.ops->comparator_value(&v2, 0x20000102), 0x20000103);
-    assert_true(v1.ops->comparator_used(&v1, 0x90000101, &address));
+    assert_int_equal(moved_to(&v1, 0x10000100), 0x50000101);
+    assert_int_equal(moved_to(&v1, 0x10000102), 0x90000101);
+    assert_int_equal(moved_to(&v2, 0x20000102), 0x20000103);
+    assert_int_equal(moved_to(&v2, UINT64_MAX), 0);
+    assert_true(in_use(&v1, 0x90000101, &address));
     assert_int_equal(address, 0x10000102);
-    assert_false(v1.ops->comparator_used(&v1, 0x90000100, &address));
+    assert_false(in_use(&v1, 0x90000100, &address));
     assert_true(v1.ops->can_compare(&v1, 0x1FFFFFFE));
     assert_false(v1.ops->can_compare(&v1, 0x20000000));
     assert_true(v2.ops->can_compare(&v2, 0x60000000));

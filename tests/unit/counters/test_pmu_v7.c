@@ -206,6 +206,9 @@ static void a_divided_cycle_counter_is_not_called_cycles(void **state)
     assert_int_equal(pmu_v7_kind.counters_for(&block, 0x11), 0x7E);
     fake_take(f, &block);
     assert_int_equal(*fake_word(f, 0xE04), 0x41093009);
+    *fake_word(f, 0xE04) = 0x41093049; /* bit 6 means something in version 3 only */
+    assert_true(fake_identify(f, &pmu_v7_kind, &core, &block));
+    assert_false(block.counts_cycles);
     core = place(f, A7, 0x41072001);
     *fake_word(f, 0x47C) = 0x40000000; /* not in user mode */
     *fake_word(f, 0xE20) = 1 << 0x11;
@@ -263,6 +266,21 @@ static void events_that_are_not_there_are_refused(void **state)
     assert_int_equal(pmu_v7_kind.counters_for(&block, 0x03), 0);
 }
 
+/* P and C read as 0; if they ever do not, they are not written back, neither now nor at the end. */
+static void no_counter_is_ever_reset(void **state)
+{
+    struct fake_pmu *f = *state;
+    struct counter_block block;
+    struct core core = place(f, A9, 0x4109300E);
+    assert_true(fake_identify(f, &pmu_v7_kind, &core, &block));
+    fake_take(f, &block);
+    assert_int_equal(f->writes[f->n_writes - 1].offset, 0xE04);
+    assert_int_equal(f->writes[f->n_writes - 1].value, 0x41093001);
+    fake_undo(f);
+    assert_int_equal(f->writes[0].offset, 0xE04);
+    assert_int_equal(f->writes[0].value, 0x41093008);
+}
+
 /* Looked at after it was written: a lock that does not open must not end in counts of 0. */
 static void a_write_that_is_lost_is_seen(void **state)
 {
@@ -296,6 +314,7 @@ int main(void)
         TEST(a_divided_cycle_counter_is_not_called_cycles),
         TEST(a_stopped_pmu_gets_its_values_back),
         TEST(events_that_are_not_there_are_refused),
+        TEST(no_counter_is_ever_reset),
         TEST(a_write_that_is_lost_is_seen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

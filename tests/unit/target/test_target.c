@@ -172,7 +172,7 @@ static void a_view_that_cannot_be_read_is_no_error(void **state)
     f.n_views = 2;
     f.model.what = TROUBLE_FAULT;
     f.model.trouble_at = 0;
-    f.model.trouble_for = 1;
+    f.model.trouble_for = 2; /* the second look included */
     open_it();
     assert_int_equal(f.target.n_cores, 1);
     assert_int_equal(f.error.kind, ERROR_NONE);

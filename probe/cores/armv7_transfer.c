@@ -1,0 +1,133 @@
+#include "cores/armv7_transfer.h"
+
+enum { CPSR_T = 1 << 5 };
+
+/* Instructions for DBGITR, always in the ARM encoding. */
+static const uint32_t MCR_DTRTX = 0xEE000E15; /* MCR p14, 0, R0, c0, c5, 0 */
+static const uint32_t MRC_DTRRX = 0xEE100E15; /* MRC p14, 0, R0, c0, c5, 0 */
+static const uint32_t MOV_R0_PC = 0xE1A0000F;
+static const uint32_t MRS_R0_CPSR = 0xE10F0000;
+enum { RT_SHIFT = 12, AHEAD_ARM = 8, AHEAD_THUMB = 4 }; /* by how much R15 reads ahead, C5 */
+
+struct address armv7_word(const struct core *core, uint32_t offset)
+{
+    return core_debug(core, offset);
+}
+
+void armv7_add_write(const struct core *core, struct steps *list, uint32_t offset, uint32_t value)
+{
+    steps_add(list, step_write(armv7_word(core, offset), value));
+}
+
+bool armv7_set_control(const struct core *core, struct steps *list, uint32_t value)
+{
+    struct address control = armv7_word(core, DBGDSCR);
+    for (size_t i = list->n; i-- > 0;) {
+        const struct step *step = &list->items[i];
+        if ((step->op != OP_WRITE && step->op != OP_COPY) || step->at.offset != control.offset)
+            continue;
+        if (step->op == OP_WRITE && step->value == value)
+            return false;
+        break;
+    }
+    steps_add(list, step_write(control, value));
+    return true;
+}
+
+/* The next one is taken only after a read of DBGDSCR has shown that this one is done, C8. */
+static void add_instruction(const struct core *core, struct steps *list, uint32_t instruction)
+{
+    armv7_add_write(core, list, DBGITR, instruction);
+    steps_add(list, step_until(armv7_word(core, DBGDSCR), INSTRCOMPL_L, INSTRCOMPL_L));
+}
+
+/* One of the general registers into DBGDTRTX. Reading that empties it only after TXfull was seen. */
+static void add_transfer(const struct core *core, struct steps *list, unsigned number)
+{
+    const uint32_t there = INSTRCOMPL_L | TXFULL_L;
+    armv7_add_write(core, list, DBGITR, MCR_DTRTX | (uint32_t)number << RT_SHIFT);
+    steps_add(list, step_until(armv7_word(core, DBGDSCR), there, there));
+}
+
+static size_t take_transferred(const struct core *core, struct steps *list)
+{
+    return steps_add(list, step_read(armv7_word(core, DBGDTRTX)));
+}
+
+static unsigned number_of(enum core_register which)
+{
+    return which >= CORE_R0 ? (unsigned)(which - CORE_R0) : which == CORE_LR ? 14 : 13;
+}
+
+static bool goes_through_r0(enum core_register which)
+{
+    return which == CORE_PC || which == CORE_STATUS;
+}
+
+/* Leaves the register in DBGDTRTX, and all else as it was. A message of the program that nobody fetched is
+ * taken out of DBGDTRTX first: it must not pass for R0. */
+static void add_through_r0(const struct core *core, struct steps *list, enum core_register which,
+                           bool cpsr_too)
+{
+    size_t control = steps_add(list, step_read(armv7_word(core, DBGDSCR)));
+    steps_add(list, step_write(armv7_word(core, DBGDSCR), HDBGEN | ITREN));
+    take_transferred(core, list);
+    add_transfer(core, list, 0);
+    size_t r0 = take_transferred(core, list);
+    if (cpsr_too) {
+        add_instruction(core, list, MRS_R0_CPSR);
+        add_transfer(core, list, 0);
+        take_transferred(core, list);
+    }
+    add_instruction(core, list, which == CORE_PC ? MOV_R0_PC : MRS_R0_CPSR);
+    add_transfer(core, list, 0);
+    steps_add(list, step_copy(armv7_word(core, DBGDTRRX), list->n - r0));
+    add_instruction(core, list, MRC_DTRRX);
+    steps_add(list, step_copy(armv7_word(core, DBGDSCR), list->n - control));
+}
+/* From the result of the CPSR to that of the PC. */
+enum { CPSR_BEFORE_PC = 9 };
+
+size_t armv7_add_register(const struct core *core, struct steps *list, enum core_register which)
+{
+    if (goes_through_r0(which)) {
+        add_through_r0(core, list, which, which == CORE_PC);
+    } else {
+        if (armv7_set_control(core, list, HDBGEN | ITREN))
+            take_transferred(core, list);
+        add_transfer(core, list, number_of(which));
+    }
+    return take_transferred(core, list);
+}
+
+uint64_t armv7_register_value(const struct core *core, enum core_register which, const uint64_t *results,
+                              size_t index)
+{
+    (void)core;
+    if (which != CORE_PC)
+        return results[index];
+    bool thumb = (results[index - CPSR_BEFORE_PC] & CPSR_T) != 0;
+    return thumb ? ((results[index] - AHEAD_THUMB) & 0xFFFFFFFE) | 1
+                 : (results[index] - AHEAD_ARM) & 0xFFFFFFFC;
+}
+
+/* When nobody else has a breakpoint, a stop at one is at ours, and so where that was put: no register needs
+ * to be transferred. Otherwise the PC as it reads there; DBGDTRTX is read once, for that empties it. */
+void armv7_add_expect_register(const struct core *core, struct steps *list, enum core_register which,
+                               uint64_t value, bool repeated)
+{
+    (void)repeated;
+    if (which == CORE_PC && core->sole_breakpoint) {
+        steps_add(list, step_expect(armv7_word(core, DBGDSCR), HOW_STOPPED, AT_BREAKPOINT));
+        return;
+    }
+    if (which == CORE_PC)
+        value = (value & 1) ? core_code_place(value) + AHEAD_THUMB : value + AHEAD_ARM;
+    if (goes_through_r0(which)) {
+        add_through_r0(core, list, which, false);
+    } else {
+        armv7_set_control(core, list, HDBGEN | ITREN);
+        add_transfer(core, list, number_of(which));
+    }
+    steps_add(list, step_expect_once(armv7_word(core, DBGDTRTX), UINT32_MAX, value & UINT32_MAX));
+}

@@ -1,0 +1,126 @@
+"""`delta`, `stat` and `info` on Cortex-A and Cortex-R cores against the board's truth: what Cortex-M has been put through."""
+import signal
+
+import pytest
+
+from harness import (CALLED_TWICE, IN_RAM, LOOP_ROUND, PREEMPTED, RECURSE, WORK_BY_DATA, ARTICLE_NOP, ARTICLE_PLAIN, NOWHERE,
+                     Place, at, finish_tool, passages, returned)
+
+WAYS = ["a9/swd", "a9/jtag", "a7/swd", "a9/v2", "a9", "a7"]
+COUNTED = 1 << 29
+HITS = 200
+# What a run, not the tool, changes
+MOVING = {"pc", "sp", "lr", "cpsr", "cycles", "counted", "instructions", "halts", "csw", "tar", "accesses", "ram_hash", "run",
+          "sticky", "moe", "tar0", "tar1", "csw0", "csw1"}
+
+
+def exact(place, operands, is_end, hits=HITS, args=()):
+    result = place.delta(*operands, "-r", hits, *args)
+    truth = passages(place.board.log(), place.symbol(operands[0]), is_end)
+    assert len(truth) in (len(result.hits), len(result.hits) + 1)
+    for hit, passage in zip(result.hits, truth):
+        assert not hit.get("at_least") and hit["values"]["CPU_CYCLES"] == passage.cycles, (hit, passage.cycles)
+    return result
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("function, bits", [("work_by_data", WORK_BY_DATA), ("called_twice", CALLED_TWICE), ("recurse", RECURSE),
+                                            ("in_ram", IN_RAM), ("counted_arm", COUNTED), ("counted_thumb", COUNTED)])
+def test_function(way, function, bits):
+    with Place(way, "free", bits) as place:
+        result = exact(place, (function,), returned, HITS if place.wires else 100)
+        assert len(set(result.cycles)) > 1
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_start_to_end(way):
+    with Place(way, "free", ARTICLE_PLAIN | ARTICLE_NOP) as place:
+        plain = exact(place, ("plain_first", "plain_second"), at(place.symbol("plain_second")), 1000 if place.wires else 100)
+        nop = exact(place, ("nop_first", "nop_second"), at(place.symbol("nop_second")), 100)
+        assert set(nop.cycles) == {cycles + 1 for cycles in plain.cycles}
+
+
+@pytest.mark.parametrize("way", ["a9/swd", "a7/swd", "a9"])
+def test_round_of_a_loop(way):
+    with Place(way, "free", LOOP_ROUND) as place:
+        result = place.delta("loop_head", "loop_head", "-r", 100)
+        here = place.symbol("loop_head")
+        stops = [event for event in place.board.log() if event.kind == "halt" and event.pc == here]
+        rounds = [b.cycles - a.cycles for a, b in zip(stops, stops[1:]) if b.cycles != a.cycles]
+        assert result.cycles == rounds[:len(result.cycles)]
+
+
+@pytest.mark.parametrize("way", ["a9/swd", "a9"])
+def test_the_second_core_while_the_first_runs(way):
+    with Place(way, "free", WORK_BY_DATA | CALLED_TWICE) as place:
+        second = place.board.core(1)
+        second.watch(NOWHERE)
+        before = place.board.read_word("round_count")
+        result = place.run("-C", 1, "delta", "-j", "core1_work", "-r", 100)
+        assert result.code == 0, result.err
+        truth = passages(second.log(), place.symbol("core1_work"), returned)
+        assert [hit["values"]["CPU_CYCLES"] for hit in result.hits] == [passage.cycles for passage in truth[:100]]
+        assert place.board.read_word("round_count") > before
+
+
+@pytest.mark.parametrize("way", ["a9/swd", "a7/swd", "a9"])
+@pytest.mark.parametrize("how", ["done", "interrupted", "no end"])
+def test_everything_is_put_back(way, how):
+    with Place(way, "free", WORK_BY_DATA | PREEMPTED) as place:
+        place.run("info")  # what an examination does to sticky bits is done
+        before = place.board.state()
+        if how == "done":
+            assert place.run("delta", "work_by_data", "-r", 20).code == 0
+        elif how == "interrupted":
+            tool = place.start("delta", "work_by_data", "-r", 100000000)
+            place.wait_for_stops(20)
+            finish_tool(tool, signal.SIGINT)
+        else:
+            assert place.run("delta", "work_by_data", "resetting" if place.chip == "m4" else "sleeper", "--timeout", 1).code == 3
+        after = place.board.state()
+        for name, value in before.items():
+            if name not in MOVING:
+                assert after[name] == value, (name, value, after[name])
+        assert after["run"] == "running"
+
+
+@pytest.mark.parametrize("way", ["a9/swd", "a7/swd"])
+def test_a_halted_core_is_refused_and_resumed_on_demand(way):
+    with Place(way, "free", WORK_BY_DATA) as place:
+        place.halt()
+        refused = place.run("delta", "work_by_data", "-r", 5)
+        assert refused.code == 3 and "halted" in refused.err
+        assert place.board.state()["run"] == "halted"
+        assert place.run("delta", "work_by_data", "-r", 5, "--resume").code == 0
+        assert place.board.state()["run"] == "halted"
+
+
+@pytest.mark.parametrize("way", ["a9/swd", "a7/swd", "a9"])
+def test_info_names_the_core_and_its_pmu(way):
+    with Place(way) as place:
+        result = place.run("info")
+        assert result.code == 0, result.err
+        assert "ROM table" in result.out and "core 0   Cortex-" + place.chip.upper() in result.out
+        # the A7's OS lock is closed at power-on; OpenOCD opens it
+        assert ("refuse to be read" if way == "a7/swd" else "PMUv1, 6 counters") in result.out
+
+
+@pytest.mark.parametrize("way", ["a9/swd", "a9"])
+def test_a_reset_in_the_middle_is_no_number(way):
+    with Place(way, "free", WORK_BY_DATA) as place:
+        tool = place.start("delta", "work_by_data", "-r", 100000000)
+        place.wait_for_stops(20)
+        place.board.command("reset")
+        result = finish_tool(tool)
+        assert result.code == 3 and "reset" in result.err, result.err
+
+
+@pytest.mark.parametrize("halt_cost", ["17", "5..60"])
+@pytest.mark.parametrize("way", ["a9/swd", "a7/swd"])
+def test_two_halt_costs(way, halt_cost):
+    with Place(way, "free", WORK_BY_DATA, halt_cost=halt_cost) as place:
+        result = place.delta("work_by_data", "-r", HITS)
+        truth = passages(place.board.log(), place.symbol("work_by_data"), returned)
+        off = result.summary["columns"]["CPU_CYCLES"]["plus_minus"]
+        within = sum(abs(hit["values"]["CPU_CYCLES"] - passage.cycles) <= off for hit, passage in zip(result.hits, truth))
+        assert within >= 0.95 * HITS and (halt_cost != "17" or (off == 0 and within == HITS))

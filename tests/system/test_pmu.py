@@ -1,0 +1,96 @@
+"""Events of real PMUs against the board's truth: every modelled event of every hit, in one pass or in several."""
+import pytest
+
+from harness import ARTICLE_NOP, CALLED_TWICE, LOOP_ROUND, WORK_BY_DATA, Place, passages, returned, run_tool
+
+CPUS = {"m55": "cortex-m55", "a9": "cortex-a9", "a7": "cortex-a7", "a53": "cortex-a53"}
+WAYS = ["m55/swd", "m55/v2", "a9/swd", "a9/jtag", "a7/swd"]
+
+
+def codes_of(cpu):
+    """Name to code, as `list` has it."""
+    found = {}
+    for line in run_tool("list", "--cpu", CPUS[cpu]).out.splitlines():
+        words = line.split()
+        if words and words[0].startswith("0x"):
+            found[words[1]] = int(words[0], 16)
+    return found
+
+
+def modelled(place):
+    """The events that the board counts, by the names of the tool."""
+    place.board.watch(0xFFFFFFF0)
+    result = place.run("delta", "work_by_data", "-r", 1)
+    assert result.code == 0, result.err
+    counted = next(event for event in place.board.log() if event.counts).counts
+    return {name: code for name, code in codes_of(place.chip).items() if code in counted}
+
+
+def compare(place, result, start, events, is_end=returned):
+    truth = passages(place.board.log(), place.symbol(start), is_end)
+    assert len(truth) >= len(result.hits)
+    seen = set()
+    for hit, passage in zip(result.hits, truth):
+        assert hit["values"]["CPU_CYCLES"] == passage.cycles, hit
+        for name, value in hit["values"].items():
+            if name == "CPU_CYCLES":
+                continue
+            wanted = passage.end.counts[events[name]] - passage.begin.counts[events[name]]
+            assert value == wanted and name not in hit.get("at_least", []), (name, hit, wanted)
+            seen.add(name)
+    return seen
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("function, bits", [("work_by_data", WORK_BY_DATA), ("called_twice", CALLED_TWICE)])
+def test_every_event_of_every_hit(way, function, bits):
+    with Place(way, "free", WORK_BY_DATA | bits) as place:
+        events = modelled(place)
+        assert len(events) >= 6
+        result = place.delta(function, "-r", 100, "-e", ",".join(events))
+        assert compare(place, result, function, events) == set(events) - {"CPU_CYCLES"}
+        assert result.summary.get("passes", 1) >= 1 and not result.summary.get("disagreement")
+
+
+@pytest.mark.parametrize("halt_cost", ["13", "5..60"])
+def test_at_two_halt_costs(halt_cost):
+    with Place("m55/swd", "free", WORK_BY_DATA, halt_cost=halt_cost) as place:
+        events = modelled(place)
+        result = place.delta("work_by_data", "-r", 200, "-e", "INST_RETIRED,LD_RETIRED")
+        truth = passages(place.board.log(), place.symbol("work_by_data"), returned)
+        off = result.summary["columns"]["CPU_CYCLES"]["plus_minus"]
+        within = 0
+        for hit, passage in zip(result.hits, truth):
+            within += abs(hit["values"]["CPU_CYCLES"] - passage.cycles) <= off
+            for name in ("INST_RETIRED", "LD_RETIRED"):
+                assert hit["values"][name] == passage.end.counts[events[name]] - passage.begin.counts[events[name]]
+        # the ± comes of some forty samples of what is random here
+        assert within >= 0.95 * len(result.hits) and (halt_cost != "13" or off == 0)
+
+
+def test_more_events_than_counters_take_turns():
+    with Place("m55/swd", "free", WORK_BY_DATA) as place:
+        events = [name for name in modelled(place) if name != "CPU_CYCLES"]
+        many = events + [name for name in codes_of("m55") if name not in events and name not in ("CHAIN", "CPU_CYCLES")][:20]
+        result = place.delta("work_by_data", "-r", 10, "-e", ",".join(many))
+        assert result.summary["passes"] > 1 and len(result.hits) == 10 * result.summary["passes"]
+        by_pass = {}
+        for hit in result.hits:
+            by_pass.setdefault(hit["pass"], []).append(set(hit["values"]))
+        assert all(len({frozenset(names) for names in sets}) == 1 for sets in by_pass.values())
+        assert all("CPU_CYCLES" in sets[0] for sets in by_pass.values())
+        together = place.run("delta", "work_by_data", "-e", "{" + ",".join(many[:9]) + "}")
+        assert together.code == 2 and "8" in together.err, together.err
+
+
+def test_what_the_pmu_was_set_to_is_put_back():
+    with Place("m55/swd", "free", ARTICLE_NOP | LOOP_ROUND) as place:
+        before = place.board.state()
+        assert place.run("delta", "article_nop", "-r", 5, "-e", "INST_RETIRED,LD_RETIRED,ST_RETIRED").code == 0
+        assert place.run("stat", "-e", "INST_RETIRED", "--for", "200ms").code == 0
+        after = place.board.state()
+        changing = {"pc", "sp", "lr", "xpsr", "cycles", "counted", "instructions", "halts", "accesses", "cyccnt", "syst_cvr",
+                    "ram_hash", "csw", "tar", "dcrdr", "run", "icsr", "profile", "dfsr"}
+        for name, value in before.items():
+            if name not in changing and "cnt" not in name and "counts" not in name:
+                assert after[name] == value, (name, value, after[name])

@@ -1,0 +1,88 @@
+"""Each kind of trouble that a wire or an access port can make, at each transfer of a `delta -r 3` in turn: never a wrong
+number, never a hang, and the target as it was."""
+import itertools
+import os
+
+import pytest
+
+import harness
+from harness import NOWHERE, WORK_BY_DATA, Place, finish_tool, passages, returned, start_tool
+from test_trace import snapshot
+
+HITS = 3
+OF_ACCESSES, OF_WIRE = ["wait", "fault"], ["none", "parity", "protocol"]
+# JTAG knows no acknowledge but OK and WAIT, and no parity: what is left is what the access port itself does
+WAYS = [(way, kind, 0) for way in ("m4/swd", "rp2040/swd") for kind in OF_ACCESSES + OF_WIRE] + \
+       [("m4/jtag", kind, 0) for kind in OF_ACCESSES] + \
+       [("rp2040/swd", kind, 1) for kind in OF_ACCESSES]  # the other core is only looked at
+# Some ten thousand runs. Under the sanitizers they would take twice as long, so these have the release build and no
+# calibration, which does again what a hit does; the sanitizers meet each STRIDE-th transfer of whole runs.
+RELEASE = os.path.join(harness.BUILD, "pmu-probe")
+SHARDS, STRIDE = 2, 31
+WIRE_HZ = 40000000  # four times the usual clock: most of a run is the wire's time
+PAST_END = 10  # so many runs in a row that ended before their trouble came
+
+
+class Sweep:
+    """A board, and short runs on it, each with one piece of trouble."""
+
+    def __init__(self, place, kind, core, tool, *options):
+        self.place, self.kind, self.board, self.troubled = place, kind, place.board, place.board.core(core)
+        self.words = [tool, *place.words("delta", "-j", "work_by_data", "-r", HITS, "--speed", WIRE_HZ, *options)[1:]]
+        self.before = snapshot(place)
+
+    def count(self):
+        """Transfers so far of the sort that the kind befalls."""
+        of_wire = self.kind in OF_WIRE
+        return self.board.command("dap")["transfers"] if of_wire else self.troubled.state()["accesses"]
+
+    def run(self):
+        self.board.watch(NOWHERE)
+        return finish_tool(start_tool(self.words))
+
+    def check(self, result, what):
+        """Whatever was printed is true, in its order, and the target is as it was."""
+        truth = [p.cycles for p in passages(self.board.log(), self.board.symbol("work_by_data"), returned)]
+        rest = iter(truth)
+        assert all(cycles in rest for cycles in result.cycles), f"{what}: {result.cycles} is not in {truth}"
+        assert result.code in (0, 3), f"{what}: exit {result.code}: {result.err}"
+        assert len(result.hits) == HITS if result.code == 0 else result.err, what
+        assert snapshot(self.place) == self.before, f"{what}: {result.err}"
+        assert self.board.state()["run"] == "running", f"{what}: {result.err}"
+
+    def trouble_at(self, skip):
+        """Whether the run got as far as that, and whether it came to its end all the same."""
+        self.troubled.command(f"fault {self.kind} 1 {skip}")
+        result = self.run()
+        struck = not self.troubled.command(f"fault {self.kind} 0")["left"]
+        self.check(result, f"{self.kind} at {skip}")
+        return struck, result.code == 0
+
+    def over(self, first, stride):
+        """From there on to the end of a run, wherever that is: no two runs wait equally often."""
+        met, survived, past, shortest = 0, 0, 0, None
+        for skip in itertools.count(first, stride):
+            counted = self.count()
+            struck, whole = self.trouble_at(skip)
+            met, survived, past = met + struck, survived + (struck and whole), 0 if struck else past + 1
+            if not struck:
+                shortest = min(self.count() - counted, shortest or self.count())
+            if past == PAST_END:
+                break
+        assert (met + 1) * stride > 0.9 * shortest > 0, f"{met} troubles in runs of {shortest} transfers"
+        # Only a refused access (FAULT) is the target's last word; the rest is noise that one gets over
+        assert self.kind == "fault" or survived > 0.95 * met, f"{survived} of {met}"
+
+
+@pytest.mark.parametrize("shard", range(SHARDS))
+@pytest.mark.parametrize("way, kind, core", WAYS)
+def test_every_transfer(way, kind, core, shard):
+    with Place(way, "free", WORK_BY_DATA) as place:
+        Sweep(place, kind, core, RELEASE, "--no-calibrate").over(shard, SHARDS)
+
+
+@pytest.mark.parametrize("way, kind, core", WAYS)
+def test_many_transfers_of_calibrated_runs(way, kind, core):
+    """What a halt adds is no part of any number, whatever went wrong while it was measured."""
+    with Place(way, "free", WORK_BY_DATA, halt_cost=23) as place:
+        Sweep(place, kind, core, harness.TOOL).over(STRIDE // 2, STRIDE)

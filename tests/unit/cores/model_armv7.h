@@ -1,0 +1,490 @@
+/*
+ * One Armv7 core as a debugger sees it through its debug registers, for unit tests. It runs a script instead
+ * of code: addresses that are reached, and other things that happen, so many cycles apart. Written from the
+ * architecture (DDI 0406C C3, C5, C8, C11) with its numbers written out, without the tool's own constants.
+ * What the architecture leaves unpredictable is counted in `careless`.
+ */
+#pragma once
+
+#include "links/link.h"
+
+#include <signal.h>
+#include <string.h>
+
+enum { V7_COMPARATORS = 4, V7_BASE = 0x1000, V7_COUNTER = 0x2000, V7_MHZ = 100, V7_COST = 11 };
+
+enum v7_kind {
+    V7_AT,    /* an address is reached */
+    V7_BKPT,  /* a BKPT instruction of the program's, at `pc` */
+    V7_HALT,  /* somebody else asks for a halt, at `pc` */
+    V7_RESET, /* the core is reset, and begins the script again */
+};
+
+struct v7_event {
+    enum v7_kind kind;
+    uint32_t cycles, grow; /* after the event before, and so many more in each round of the script */
+    uint32_t pc, sp, lr;   /* bit 0 of pc: Thumb */
+};
+
+enum v7_trouble { V7_FINE, V7_CANCEL, V7_LOSE, V7_LOSE_AFTER, V7_DO_RESET, V7_DO_HALT, V7_DO_PEND };
+
+struct v7_model {
+    struct link link;
+    const struct v7_event *script;
+    size_t n_script, next;
+    unsigned round;
+    uint64_t left, busy; /* cycles: to the next event, of a handler before that */
+
+    uint32_t r[15], pc, cpsr, program_r0;
+    bool halted, pending;
+    uint32_t going, slow_exit; /* accesses until Debug state is left */
+    uint32_t doing, slow_itr;  /* accesses until an instruction is done */
+    uint32_t instruction, moe;
+    bool restarted, complete, complete_l, tx_full, tx_l, rx_full, rx_l;
+    uint32_t control, sticky, dtr_tx, dtr_rx;
+    uint32_t bvr[V7_COMPARATORS], bcr[V7_COMPARATORS], vcr;
+    bool has_lock, locked, os_locked, was_reset;
+    uint32_t counter;
+
+    uint64_t wall;
+    long accesses, writes, limit;
+    long trouble_at;
+    enum v7_trouble what;
+    volatile sig_atomic_t cancelled;
+    bool hung;
+    unsigned careless;  /* what is unpredictable or ignored */
+    unsigned corrupted; /* the program went on with another R0 than it had */
+    unsigned strayed;   /* an interrupt was taken in a step */
+    unsigned entries;
+};
+
+/* --- running -------------------------------------------------------------------------------------------- */
+
+static inline bool v7_thumb(const struct v7_model *m)
+{
+    return (m->cpsr & 0x20) != 0;
+}
+
+static inline bool v7_halting(const struct v7_model *m)
+{
+    return (m->control & 0x4000) && !m->os_locked;
+}
+
+static inline void v7_enter(struct v7_model *m, uint32_t moe)
+{
+    m->counter += 7;
+    m->halted = m->complete = true;
+    m->moe = moe;
+    m->entries++;
+}
+
+static inline bool v7_hits(struct v7_model *m, unsigned i)
+{
+    uint32_t bcr = m->bcr[i], bytes = bcr >> 5 & 0xF, kind = bcr >> 20 & 0xF;
+    if (!(bcr & 1))
+        return false;
+    if ((bcr >> 1 & 3) != 3 || (kind != 0 && kind != 4) ||
+        (!v7_thumb(m) && bytes != 0xF && m->bvr[i] == m->pc))
+        m->careless++;
+    uint32_t wanted = !v7_thumb(m) ? 0xF : m->pc & 2 ? 0xC : 0x3;
+    bool same = m->bvr[i] == (m->pc & ~3U) && (bytes & wanted) == wanted;
+    return same == (kind == 0);
+}
+
+/* About to execute what stands at the PC. */
+static inline void v7_arrive(struct v7_model *m)
+{
+    for (unsigned i = 0; v7_halting(m) && i < V7_COMPARATORS && !m->halted; i++)
+        if (v7_hits(m, i))
+            v7_enter(m, 1);
+}
+
+static inline void v7_load_event(struct v7_model *m)
+{
+    if (m->next >= m->n_script) {
+        m->next = 0;
+        m->round++;
+    }
+    m->left = m->script[m->next].cycles + (uint64_t)m->script[m->next].grow * m->round;
+}
+
+static inline void v7_reach(struct v7_model *m, const struct v7_event *event)
+{
+    m->pc = event->pc & ~1U;
+    m->cpsr = 0x10 | (event->pc & 1 ? 0x20U : 0);
+    m->r[13] = event->sp;
+    m->r[14] = event->lr;
+    m->r[0] = m->program_r0 = 0x11111111 * (m->round % 13 + 1);
+}
+
+static inline void v7_reset(struct v7_model *m)
+{
+    m->pc = 0;
+    m->cpsr = 0x1D3;
+    m->r[0] = m->program_r0 = 0;
+    m->pending = m->halted = false;
+    m->busy = m->going = m->doing = 0;
+    m->counter = 0;
+    m->restarted = m->was_reset = true;
+    m->next = 0;
+    v7_load_event(m);
+    m->left += 1000;
+    if ((m->vcr & 1) && v7_halting(m))
+        v7_enter(m, 5);
+}
+
+static inline void v7_pend(struct v7_model *m)
+{
+    if (m->halted)
+        m->pending = true;
+    else
+        m->busy += 90;
+}
+
+static inline void v7_request(struct v7_model *m)
+{
+    if (!m->halted)
+        v7_enter(m, 4);
+}
+
+static inline void v7_happen(struct v7_model *m)
+{
+    const struct v7_event *event = &m->script[m->next++];
+    v7_load_event(m);
+    if (event->kind == V7_RESET) {
+        v7_reset(m);
+        return;
+    }
+    v7_reach(m, event);
+    v7_arrive(m);
+    if (event->kind == V7_BKPT && !m->halted)
+        v7_enter(m, 3);
+    if (event->kind == V7_HALT)
+        v7_request(m);
+}
+
+static inline void v7_advance(struct v7_model *m, uint64_t cycles)
+{
+    m->wall += cycles;
+    while (cycles > 0 && !m->halted) {
+        uint64_t *what = m->busy > 0 ? &m->busy : &m->left;
+        uint64_t taken = *what < cycles ? *what : cycles;
+        *what -= taken;
+        cycles -= taken;
+        m->counter += (uint32_t)taken;
+        if (*what == 0 && what == &m->busy)
+            v7_arrive(m);
+        else if (*what == 0)
+            v7_happen(m);
+    }
+}
+
+static inline bool v7_steps(const struct v7_model *m)
+{
+    for (unsigned i = 0; i < V7_COMPARATORS; i++)
+        if ((m->bcr[i] & 0x00400001) == 0x00400001)
+            return true;
+    return false;
+}
+
+/* One instruction, with a comparator that stops at all others. */
+static inline void v7_step(struct v7_model *m)
+{
+    m->counter++;
+    if (m->script[m->next].kind == V7_AT && m->left <= 1) {
+        v7_happen(m);
+        return;
+    }
+    m->left -= m->left > 1;
+    m->pc += v7_thumb(m) ? 2 : 4;
+    v7_arrive(m);
+}
+
+static inline void v7_leave(struct v7_model *m)
+{
+    m->counter += 4;
+    m->halted = false;
+    m->restarted = true;
+    m->corrupted += m->r[0] != m->program_r0;
+    m->careless += (m->control & 0x2000) != 0 || m->sticky != 0;
+    if (m->pending && !(m->control & 0x800)) {
+        m->pending = false;
+        m->busy = 90;
+        m->strayed += v7_steps(m);
+        return;
+    }
+    v7_arrive(m);
+    if (!m->halted && v7_steps(m))
+        v7_step(m);
+}
+
+/* --- instructions in Debug state ------------------------------------------------------------------------ */
+
+static inline void v7_do(struct v7_model *m)
+{
+    uint32_t op = m->instruction, rt = op >> 12 & 0xF;
+    m->complete = true;
+    if ((op & 0xFFFF0FFF) == 0xEE000E15 && rt < 15) { /* MCR p14, 0, Rt, c0, c5, 0 */
+        m->careless += m->tx_full;
+        m->dtr_tx = m->r[rt];
+        m->tx_full = true;
+    } else if ((op & 0xFFFF0FFF) == 0xEE100E15 && rt < 15) { /* MRC */
+        m->careless += !m->rx_full;
+        m->r[rt] = m->dtr_rx;
+        m->rx_full = false;
+    } else if (op == 0xE1A0000F) { /* MOV R0, PC */
+        m->r[0] = m->pc + (v7_thumb(m) ? 4 : 8);
+    } else if (op == 0xE10F0000) { /* MRS R0, CPSR */
+        m->r[0] = m->cpsr;
+    } else {
+        m->sticky |= 0x100;
+        m->careless++;
+    }
+}
+
+static inline void v7_write_itr(struct v7_model *m, uint32_t op)
+{
+    if (!m->halted || !(m->control & 0x2000) || !m->complete_l || m->sticky) {
+        m->careless += m->halted;
+        return;
+    }
+    m->instruction = op;
+    m->complete = m->complete_l = false;
+    m->doing = m->slow_itr;
+    if (m->doing == 0)
+        v7_do(m);
+}
+
+/* --- registers ------------------------------------------------------------------------------------------ */
+
+static inline uint32_t v7_read_dscr(struct v7_model *m)
+{
+    m->complete_l = m->complete;
+    m->tx_l = m->tx_full;
+    m->rx_l = m->rx_full;
+    return m->control | m->sticky | (m->halted ? 1 : 0) | (m->restarted ? 2 : 0) | m->moe << 2 |
+           (m->complete_l ? 1U << 24 : 0) | (m->tx_l ? 1U << 26 | 1U << 29 : 0) |
+           (m->rx_l ? 1U << 27 | 1U << 30 : 0);
+}
+
+static inline uint32_t v7_read_tx(struct v7_model *m)
+{
+    uint32_t value = m->dtr_tx;
+    if (m->tx_l)
+        m->tx_full = m->tx_l = false;
+    return value;
+}
+
+static inline void v7_write_drcr(struct v7_model *m, uint32_t value)
+{
+    if (value & 4)
+        m->sticky = 0;
+    if ((value & 2) && m->halted && m->restarted + m->going > 0) {
+        m->restarted = false;
+        m->going = m->slow_exit;
+        if (m->going == 0)
+            v7_leave(m);
+    } else if ((value & 1) && !m->halted && v7_halting(m)) {
+        v7_enter(m, 0);
+    }
+}
+
+static inline uint32_t v7_read(struct v7_model *m, uint32_t offset)
+{
+    bool sr = m->was_reset;
+    switch (offset) {
+    case 0x000:
+        return 0x35141000; /* 6 breakpoints are said to be there: two more than the model's arrays */
+    case 0x01C:
+        return m->vcr;
+    case 0x088:
+        return v7_read_dscr(m);
+    case 0x08C:
+        return v7_read_tx(m);
+    case 0x304:
+        return 0x8 | (m->os_locked ? 2 : 0);
+    case 0x314:
+        m->was_reset = false;
+        return 1 | (sr ? 8 : 0);
+    case 0xD00:
+        return 0x413FC090;
+    case 0xFB4:
+        return m->has_lock ? 1 | (m->locked ? 2 : 0) : 0;
+    case 0xFB8:
+        return 0xAF;
+    case V7_COUNTER:
+        return m->counter;
+    default:
+        break;
+    }
+    if (offset >= 0x100 && offset < 0x100 + 4 * V7_COMPARATORS)
+        return m->bvr[(offset - 0x100) / 4];
+    if (offset >= 0x140 && offset < 0x140 + 4 * V7_COMPARATORS)
+        return m->bcr[(offset - 0x140) / 4];
+    return 0;
+}
+
+static inline void v7_write(struct v7_model *m, uint32_t offset, uint32_t value)
+{
+    m->writes++;
+    if (offset == 0xFB0) {
+        m->locked = m->has_lock && value != 0xC5ACCE55;
+        return;
+    }
+    if (m->locked) {
+        m->careless++;
+        return;
+    }
+    if (offset == 0x300) {
+        m->os_locked = value == 0xC5ACCE55;
+        return;
+    }
+    if (offset == 0x01C) {
+        m->vcr = value;
+    } else if (offset == 0x080) {
+        if (m->rx_l)
+            return;
+        m->dtr_rx = value;
+        m->rx_full = true;
+    } else if (offset == 0x084) {
+        v7_write_itr(m, value);
+    } else if (offset == 0x088) {
+        m->control = value & 0x0038FC00;
+        m->careless += (value & 0x2000) && !m->halted;
+    } else if (offset == 0x090) {
+        v7_write_drcr(m, value);
+    } else if (offset >= 0x100 && offset < 0x100 + 4 * V7_COMPARATORS) {
+        m->bvr[(offset - 0x100) / 4] = value & ~3U;
+        m->careless += (value & 3) != 0;
+    } else if (offset >= 0x140 && offset < 0x140 + 4 * V7_COMPARATORS) {
+        m->bcr[(offset - 0x140) / 4] = value;
+    }
+}
+
+/* --- the link ------------------------------------------------------------------------------------------- */
+
+/* One more access: time passes, and what was to happen at it happens. */
+static inline enum why v7_begin_access(struct v7_model *m, bool *after)
+{
+    long now = m->accesses++;
+    *after = false;
+    if (now >= m->limit) {
+        m->hung = true;
+        return LINK_LOST;
+    }
+    if (m->going > 0 && --m->going == 0)
+        v7_leave(m);
+    if (m->doing > 0 && --m->doing == 0)
+        v7_do(m);
+    v7_advance(m, 10);
+    if (now != m->trouble_at)
+        return DONE;
+    switch (m->what) {
+    case V7_FINE:
+        break;
+    case V7_CANCEL:
+        m->cancelled = 1;
+        return NOT_YET;
+    case V7_LOSE:
+    case V7_LOSE_AFTER:
+        *after = m->what == V7_LOSE_AFTER;
+        return LINK_LOST;
+    case V7_DO_RESET:
+        v7_reset(m);
+        break;
+    case V7_DO_HALT:
+        v7_request(m);
+        break;
+    case V7_DO_PEND:
+        v7_pend(m);
+        break;
+    }
+    return DONE;
+}
+
+static inline struct outcome v7_access(struct v7_model *m, const struct step *step, uint64_t *result)
+{
+    uint32_t offset = (uint32_t)step->at.offset - V7_BASE;
+    for (unsigned polls = 1;; polls++) {
+        bool after;
+        enum why why = v7_begin_access(m, &after);
+        if (why != DONE && !after)
+            return (struct outcome){.why = why};
+        if (step->op == OP_WRITE)
+            v7_write(m, offset, (uint32_t)step->value);
+        else
+            *result = v7_read(m, offset);
+        if (after)
+            return (struct outcome){.why = why};
+        if (step->op == OP_READ || step->op == OP_WRITE || (*result & step->mask) == step->value)
+            return (struct outcome){.why = DONE};
+        if (step->op == OP_EXPECT)
+            return (struct outcome){.why = UNEXPECTED, .saw = *result};
+        if (polls >= 200)
+            return (struct outcome){.why = NOT_YET, .saw = *result};
+    }
+}
+
+static inline struct outcome v7_execute(struct link *link, const struct step *steps, size_t n,
+                                        uint64_t *results, const struct deadline *deadline,
+                                        struct error *error)
+{
+    struct v7_model *m = (struct v7_model *)link;
+    (void)deadline;
+    for (size_t i = 0; i < n; i++) {
+        if (steps[i].op == OP_TIME) {
+            results[i] = (m->wall + (steps[i].value == TIME_AFTER ? V7_MHZ - 1 : 0)) / V7_MHZ;
+            continue;
+        }
+        uint64_t result = 0;
+        struct outcome outcome = v7_access(m, &steps[i], &result);
+        outcome.done = i;
+        if (outcome.why == LINK_LOST)
+            error_set(error, ERROR_LINK_LOST, "the link is gone");
+        if (outcome.why != DONE)
+            return outcome;
+        results[i] = result;
+    }
+    return (struct outcome){.why = DONE, .done = n};
+}
+
+/* A Cortex-A9 r3p0, locked in both ways, reset some time ago. */
+static inline void v7_init(struct v7_model *m, const struct v7_event *script, size_t n)
+{
+    static const struct link_ops ops = {.execute = v7_execute, .exact_faults = true, .comes_back = true};
+    *m = (struct v7_model){.link.ops = &ops,
+                           .script = script,
+                           .n_script = n,
+                           .pc = 0x180,
+                           .cpsr = 0x10,
+                           .has_lock = true,
+                           .locked = true,
+                           .os_locked = true,
+                           .was_reset = true,
+                           .restarted = true,
+                           .complete = true,
+                           .control = 0x8000,
+                           .bvr = {0x7000, 0x7100, 0x7200, 0x7300},
+                           .counter = 0xFFFFFF00,
+                           .limit = 200000,
+                           .trouble_at = -1};
+    v7_load_event(m);
+    m->left += 1000;
+}
+
+/* The first thing that is not as it was; NULL: all is. */
+static inline const char *v7_difference(const struct v7_model *m, const struct v7_model *before)
+{
+    return memcmp(m->bvr, before->bvr, sizeof m->bvr) != 0   ? "DBGBVR"
+           : memcmp(m->bcr, before->bcr, sizeof m->bcr) != 0 ? "DBGBCR"
+           : m->control != before->control                   ? "DBGDSCR"
+           : m->vcr != before->vcr                           ? "DBGVCR"
+           : m->locked != before->locked                     ? "the software lock"
+           : m->os_locked != before->os_locked               ? "the OS lock"
+           : m->halted != before->halted                     ? "halted"
+           : m->corrupted                                    ? "R0 was changed under the program"
+           : m->r[0] != m->program_r0                        ? "R0"
+           : m->careless                                     ? "something unpredictable was done"
+           : m->strayed                                      ? "an interrupt was taken in a step"
+                                                             : NULL;
+}
