@@ -26,7 +26,7 @@ static bool find_fixed(const struct counter_block *block, const char *name, uint
 }
 
 static bool resolve(const struct planning *p, const struct event_wish *wish, uint32_t *code,
-                    uint32_t *counters, char *name, size_t size, struct error *error)
+                    uint32_t *counters, char *name, size_t size, bool *absent, struct error *error)
 {
     uint8_t fixed = 0;
     const struct block_kind *kind = p->block->kind;
@@ -45,6 +45,7 @@ static bool resolve(const struct planning *p, const struct event_wish *wish, uin
                          wish->name);
     if (event != NULL)
         snprintf(name, size, "%s", event->name);
+    *absent = event == NULL;
     *code = event != NULL ? event->code : wish->code;
     *counters = kind->counters_for != NULL ? kind->counters_for(p->block, *code) : 0;
     return true;
@@ -63,7 +64,8 @@ static bool add_wish(struct planning *p, const struct event_wish *wish, struct e
     struct plan *plan = p->plan;
     char name[EVENT_NAME];
     uint32_t code = 0, counters = 0;
-    if (!resolve(p, wish, &code, &counters, name, sizeof name, error))
+    bool absent = false;
+    if (!resolve(p, wish, &code, &counters, name, sizeof name, &absent, error))
         return false;
     if (p->block->counts_cycles && counters == 1)
         return true; /* counted in every pass anyway */
@@ -74,7 +76,9 @@ static bool add_wish(struct planning *p, const struct event_wish *wish, struct e
     struct plan_column *column = &plan->columns[plan->n_columns++];
     snprintf(column->name, sizeof column->name, "%s", name);
     if (counters == 0) {
-        snprintf(column->unsupported, sizeof column->unsupported, "no counter here can count it");
+        snprintf(column->unsupported, sizeof column->unsupported, "%s",
+                 absent ? "this core has no such event"
+                        : "not implemented here, or the counters for it are taken");
         return true;
     }
     p->codes[p->n] = code;

@@ -57,23 +57,24 @@ static bool find_memory(struct target *target, const struct link_view *views, si
     return false;
 }
 
-static const struct component *follower(const struct coresight *coresight, size_t core, uint8_t devtype,
-                                        bool anywhere)
+/* The nth for the nth core where there are as many of a kind as cores, in the order of the tables; else the
+ * one behind its core and before the next. What stands before the first core belongs to none. */
+static const struct component *follower(const struct coresight *coresight, size_t core, uint8_t devtype)
 {
-    /* The one right behind its core; else, counted, the nth for the nth core */
-    size_t nth = 0, seen = 0;
+    const struct component *components = coresight->components, *nth = NULL, *behind = NULL;
+    size_t number = 0, cores = 0, kinds = 0;
     for (size_t i = 0; i < core; i++)
-        nth += coresight->components[i].devtype == DEVTYPE_CORE;
-    for (size_t i = core + 1; i < coresight->n && coresight->components[i].devtype != DEVTYPE_CORE; i++)
-        if (coresight->components[i].devtype == devtype)
-            return &coresight->components[i];
-    size_t first = 0; /* what stands before the first core belongs to none */
-    while (coresight->components[first].devtype != DEVTYPE_CORE)
-        first++;
-    for (size_t i = first; anywhere && i < coresight->n; i++)
-        if (coresight->components[i].devtype == devtype && seen++ == nth)
-            return &coresight->components[i];
-    return NULL;
+        number += components[i].devtype == DEVTYPE_CORE;
+    for (size_t i = 0; i < coresight->n; i++) {
+        cores += components[i].devtype == DEVTYPE_CORE;
+        if (components[i].devtype != devtype || cores == 0)
+            continue;
+        if (kinds++ == number)
+            nth = &components[i];
+        if (cores == number + 1 && behind == NULL)
+            behind = &components[i];
+    }
+    return kinds == cores ? nth : behind;
 }
 
 /* The server's own target for this core, whose state and run control it is. */
@@ -116,8 +117,8 @@ static bool add_core(struct target *target, const struct link_view *views, size_
     }
     if (!armv7_identify(bus->unit, debug->base, values, &core->core))
         return true;
-    const struct component *pmu = follower(coresight, at, DEVTYPE_PMU, true);
-    const struct component *cti = follower(coresight, at, DEVTYPE_CTI, true);
+    const struct component *pmu = follower(coresight, at, DEVTYPE_PMU);
+    const struct component *cti = follower(coresight, at, DEVTYPE_CTI);
     core->core.pmu_base = pmu != NULL ? pmu->base : 0;
     core->core.cti_base = cti != NULL ? cti->base : 0;
     core->server_unit = view->unit;

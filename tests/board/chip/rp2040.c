@@ -40,6 +40,6 @@ const struct chip chip_rp2040 = {
     .ap_count = 1,
     .sysinfo_base = 0x40000000, // RP2040 data sheet 2.2
     .chip_id = 0x20002927,      // 2.20, version 2
-    .timer_base = 0x40054000, // RP2040 data sheet 2.2
-    .timer_cycles = 12,       // at 12 MHz, what the crystal has
+    .timer_base = 0x40054000,   // RP2040 data sheet 2.2
+    .timer_cycles = 12,         // at 12 MHz, what the crystal has
 };

@@ -18,5 +18,6 @@ static void ignore(void *self, uint32_t offset, uint32_t value, enum bus_master 
 bool sysinfo_add(struct bus *bus, uint32_t base, const uint32_t *id)
 {
     return bus_add_device(
-        bus, (struct device){.base = base, .size = 0x1000, .read = read_id, .write = ignore, .self = (void *)id});
+        bus,
+        (struct device){.base = base, .size = 0x1000, .read = read_id, .write = ignore, .self = (void *)id});
 }

@@ -1,0 +1,263 @@
+/*
+ * Armv7 cores: who they are, and the steps that read them. What these do to a core: test_armv7_runs.c. The
+ * architecture's numbers are written out: a shared name would let a slip agree with itself.
+ */
+#include "rig_armv7.h"
+
+static bool identify(uint32_t midr, uint32_t didr, uint32_t authstatus, struct core *core)
+{
+    uint64_t values[ARMV7_IDENTITY] = {
+        [ARMV7_MIDR] = midr, [ARMV7_DIDR] = didr, [ARMV7_AUTHSTATUS] = authstatus};
+    return armv7_identify(3, 0x80090000, values, core);
+}
+
+static struct core a9(void)
+{
+    struct core core = {0};
+    assert_true(identify(0x413FC090, 0x35141000, 0xAF, &core));
+    return core;
+}
+
+static struct step items[64];
+static struct steps list;
+
+static void fresh(void)
+{
+    list = (struct steps){.items = items, .room = COUNT(items)};
+}
+
+static void assert_step(size_t at, enum op op, uint64_t offset, uint64_t mask, uint64_t value)
+{
+    assert_true(at < list.n);
+    assert_int_equal(items[at].op, op);
+    assert_int_equal(items[at].at.offset, 0x80090000 + offset);
+    assert_int_equal(items[at].at.unit, 3);
+    assert_int_equal(items[at].at.size, 4);
+    assert_int_equal(items[at].mask, mask);
+    assert_int_equal(items[at].value, value);
+}
+
+static void assert_write(size_t at, uint64_t offset, uint64_t value)
+{
+    assert_step(at, OP_WRITE, offset, 0, value);
+}
+
+static void names_cores(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t midr, didr;
+        const char *name;
+        unsigned comparators;
+    } known[] = {
+        {0x410FC051, 0x12030000, "Cortex-A5 r0p1", 3},  {0x410FC075, 0x35150000, "Cortex-A7 r0p5", 6},
+        {0x413FC082, 0x15141000, "Cortex-A8 r3p2", 6},  {0x413FC090, 0x35141000, "Cortex-A9 r3p0", 6},
+        {0x412FC0F1, 0x35150000, "Cortex-A15 r2p1", 6}, {0x411FC0E1, 0x35150000, "Cortex-A17 r1p1", 6},
+        {0x411FC144, 0x77040013, "Cortex-R4 r1p4", 8},  {0x411FC153, 0x77040013, "Cortex-R5 r1p3", 8},
+        {0x410FC171, 0x77040013, "Cortex-R7 r0p1", 8},  {0x410FC183, 0x77040013, "Cortex-R8 r0p3", 8},
+    };
+    for (size_t i = 0; i < COUNT(known); i++) {
+        struct core core = {0};
+        assert_true(identify(known[i].midr, known[i].didr, 0xFF, &core));
+        assert_string_equal(core.name, known[i].name);
+        assert_int_equal(core.comparators, known[i].comparators);
+        assert_int_equal(core.family, CORE_ARMV7);
+        assert_int_equal(core.id, known[i].midr);
+        assert_int_equal(core.unit, 3);
+        assert_int_equal(core.debug_base, 0x80090000);
+    }
+    struct core other;
+    assert_false(identify(0x410FD034, 0x35161000, 0xFF, &other)); /* A53 */
+    assert_false(identify(0x413FC090, 0x35161000, 0xFF, &other)); /* Armv8 debug */
+    assert_false(identify(0x4107B762, 0x35121000, 0xFF, &other)); /* ARM1176 */
+    assert_false(identify(0x410FC241, 0x35141000, 0xFF, &other)); /* Cortex-M4 */
+    assert_false(identify(0, 0, 0, &other));
+    assert_false(identify(0xFFFFFFFF, 0xFFFFFFFF, 0xFF, &other));
+}
+
+static void a_core_that_may_not_be_halted_has_no_comparators(void **state)
+{
+    (void)state;
+    struct core core = {0};
+    static const struct {
+        uint32_t authstatus;
+        unsigned comparators;
+    } known[] = {{0xFF, 6}, {0xAF, 6}, {0xFA, 6}, {0x00, 6}, {0x0F, 6},
+                 {0xAA, 0}, {0xEE, 0}, {0x0E, 0}, {0xA0, 0}};
+    for (size_t i = 0; i < COUNT(known); i++) {
+        assert_true(identify(0x413FC090, 0x35141000, known[i].authstatus, &core));
+        assert_int_equal(core.comparators, known[i].comparators);
+    }
+}
+
+static void places_in_code_tell_the_instruction_set(void **state)
+{
+    (void)state;
+    struct core core = a9(), m = {.family = CORE_M};
+    assert_int_equal(core_code(&core, 0x8000, false), 0x8000);
+    assert_int_equal(core_code(&core, 0x8002, true), 0x8003);
+    assert_int_equal(core_code_of_lr(&core, 0x8003), 0x8003);
+    assert_int_equal(core_code_of_lr(&core, 0x8004), 0x8004);
+    assert_int_equal(core_code(&m, 0x8002, true), 0x8002);
+    assert_int_equal(core_code_of_lr(&m, 0x8003), 0x8002);
+    assert_int_equal(core_code_place(0x8003), 0x8002);
+}
+
+static void moves_write_what_changes(void **state)
+{
+    (void)state;
+    struct core core = a9();
+    static const struct {
+        uint64_t from, to;
+        size_t n;
+        uint32_t offset[2], value[2];
+    } moves[] = {
+        {UINT64_MAX, 0x8000, 2, {0x108, 0x148}, {0x8000, 0x1E7}},
+        {0x8000, 0x8104, 1, {0x108}, {0x8104}},
+        {0x8001, 0x8105, 1, {0x108}, {0x8104}},
+        {0x8001, 0x8003, 1, {0x148}, {0x187}},
+        {0x8003, 0x8106 | 1, 1, {0x108}, {0x8104}},
+        {0x8000, 0x8003, 1, {0x148}, {0x187}},
+        {0x8000, 0x8105, 2, {0x108, 0x148}, {0x8104, 0x67}},
+        {0x8105, 0x8000, 2, {0x108, 0x148}, {0x8000, 0x1E7}},
+        {0x8105, UINT64_MAX, 1, {0x148}, {0}},
+    };
+    for (size_t i = 0; i < COUNT(moves); i++) {
+        fresh();
+        core.ops->add_comparator(&core, &list, 2, moves[i].from, moves[i].to);
+        assert_int_equal(list.n, moves[i].n);
+        for (size_t k = 0; k < list.n; k++)
+            assert_write(k, moves[i].offset[k], moves[i].value[k]);
+    }
+    uint64_t arm[] = {0x1E7, 0x8000}, thumb[] = {0x187, 0x8000}, off[] = {0x1E6, 0x8000}, address;
+    assert_true(core.ops->comparator_used(&core, arm, &address));
+    assert_int_equal(address, 0x8000);
+    assert_true(core.ops->comparator_used(&core, thumb, &address));
+    assert_int_equal(address, 0x8002);
+    assert_false(core.ops->comparator_used(&core, off, &address));
+    assert_int_equal(core.ops->comparator(&core, 5, 0).offset, 0x80090154);
+    assert_int_equal(core.ops->comparator(&core, 5, 1).offset, 0x80090114);
+}
+
+static void runs_without_instruction_transfer(void **state)
+{
+    (void)state;
+    struct core core = a9();
+    fresh();
+    core.ops->add_run(&core, &list);
+    assert_int_equal(list.n, 2);
+    assert_write(0, 0x088, 0x4000);
+    assert_write(1, 0x090, 0x6);
+    core.ops->add_run(&core, &list); /* nothing changed it since */
+    assert_int_equal(list.n, 3);
+    assert_write(2, 0x090, 0x6);
+    core.ops->add_expect_register(&core, &list, CORE_LR, 0x8805, false);
+    assert_int_equal(list.n, 7);
+    assert_write(3, 0x088, 0x6000);
+    assert_write(4, 0x084, 0xEE00EE15);
+    assert_step(5, OP_UNTIL, 0x088, 0x05000000, 0x05000000);
+    assert_step(6, OP_EXPECT, 0x08C, 0xFFFFFFFF, 0x8805);
+    assert_true(items[6].once);
+    core.ops->add_expect_register(&core, &list, CORE_SP, 0x9F00, false);
+    assert_int_equal(list.n, 10);
+    assert_write(7, 0x084, 0xEE00DE15);
+    core.ops->add_run(&core, &list);
+    assert_int_equal(list.n, 12);
+    assert_write(10, 0x088, 0x4000);
+}
+
+static void the_only_breakpoint_needs_no_transfer(void **state)
+{
+    (void)state;
+    struct core core = a9();
+    core.sole_breakpoint = true;
+    fresh();
+    core.ops->add_expect_register(&core, &list, CORE_PC, 0x8001, true);
+    assert_int_equal(list.n, 1);
+    assert_step(0, OP_EXPECT, 0x088, 0x3F, 0x07);
+}
+
+static void stops_are_told_apart(void **state)
+{
+    (void)state;
+    struct core core = a9();
+    const struct core_ops *ops = core.ops;
+    assert_int_equal(ops->cause(&core, 0x03, 0x10), STOP_REQUEST);
+    assert_int_equal(ops->cause(&core, 0x07, 0x10), STOP_BREAKPOINT);
+    assert_int_equal(ops->cause(&core, 0x0B, 0x10), STOP_WATCHPOINT);
+    assert_int_equal(ops->cause(&core, 0x0F, 0x10), STOP_BREAKPOINT);
+    assert_int_equal(ops->cause(&core, 0x13, 0x10), STOP_REQUEST);
+    assert_int_equal(ops->cause(&core, 0x17, 0x1D3), STOP_RESET);
+    assert_int_equal(ops->cause(&core, 0x17, 0x400001F3), STOP_RESET); /* in Thumb, flags set */
+    assert_int_equal(ops->cause(&core, 0x17, 0x1DB), STOP_FAULT);
+    assert_int_equal(ops->cause(&core, 0x17, 0x93), STOP_FAULT);
+    assert_int_equal(ops->cause(&core, 0x23, 0x10), STOP_OTHER);
+    assert_int_equal(ops->cause(&core, 0x2B, 0x10), STOP_WATCHPOINT);
+    assert_int_equal(ops->state(&core, 0x03), CORE_HALTED);
+    assert_int_equal(ops->state(&core, 0x02), CORE_RUNNING);
+    assert_int_equal(ops->state(&core, 0x01), CORE_RUNNING); /* on its way out */
+    assert_false(ops->reset_seen(&core, 0x1));
+    assert_false(ops->reset_seen(&core, 0x31));
+    assert_true(ops->reset_seen(&core, 0x9));
+    assert_true(ops->reset_seen(&core, 0x3));
+    assert_true(ops->reset_seen(&core, 0x5));
+}
+
+/* Of a halted core, as they read there, with nothing left behind. */
+static void registers_are_read_in_both_instruction_sets(void **state)
+{
+    (void)state;
+    for (uint32_t thumb = 0; thumb < 2; thumb++) {
+        for (unsigned slow = 0; slow < 4; slow++) {
+            struct rig *rig = rig_fresh(plain_arm, COUNT(plain_arm));
+            struct v7_model *m = &rig->model;
+            struct core core = rig_identify(m);
+            struct error error = {0};
+            struct deadline deadline = deadline_in_ms(1000, NULL);
+            uint64_t results[COUNT(items)];
+            m->locked = m->os_locked = false;
+            m->control = 0xD000;
+            m->halted = true;
+            m->slow_itr = slow;
+            m->pc = 0x8000 + 2 * thumb;
+            m->cpsr = thumb ? 0x3F : 0x1F;
+            m->r[14] = 0x8805;
+            m->r[13] = 0x9F00;
+            m->r[0] = m->program_r0 = 0x12345678;
+            m->tx_full = true; /* a message that nobody fetched */
+            m->dtr_tx = 0xBAD;
+            fresh();
+            size_t pc = core.ops->add_register(&core, &list, CORE_PC);
+            assert_int_equal(link_execute(&m->link, items, list.n, results, &deadline, &error).why, DONE);
+            assert_int_equal(core_register_value(&core, CORE_PC, results, pc), 0x8000 + 3 * thumb);
+            assert_int_equal(m->control, 0xD000);
+            static const enum core_register which[] = {CORE_LR, CORE_SP, CORE_PSP, CORE_STATUS, CORE_R0};
+            const uint64_t values[] = {0x8805, 0x9F00, 0x9F00, m->cpsr, 0x12345678};
+            size_t at[COUNT(which)];
+            m->tx_full = m->tx_l = true; /* seen by what waited for the halt */
+            fresh();
+            for (size_t i = 0; i < COUNT(which); i++)
+                at[i] = core.ops->add_register(&core, &list, which[i]);
+            assert_int_equal(link_execute(&m->link, items, list.n, results, &deadline, &error).why, DONE);
+            for (size_t i = 0; i < COUNT(which); i++)
+                assert_int_equal(core_register_value(&core, which[i], results, at[i]), values[i]);
+            assert_int_equal(m->r[0], 0x12345678);
+            assert_int_equal(m->careless, 0);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_cores),
+        cmocka_unit_test(a_core_that_may_not_be_halted_has_no_comparators),
+        cmocka_unit_test(places_in_code_tell_the_instruction_set),
+        cmocka_unit_test(moves_write_what_changes),
+        cmocka_unit_test(runs_without_instruction_transfer),
+        cmocka_unit_test(the_only_breakpoint_needs_no_transfer),
+        cmocka_unit_test(stops_are_told_apart),
+        cmocka_unit_test(registers_are_read_in_both_instruction_sets),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
