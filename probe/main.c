@@ -25,6 +25,7 @@ static const struct {
     {"delta", "FUNCTION | START END", "cycles from a start to an end, over many hits", command_delta},
     {"stat", "", "counts over a time window while the core runs", command_stat},
     {"watch", "", "rates and totals while the core runs, live on a terminal", command_watch},
+    {"doctor", "", "why a counter cannot be read, and what mends it", command_doctor},
     {"list", "[PATTERN]", "events: code, name and meaning", command_list},
 };
 

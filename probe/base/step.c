@@ -45,16 +45,27 @@ size_t steps_add(struct steps *list, struct step step)
     return list->n++;
 }
 
+/* A copy of something that was saved: of a result before `done`. */
+static bool puts_back(const struct step *steps, size_t at, size_t done)
+{
+    return steps[at].op == OP_COPY && steps[at].value + done > at;
+}
+
 bool steps_owe(const struct step *steps, size_t n, size_t done, size_t *from, size_t *end)
 {
-    for (size_t at = n; at-- > done;) {
-        if (steps[at].op != OP_COPY || steps[at].value + done <= at)
-            continue;
-        *end = at + 1;
-        *from = steps[at].value > at ? 0 : at - (size_t)steps[at].value;
-        while (steps[*from].op != OP_COPY)
-            ++*from;
+    size_t last = n;
+    while (last > done && !puts_back(steps, last - 1, done))
+        last--;
+    if (last <= done)
+        return false;
+    *end = last--;
+    *from = done;
+    if (steps[done].op == OP_COPY)
         return true;
-    }
-    return false;
+    /* All that is put back: it is not known how far that had come, and it does not matter. */
+    *from = steps[last].value > last ? 0 : last - (size_t)steps[last].value;
+    while (!puts_back(steps, *from, done))
+        ++*from;
+    *from -= *from > 0 && steps[*from - 1].op == OP_UNTIL;
+    return true;
 }

@@ -77,7 +77,7 @@ struct steps {
 
 /*
  * Whether a list of `n` steps that came to `done` has borrowed something: results that OP_COPY steps are yet
- * to put back. Steps [*from, *end) do that.
+ * to put back. Steps [*from, *end) do that, a wait in front of them included.
  */
 bool steps_owe(const struct step *steps, size_t n, size_t done, size_t *from, size_t *end);
 

@@ -26,4 +26,5 @@ int command_info(const struct context *context, struct error *error);
 int command_delta(const struct context *context, struct error *error);
 int command_stat(const struct context *context, struct error *error);
 int command_list(const struct context *context, struct error *error);
+int command_doctor(const struct context *context, struct error *error);
 int command_watch(const struct context *context, struct error *error);

@@ -62,6 +62,7 @@ static const struct option table[] = {
     {0, "baseline", "FILE", TEXT, AT(baseline), "delta: compare with an earlier run's JSON lines"},
     {0, "threshold", "PART", TEXT, AT(threshold), "... and let it be so much slower (2%, 0.02); default 0"},
     {0, "cpu", "NAME", TEXT, AT(cpu), "list: the events of this core (cortex-a9, dwt, ...)"},
+    {0, "mend", NULL, FLAG, AT(mend), "doctor: mend it, and leave it so"},
     {0, "resume", NULL, FLAG, AT(resume), "let a halted core run, measure, and halt it again"},
     {0, "no-calibrate", NULL, FLAG, AT(no_calibrate),
      "do not measure what a halt adds, and do not remove it"},

@@ -34,11 +34,16 @@ bool armv7_set_control(const struct core *core, struct steps *list, uint32_t val
     return true;
 }
 
+static void add_wait_done(const struct core *core, struct steps *list)
+{
+    steps_add(list, step_until(armv7_word(core, DBGDSCR), INSTRCOMPL_L, INSTRCOMPL_L));
+}
+
 /* The next one is taken only after a read of DBGDSCR has shown that this one is done, C8. */
 static void add_instruction(const struct core *core, struct steps *list, uint32_t instruction)
 {
     armv7_add_write(core, list, DBGITR, instruction);
-    steps_add(list, step_until(armv7_word(core, DBGDSCR), INSTRCOMPL_L, INSTRCOMPL_L));
+    add_wait_done(core, list);
 }
 
 /* One of the general registers into DBGDTRTX. Reading that empties it only after TXfull was seen. */
@@ -81,12 +86,13 @@ static void add_through_r0(const struct core *core, struct steps *list, enum cor
     }
     add_instruction(core, list, which == CORE_PC ? MOV_R0_PC : MRS_R0_CPSR);
     add_transfer(core, list, 0);
+    add_wait_done(core, list); /* for whoever begins here, to give it back */
     steps_add(list, step_copy(armv7_word(core, DBGDTRRX), list->n - r0));
     add_instruction(core, list, MRC_DTRRX);
     steps_add(list, step_copy(armv7_word(core, DBGDSCR), list->n - control));
 }
 /* From the result of the CPSR to that of the PC. */
-enum { CPSR_BEFORE_PC = 9 };
+enum { CPSR_BEFORE_PC = 10 };
 
 size_t armv7_add_register(const struct core *core, struct steps *list, enum core_register which)
 {

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { HELD_ROOM = 256, ALLOWED_ROOM = 32, NAP_US = 1000, TRIES = 3, OWED_MS = 1000 };
+enum { HELD_ROOM = 256, ALLOWED_ROOM = 32, NAP_US = 1000, TRIES = 3, OWED_MS = 200 };
 
 struct entry {
     struct address at;
@@ -178,7 +178,9 @@ struct outcome ledger_execute(struct ledger *ledger, const struct step *steps, s
             return (struct outcome){.why = TARGET_FAULT};
         }
     struct outcome outcome = link_execute(ledger->link, steps, n, results, deadline, error);
-    return outcome.why == NOT_YET ? give_back(ledger, steps, n, results, outcome, error) : outcome;
+    return outcome.why == NOT_YET && deadline_passed(deadline)
+               ? give_back(ledger, steps, n, results, outcome, error)
+               : outcome;
 }
 
 /* Looked at afterwards where a write can be lost without a word. What reads back otherwise by its nature is

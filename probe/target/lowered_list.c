@@ -168,7 +168,6 @@ bool lowered_give_back(struct lowered *self, const struct deadline *deadline, st
     uint64_t status;
     if (!steps_owe(self->items, self->list.n, self->done, &from, &end))
         return true;
-    /* A core may take no step before it has been looked at. */
     if (!ledger_read(self->target->ledger, self->core->ops->status(self->core), &status, deadline, error))
         return false;
     if (self->core->ops->state(self->core, status) != CORE_HALTED)

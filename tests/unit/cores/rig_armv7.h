@@ -213,6 +213,8 @@ static inline const char *rig_end(struct rig *rig)
                  target_undo(&rig->target, &deadline, &error);
     }
     rig_free(rig);
+    if (rig->model.going > 0)
+        v7_leave(&rig->model); /* it was told to */
     return rig->model.hung ? "it hangs"
            : undone        ? v7_difference(&rig->model, &rig->before)
                            : "the end failed";

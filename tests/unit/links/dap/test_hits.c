@@ -43,11 +43,12 @@ static void setup_compiler(size_t packet_size)
 static size_t plan(bool function, struct steps *list, size_t hits)
 {
     struct passage passage;
-    struct counter counter = {.low = {.space = SPACE_MEMORY, .size = 4, .offset = 0xE0001004}, .bits = 32};
+    struct reading reading = {.n = 1, .counted = 1};
+    reading.counters[0] =
+        (struct counter){.low = {.space = SPACE_MEMORY, .size = 4, .offset = 0xE0001004}, .bits = 32};
     struct passage_plan wish = {.core = &core,
                                 .points = &points,
-                                .counters = &counter,
-                                .n_counters = 1,
+                                .reading = &reading,
                                 .start = 0x10000200,
                                 .end = 0x10000300,
                                 .guess = function,

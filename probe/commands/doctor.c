@@ -1,0 +1,102 @@
+/* doctor: why a counter cannot be read, and what mends it. --mend is the one thing that leaves a trace. */
+#include "target/doctor.h"
+#include "commands/command.h"
+#include "commands/session.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+enum { PAUSE_MS = 20 };
+
+static void print_core(FILE *out, const struct target *target)
+{
+    const struct core *core = &target->chosen->core;
+    fprintf(out, "core %d   %s", (int)(target->chosen - target->cores), core->name);
+    if (core->debug_base != 0)
+        fprintf(out, "   debug 0x%08" PRIX64, core->debug_base);
+    if (core->pmu_base != 0)
+        fprintf(out, "   PMU 0x%08" PRIX64, core->pmu_base);
+    fprintf(out, "\n\n");
+}
+
+static void print_tests(FILE *out, const struct diagnosis *diagnosis)
+{
+    for (size_t i = 0; i < diagnosis->n; i++)
+        fprintf(out, "  %-15s %-10s %s\n", diagnosis->tests[i].name, diagnosis->tests[i].state,
+                diagnosis->tests[i].detail);
+}
+
+/* The counter itself: on a running core it moves between two reads. */
+static bool try_counter(struct session *session, struct error *error)
+{
+    FILE *out = session->context->out;
+    struct target *target = &session->target;
+    uint64_t first[READING_ROOM], second[READING_ROOM], before, after, status;
+    struct deadline deadline = session_deadline(session);
+    if (!session_take(session, error) || !target_read(target, first, &before, &after, &deadline, error))
+        return false;
+    nanosleep(&(struct timespec){.tv_nsec = PAUSE_MS * 1000000L}, NULL);
+    if (!target_read(target, second, &before, &after, &deadline, error) ||
+        !ledger_read(target->ledger, target->chosen->core.ops->status(&target->chosen->core), &status,
+                     &deadline, error))
+        return false;
+    const char *name = target->reading.counters[0].name;
+    bool moves = first[0] != second[0];
+    fprintf(out, "  %-15s %-10s %s: %" PRIu64 ", and %d ms later %" PRIu64 "\n", "counter",
+            moves ? "ok" : "STANDS", name, first[0], PAUSE_MS, second[0]);
+    fprintf(out, "  %-15s %-10s %s\n", "in use", target->block->state, target->block->text);
+    if (!moves && target->chosen->core.ops->state(&target->chosen->core, status) != CORE_ASLEEP)
+        return error_set(error, ERROR_NO_COUNTER, "%s stands still while the core runs", name);
+    return true;
+}
+
+static bool mend(struct session *session, const struct diagnosis *diagnosis, struct error *error)
+{
+    struct ledger *ledger = session->target.ledger;
+    struct deadline deadline = session_deadline(session);
+    const struct setting *setting = &diagnosis->mend;
+    if (!ledger_apply(ledger, setting, &deadline, error))
+        return false;
+    ledger_forget(ledger, setting->at); /* it is to stay */
+    fprintf(session->context->out, "\nMended, and left so: 0x%08" PRIX64 " was written.\n",
+            setting->at.offset);
+    return true;
+}
+
+static bool examine(struct session *session, bool *healthy, struct error *error)
+{
+    FILE *out = session->context->out;
+    struct diagnosis diagnosis;
+    struct deadline deadline = session_deadline(session);
+    print_core(out, &session->target);
+    if (!doctor_examine(&session->target, session->target.chosen, &diagnosis, &deadline, error))
+        return false;
+    print_tests(out, &diagnosis);
+    *healthy = diagnosis.healthy;
+    if (diagnosis.healthy)
+        return try_counter(session, error);
+    fprintf(out, "\nThe counters cannot be read: %s.\n%s\n", diagnosis.reason, diagnosis.advice);
+    if (!diagnosis.mendable)
+        return true;
+    if (session->context->options->mend)
+        return mend(session, &diagnosis, error);
+    fprintf(out, "To mend it and leave it so:  pmu-probe -C %d doctor --mend\n",
+            (int)(session->target.chosen - session->target.cores));
+    return true;
+}
+
+int command_doctor(const struct context *context, struct error *error)
+{
+    struct session session = {.context = context};
+    bool healthy = true;
+    bool ok = command_is_plain(context, error) && session_open_elf(&session, error) &&
+              session_open_target(&session, error) && examine(&session, &healthy, error);
+    struct error after = {0};
+    if (!session_close(&session, &after))
+        ok = error_add(error, &after);
+    if (!ok)
+        return error_exit_code(error->kind);
+    return healthy || context->options->mend ? EXIT_DONE : EXIT_REGRESSED;
+}
