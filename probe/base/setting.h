@@ -25,9 +25,9 @@ struct restore {
 struct setting {
     struct address at;
     struct address test_at; /* where it is seen whether it must be written, if not there; size 0: there */
-    uint64_t test; /* nothing is written when (old & test) == set already ... */
-    bool always;   /* ... unless this is true */
-    uint64_t keep; /* else (old & keep) | set | key is written */
+    uint64_t test;          /* nothing is written when (old & test) == set already ... */
+    bool always;            /* ... unless this is true */
+    uint64_t keep;          /* else (old & keep) | set | key is written */
     uint64_t set, key;
     struct restore restore;
 };

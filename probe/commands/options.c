@@ -240,7 +240,7 @@ static bool read_argument(struct options *options, bool *said, int argc, char **
         value = argv[++*i];
     }
     said[option - table] = true;
-    return store(options, option, value, error);
+    return store(options, option, value != NULL ? value : "", error);
 }
 
 static char *trim(char *text)
@@ -273,7 +273,7 @@ static bool read_config_line(struct options *options, const bool *said, char *li
     if (said[option - table] ||
         (option->kind == TEXT && *(char **)((char *)options + option->offset) != NULL))
         return true;
-    return store(options, option, value, error);
+    return store(options, option, value != NULL ? value : "", error);
 }
 
 static bool read_config(struct options *options, const bool *said, struct error *error)

@@ -117,19 +117,19 @@ struct core {
     enum core_family family;
     uint16_t unit; /* the link's view that reaches its registers, and, on Cortex-M, its memory */
     /* What Cortex-M does not have: its registers are memory at places that never change. */
-    uint16_t memory_unit;                     /* the view that shows memory as the core sees it */
-    uint64_t debug_base, pmu_base, cti_base;  /* on `unit`; 0: none */
-    char name[48];        /* "Cortex-M0+ r0p1" */
-    uint32_t id;          /* CPUID or MIDR */
-    unsigned comparators; /* for code */
+    uint16_t memory_unit;                    /* the view that shows memory as the core sees it */
+    uint64_t debug_base, pmu_base, cti_base; /* on `unit`; 0: none */
+    char name[48];                           /* "Cortex-M0+ r0p1" */
+    uint32_t id;                             /* CPUID or MIDR */
+    unsigned comparators;                    /* for code */
     unsigned comparator_revision;
     bool sole_breakpoint; /* nobody else has one: a stop at a breakpoint is at ours */
-    bool caches; /* instructions written by a debugger need maintenance to be seen */
+    bool caches;          /* instructions written by a debugger need maintenance to be seen */
 };
 
 /*
- * Places in code. Where a core has two instruction sets, bit 0 tells which one an address is in (Thumb: 1), as
- * in LR: comparators and the PC that is read differ by that. Elsewhere it is 0.
+ * Places in code. Where a core has two instruction sets, bit 0 tells which one an address is in (Thumb: 1),
+ * as in LR: comparators and the PC that is read differ by that. Elsewhere it is 0.
  */
 uint64_t core_code(const struct core *core, uint64_t address, bool thumb);
 uint64_t core_code_of_lr(const struct core *core, uint64_t lr);

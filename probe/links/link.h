@@ -17,15 +17,15 @@ enum view_state { VIEW_UNKNOWN, VIEW_RUNNING, VIEW_HALTED, VIEW_RESET };
 
 /* One way to see memory: an OpenOCD target, an access port of a probe of ours. */
 struct link_view {
-    uint16_t unit;         /* for struct address */
-    char name[64];         /* the server's name for it; only ever printed */
-    char type[32];         /* "cortex_m", "hla_target", "mem_ap", "ap" ... */
-    bool is_core;          /* run control is possible here, or might be */
+    uint16_t unit; /* for struct address */
+    char name[64]; /* the server's name for it; only ever printed */
+    char type[32]; /* "cortex_m", "hla_target", "mem_ap", "ap" ... */
+    bool is_core;  /* run control is possible here, or might be */
     /* Where it is, as far as the link knows. */
     bool has_port;
-    uint16_t port;       /* the access port behind which it is: unit for SPACE_AP */
-    uint64_t debug_base; /* of its debug registers, when somebody said so; else 0 */
-    unsigned core_id;    /* of several cores behind one port */
+    uint16_t port;         /* the access port behind which it is: unit for SPACE_AP */
+    uint64_t debug_base;   /* of its debug registers, when somebody said so; else 0 */
+    unsigned core_id;      /* of several cores behind one port */
     enum view_state state; /* what the server believes */
 };
 

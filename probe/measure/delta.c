@@ -268,8 +268,9 @@ static void end_columns(struct delta *delta)
     struct summary *summary = delta->summary;
     for (unsigned p = 0; p < summary->passes; p++) {
         const struct pass *pass = &delta->passes[p];
-        for (size_t i = 0; i < pass->plan->n; i++) {
-            struct column *column = &summary->columns[pass->plan->column[i]];
+        const struct plan_pass *plan = &delta->options->plan->passes[p];
+        for (size_t i = 0; i < plan->n; i++) {
+            struct column *column = &summary->columns[plan->column[i]];
             const struct overhead *overhead = &pass->overheads[i];
             double plus_minus = (double)overhead_plus_minus(overhead, delta->most_pairs);
             if (!overhead->known)

@@ -45,7 +45,7 @@ static bool read_bytes(struct walk *walk, uint64_t at, uint32_t *value)
     *value = 0;
     for (unsigned i = 0; i < 4; i++) {
         uint32_t word;
-        if (!read_word(walk, at + 4 * i, &word))
+        if (!read_word(walk, at + UINT64_C(4) * i, &word))
             return false;
         *value |= (word & 0xFF) << 8 * i;
     }

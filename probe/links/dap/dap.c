@@ -98,7 +98,8 @@ static size_t dap_views(struct link *link, struct link_view *out, size_t room, s
     for (size_t i = 0; i < reach->n && n < room; i++) {
         const struct access_port *port = &reach->ports[i];
         struct link_view *view = &out[n++];
-        *view = (struct link_view){.unit = port->unit, .is_core = port->memory, .has_port = true, .port = port->unit};
+        *view = (struct link_view){
+            .unit = port->unit, .is_core = port->memory, .has_port = true, .port = port->unit};
         snprintf(view->type, sizeof view->type, "ap");
         if (dap->executor.adi.n_ports > 1)
             snprintf(view->name, sizeof view->name, "DP %d %s %d", port->unit >> 8, port_kind(port->idr),

@@ -247,6 +247,40 @@ static void registers_are_read_in_both_instruction_sets(void **state)
     }
 }
 
+/* Also where nobody goes on with the list afterwards. */
+static void a_read_that_is_cancelled_gives_back_what_it_borrowed(void **state)
+{
+    (void)state;
+    for (unsigned slow = 0; slow < 8; slow += 7) {
+        for (long at = 0; at < 60; at++) {
+            struct rig *rig = rig_fresh(plain_arm, COUNT(plain_arm));
+            struct v7_model *m = &rig->model;
+            struct core core = rig_identify(m);
+            struct error error = {0};
+            struct deadline deadline = deadline_in_ms(1000, &m->cancelled);
+            struct ledger *ledger = ledger_new(&m->link);
+            struct address acting[8];
+            uint64_t results[COUNT(items)];
+            m->locked = m->os_locked = false;
+            m->control = 0xC000;
+            m->halted = true;
+            m->slow_itr = slow;
+            m->r[0] = m->program_r0 = 0x12345678;
+            m->what = V7_CANCEL;
+            m->trouble_at = m->accesses + at;
+            fresh();
+            (void)core.ops->add_register(&core, &list, CORE_PC);
+            size_t n = core.ops->commands(&core, acting, COUNT(acting));
+            for (size_t i = 0; i < n; i++)
+                assert_true(ledger_allow(ledger, acting[i], &error));
+            (void)ledger_execute(ledger, items, list.n, results, &deadline, &error);
+            ledger_free(ledger);
+            if (m->r[0] != 0x12345678 || m->control != 0xC000 || m->rx_full || m->careless != 0)
+                fail_msg("cancelled at access %ld: R0 0x%X, DBGDSCR 0x%X", at, m->r[0], m->control);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -258,6 +292,7 @@ int main(void)
         cmocka_unit_test(the_only_breakpoint_needs_no_transfer),
         cmocka_unit_test(stops_are_told_apart),
         cmocka_unit_test(registers_are_read_in_both_instruction_sets),
+        cmocka_unit_test(a_read_that_is_cancelled_gives_back_what_it_borrowed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
