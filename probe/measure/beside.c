@@ -10,7 +10,8 @@
 enum { ICSR = 0xE000ED04, ICSR_PENDSTSET = 1 << 26, ICSR_VECTACTIVE = 0x1FF, SYSTICK_EXCEPTION = 15 };
 /* RP2040 datasheet 2.15 (SYSINFO) and 4.6 (TIMER): the raw halves of its 64 bits do not latch each other. */
 enum { CHIP_ID = 0x40000000, CHIP_ID_MASK = 0x0FFFFFFF, CHIP_ID_RP2040 = 0x0002927 };
-enum { TIMERAWH = 0x40054024, TIMERAWL = 0x40054028, TIMER_HZ = 1000000 };
+enum { TIMERAWH = 0x40054024, TIMERAWL = 0x40054028, TIMER_DBGPAUSE = 0x4005402C, TIMER_HZ = 1000000 };
+enum { DBGPAUSE_BOTH = 3 << 1 };
 enum { CHECK_MS = 50, CHECKS = 8 };
 
 static bool append(struct beside *beside, struct target *target, const struct counter *counter,
@@ -52,6 +53,10 @@ bool beside_take_timer(struct beside *beside, struct target *target, const struc
     if (!ledger_read(target->ledger, core_word(core, CHIP_ID), &id, deadline, &unread) ||
         (id & CHIP_ID_MASK) != CHIP_ID_RP2040)
         return true;
+    /* A timer that goes on while the core is halted says nothing of how long it ran */
+    if (!ledger_read(target->ledger, core_word(core, TIMER_DBGPAUSE), &id, deadline, &unread) ||
+        (id & DBGPAUSE_BOTH) != DBGPAUSE_BOTH)
+        return true;
     *beside = (struct beside){
         .kind = BESIDE_TIMER, .at = target->reading.n, .slow_hz = clock->hz, .fast_hz = clock->hz};
     return append(beside, target, &timer, error);
@@ -92,7 +97,7 @@ static void narrow_by_timer(const struct beside *beside, const uint64_t *from, c
                             struct widen_bounds *bounds)
 {
     double us = (double)(to[beside->at] - from[beside->at]);
-    double least = (us - 1) / TIMER_HZ * beside->slow_hz, most = (us + 1) / TIMER_HZ * beside->fast_hz;
+    double least = (us - 2) / TIMER_HZ * beside->slow_hz, most = (us + 2) / TIMER_HZ * beside->fast_hz;
     if (us < 0x1p52)
         widen_by_span(bounds, least > 0 ? (uint64_t)floor(least) : 0, (uint64_t)ceil(most));
 }

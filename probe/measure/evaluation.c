@@ -16,6 +16,19 @@ static uint64_t add(uint64_t a, uint64_t b)
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
+/* By the clock beside it, unless that says what cannot be: then it is no evidence. */
+static void narrow(const struct evaluation *evaluation, const struct counter *counter,
+                   const struct evaluation_span *span, uint64_t elapsed, struct widen_bounds *bounds)
+{
+    struct widen_bounds narrowed = *bounds;
+    uint64_t modulus = counter_modulus(counter);
+    beside_narrow(&evaluation->beside, counter, span->from, span->to, 0, &narrowed);
+    uint64_t wraps = narrowed.least > elapsed ? (narrowed.least - elapsed + modulus - 1) / modulus : 0;
+    bool possible = wraps <= (UINT64_MAX - elapsed) / modulus && elapsed + wraps * modulus <= narrowed.most;
+    if (possible)
+        *bounds = narrowed;
+}
+
 void evaluation_step(const struct evaluation *evaluation, const struct evaluation_span *span,
                      struct widen *out)
 {
@@ -33,7 +46,7 @@ void evaluation_step(const struct evaluation *evaluation, const struct evaluatio
         if (paced && !out[0].at_least && out[0].total <= UINT64_MAX / counter->per_cycle)
             widen_by_span(&bounds, 0, out[0].total * counter->per_cycle);
         if (i == 0 && evaluation->counts_cycles)
-            beside_narrow(&evaluation->beside, counter, span->from, span->to, 0, &bounds);
+            narrow(evaluation, counter, span, elapsed, &bounds);
         out[i] = (struct widen){0};
         widen_add(&out[i], counter, span->from[i], span->to[i], bounds);
     }
