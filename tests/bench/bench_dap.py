@@ -22,13 +22,13 @@ def packets_of(board):
     return board.command("dap")["packets"]
 
 
-def tool_figures(board, operands, hits):
+def tool_figures(board, operands, hits, options=("--no-calibrate", "--counter", "systick")):
     """Packets and seconds a hit: the difference of a long and a short run, so that connecting does not count."""
     runs = []
     for count in (hits // 10, hits):
         before = packets_of(board)
         done = subprocess.run(board.in_namespace([TOOL, "-p", "cmsis-dap", "--elf", board.elf, "delta", "-j", "-r", count,
-                                                  "--no-calibrate", "--counter", "systick", *operands]),
+                                                  *options, *operands]),
                               text=True, capture_output=True, check=True)
         summary = json.loads(done.stdout.splitlines()[-1])
         assert summary["hits"] == count, summary
@@ -98,6 +98,59 @@ def bench_probe(chip, title, options):
     print(f"    START END over openocd_best.tcl: {ratio:.1f} times   (target: {15 if '64' in title else 20})")
 
 
+# What is counted, by chip: packets a hit at 64 B and 512 B, START END and FUNCTION, that are aimed at
+APPLICATION = {
+    "a9": {"cycles": ((), None), "6 events": (("-e", "LD_RETIRED,ST_RETIRED,L1D_CACHE,L1D_CACHE_REFILL,PC_WRITE_RETIRED,EXC_TAKEN"),
+                                              {"64": (2, 3), "512": (0.25, 0.34)})},
+    "a53": {"cycles": ((), {"64": (2, None), "512": (0.25, None)}),
+            "6 events": (("-e", "LD_RETIRED,ST_RETIRED,L1D_CACHE,L1D_CACHE_REFILL,INST_RETIRED,EXC_TAKEN"),
+                         {"64": (4, None), "512": (0.34, None)})},
+    "r5": {"cycles": ((), {"64": (6, None)})},
+    "m55": {"cycles": ((), None), "8 events": (("-e", "INST_RETIRED,LD_RETIRED,ST_RETIRED,L1D_CACHE,L1D_CACHE_REFILL,SW_INCR,"
+                                                "EXC_TAKEN,BR_RETIRED"), None)},
+}
+
+
+def bench_application_cores():
+    """Packets a hit on cores with a PMU of their own."""
+    print("\nCores with a PMU, emulated CMSIS-DAP v2, SWD 10 MHz: packets a hit, hits per second (target)")
+    for chip, counted in APPLICATION.items():
+        for title, options in PROBES.items():
+            size = title.split()[0]
+            with UsbBoard.start(chip, "free", usb_v2_only=True, cpu=0, **options) as board:
+                harness.wait_for(lambda b=board: b.read_word("round_count") > 0, "the firmware")
+                for what, (events, targets) in counted.items():
+                    for number, (name, (operands, scenario)) in enumerate(REGIONS.items()):
+                        board.write_word("scenario", scenario)
+                        target = targets[size][number] if targets and size in targets else None
+                        try:
+                            packets, rate = tool_figures(board, operands, 500, ("--no-calibrate", *events))
+                        except subprocess.CalledProcessError as error:
+                            print(f"    {chip:5} {title:15} {what:10} {name:10} not measured: {error.stderr.strip()[:80]}")
+                            continue
+                        print(f"    {chip:5} {title:15} {what:10} {name:10} {packets:8.3f} {rate:10.1f}"
+                              + (f"   ({target})" if target else ""))
+
+
+def bench_rehits():
+    """What calibration and widening cost where regions are short: hits per second of a whole run with and without."""
+    print(f"\nCalibration and widening, m4, 512 B, regions shorter than a period: a run of 3000 hits, median of {ROUNDS}")
+    rates = {"with": [], "without": []}
+    for _ in range(ROUNDS):
+        with UsbBoard.start("m4", "free", usb_v2_only=True, cpu=0, dap_packet=512, usb_latency=125) as board:
+            harness.wait_for(lambda b=board: b.read_word("round_count") > 0, "the firmware")
+            board.write_word("scenario", harness.ARTICLE_PLAIN)
+            for name, options in (("with", ()), ("without", ("--no-calibrate",))):
+                done = subprocess.run(board.in_namespace([TOOL, "-p", "cmsis-dap", "--elf", board.elf, "delta", "-j", "-r", 3000,
+                                                          *options, "plain_first", "plain_second"]),
+                                      text=True, capture_output=True, check=True)
+                summary = json.loads(done.stdout.splitlines()[-1])
+                rates[name].append(summary["hits"] / summary["seconds"])
+    best = {name: statistics.median(values) for name, values in rates.items()}
+    print(f"    with {best['with']:.0f} hits/s, without {best['without']:.0f}: {100 * (1 - best['with'] / best['without']):.1f} %"
+          "   (target: < 10 %)")
+
+
 def bench_stream():
     """What watching eight counters could get: samples a packet, samples a second, and how busy the wire is."""
     counters, in_flight = 8, 2
@@ -135,4 +188,6 @@ def main():
         return
     for title, options in PROBES.items():
         bench_probe("m4", title, options)
+    bench_rehits()
+    bench_application_cores()
     bench_stream()
