@@ -6,6 +6,8 @@
 #include "counters/pmu_v81m.h"
 #include "counters/systick.h"
 
+#include <string.h>
+
 size_t counter_kinds(const struct block_kind *const **out)
 {
     enum { KINDS = 5 };
@@ -57,4 +59,13 @@ uint64_t counter_value(const struct counter *counter, const uint64_t *results, s
 uint32_t counter_high(uint32_t before, uint32_t low, uint32_t after)
 {
     return low >> 31 ? before : after;
+}
+
+bool counter_event_is_slow(const char *name)
+{
+    static const char *const names[] = {"CPU_CYCLES", "EXC_TAKEN", "EXC_RETURN", "SW_INCR"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
 }

@@ -64,6 +64,9 @@ struct block_kind {
     uint32_t (*counters_for)(const struct counter_block *, uint32_t code);
 };
 
+/* An event that no core counts more than once a cycle. */
+bool counter_event_is_slow(const char *name);
+
 /* All kinds, best first. */
 size_t counter_kinds(const struct block_kind *const **out);
 

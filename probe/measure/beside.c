@@ -6,8 +6,9 @@
 #include <string.h>
 #include <time.h>
 
-/* DDI 0403 B3.2.4 (ICSR), B3.2.13 (SHCSR, Armv7-M and later only). */
-enum { ICSR = 0xE000ED04, ICSR_PENDSTSET = 1 << 26, ICSR_VECTACTIVE = 0x1FF, SYSTICK_EXCEPTION = 15 };
+/* DDI 0403 B3.2.4. RETTOBASE: no exception is active below the one that VECTACTIVE names. */
+enum { ICSR = 0xE000ED04, ICSR_PENDSTSET = 1 << 26, ICSR_RETTOBASE = 1 << 11, ICSR_VECTACTIVE = 0x1FF };
+enum { SYSTICK_EXCEPTION = 15 };
 /* RP2040 datasheet 2.15 (SYSINFO) and 4.6 (TIMER): the raw halves of its 64 bits do not latch each other. */
 enum { CHIP_ID = 0x40000000, CHIP_ID_MASK = 0x0FFFFFFF, CHIP_ID_RP2040 = 0x0002927 };
 enum { TIMERAWH = 0x40054024, TIMERAWL = 0x40054028, TIMER_DBGPAUSE = 0x4005402C, TIMER_HZ = 1000000 };
@@ -62,35 +63,54 @@ bool beside_take_timer(struct beside *beside, struct target *target, const struc
     return append(beside, target, &timer, error);
 }
 
-struct tick_count {
-    uint64_t ticks; /* seen so far, modulo what the variable can hold */
-    bool active;    /* its handler runs, and may or may not have counted this one */
-};
-
-static struct tick_count count_ticks(const struct beside *beside, const uint64_t *values)
+/* SysTick's handler is active, and may or may not have counted its tick: it runs, or something above it does.
+ * Armv6-M does not tell what lies below an exception: there RETTOBASE is always 0. */
+static bool is_doubtful(uint64_t status)
 {
-    uint64_t status = values[beside->at + 1];
-    uint64_t late = beside->has_pended ? values[beside->at + 2] : 0;
-    return (struct tick_count){.ticks = values[beside->at] / beside->each + late +
-                                        ((status & ICSR_PENDSTSET) != 0),
-                               .active = (status & ICSR_VECTACTIVE) == SYSTICK_EXCEPTION};
+    uint64_t active = status & ICSR_VECTACTIVE;
+    return active == SYSTICK_EXCEPTION || (active != 0 && (status & ICSR_RETTOBASE) == 0);
+}
+
+/* What the program has counted, will add, and has yet to notice; negative when the variable was set back. */
+static int64_t ticks_between(const struct beside *beside, const uint64_t *from, const uint64_t *to)
+{
+    size_t variable = beside->at, status = beside->at + 1, pended = beside->at + 2;
+    uint64_t went = to[variable] - from[variable];
+    if (beside->modulus != UINT64_MAX)
+        went %= beside->modulus; /* a power of two */
+    uint64_t ticks = went / beside->each;
+    ticks += ((to[status] & ICSR_PENDSTSET) != 0) - (uint64_t)((from[status] & ICSR_PENDSTSET) != 0);
+    if (beside->has_pended)
+        ticks += to[pended] - from[pended];
+    return (int64_t)ticks;
+}
+
+/* Of n arrivals at 0 the first comes before a whole period has gone by. */
+static uint64_t count_of(uint64_t ticks, bool over, uint64_t period, uint64_t elapsed)
+{
+    return (ticks - over) * period + elapsed;
 }
 
 static void narrow_by_tick(const struct beside *beside, const struct counter *counter, const uint64_t *from,
                            const uint64_t *to, size_t which, struct widen_bounds *bounds)
 {
-    struct tick_count a = count_ticks(beside, from), b = count_ticks(beside, to);
+    int64_t ticks = ticks_between(beside, from, to);
     uint64_t period = counter_modulus(counter), around = beside->modulus / beside->each;
-    uint64_t ticks = b.ticks >= a.ticks ? b.ticks - a.ticks : b.ticks + around - a.ticks;
     uint64_t elapsed = counter_elapsed(counter, from[which], to[which]);
     bool over = counter_phase(counter, to[which]) < counter_phase(counter, from[which]);
-    if (ticks > UINT64_MAX / period - 2 || (ticks == 0 && over)) {
-        widen_by_span(bounds, elapsed, elapsed);
+    bool early = is_doubtful(from[beside->at + 1]), late = is_doubtful(to[beside->at + 1]);
+    if (ticks < -1 || ticks + late < over) {
+        widen_by_span(bounds, 1, 0); /* it passed 0 and nobody noticed */
         return;
     }
-    uint64_t count = (ticks - over) * period + elapsed;
-    uint64_t less = a.active && count >= period ? period : 0, more = b.active ? period : 0;
-    widen_by_span(bounds, count - less, count + more);
+    if ((uint64_t)ticks + 1 > INT64_MAX / period)
+        return; /* no total could hold them */
+    uint64_t least = ticks - early < over ? over : (uint64_t)(ticks - early), most = (uint64_t)(ticks + late);
+    uint64_t low = count_of(least, over, period, elapsed);
+    /* The variable may have gone all the way around */
+    bool again =
+        around <= UINT64_MAX / period && bounds->most >= low && bounds->most - low >= around * period;
+    widen_by_span(bounds, low, again ? UINT64_MAX : count_of(most, over, period, elapsed));
 }
 
 static void narrow_by_timer(const struct beside *beside, const uint64_t *from, const uint64_t *to,
@@ -124,12 +144,12 @@ bool beside_check(const struct beside *beside, struct target *target, const stru
         nanosleep(&(struct timespec){.tv_nsec = CHECK_MS * 1000000L}, NULL);
         if (!target_read(target, now, &before, &to_us, deadline, error))
             return false;
-        uint64_t ticks = count_ticks(beside, now).ticks - count_ticks(beside, first).ticks;
+        int64_t ticks = ticks_between(beside, first, now);
         double most =
             (double)(to_us - from_us) / 1e6 * clock->bound_hz / (double)counter_modulus(counter) + 2;
-        if ((double)ticks > most && ticks < beside->modulus / 2)
+        if ((double)ticks > most)
             return error_set(error, ERROR_USAGE,
-                             "the tick variable went up by %" PRIu64
+                             "the tick variable went up by %" PRId64
                              " where the counter had %.0f periods at most",
                              ticks, most);
         if (ticks > 0)

@@ -40,7 +40,9 @@ bool beside_take_timer(struct beside *beside, struct target *target, const struc
 /* Watches a running core for some 50 ms: whether the variable goes up once a period of the counter. */
 bool beside_check(const struct beside *beside, struct target *target, const struct clock *clock,
                   const struct deadline *deadline, struct error *error);
-/* Narrows the bounds of `counter` between two readings. */
+/* Narrows the bounds of `counter` between two readings, both of a halted core; to none, least above most,
+ * where what was read contradicts itself. What `most` says before decides whether the tick variable itself
+ * can have gone around. */
 void beside_narrow(const struct beside *beside, const struct counter *counter, const uint64_t *from,
                    const uint64_t *to, size_t which, struct widen_bounds *bounds);
 const char *beside_name(const struct beside *beside); /* "tick variable", "" */

@@ -64,6 +64,25 @@ static void put_value(struct column *column, const struct value *value)
         column->at_least_max = value->count;
 }
 
+/* Events that count exceptions, or what they cost: without any, no handler ran inside. */
+static bool counts_exceptions(const char *name)
+{
+    static const char *const names[] = {"EXCCNT", "EXC_TAKEN"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+static bool was_undisturbed(const struct delta *delta, const struct hit_result *hit)
+{
+    const struct summary *summary = delta->summary;
+    for (size_t i = 0; summary->undisturbed != NULL && i < summary->n; i++)
+        if (!hit->values[i].absent && counts_exceptions(summary->columns[i].name))
+            return !hit->values[i].at_least && hit->values[i].count == 0;
+    return false;
+}
+
 static void evaluate(struct delta *delta, const struct raw_hit *raw, const struct widen *totals,
                      int64_t at_us)
 {
@@ -101,6 +120,8 @@ static void evaluate(struct delta *delta, const struct raw_hit *raw, const struc
         pass->clean++;
         spread_add(&pass->spread, first->count);
     }
+    if (!raw->tainted && !first->at_least && was_undisturbed(delta, &hit))
+        statistics_add(summary->undisturbed, first->count);
     if (raw->pairs > delta->most_pairs)
         delta->most_pairs = raw->pairs;
     if (delta->sink->hit != NULL)
@@ -259,6 +280,8 @@ static bool begin_columns(struct delta *delta, struct error *error)
                  plan->columns[summary->n].unsupported);
         if (column->statistics == NULL)
             return error_set(error, ERROR_SYSTEM, "out of memory");
+        if (counts_exceptions(column->name) && column->unsupported[0] == '\0' && summary->undisturbed == NULL)
+            summary->undisturbed = statistics_new();
     }
     return true;
 }
@@ -335,5 +358,7 @@ void summary_free(struct summary *summary)
 {
     for (size_t i = 0; i < summary->n; i++)
         statistics_free(summary->columns[i].statistics);
+    statistics_free(summary->undisturbed);
+    summary->undisturbed = NULL;
     summary->n = 0;
 }

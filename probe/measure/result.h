@@ -79,6 +79,8 @@ struct summary {
     char disagreement[160];         /* how the passes' cycles differ beyond their spread; "" if they do not */
     uint64_t steps_past;            /* passages through the end in another frame, stepped past */
     double seconds;                 /* how long the run took */
+    struct statistics
+        *undisturbed; /* the first column of hits in which no exception was counted; NULL: not known */
     struct metric_result metrics[RESULT_METRICS];
     size_t n_metrics;
     struct result_words at_max; /* n 0: not asked for */

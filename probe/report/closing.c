@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum { BINS = 8, BAR = 18, INDENT = 37, INDENT_MAX = 60 };
-enum { LINES = 4, LINE = 1536 };
+enum { LINES = 5, LINE = 1536 };
 
 static bool is_constant(const struct column *column)
 {
@@ -37,6 +37,21 @@ static size_t put_quantiles(char *line, const struct summary *summary)
     number_unsigned(p90, sizeof(p90), statistics_quantile(statistics, 0.9, NULL));
     number_unsigned(p99, sizeof(p99), statistics_quantile(statistics, 0.99, NULL));
     snprintf(line, LINE, "p90 %s, p99 %s", p90, p99);
+    return 1;
+}
+
+/* What the region takes by itself: counts are inclusive otherwise. */
+static size_t put_undisturbed(char *line, const struct summary *summary)
+{
+    char hits[NUMBER_ROOM], median[NUMBER_ROOM];
+    if (summary->undisturbed == NULL)
+        return 0;
+    uint64_t n = statistics_count(summary->undisturbed);
+    number_unsigned(hits, sizeof(hits), n);
+    number_unsigned(median, sizeof(median), statistics_quantile(summary->undisturbed, 0.5, NULL));
+    snprintf(line, LINE,
+             n > 0 ? "%s without an exception inside, median %s" : "%s without an exception inside", hits,
+             median);
     return 1;
 }
 
@@ -84,6 +99,7 @@ static size_t put_left(char lines[LINES][LINE], const struct summary *summary)
         snprintf(lines[n++], LINE, "%s end%s in another frame, stepped past", past,
                  summary->steps_past == 1 ? "" : "s");
     n += put_quantiles(lines[n], summary);
+    n += put_undisturbed(lines[n], summary);
     return n + put_words(lines[n], summary);
 }
 

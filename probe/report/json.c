@@ -274,6 +274,17 @@ bool json_summary(FILE *out, const struct summary *summary)
     if (summary->passes > 1)
         put_unsigned(&line, "passes", summary->passes);
     put_text(&line, "disagreement", summary->disagreement);
+    if (summary->hits > 0)
+        put(&line, "inclusive", json_true()); /* of whatever interrupted the region */
+    if (summary->undisturbed != NULL) {
+        struct object undisturbed = object_new(NULL);
+        put_unsigned(&undisturbed, "count", statistics_count(summary->undisturbed));
+        if (statistics_count(summary->undisturbed) > 0) {
+            put_unsigned(&undisturbed, "median", statistics_quantile(summary->undisturbed, 0.5, NULL));
+            put_unsigned(&undisturbed, "max", statistics_max(summary->undisturbed));
+        }
+        put_object(&line, "without_exceptions", undisturbed);
+    }
     put_text(&line, "ended", summary->ended);
     if (summary->at_max.n > 0 && summary->max_number > 0) {
         struct object at_max = words_object(&summary->at_max, summary->at_max.values);

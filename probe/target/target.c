@@ -287,6 +287,8 @@ bool target_program(struct target *target, const struct counter_pick *picks, siz
     for (size_t i = 0; i < n; i++) {
         struct counter counter = block->counters[picks[i].counter];
         snprintf(counter.name, sizeof counter.name, "%s", picks[i].name);
+        if (counter.per_cycle > 1 && counter_event_is_slow(counter.name))
+            counter.per_cycle = 1;
         if (!reading_append(&target->reading, &counter))
             return error_set(error, ERROR_SYSTEM, "too many counters at a time");
     }

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from harness import ARTICLE_NOP, DWT_CPI, WORK_BY_DATA, Place, run_tool, wait_for
+from harness import ARTICLE_NOP, DWT_CPI, PREEMPTED, WORK_BY_DATA, Place, run_tool, wait_for
 
 DWT = ["CPICNT", "EXCCNT", "SLEEPCNT", "LSUCNT", "FOLDCNT"]
 
@@ -72,6 +72,17 @@ def test_on_max_shows_registers_and_memory_of_the_longest_hit():
         assert ends and {key: at_max[key] for key in longest["new_max"]} == longest["new_max"]
         assert place.run("delta", "work_by_data", "--on-max", "r13").code == 2
         assert place.run("delta", "work_by_data", "--on-max", "*3").code == 2
+
+
+def test_hits_without_an_exception_inside_are_told_apart():
+    with Place("m55/swd", "tick", PREEMPTED) as place:
+        result = place.delta("preempted", "-r", 60, "-e", "EXC_TAKEN")
+        free = [hit["values"]["CPU_CYCLES"] for hit in result.hits if hit["values"]["EXC_TAKEN"] == 0 and not hit["tainted"]]
+        assert 0 < len(free) < 60, "some had a tick in them"
+        told = result.summary["without_exceptions"]
+        assert told["count"] == len(free) and told["max"] == max(free)
+        assert max(free) < max(result.cycles) and result.summary["inclusive"] is True
+        assert "without an exception inside" in place.run("delta", "preempted", "-r", 5, "-e", "EXC_TAKEN").out
 
 
 def test_list():
