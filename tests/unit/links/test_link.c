@@ -1,0 +1,141 @@
+/* Copies of results: what no link knows is made of plain writes, once the result is there. */
+#include "../cmocka_all.h"
+
+#include "links/link.h"
+
+#include <string.h>
+
+enum { ROOM = 300 };
+
+/* Reads give 1000 and on; notes what is written; may end a call at a step. */
+static struct fixture {
+    struct link link;
+    uint64_t reads, written[ROOM];
+    size_t n_written, calls, stop_at, seen;
+    enum why stop_why;
+} f;
+
+static struct outcome execute(struct link *link, const struct step *steps, size_t n, uint64_t *results,
+                              const struct deadline *deadline, struct error *error)
+{
+    (void)link;
+    (void)deadline;
+    (void)error;
+    f.calls++;
+    for (size_t i = 0; i < n; i++, f.seen++) {
+        assert_true(steps[i].op != OP_COPY);
+        if (f.seen == f.stop_at) {
+            f.stop_at = SIZE_MAX;
+            return (struct outcome){.why = f.stop_why, .done = i};
+        }
+        if (steps[i].op == OP_READ)
+            results[i] = 1000 + f.reads++;
+        else
+            f.written[f.n_written++] = steps[i].value;
+    }
+    return (struct outcome){.why = DONE, .done = n};
+}
+
+static int set_up(void **state)
+{
+    static const struct link_ops ops = {.execute = execute};
+    (void)state;
+    f = (struct fixture){.link.ops = &ops, .stop_at = SIZE_MAX};
+    return 0;
+}
+
+static const struct address at = {.space = SPACE_MEMORY, .size = 4, .offset = 0x100};
+
+static struct outcome run(const struct step *steps, size_t n, uint64_t *results)
+{
+    struct deadline deadline = deadline_in_ms(1000, NULL);
+    struct error error = {0};
+    return link_execute(&f.link, steps, n, results, &deadline, &error);
+}
+
+static void a_list_without_copies_goes_in_one_call(void **state)
+{
+    (void)state;
+    const struct step steps[] = {step_read(at), step_write(at, 5), step_read(at)};
+    uint64_t results[3];
+    struct outcome outcome = run(steps, 3, results);
+    assert_int_equal(outcome.why, DONE);
+    assert_int_equal(outcome.done, 3);
+    assert_int_equal(f.calls, 1);
+    assert_int_equal(results[2], 1001);
+}
+
+static void copies_write_what_was_read(void **state)
+{
+    (void)state;
+    const struct step steps[] = {step_read(at),    step_read(at), step_copy(at, 2),
+                                 step_copy(at, 2), step_read(at), step_copy(at, 1)};
+    uint64_t results[6];
+    assert_int_equal(run(steps, 6, results).done, 6);
+    assert_int_equal(f.n_written, 3);
+    assert_int_equal(f.written[0], 1000);
+    assert_int_equal(f.written[1], 1001);
+    assert_int_equal(f.written[2], 1002);
+}
+
+static void a_result_far_behind_is_found(void **state)
+{
+    (void)state;
+    struct step steps[ROOM];
+    uint64_t results[ROOM];
+    for (size_t i = 0; i < ROOM; i++)
+        steps[i] = step_read(at);
+    steps[150] = step_copy(at, 150);
+    steps[ROOM - 1] = step_copy(at, 200);
+    assert_int_equal(run(steps, ROOM, results).done, ROOM);
+    assert_int_equal(f.written[0], results[0]);
+    assert_int_equal(f.written[1], results[ROOM - 1 - 200]);
+}
+
+/* Ended early, the caller goes on with the rest of the list: the results before it lie in front. */
+static void what_was_read_by_the_call_before_can_be_copied(void **state)
+{
+    (void)state;
+    const struct step steps[] = {step_read(at), step_read(at), step_read(at), step_copy(at, 3),
+                                 step_copy(at, 2)};
+    for (size_t stop = 1; stop < 5; stop++) {
+        uint64_t results[5];
+        set_up(NULL);
+        f.stop_at = stop;
+        f.stop_why = NOT_YET;
+        struct outcome outcome = run(steps, 5, results);
+        assert_int_equal(outcome.why, NOT_YET);
+        assert_int_equal(outcome.done, stop);
+        outcome = run(steps + stop, 5 - stop, results + stop);
+        assert_int_equal(outcome.why, DONE);
+        assert_int_equal(outcome.done, 5 - stop);
+        assert_int_equal(f.written[0], 1000);
+        assert_int_equal(f.written[1], 1002);
+    }
+}
+
+static void nothing_runs_behind_a_failure(void **state)
+{
+    (void)state;
+    const struct step steps[] = {step_read(at), step_copy(at, 1), step_read(at), step_copy(at, 1),
+                                 step_write(at, 9)};
+    uint64_t results[5];
+    f.stop_at = 3;
+    f.stop_why = TARGET_FAULT;
+    struct outcome outcome = run(steps, 5, results);
+    assert_int_equal(outcome.why, TARGET_FAULT);
+    assert_int_equal(outcome.done, 3);
+    assert_int_equal(f.n_written, 1);
+}
+
+#define TEST(test) cmocka_unit_test_setup(test, set_up)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_list_without_copies_goes_in_one_call), TEST(copies_write_what_was_read),
+        TEST(a_result_far_behind_is_found),           TEST(what_was_read_by_the_call_before_can_be_copied),
+        TEST(nothing_runs_behind_a_failure),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,252 @@
+/* From raw readings to counts: what looks, cycles and a slower clock decide, and what stays a bound. */
+#include "../cmocka_all.h"
+
+#include "measure/evaluation.h"
+#include "measure/spread.h"
+
+#include <string.h>
+
+static struct reading reading;
+static struct overhead overheads[READING_ROOM];
+static struct evaluation evaluation;
+
+static struct counter up(uint8_t bits, uint8_t per_cycle)
+{
+    return (struct counter){.low = {.size = 4}, .bits = bits, .per_cycle = per_cycle};
+}
+
+/* SysTick with a reload. */
+static struct counter tick(uint64_t reload)
+{
+    return (struct counter){.low = {.size = 4},
+                            .bits = 24,
+                            .per_cycle = 1,
+                            .down = true,
+                            .zero_is_top = true,
+                            .modulus = reload + 1};
+}
+
+static uint64_t shown(uint64_t count, uint64_t reload)
+{
+    uint64_t phase = count % (reload + 1);
+    return phase == 0 ? 0 : reload + 1 - phase;
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    memset(&reading, 0, sizeof reading);
+    memset(overheads, 0, sizeof overheads);
+    for (size_t i = 0; i < READING_ROOM; i++)
+        overheads[i].known = true;
+    evaluation = (struct evaluation){
+        .reading = &reading, .overheads = overheads, .counts_cycles = true, .bound_hz = 100e6};
+    return 0;
+}
+
+static void count_with(struct counter counter)
+{
+    reading.counters[reading.n++] = counter;
+    reading.counted = reading.n;
+}
+
+static void a_short_hit_is_exact(void **state)
+{
+    (void)state;
+    struct widen totals[READING_ROOM];
+    count_with(up(32, 1));
+    const struct raw_hit hit = {
+        .from = {0xFFFFFFF0}, .to = {0x10}, .before_us = 10, .after_us = 20, .pairs = 1};
+    evaluation_total(&evaluation, &hit, totals);
+    assert_int_equal(totals[0].total, 0x20);
+    assert_false(totals[0].at_least);
+}
+
+static void what_halts_add_is_removed_from_the_whole(void **state)
+{
+    (void)state;
+    count_with(up(32, 1));
+    overheads[0] = (struct overhead){.known = true, .mean = 12, .low = 10, .high = 15};
+    const struct widen exact = {.total = 100}, bound = {.total = 100, .at_least = true};
+    assert_int_equal(evaluation_value(&evaluation, 0, &exact, 1).count, 88);
+    assert_int_equal(evaluation_value(&evaluation, 0, &exact, 3).count, 64);
+    assert_int_equal(evaluation_value(&evaluation, 0, &bound, 1).count, 85); /* what it can be off by, too */
+}
+
+/* 24 bits at 100 MHz wrap every 168 ms: looked at every 50 ms over ten of those. */
+static void looks_save_what_wraps_between_the_stops(void **state)
+{
+    (void)state;
+    struct widen totals[READING_ROOM];
+    count_with(tick(0xFFFFFF));
+    const uint64_t begin = 12345, per_ms = 100000;
+    struct raw_hit hit = {.from = {shown(begin, 0xFFFFFF)}, .before_us = 1000, .pairs = 1};
+    for (uint64_t ms = 50; ms < 1680; ms += 50) {
+        struct raw_look look = {.values = {shown(begin + ms * per_ms, 0xFFFFFF)},
+                                .before_us = 1000 + ms * 1000,
+                                .after_us = 1200 + ms * 1000,
+                                .first = ms == 50};
+        evaluation_look(&evaluation, &hit, &look);
+    }
+    hit.to[0] = shown(begin + 1700 * per_ms, 0xFFFFFF);
+    hit.after_us = 1000 + 1700 * 1000;
+    evaluation_total(&evaluation, &hit, totals);
+    assert_int_equal(totals[0].total, 1700 * per_ms);
+    assert_false(totals[0].at_least);
+    /* the next hit knows nothing of those looks; without its own it is a bound */
+    evaluation_total(&evaluation, &hit, totals);
+    assert_true(totals[0].at_least);
+}
+
+static void eight_bits_are_exact_while_fewer_cycles_went_by(void **state)
+{
+    (void)state;
+    struct widen totals[READING_ROOM];
+    count_with(up(32, 1));
+    count_with(up(8, 1));
+    struct raw_hit hit = {
+        .from = {1000, 250}, .to = {1255, 5}, .before_us = 1, .after_us = 1000000, .pairs = 1};
+    evaluation_total(&evaluation, &hit, totals);
+    assert_int_equal(totals[1].total, 11);
+    assert_false(totals[1].at_least);
+    hit.to[0] = 1000 + 267; /* one wrap more would fit */
+    evaluation_total(&evaluation, &hit, totals);
+    assert_int_equal(totals[1].total, 11);
+    assert_true(totals[1].at_least);
+    /* looks, in which the two are not read at one moment, take nothing away */
+    hit.to[0] = 1255;
+    const struct raw_look look = {.values = {1100, 252}, .before_us = 20, .after_us = 900000, .first = true};
+    evaluation_look(&evaluation, &hit, &look);
+    evaluation_total(&evaluation, &hit, totals);
+    assert_int_equal(totals[1].total, 11);
+    assert_false(totals[1].at_least);
+}
+
+/* A clock said to be ten times slower than it is: counts that fit the counter stay what they are. */
+static void a_clock_that_is_wrong_makes_no_count_doubtful(void **state)
+{
+    (void)state;
+    struct widen totals[READING_ROOM];
+    evaluation.bound_hz = 10e6;
+    count_with(up(32, 1));
+    const struct raw_hit hit = {.from = {0}, .to = {1000000}, .before_us = 0, .after_us = 10000, .pairs = 1};
+    evaluation_total(&evaluation, &hit, totals);
+    assert_int_equal(totals[0].total, 1000000);
+    assert_false(totals[0].at_least);
+}
+
+/* Every phase of a start and an end against a program whose handler counts ticks, some of them late. */
+static void a_tick_variable_decides_every_phase(void **state)
+{
+    (void)state;
+    enum { RELOAD = 39, PERIOD = RELOAD + 1, ICSR_PENDSTSET = 1 << 26 };
+    struct widen totals[READING_ROOM];
+    count_with(tick(RELOAD));
+    reading.counters[1] = up(8, 0); /* a variable of a byte, which wraps */
+    reading.counters[2] = up(32, 0);
+    reading.n = 3;
+    evaluation.beside = (struct beside){.kind = BESIDE_TICK, .at = 1, .each = 1, .modulus = 256};
+    for (uint64_t begin = 10000; begin < 10000 + 2 * PERIOD; begin++)
+        for (uint64_t length = 0; length < 60 * PERIOD; length += 7) {
+            uint64_t end = begin + length;
+            for (unsigned late = 0; late < 4; late++) { /* a tick is pending when its handler has not run */
+                uint64_t a = begin / PERIOD - (late & 1), b = end / PERIOD - (late >> 1);
+                if (b < a)
+                    continue;
+                const struct raw_hit hit = {
+                    .from = {shown(begin, RELOAD), a & 0xFF, late & 1 ? ICSR_PENDSTSET : 0},
+                    .to = {shown(end, RELOAD), b & 0xFF, late >> 1 ? ICSR_PENDSTSET : 0},
+                    .before_us = 0,
+                    .after_us = 1000000,
+                    .pairs = 1};
+                evaluation_total(&evaluation, &hit, totals);
+                assert_int_equal(totals[0].total, length);
+                assert_false(totals[0].at_least);
+            }
+        }
+}
+
+/* In its handler nobody knows whether the tick was counted already: a bound, and a true one. */
+static void a_tick_being_counted_is_a_bound(void **state)
+{
+    (void)state;
+    struct widen totals[READING_ROOM];
+    count_with(tick(999));
+    reading.counters[1] = up(32, 0);
+    reading.counters[2] = up(32, 0);
+    reading.n = 3;
+    evaluation.beside =
+        (struct beside){.kind = BESIDE_TICK, .at = 1, .each = 1, .modulus = UINT64_C(1) << 32};
+    const struct raw_hit hit = {.from = {shown(5500, 999), 5, 0},
+                                .to = {shown(9005, 999), 8, 15}, /* the ninth is being handled */
+                                .after_us = 1000000,
+                                .pairs = 1};
+    evaluation_total(&evaluation, &hit, totals);
+    assert_true(totals[0].at_least);
+    assert_int_equal(totals[0].total, 2505);
+}
+
+static void a_timer_that_contradicts_is_no_evidence(void **state)
+{
+    (void)state;
+    struct widen totals[READING_ROOM];
+    count_with(tick(11999));
+    reading.counters[1] = up(64, 0);
+    reading.n = 2;
+    evaluation.bound_hz = 12.6e6;
+    evaluation.beside = (struct beside){.kind = BESIDE_TIMER, .at = 1, .slow_hz = 12e6, .fast_hz = 12e6};
+    struct raw_hit hit = {.from = {shown(100, 11999), 0}, .after_us = 100000, .pairs = 1};
+    hit.to[0] = shown(100 + 600000, 11999);
+    hit.to[1] = 50000; /* 50 ms at 12 MHz */
+    evaluation_total(&evaluation, &hit, totals);
+    assert_int_equal(totals[0].total, 600000);
+    assert_false(totals[0].at_least);
+    hit.to[1] = 50500; /* half a period more, which no count fits */
+    evaluation_total(&evaluation, &hit, totals);
+    assert_true(totals[0].at_least);
+    hit.after_us = 500;
+    hit.to[0] = shown(300, 11999); /* so short that the host's time decides */
+    evaluation_total(&evaluation, &hit, totals);
+    assert_int_equal(totals[0].total, 200);
+    assert_false(totals[0].at_least);
+}
+
+static void passes_disagree_only_beyond_their_spread(void **state)
+{
+    (void)state;
+    struct spread passes[2] = {0};
+    char words[160];
+    for (uint64_t i = 0; i < 50; i++) {
+        spread_add(&passes[0], 1000 + i % 10);
+        spread_add(&passes[1], 1000 + (i + 5) % 10);
+    }
+    spread_compare(passes, 2, 0, "CPU_CYCLES", words, sizeof words);
+    assert_string_equal(words, "");
+    passes[1] = (struct spread){0};
+    for (uint64_t i = 0; i < 50; i++)
+        spread_add(&passes[1], 1020 + i % 10);
+    spread_compare(passes, 2, 0, "CPU_CYCLES", words, sizeof words);
+    assert_non_null(strstr(words, "disagree"));
+    spread_compare(passes, 2, 30, "CPU_CYCLES", words, sizeof words); /* each may be off by that */
+    assert_string_equal(words, "");
+    spread_compare(passes, 1, 0, "CPU_CYCLES", words, sizeof words);
+    assert_string_equal(words, "");
+}
+
+#define TEST(test) cmocka_unit_test_setup(test, set_up)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_short_hit_is_exact),
+        TEST(what_halts_add_is_removed_from_the_whole),
+        TEST(looks_save_what_wraps_between_the_stops),
+        TEST(eight_bits_are_exact_while_fewer_cycles_went_by),
+        TEST(a_clock_that_is_wrong_makes_no_count_doubtful),
+        TEST(a_tick_variable_decides_every_phase),
+        TEST(a_tick_being_counted_is_a_bound),
+        TEST(a_timer_that_contradicts_is_no_evidence),
+        TEST(passes_disagree_only_beyond_their_spread),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
