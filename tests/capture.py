@@ -7,7 +7,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "system"))
 
 from harness import WORK_BY_DATA, Place  # noqa: E402
-from test_events import Terminal  # noqa: E402
+from test_counting import Terminal  # noqa: E402
 
 README = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "README.md")
 BEGIN = "`watch` on a terminal"

@@ -7,6 +7,7 @@ from harness import (CALLED_TWICE, IN_RAM, LOOP_ROUND, PREEMPTED, RECURSE, WORK_
                      Place, at, finish_tool, passages, returned)
 
 WAYS = ["a9/swd", "a9/jtag", "a7/swd", "a9/v2", "a9", "a7"]
+DEBUG = {"a9": 0x80090000, "a7": 0x80030000}
 COUNTED = 1 << 29
 HITS = 200
 # What a run, not the tool, changes
@@ -87,11 +88,17 @@ def test_everything_is_put_back(way, how):
 @pytest.mark.parametrize("way", ["a9/swd", "a7/swd"])
 def test_a_halted_core_is_refused_and_resumed_on_demand(way):
     with Place(way, "free", WORK_BY_DATA) as place:
-        place.halt()
+        # by hand: OpenOCD's own halt borrows R0 and gives it back at its own resume only
+        server = place.start_server()
+        server("poll off")
+        server(f"{place.chip}.apb mww {DEBUG[place.chip] + 0x088:#x} 0x4000")  # DBGDSCR: halting debug
+        server(f"{place.chip}.apb mww {DEBUG[place.chip] + 0x090:#x} 1")  # DBGDRCR: halt
+        server.kill()
         refused = place.run("delta", "work_by_data", "-r", 5)
         assert refused.code == 3 and "halted" in refused.err
         assert place.board.state()["run"] == "halted"
-        assert place.run("delta", "work_by_data", "-r", 5, "--resume").code == 0
+        resumed = place.run("delta", "work_by_data", "-r", 5, "--resume")
+        assert resumed.code == 0, resumed.err
         assert place.board.state()["run"] == "halted"
 
 

@@ -122,7 +122,7 @@ def test_round_of_a_loop(chip):
 
 def test_longer_than_the_period():
     """And nothing beside it that goes slower."""
-    with Place("m4", "tick", LONG_REGION) as place:
+    with Place("m4", "ms", LONG_REGION) as place:
         result = place.delta("long_region", "-r", 3, "--counter", "systick")
         truth = passages(place.board.log(), place.symbol("long_region"), returned)
         assert len(result.hits) == 3
