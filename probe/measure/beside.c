@@ -85,12 +85,6 @@ static int64_t ticks_between(const struct beside *beside, const uint64_t *from, 
     return (int64_t)ticks;
 }
 
-/* Of n arrivals at 0 the first comes before a whole period has gone by. */
-static uint64_t count_of(uint64_t ticks, bool over, uint64_t period, uint64_t elapsed)
-{
-    return (ticks - over) * period + elapsed;
-}
-
 static void narrow_by_tick(const struct beside *beside, const struct counter *counter, const uint64_t *from,
                            const uint64_t *to, size_t which, struct widen_bounds *bounds)
 {
@@ -99,18 +93,22 @@ static void narrow_by_tick(const struct beside *beside, const struct counter *co
     uint64_t elapsed = counter_elapsed(counter, from[which], to[which]);
     bool over = counter_phase(counter, to[which]) < counter_phase(counter, from[which]);
     bool early = is_doubtful(from[beside->at + 1]), late = is_doubtful(to[beside->at + 1]);
+    if (ticks > 0 && (uint64_t)ticks > INT64_MAX / period - 2)
+        return; /* no total could hold them */
     if (ticks < -1 || ticks + late < over) {
         widen_by_span(bounds, 1, 0); /* it passed 0 and nobody noticed */
         return;
     }
-    if ((uint64_t)ticks + 1 > INT64_MAX / period)
-        return; /* no total could hold them */
-    uint64_t least = ticks - early < over ? over : (uint64_t)(ticks - early), most = (uint64_t)(ticks + late);
-    uint64_t low = count_of(least, over, period, elapsed);
-    /* The variable may have gone all the way around */
-    bool again =
-        around <= UINT64_MAX / period && bounds->most >= low && bounds->most - low >= around * period;
-    widen_by_span(bounds, low, again ? UINT64_MAX : count_of(most, over, period, elapsed));
+    /* Whole periods beyond what elapsed */
+    int64_t least = ticks - early - over, most = ticks + late - over;
+    uint64_t low = (least > 0 ? (uint64_t)least : 0) * period + elapsed;
+    uint64_t high = (uint64_t)most * period + elapsed;
+    if (around < INT64_MAX / period - (uint64_t)most) { /* the variable may have gone all the way around */
+        int64_t again = least + (int64_t)around;
+        if (again < 0 || (uint64_t)again * period + elapsed <= bounds->most)
+            high = UINT64_MAX;
+    }
+    widen_by_span(bounds, low, high);
 }
 
 static void narrow_by_timer(const struct beside *beside, const uint64_t *from, const uint64_t *to,

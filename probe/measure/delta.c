@@ -83,6 +83,12 @@ static bool was_undisturbed(const struct delta *delta, const struct hit_result *
     return false;
 }
 
+/* Cycles come first in every pass. Where they are not counted, passes lead with what cannot be compared. */
+static bool leads_as_the_first(const struct delta *delta)
+{
+    return delta->pass->plan->column[0] == delta->passes->plan->column[0];
+}
+
 static void evaluate(struct delta *delta, const struct raw_hit *raw, const struct widen *totals,
                      int64_t at_us)
 {
@@ -102,7 +108,8 @@ static void evaluate(struct delta *delta, const struct raw_hit *raw, const struc
             put_value(&summary->columns[column], &hit.values[column]);
     }
     const struct value *first = &hit.values[pass->plan->column[0]];
-    if (!raw->tainted && !first->at_least &&
+    bool leads = leads_as_the_first(delta);
+    if (leads && !raw->tainted && !first->at_least &&
         (summary->max_number == 0 || first->count > summary->max_value)) {
         hit.is_max = true;
         hit.words = delta->options->at_end != NULL ? raw->words : NULL;
@@ -118,9 +125,10 @@ static void evaluate(struct delta *delta, const struct raw_hit *raw, const struc
         pass->undecided++;
     } else {
         pass->clean++;
-        spread_add(&pass->spread, first->count);
+        if (leads)
+            spread_add(&pass->spread, first->count);
     }
-    if (!raw->tainted && !first->at_least && was_undisturbed(delta, &hit))
+    if (leads && !raw->tainted && !first->at_least && was_undisturbed(delta, &hit))
         statistics_add(summary->undisturbed, first->count);
     if (raw->pairs > delta->most_pairs)
         delta->most_pairs = raw->pairs;

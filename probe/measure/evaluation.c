@@ -16,17 +16,24 @@ static uint64_t add(uint64_t a, uint64_t b)
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-/* By the clock beside it, unless that says what cannot be: then it is no evidence. */
+/* The target's own slow clock is worth more than the host's time. Where the two cannot both be right, the
+ * host's has to agree but roughly: a target that stood still for a moment may make up for it. */
 static void narrow(const struct evaluation *evaluation, const struct counter *counter,
                    const struct evaluation_span *span, uint64_t elapsed, struct widen_bounds *bounds)
 {
-    struct widen_bounds narrowed = *bounds;
+    static const double ROUGHLY_S = 0.1;
+    struct widen_bounds both = *bounds;
     uint64_t modulus = counter_modulus(counter);
-    beside_narrow(&evaluation->beside, counter, span->from, span->to, 0, &narrowed);
-    uint64_t wraps = narrowed.least > elapsed ? (narrowed.least - elapsed + modulus - 1) / modulus : 0;
-    bool possible = wraps <= (UINT64_MAX - elapsed) / modulus && elapsed + wraps * modulus <= narrowed.most;
-    if (possible)
-        *bounds = narrowed;
+    if (evaluation->beside.kind == BESIDE_NOTHING)
+        return;
+    beside_narrow(&evaluation->beside, counter, span->from, span->to, 0, &both);
+    uint64_t wraps = both.least > elapsed ? (both.least - elapsed + modulus - 1) / modulus : 0;
+    if (wraps <= (UINT64_MAX - elapsed) / modulus && elapsed + wraps * modulus <= both.most) {
+        *bounds = both;
+        return;
+    }
+    bounds->most = add(bounds->most, (uint64_t)(ROUGHLY_S * evaluation->bound_hz));
+    beside_narrow(&evaluation->beside, counter, span->from, span->to, 0, bounds);
 }
 
 void evaluation_step(const struct evaluation *evaluation, const struct evaluation_span *span,

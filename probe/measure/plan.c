@@ -59,6 +59,14 @@ static size_t find_column(const struct plan *plan, const char *name)
     return plan->n_columns;
 }
 
+static struct plan_column *add_column(struct plan *plan, const char *name)
+{
+    struct plan_column *column = &plan->columns[plan->n_columns++];
+    *column = (struct plan_column){0};
+    snprintf(column->name, sizeof column->name, "%s", name);
+    return column;
+}
+
 static bool add_wish(struct planning *p, const struct event_wish *wish, struct error *error)
 {
     struct plan *plan = p->plan;
@@ -73,8 +81,7 @@ static bool add_wish(struct planning *p, const struct event_wish *wish, struct e
         return error_set(error, ERROR_USAGE, "the event %s is asked for twice", name);
     if (plan->n_columns == PLAN_COLUMNS)
         return error_set(error, ERROR_USAGE, "more than %d events", PLAN_COLUMNS);
-    struct plan_column *column = &plan->columns[plan->n_columns++];
-    snprintf(column->name, sizeof column->name, "%s", name);
+    struct plan_column *column = add_column(plan, name);
     if (counters == 0) {
         snprintf(column->unsupported, sizeof column->unsupported, "%s",
                  absent ? "this core has no such event"
@@ -130,7 +137,7 @@ bool plan_make(struct plan *plan, const struct counter_block *block, const struc
     struct planning p = {.plan = plan, .block = block, .set = set};
     plan->n_columns = plan->n_passes = 0;
     if (block->counts_cycles || n == 0)
-        snprintf(plan->columns[plan->n_columns++].name, EVENT_NAME, "%s", block->counters[0].name);
+        add_column(plan, block->counters[0].name);
     if (n == 0) {
         plan->n_passes = 1;
         plan->passes[0].n = 0;

@@ -58,7 +58,7 @@ int window_pace_ms(const struct window *window)
     double pace = 1000;
     for (size_t i = 0; i < reading->counted; i++) {
         const struct counter *counter = &reading->counters[i];
-        double fastest = window->evaluation.bound_hz * (counter->per_cycle > 0 ? counter->per_cycle : 1);
+        double fastest = window->evaluation.bound_hz * (counter->per_cycle > 0 ? counter->per_cycle : 8);
         double period_ms = (double)counter_modulus(counter) / fastest * 1000;
         /* What wraps faster than anybody can look must not keep us from looking at the rest in peace */
         if (period_ms >= 1 && period_ms / 4 < pace)

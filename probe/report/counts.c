@@ -115,9 +115,10 @@ bool counts_end(FILE *out, const struct counts *counts, enum format format, char
         return done(out);
     char skew[NUMBER_ROOM];
     number_duration(skew, sizeof(skew), (double)counts->skew_us / 1e6);
-    fprintf(out, "\n%24.6f s  %s", counts->seconds, counts->passes > 1 ? "each of the windows" : "");
+    fprintf(out, "\n%24.6f s%s", counts->seconds, counts->passes > 1 ? "  each of the windows" : "");
     if (counts->n > 1)
-        fprintf(out, "%sthe counters are read within %s of each other", counts->passes > 1 ? "; " : "", skew);
+        fprintf(out, "%sthe counters are read within %s of each other", counts->passes > 1 ? "; " : "  ",
+                skew);
     if (counts->lost > 0)
         fprintf(out, "\n%24" PRIu64 "    samples came too late to tell whether a counter had wrapped",
                 counts->lost);

@@ -10,7 +10,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { CANVAS = 16384, NAME = 28, RATE = 16, TOTAL = 24, LEAST_BAR = 8, LINE_ROOM = 512 };
+enum { CANVAS = 16384, NAME = 28, RATE = 16, TOTAL = 24, LEAST_BAR = 8, MOST_BAR = 100, LINE_ROOM = 512 };
 
 static const char enter[] = "\033[?1049h\033[?25l", leave[] = "\033[?25h\033[?1049l";
 static const char home[] = "\033[H", end_of_line[] = "\033[K\r\n", rest_of_screen[] = "\033[J";
@@ -106,9 +106,11 @@ static void make_bar(char *out, size_t size, double part, size_t width)
 
 static void draw_row(struct screen *screen, struct canvas *canvas, const struct screen_row *row, size_t i)
 {
-    char rate[NUMBER_ROOM + 2], total[NUMBER_ROOM], bar[4 * LINE_ROOM / 8], name[UTF8_CLEAN_ROOM(64)];
+    char rate[NUMBER_ROOM + 2], total[NUMBER_ROOM], bar[3 * MOST_BAR + 4], name[UTF8_CLEAN_ROOM(64)];
     size_t fixed = NAME + RATE + TOTAL + 8;
     size_t width = canvas->columns > fixed + LEAST_BAR ? canvas->columns - fixed : 0;
+    if (width > MOST_BAR)
+        width = MOST_BAR;
     utf8_clean(name, sizeof name, row->name);
     if (row->missing) {
         put_line(canvas, "%-*.*s %*s", NAME, NAME, name, RATE, "<not counted>");
@@ -116,8 +118,7 @@ static void draw_row(struct screen *screen, struct canvas *canvas, const struct 
     }
     if (row->rate > screen->highest[i])
         screen->highest[i] = row->rate;
-    make_bar(bar, sizeof bar, screen->highest[i] > 0 ? row->rate / screen->highest[i] : 0,
-             width < 100 ? width : 100);
+    make_bar(bar, sizeof bar, screen->highest[i] > 0 ? row->rate / screen->highest[i] : 0, width);
     number_unsigned(rate, NUMBER_ROOM, row->rate < 1e18 ? (uint64_t)(row->rate + 0.5) : UINT64_MAX);
     number_unsigned(total, sizeof total, row->total);
     int pad = (int)(width > utf8_width(bar) ? width - utf8_width(bar) : 0);

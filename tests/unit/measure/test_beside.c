@@ -127,7 +127,7 @@ static void handlers_above_the_tick(void **state)
         world.above_for = 15;
         world.tells_base = tells;
         struct tally tally = try_all(world, 100000);
-        assert_true(tally.wrapped > tally.pairs / (tells ? 3 : 4));
+        assert_true(tally.wrapped > tally.pairs / (tells ? 3 : 5));
     }
 }
 
@@ -146,16 +146,15 @@ static void variables_of_any_width_wrap(void **state)
         unsigned bits;
         uint32_t each;
         uint64_t first;
-    } cases[] = {{8, 1, 250},           {8, 10, 250},          {16, 1, 0xFFF0},
-                 {16, 10, 0xFFF0},      {32, 1, 0xFFFFFFF0},   {32, 10, 0xFFFFFFF7},
-                 {32, 100, 0xFFFFFFF7}, {64, 1, UINT64_MAX - 9}};
+    } cases[] = {{8, 1, 250},         {8, 5, 250},          {16, 1, 0xFFF0},       {16, 10, 0xFFF0},
+                 {32, 1, 0xFFFFFFF0}, {32, 10, 0xFFFFFFF7}, {32, 100, 0xFFFFFFF7}, {64, 1, UINT64_MAX - 9}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct tick_world world = plain;
         world.bits = cases[i].bits;
         world.each = cases[i].each;
         world.first = cases[i].first;
-        /* 8 bits of 10 a tick are around after 25 ticks: the time must leave that out */
-        struct tally tally = try_all(world, cases[i].bits == 8 ? 900 : 100000);
+        /* 8 bits are around after 51 ticks of 5: the time must leave that out */
+        struct tally tally = try_all(world, cases[i].bits == 8 ? 400 : 100000);
         assert_true(tally.wrapped > tally.pairs / 2);
     }
 }
@@ -165,7 +164,7 @@ static void a_variable_that_goes_around_is_not_believed(void **state)
 {
     (void)state;
     struct tick_world world = plain;
-    unsigned bounds = 0, exact = 0;
+    unsigned exact = 0;
     world.bits = 8;
     world.each = 64;
     run(world);
@@ -175,10 +174,11 @@ static void a_variable_that_goes_around_is_not_believed(void **state)
             assert_true(total.at_least && total.total <= b - a);
             total = between(&world, a, b, 30);
             assert_true(total.at_least ? total.total <= b - a : total.total == b - a);
-            bounds += total.at_least;
+            if (b - a < 120 && is_calm(&moments[a]) && is_calm(&moments[b]))
+                assert_false(total.at_least);
             exact += !total.at_least;
         }
-    assert_true(exact > bounds);
+    assert_true(exact > 120 * 50);
 }
 
 static void ticks_that_are_put_by_are_counted(void **state)
@@ -240,8 +240,8 @@ static void a_handler_may_have_counted_or_not(void **state)
 static void contradictions_are_no_evidence(void **state)
 {
     (void)state;
-    static const uint64_t pairs[][2][3] = {{{5, 70, 0}, {999, 70, 0}},   /* it passed 0 without a tick */
-                                           {{999, 70, 0}, {5, 69, 0}},   /* the variable was set back */
+    static const uint64_t pairs[][2][3] = {{{5, 70, 0}, {999, 70, 0}}, /* it passed 0 without a tick */
+                                           {{999, 70, 0}, {5, 69, 0}}, /* the variable was set back */
                                            {{999, 70, 1 << 26}, {5, 70, 0}}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         uint64_t elapsed = i == 0 ? 6 : 994;

@@ -18,7 +18,21 @@ static uint32_t counters_for(const struct counter_block *of, uint32_t code)
     return code == 0x99 ? 0 : 0xE;
 }
 
-static const struct block_kind kind = {.name = "pmu", .counters_for = counters_for};
+static uint32_t none_for(const struct counter_block *of, uint32_t code)
+{
+    (void)of;
+    (void)code;
+    return 0;
+}
+
+static uint32_t second_only(const struct counter_block *of, uint32_t code)
+{
+    (void)of;
+    (void)code;
+    return 2;
+}
+
+static struct block_kind kind;
 
 static const char events[] =
     "0x01 A first\n0x02 B second\n0x03 C third\n0x04 D fourth\n0x05 E fifth\n0x11 CPU_CYCLES cycles\n"
@@ -27,6 +41,7 @@ static const char events[] =
 static int set_up(void **state)
 {
     (void)state;
+    kind = (struct block_kind){.name = "pmu", .counters_for = counters_for};
     block = (struct counter_block){.kind = &kind, .events = "x", .n = 4, .counts_cycles = true};
     snprintf(block.counters[0].name, EVENT_NAME, "CPU_CYCLES");
     error_clear(&error);
@@ -142,6 +157,108 @@ static void names_that_do_not_exist_and_those_said_twice_are_refused(void **stat
     assert_int_equal(error.kind, ERROR_USAGE);
 }
 
+/* SysTick from another clock, a PMU whose cycles are divided: counter 0 is a counter like another. */
+static void without_cycles_nothing_is_in_every_pass(void **state)
+{
+    (void)state;
+    block.counts_cycles = false;
+    snprintf(block.counters[0].name, EVENT_NAME, "PMCCNTR");
+    assert_true(make("A,pmccntr,B,C,D"));
+    assert_int_equal(plan.n_columns, 5);
+    assert_int_equal(plan.n_passes, 2);
+    assert_int_equal(plan.passes[0].n, 4);
+    assert_string_equal(plan.passes[0].picks[1].name, "PMCCNTR");
+    assert_int_equal(plan.passes[0].picks[1].counter, 0);
+    assert_int_equal(plan.passes[1].n, 1);
+    assert_int_equal(plan.passes[1].column[0], 4);
+    assert_string_equal(plan.passes[1].picks[0].name, "D");
+    assert_true(make(""));
+    assert_string_equal(plan.columns[0].name, "PMCCNTR");
+    assert_int_equal(plan.passes[0].n, 1);
+}
+
+static void a_block_whose_counters_have_an_event_each(void **state)
+{
+    (void)state;
+    static const struct block_kind fixed = {.name = "dwt"};
+    block.kind = &fixed;
+    static const char *const names[] = {"CPU_CYCLES", "CPICNT", "EXCCNT", "SLEEPCNT"};
+    for (size_t i = 0; i < 4; i++)
+        snprintf(block.counters[i].name, EVENT_NAME, "%s", names[i]);
+    assert_true(make("sleepcnt,CPICNT"));
+    assert_int_equal(plan.n_passes, 1);
+    assert_string_equal(plan.columns[1].name, "SLEEPCNT");
+    assert_int_equal(plan.passes[0].picks[1].counter, 3);
+    assert_int_equal(plan.passes[0].picks[2].counter, 1);
+    assert_false(make("CPICNT,cpicnt"));
+    assert_int_equal(error.kind, ERROR_USAGE);
+    assert_true(make("A")); /* its name is known, and none of the counters is for it */
+    assert_true(plan.columns[1].unsupported[0] != '\0');
+    struct event_wish wish = {.name = "A"};
+    assert_false(plan_make(&plan, &block, NULL, &wish, 1, &error)); /* no names but the counters' own */
+    assert_int_equal(error.kind, ERROR_USAGE);
+}
+
+static void codes_without_a_name_are_counted_by_their_code(void **state)
+{
+    (void)state;
+    assert_true(make("r77,0x3"));
+    assert_string_equal(plan.columns[1].name, "r77");
+    assert_string_equal(plan.columns[2].name, "C");
+    assert_int_equal(plan.passes[0].picks[1].code, 0x77);
+    assert_int_equal(plan.passes[0].picks[2].code, 3);
+    kind.counters_for = none_for;
+    assert_true(make("r77"));
+    assert_string_equal(plan.columns[1].unsupported, "this core has no such event");
+    assert_true(make("C"));
+    assert_string_not_equal(plan.columns[1].unsupported, "this core has no such event");
+}
+
+/* What was in a plan before, and what lay in its memory, is not in the next. */
+static void a_plan_begins_anew(void **state)
+{
+    (void)state;
+    memset(&plan, 0xA5, sizeof plan);
+    assert_true(make("LACKING,A"));
+    assert_true(make("B,C"));
+    for (size_t i = 0; i < plan.n_columns; i++)
+        assert_string_equal(plan.columns[i].unsupported, "");
+    memset(&plan, 0xA5, sizeof plan);
+    assert_true(make(""));
+    assert_string_equal(plan.columns[0].unsupported, "");
+}
+
+static void no_more_columns_than_there_is_room_for(void **state)
+{
+    (void)state;
+    static struct event_wish wishes[PLAN_COLUMNS + 1];
+    for (size_t i = 0; i < PLAN_COLUMNS + 1; i++) {
+        wishes[i] = (struct event_wish){.by_code = true, .code = 0x200 + (uint32_t)i};
+        snprintf(wishes[i].name, EVENT_NAME, "r%zX", 0x200 + i);
+    }
+    assert_true(plan_make(&plan, &block, set, wishes, PLAN_COLUMNS - 1, &error));
+    assert_int_equal(plan.n_columns, PLAN_COLUMNS);
+    assert_int_equal(plan.n_passes, (PLAN_COLUMNS - 1) / 3);
+    assert_false(plan_make(&plan, &block, set, wishes, PLAN_COLUMNS, &error));
+    assert_int_equal(error.kind, ERROR_USAGE);
+    assert_non_null(strstr(error.text, "64"));
+    error_clear(&error);
+    block.counts_cycles = false;
+    assert_true(plan_make(&plan, &block, set, wishes, PLAN_COLUMNS, &error));
+    assert_false(plan_make(&plan, &block, set, wishes, PLAN_COLUMNS + 1, &error));
+    error_clear(&error);
+    block.counts_cycles = true;
+    block.n = 2; /* one pass an event: the most there can be */
+    kind.counters_for = second_only;
+    assert_true(plan_make(&plan, &block, set, wishes, PLAN_COLUMNS - 1, &error));
+    assert_int_equal(plan.n_passes, PLAN_COLUMNS - 1);
+    for (size_t i = 0; i < plan.n_passes; i++) {
+        assert_int_equal(plan.passes[i].n, 2);
+        assert_int_equal(plan.passes[i].column[0], 0);
+        assert_int_equal(plan.passes[i].column[1], i + 1);
+    }
+}
+
 #define TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -154,6 +271,11 @@ int main(void)
         TEST(cycles_that_are_asked_for_are_there_already),
         TEST(what_the_core_lacks_is_a_column_with_a_reason),
         TEST(names_that_do_not_exist_and_those_said_twice_are_refused),
+        TEST(without_cycles_nothing_is_in_every_pass),
+        TEST(a_block_whose_counters_have_an_event_each),
+        TEST(codes_without_a_name_are_counted_by_their_code),
+        TEST(a_plan_begins_anew),
+        TEST(no_more_columns_than_there_is_room_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -62,5 +62,6 @@ static inline void summary_free(struct summary *summary)
 {
     for (size_t i = 0; i < summary->n; i++)
         statistics_free(summary->columns[i].statistics);
+    statistics_free(summary->undisturbed);
     free(summary);
 }

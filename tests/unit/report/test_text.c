@@ -2,6 +2,7 @@
 #include "report/summaries.h"
 #include "report/text.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -265,6 +266,62 @@ static void names_from_outside_stay_aligned(void **state)
     summary_free(summary);
 }
 
+/* Events that the core lacks keep their row and say why; metrics stand among the means. */
+static void what_is_not_supported_and_metrics(void **state)
+{
+    (void)state;
+    struct summary *summary = summary_fir();
+    summary_column(summary, "LDREX_SPEC", NULL, 0);
+    snprintf(summary->columns[3].unsupported, sizeof summary->columns[3].unsupported, "no such event");
+    summary->n_metrics = 3;
+    summary->metrics[0] = (struct metric_result){.name = "ipc", .unit = "per cycle", .value = 0.22476543};
+    summary->metrics[1] = (struct metric_result){.name = "misses", .value = 12345678};
+    summary->metrics[2] = (struct metric_result){.name = "rest", .unit = "%", .value = NAN};
+    summary->conditions.clock_hz = 0;
+    summary->hits = 1; /* below the rows all is as ever */
+    summary->wanted = 0;
+    summary->tainted = 0;
+    expect(NULL, summary,
+           "\n"
+           "                           median       mean ±  sd           min        max\n"
+           "CPU_CYCLES                 18,204     18,223 ±  49        18,190     18,544    ± 1, overhead 12 "
+           "removed\n"
+           "LD_RETIRED                  4,096      4,096 ±   0         4,096      4,096\n"
+           "L1D_CACHE_REFILL               31         32 ±   5            28         47\n"
+           "LDREX_SPEC        <not supported>                                              no such event\n"
+           "ipc                                   0.2248                                   per cycle\n"
+           "misses                             1.235e+07\n"
+           "rest                <not counted>                                              %\n"
+           "\n"
+           "1 hit in 1.4 s                       18,190  ██████████████████  71\n"
+           "p90 18,250, p99 18,544               18,235  █████  19\n"
+           "                                     18,325  ██  7\n"
+           "                                     18,505  ▌  1\n");
+    summary_free(summary);
+}
+
+static void several_passes_and_their_disagreement(void **state)
+{
+    (void)state;
+    struct summary *summary = calloc(1, sizeof(*summary));
+    SUMMARY_COLUMN(summary, "CYCLES", {100, 5}, {120, 4});
+    SUMMARY_COLUMN(summary, "A", {1, 3});
+    summary->passes = 3;
+    summary->hits = summary->wanted = 3;
+    summary->seconds = 1;
+    snprintf(summary->disagreement, sizeof summary->disagreement, "the passes disagree\x1B");
+    expect(NULL, summary,
+           "\n"
+           "                        median      mean ±  sd           min        max\n"
+           "CYCLES                     100       109 ±  11           100        120\n"
+           "A                            1         1 ±   0             1          1\n"
+           "\n"
+           "3 of 9 hits in 3 passes in 1.0 s     100  ██████████████████  5\n"
+           "                                     118  ██████████████▌  4\n"
+           "the passes disagree\xEF\xBF\xBD\n");
+    summary_free(summary);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -277,6 +334,8 @@ int main(void)
         cmocka_unit_test(approximate_median),
         cmocka_unit_test(headers),
         cmocka_unit_test(names_from_outside_stay_aligned),
+        cmocka_unit_test(what_is_not_supported_and_metrics),
+        cmocka_unit_test(several_passes_and_their_disagreement),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

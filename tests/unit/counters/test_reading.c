@@ -1,0 +1,139 @@
+/* Where the values of a reading lie among a list's results, for counters of one word and of two. */
+#include "../cmocka_all.h"
+
+#include "counters/reading.h"
+
+#include <string.h>
+
+static const uint64_t LOW = 0x1000, HIGH = 0x2000;
+
+static struct counter plain(unsigned i, uint8_t bits)
+{
+    return (struct counter){.low = {.size = 4, .offset = LOW + i}, .bits = bits};
+}
+
+static struct counter split(unsigned i)
+{
+    struct counter counter = plain(i, 64);
+    counter.high = (struct address){.size = 4, .offset = HIGH + i};
+    return counter;
+}
+
+/* Narrow ones and wide ones by turns. */
+static struct reading mixed(void)
+{
+    struct reading reading = {0};
+    const struct counter counters[] = {plain(0, 32), split(1), plain(2, 8), split(3)};
+    for (size_t i = 0; i < 4; i++)
+        assert_true(reading_append(&reading, &counters[i]));
+    return reading;
+}
+
+static void expect_reads(const struct reading *reading, bool running, const uint64_t *offsets, size_t n)
+{
+    struct step items[20];
+    struct steps list = {.items = items, .room = 20};
+    steps_add(&list, step_time(TIME_BEFORE));
+    steps_add(&list, step_time(TIME_BEFORE));
+    assert_int_equal(reading_add(reading, running, &list), 2);
+    assert_int_equal(list.n, 2 + n);
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(items[2 + i].op, OP_READ);
+        assert_int_equal(items[2 + i].at.offset, offsets[i]);
+    }
+}
+
+static void a_halted_core_is_read_once_a_word(void **state)
+{
+    (void)state;
+    const struct reading reading = mixed();
+    expect_reads(&reading, false, (const uint64_t[]){LOW, LOW + 1, HIGH + 1, LOW + 2, LOW + 3, HIGH + 3}, 6);
+    const uint64_t results[] = {7, 7, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66};
+    uint64_t values[4];
+    reading_take(&reading, false, results, 2, values);
+    assert_int_equal(values[0], 0x11);
+    assert_true(values[1] == 0x3300000022);
+    assert_int_equal(values[2], 0x44);
+    assert_true(values[3] == 0x6600000055);
+}
+
+static void a_running_one_shows_the_high_word_before_and_after(void **state)
+{
+    (void)state;
+    const struct reading reading = mixed();
+    expect_reads(&reading, true,
+                 (const uint64_t[]){LOW, HIGH + 1, LOW + 1, HIGH + 1, LOW + 2, HIGH + 3, LOW + 3, HIGH + 3},
+                 8);
+    /* the first wide one wrapped before its low word was read, the second after it */
+    const uint64_t results[] = {0x11, 5, 3, 6, 0x44, 8, 0xFFFFFFF0, 9};
+    uint64_t values[4];
+    reading_take(&reading, true, results, 0, values);
+    assert_int_equal(values[0], 0x11);
+    assert_true(values[1] == 0x600000003);
+    assert_int_equal(values[2], 0x44);
+    assert_true(values[3] == 0x8FFFFFFF0);
+}
+
+/* Whenever the three words are read, however far the counter goes between: the value is one that it had. */
+static void a_wide_one_is_never_torn(void **state)
+{
+    (void)state;
+    struct reading reading = {0};
+    const struct counter counter = split(0);
+    assert_true(reading_append(&reading, &counter));
+    for (uint64_t begin = 0x5FFFFFF00; begin < 0x600000100; begin += 3)
+        for (uint64_t step = 0; step < 0x300; step += 17) {
+            const uint64_t results[] = {begin >> 32, (uint32_t)(begin + step), (begin + 2 * step) >> 32};
+            uint64_t value;
+            reading_take(&reading, true, results, 0, &value);
+            assert_true(value == begin + step);
+        }
+}
+
+static void bits_beyond_a_counter_are_not_its(void **state)
+{
+    (void)state;
+    struct reading reading = {0};
+    static const uint8_t bits[] = {8, 24, 32, 64};
+    static const uint64_t kept[] = {0xF1, 0xD3E2F1, 0xC4D3E2F1, 0xC4D3E2F1};
+    const uint64_t results[] = {0xC4D3E2F1, 0xC4D3E2F1, 0xC4D3E2F1, 0xC4D3E2F1};
+    uint64_t values[4];
+    for (unsigned i = 0; i < 4; i++) {
+        const struct counter counter = plain(i, bits[i]);
+        assert_true(reading_append(&reading, &counter));
+    }
+    reading_take(&reading, false, results, 0, values);
+    assert_memory_equal(values, kept, sizeof kept);
+    reading_take(&reading, true, results, 0, values);
+    assert_memory_equal(values, kept, sizeof kept);
+}
+
+static void a_full_one_takes_no_more_and_fits_its_list(void **state)
+{
+    (void)state;
+    struct reading reading = {0};
+    struct step items[READING_STEPS];
+    struct steps list = {.items = items, .room = READING_STEPS};
+    for (unsigned i = 0; i < READING_ROOM; i++) {
+        const struct counter counter = split(i);
+        assert_true(reading_append(&reading, &counter));
+    }
+    const struct counter more = plain(99, 32);
+    assert_false(reading_append(&reading, &more));
+    assert_int_equal(reading.n, READING_ROOM);
+    reading_add(&reading, true, &list);
+    assert_false(list.overflow);
+    assert_int_equal(list.n, READING_STEPS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_halted_core_is_read_once_a_word),
+        cmocka_unit_test(a_running_one_shows_the_high_word_before_and_after),
+        cmocka_unit_test(a_wide_one_is_never_torn),
+        cmocka_unit_test(bits_beyond_a_counter_are_not_its),
+        cmocka_unit_test(a_full_one_takes_no_more_and_fits_its_list),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

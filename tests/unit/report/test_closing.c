@@ -1,0 +1,185 @@
+/* What stands below the table: how many hits, how they lie, and what was there at the highest. */
+#include "../cmocka_all.h"
+
+#include "report/closing.h"
+#include "report/summaries.h"
+
+static struct summary *summary;
+
+static int set_up(void **state)
+{
+    (void)state;
+    summary = calloc(1, sizeof *summary);
+    return summary == NULL;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    summary_free(summary);
+    return 0;
+}
+
+static void expect(const char *expected)
+{
+    char text[8192] = "";
+    FILE *out = fmemopen(text, sizeof text, "w");
+    assert_non_null(out);
+    closing_print(out, summary);
+    fclose(out);
+    assert_string_equal(text, expected);
+}
+
+/* From ten hits on; of constant counts there is nothing to tell. */
+static void quantiles_of_ten_hits_and_more(void **state)
+{
+    (void)state;
+    SUMMARY_COLUMN(summary, "CYCLES", {1000, 8}, {9000, 1});
+    summary->hits = 9;
+    expect("9 hits                               1,000  ██████████████████  8\n"
+           "                                     8,007  ██▌  1\n");
+    statistics_add(summary->columns[0].statistics, 1000);
+    summary->hits = 10;
+    expect("10 hits                              1,000  ██████████████████  9\n"
+           "p90 1,000, p99 9,000                 8,007  ██  1\n");
+}
+
+static void constant_counts_have_none(void **state)
+{
+    (void)state;
+    SUMMARY_COLUMN(summary, "CYCLES", {1000, 50});
+    summary->hits = 50;
+    expect("50 hits, all equal\n");
+}
+
+/* Of the first column; the others may lie as they like. */
+static void quantiles_are_of_the_first_column(void **state)
+{
+    (void)state;
+    SUMMARY_COLUMN(summary, "CYCLES", {5, 100});
+    SUMMARY_COLUMN(summary, "OTHER", {1, 50}, {2, 50});
+    summary->hits = 100;
+    expect("100 hits\n");
+    SUMMARY_COLUMN(summary, "ABSENT", {1, 0});
+    expect("100 hits\n");
+}
+
+static void of_several_passes_all_hits_are_told(void **state)
+{
+    (void)state;
+    SUMMARY_COLUMN(summary, "CYCLES", {5, 30});
+    summary->passes = 3;
+    summary->hits = 30;
+    summary->wanted = 10;
+    expect("30 hits in 3 passes, all equal\n");
+    summary->hits = 17;
+    summary->seconds = 1;
+    snprintf(summary->ended, sizeof summary->ended, "Ctrl-C");
+    expect("Ctrl-C: 17 of 30 hits in 3 passes in 1.0 s, all equal\n");
+    summary->passes = 1;
+    summary->wanted = 18;
+    expect("Ctrl-C: 17 of 18 hits in 1.0 s, all equal\n");
+}
+
+static void what_was_there_at_the_maximum(void **state)
+{
+    (void)state;
+    SUMMARY_COLUMN(summary, "CYCLES", {7, 3});
+    summary->hits = 3;
+    summary->at_max = (struct result_words){
+        .names = {"r0", "*0x20000000", "evil\x1B"}, .values = {0x12, UINT64_MAX, 0}, .n = 3};
+    expect("3 hits, all equal\n"); /* no hit was one */
+    summary->max_number = 1234;
+    expect("3 hits, all equal\n"
+           "max in hit 1,234: r0=0x12 *0x20000000=0xffffffffffffffff evil\xEF\xBF\xBD=0x0\n");
+    summary->at_max.n = 0;
+    expect("3 hits, all equal\n"); /* nobody asked */
+}
+
+/* As many as there can be, with names as long as can be: cut, and one line all the same. */
+static void many_words_at_the_maximum(void **state)
+{
+    (void)state;
+    char text[8192] = "";
+    FILE *out = fmemopen(text, sizeof text, "w");
+    SUMMARY_COLUMN(summary, "CYCLES", {7, 3});
+    summary->hits = 3;
+    summary->max_number = 1;
+    summary->at_max.n = RESULT_WORDS;
+    for (size_t i = 0; i < RESULT_WORDS; i++) {
+        memset(summary->at_max.names[i], '\x1B', sizeof summary->at_max.names[i] - 1);
+        summary->at_max.values[i] = UINT64_MAX;
+    }
+    assert_non_null(out);
+    closing_print(out, summary);
+    fclose(out);
+    char *line = strstr(text, "max in hit 1: ");
+    assert_non_null(line);
+    assert_true(strlen(line) > 1000);
+    assert_ptr_equal(strchr(line, '\n'), text + strlen(text) - 1);
+    assert_null(strchr(text, '\x1B'));
+}
+
+/* A long line has no room for the bars beside it: they go below. */
+static void bars_go_below_long_lines(void **state)
+{
+    (void)state;
+    SUMMARY_COLUMN(summary, "CYCLES", {1, 3}, {3, 1});
+    summary->hits = 4;
+    summary->max_number = 2;
+    summary->at_max = (struct result_words){
+        .names = {"a_variable_with_a_long_name", "another_such"}, .values = {0xFFFFFFFF, 1}, .n = 2};
+    expect("4 hits\n"
+           "max in hit 2: a_variable_with_a_long_name=0xffffffff another_such=0x1\n"
+           "                                     1  ██████████████████  3\n"
+           "                                     3  ██████  1\n");
+}
+
+static void hits_without_an_exception_inside(void **state)
+{
+    (void)state;
+    SUMMARY_COLUMN(summary, "CYCLES", {7, 3});
+    summary->hits = 3;
+    summary->undisturbed = statistics_new();
+    expect("3 hits, all equal\n0 without an exception inside\n");
+    statistics_add(summary->undisturbed, 1005);
+    statistics_add(summary->undisturbed, 1007);
+    statistics_add(summary->undisturbed, 1009);
+    expect("3 hits, all equal\n3 without an exception inside, median 1,007\n");
+}
+
+/* Every line that there can be. */
+static void all_lines_at_once(void **state)
+{
+    (void)state;
+    SUMMARY_COLUMN(summary, "CYCLES", {10, 9}, {20, 1});
+    summary->hits = 10;
+    summary->steps_past = 3;
+    summary->tainted = 2;
+    summary->max_number = 4;
+    summary->at_max = (struct result_words){.names = {"r0"}, .values = {1}, .n = 1};
+    summary->undisturbed = statistics_new();
+    expect("10 hits, 2 tainted                       10  ██████████████████  9\n"
+           "3 ends in another frame, stepped past    20  ██  1\n"
+           "p90 10, p99 20\n"
+           "0 without an exception inside\n"
+           "max in hit 4: r0=0x1\n");
+}
+
+#define TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(quantiles_of_ten_hits_and_more),
+        TEST(constant_counts_have_none),
+        TEST(quantiles_are_of_the_first_column),
+        TEST(of_several_passes_all_hits_are_told),
+        TEST(what_was_there_at_the_maximum),
+        TEST(many_words_at_the_maximum),
+        TEST(bars_go_below_long_lines),
+        TEST(hits_without_an_exception_inside),
+        TEST(all_lines_at_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

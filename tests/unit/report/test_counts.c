@@ -1,0 +1,204 @@
+/* What stat prints, compared byte by byte, in each of its formats. */
+#include "../cmocka_all.h"
+
+#include "report/counts.h"
+#include "report/summaries.h"
+
+#include <math.h>
+
+static struct counts two_rows(void)
+{
+    struct counts counts = {.n = 2, .passes = 1, .seconds = 2.5, .skew_us = 120};
+    counts.rows[0] =
+        (struct counts_row){.name = "CPU_CYCLES", .count = 250000000, .seconds = 2.5, .counted = true};
+    counts.rows[1] =
+        (struct counts_row){.name = "LD_RETIRED", .count = 1234567, .seconds = 2.5, .counted = true};
+    return counts;
+}
+
+enum part { BEGIN, INTERVAL, END };
+
+static void expect(const struct counts *counts, enum part part, enum format format, char separator,
+                   const char *expected)
+{
+    const struct conditions conditions = conditions_fir();
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    assert_non_null(out);
+    assert_true(part == BEGIN      ? counts_begin(out, &conditions, counts, format, separator)
+                : part == INTERVAL ? counts_interval(out, counts, format, separator)
+                                   : counts_end(out, counts, format, separator));
+    fclose(out);
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+static void totals_with_their_rates(void **state)
+{
+    (void)state;
+    struct counts counts = two_rows();
+    expect(&counts, BEGIN, FORMAT_TEXT, ',',
+           "openocd localhost:6666     Cortex-A9 r3p0 core 0     PMUv1, 6 counters\n"
+           "fir_filter  fir.c:42 to its return\n");
+    expect(&counts, END, FORMAT_TEXT, ',',
+           "\n"
+           "             250,000,000  CPU_CYCLES                       100,000,000 /s\n"
+           "               1,234,567  LD_RETIRED                           493,827 /s\n"
+           "\n"
+           "                2.500000 s  the counters are read within 120.0 µs of each other\n");
+}
+
+static void one_counter_needs_no_word_on_the_others(void **state)
+{
+    (void)state;
+    struct counts counts = two_rows();
+    counts.n = 1;
+    expect(&counts, END, FORMAT_TEXT, ',',
+           "\n"
+           "             250,000,000  CPU_CYCLES                       100,000,000 /s\n"
+           "\n"
+           "                2.500000 s\n");
+}
+
+static void bounds_and_what_was_not_counted(void **state)
+{
+    (void)state;
+    struct counts counts = two_rows();
+    counts.n = 4;
+    counts.rows[0].at_least = true;
+    counts.rows[1].counted = false;
+    counts.rows[2] = (struct counts_row){.name = "LDREX_SPEC", .unsupported = "this core has no such event"};
+    counts.rows[3] = (struct counts_row){
+        .name = "BIG", .count = UINT64_MAX, .counted = true, .at_least = true, .unsupported = ""};
+    counts.lost = 1234;
+    counts.passes = 2;
+    expect(&counts, END, FORMAT_TEXT, ',',
+           "\n"
+           "    at least 250,000,000  CPU_CYCLES                       100,000,000 /s\n"
+           "           <not counted>  LD_RETIRED\n"
+           "         <not supported>  LDREX_SPEC    this core has no such event\n"
+           "at least 18,446,744,073,709,551,615  BIG                                        0 /s\n"
+           "\n"
+           "                2.500000 s  each of the windows; the counters are read within 120.0 µs of each "
+           "other\n"
+           "                    1234    samples came too late to tell whether a counter had wrapped\n");
+}
+
+static void an_interval_has_its_time_and_what_it_counted(void **state)
+{
+    (void)state;
+    struct counts counts = two_rows();
+    counts.rows[1].counted = false; /* of another pass */
+    counts.since_begin = 12.25;
+    expect(&counts, INTERVAL, FORMAT_TEXT, ',',
+           "   12.250000              250,000,000  CPU_CYCLES                       100,000,000 /s\n");
+    expect(&counts, INTERVAL, FORMAT_CSV, ';', "12.250000;250000000;CPU_CYCLES;2.500000;100000000.000;\n");
+}
+
+static void csv_has_as_many_fields_in_each_line(void **state)
+{
+    (void)state;
+    struct counts counts = two_rows();
+    counts.n = 3;
+    counts.rows[1].at_least = true;
+    counts.rows[2] = (struct counts_row){.name = "LDREX_SPEC", .unsupported = "no"};
+    counts.n_metrics = 2;
+    counts.metrics[0] = (struct metric_result){.name = "ipc", .unit = "per cycle", .value = 0.4938268};
+    counts.metrics[1] = (struct metric_result){.name = "miss", .value = NAN};
+    expect(&counts, BEGIN, FORMAT_CSV, ',', "");
+    expect(&counts, END, FORMAT_CSV, ',',
+           "250000000,CPU_CYCLES,2.500000,100000000.000,\n"
+           "1234567,LD_RETIRED,2.500000,493826.800,at least\n"
+           "<not supported>,LDREX_SPEC,,,\n"
+           "0.493827,ipc,,,\n"
+           "<not counted>,miss,,,\n");
+}
+
+static void metrics_stand_below_the_counts(void **state)
+{
+    (void)state;
+    struct counts counts = two_rows();
+    counts.n = 1;
+    counts.n_metrics = 3;
+    counts.metrics[0] = (struct metric_result){.name = "ipc", .value = 1234567.5};
+    counts.metrics[1] = (struct metric_result){.name = "miss", .unit = "%", .value = 12.5};
+    counts.metrics[2] = (struct metric_result){.name = "none", .value = INFINITY};
+    expect(&counts, END, FORMAT_TEXT, ',',
+           "\n"
+           "             250,000,000  CPU_CYCLES                       100,000,000 /s\n"
+           "             1.23457e+06  ipc\n"
+           "                    12.5  miss %\n"
+           "           <not counted>  none\n"
+           "\n"
+           "                2.500000 s\n");
+}
+
+/* A window of no length has no rate, and divides by nothing. */
+static void a_window_of_no_length(void **state)
+{
+    (void)state;
+    struct counts counts = two_rows();
+    counts.n = 1;
+    counts.rows[0].seconds = 0;
+    expect(&counts, INTERVAL, FORMAT_CSV, ',', "250000000,CPU_CYCLES,0.000000,0.000,\n");
+}
+
+static void json_lines_are_of_their_kinds(void **state)
+{
+    (void)state;
+    struct counts counts = two_rows();
+    const struct conditions conditions = conditions_fir();
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    assert_non_null(out);
+    assert_true(counts_begin(out, &conditions, &counts, FORMAT_JSON, ','));
+    assert_true(counts_interval(out, &counts, FORMAT_JSON, ','));
+    assert_true(counts_end(out, &counts, FORMAT_JSON, ','));
+    fclose(out);
+    static const char *const types[] = {"\"header\"", "\"sample\"", "\"summary\""};
+    char *rest = text;
+    for (size_t i = 0; i < 3; i++) {
+        char *line = strtok_r(rest, "\n", &rest);
+        assert_non_null(line);
+        assert_non_null(strstr(line, types[i]));
+        assert_non_null(strstr(line, "CPU_CYCLES"));
+        assert_true(i == 0 || strstr(line, "250000000") != NULL);
+    }
+    assert_null(strtok_r(rest, "\n", &rest));
+    free(text);
+}
+
+static void a_full_disk_is_told(void **state)
+{
+    (void)state;
+    static const enum format formats[] = {FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV};
+    const struct conditions conditions = conditions_fir();
+    struct counts counts = two_rows();
+    for (size_t i = 0; i < 3; i++) {
+        FILE *out = fopen("/dev/full", "w");
+        assert_non_null(out);
+        if (formats[i] != FORMAT_CSV) /* which has no header */
+            assert_false(counts_begin(out, &conditions, &counts, formats[i], ','));
+        assert_false(counts_interval(out, &counts, formats[i], ','));
+        assert_false(counts_end(out, &counts, formats[i], ','));
+        fclose(out);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(totals_with_their_rates),
+        cmocka_unit_test(one_counter_needs_no_word_on_the_others),
+        cmocka_unit_test(bounds_and_what_was_not_counted),
+        cmocka_unit_test(an_interval_has_its_time_and_what_it_counted),
+        cmocka_unit_test(csv_has_as_many_fields_in_each_line),
+        cmocka_unit_test(metrics_stand_below_the_counts),
+        cmocka_unit_test(a_window_of_no_length),
+        cmocka_unit_test(json_lines_are_of_their_kinds),
+        cmocka_unit_test(a_full_disk_is_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

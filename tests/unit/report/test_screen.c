@@ -1,0 +1,357 @@
+/* The live screen, drawn into a terminal of our own and read back as what a person would see. */
+#include "../cmocka_all.h"
+
+#include "report/screen.h"
+
+#include <fcntl.h>
+#include <pty.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+enum { LINES = 64, LINE = 1024 };
+
+static struct fixture {
+    int master, slave;
+    struct screen screen;
+    char got[65536];
+    char lines[LINES][LINE];
+    size_t n;
+} f;
+
+static int tear_down(void **state)
+{
+    (void)state;
+    if (f.slave > 0)
+        close(f.slave);
+    if (f.master > 0)
+        close(f.master);
+    memset(&f, 0, sizeof f);
+    return 0;
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    memset(&f, 0, sizeof f);
+    return openpty(&f.master, &f.slave, NULL, NULL, NULL) != 0 || fcntl(f.master, F_SETFL, O_NONBLOCK) != 0;
+}
+
+static void resize(unsigned short columns, unsigned short lines)
+{
+    struct winsize window = {.ws_row = lines, .ws_col = columns};
+    assert_int_equal(ioctl(f.slave, TIOCSWINSZ, &window), 0);
+}
+
+static const char *got(void)
+{
+    size_t n = 0;
+    for (;;) {
+        ssize_t one = read(f.master, f.got + n, sizeof f.got - 1 - n);
+        if (one <= 0)
+            break;
+        n += (size_t)one;
+    }
+    f.got[n] = '\0';
+    return f.got;
+}
+
+static void open_it(unsigned short columns, unsigned short lines)
+{
+    resize(columns, lines);
+    assert_true(screen_open(&f.screen, f.slave, f.slave));
+    got();
+}
+
+/* Draws, and takes the picture apart. Each line ends in the sequence that clears what was behind it. */
+static void draw(const struct screen_view *view)
+{
+    static const char home[] = "\033[H", end[] = "\033[K\r", rest[] = "\033[J";
+    screen_draw(&f.screen, view);
+    const char *text = got();
+    /* The terminal itself adds a CR to each LF */
+    assert_memory_equal(text, home, strlen(home));
+    text += strlen(home);
+    for (f.n = 0; strncmp(text, rest, strlen(rest)) != 0; f.n++) {
+        const char *stop = strstr(text, end);
+        assert_non_null(stop);
+        assert_true(f.n < LINES && stop - text < LINE);
+        snprintf(f.lines[f.n], LINE, "%.*s", (int)(stop - text), text);
+        assert_null(strchr(f.lines[f.n], '\033'));
+        text = stop + strlen(end);
+        text += strspn(text, "\r\n");
+    }
+    assert_string_equal(text, rest);
+}
+
+static size_t width_of(const char *text)
+{
+    size_t width = 0;
+    for (; *text != '\0'; text++)
+        width += ((unsigned char)*text & 0xC0) != 0x80;
+    return width;
+}
+
+static size_t blocks_in(const char *line)
+{
+    size_t n = 0;
+    for (; (line = strstr(line, "█")) != NULL; line += strlen("█"))
+        n++;
+    return n;
+}
+
+static struct screen_view two_rows(void)
+{
+    struct screen_view view = {.title = "openocd localhost:6666     Cortex-M4",
+                               .note = "",
+                               .n = 2,
+                               .seconds = 12.34,
+                               .samples_per_second = 20.4};
+    view.rows[0] = (struct screen_row){.name = "CPU_CYCLES", .rate = 48000000.4, .total = 592320000};
+    view.rows[1] = (struct screen_row){.name = "LSUCNT", .rate = 0, .total = 17};
+    return view;
+}
+
+static void rows_with_rates_and_totals(void **state)
+{
+    (void)state;
+    struct screen_view view = two_rows();
+    open_it(80, 24);
+    draw(&view);
+    static const char *const lines[] = {
+        "openocd localhost:6666     Cortex-M4",
+        "",
+        "CPU_CYCLES                         48,000,000/s                 592,320,000",
+        "LSUCNT                                      0/s                          17",
+        "",
+        "12.3 s   20 samples/s   0 lost",
+        "space pause   z zero   q quit"};
+    assert_int_equal(f.n, sizeof lines / sizeof *lines);
+    for (size_t i = 0; i < f.n; i++)
+        assert_string_equal(f.lines[i], lines[i]);
+    screen_close(&f.screen);
+}
+
+static void bounds_gaps_a_note_and_a_pause(void **state)
+{
+    (void)state;
+    struct screen_view view = two_rows();
+    view.note = "SysTick was idle and is borrowed";
+    view.rows[0].rate_at_least = view.rows[0].total_at_least = true;
+    view.rows[1].missing = true;
+    view.lost = 1234;
+    view.paused = true;
+    open_it(80, 24);
+    draw(&view);
+    assert_string_equal(f.lines[1], view.note);
+    assert_string_equal(f.lines[3],
+                        "CPU_CYCLES                   >     48,000,000/s    >=           592,320,000");
+    assert_string_equal(f.lines[4], "LSUCNT                          <not counted>");
+    assert_string_equal(f.lines[6], "12.3 s   20 samples/s   1,234 lost   PAUSED");
+    screen_close(&f.screen);
+}
+
+/* A bar is full at the highest rate that its row ever had, and fills what the terminal has room for. */
+static void bars_show_the_part_of_the_highest(void **state)
+{
+    (void)state;
+    struct screen_view view = two_rows();
+    view.n = 1;
+    static const struct {
+        unsigned short columns;
+        size_t full;
+    } cases[] = {{84, 0}, {85, 9}, {120, 44}, {176, 100}, {400, 100}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tear_down(NULL);
+        assert_int_equal(set_up(NULL), 0);
+        open_it(cases[i].columns, 24);
+        view.rows[0].rate = 1000;
+        draw(&view);
+        assert_int_equal(blocks_in(f.lines[2]), cases[i].full);
+        size_t width = width_of(f.lines[2]);
+        assert_true(width <= cases[i].columns);
+        assert_int_equal(width, 75 + cases[i].full);
+        assert_non_null(strstr(f.lines[2], "592,320,000"));
+        view.rows[0].rate = 250;
+        draw(&view);
+        assert_int_equal(blocks_in(f.lines[2]), cases[i].full / 4);
+        assert_int_equal(width_of(f.lines[2]), width); /* the totals stay where they are */
+        view.rows[0].rate = 0;
+        draw(&view);
+        assert_int_equal(blocks_in(f.lines[2]), 0);
+        view.rows[0].rate = 2000; /* a new highest */
+        draw(&view);
+        assert_int_equal(blocks_in(f.lines[2]), cases[i].full);
+        view.rows[0].rate = 1000;
+        draw(&view);
+        assert_int_equal(blocks_in(f.lines[2]), cases[i].full / 2);
+    }
+}
+
+static void lines_are_cut_to_the_terminal(void **state)
+{
+    (void)state;
+    struct screen_view view = two_rows();
+    view.title = "µµµµµµµµµµµµ";
+    open_it(10, 24);
+    draw(&view);
+    assert_int_equal(f.n, 7);
+    for (size_t i = 0; i < f.n; i++)
+        assert_true(width_of(f.lines[i]) <= 10);
+    assert_string_equal(f.lines[0], "µµµµµµµµµµ");
+    assert_string_equal(f.lines[2], "CPU_CYCLES");
+    assert_string_equal(f.lines[5], "12.3 s   2");
+}
+
+/* One line less than there are, so that nothing scrolls; what does not fit is left out. */
+static void no_more_lines_than_the_terminal_has(void **state)
+{
+    (void)state;
+    struct screen_view view = two_rows();
+    view.n = SCREEN_ROWS;
+    for (size_t i = 2; i < SCREEN_ROWS; i++)
+        view.rows[i] = (struct screen_row){.name = "MORE", .rate = 1, .total = 1};
+    for (unsigned short lines = 1; lines < 50; lines++) {
+        tear_down(NULL);
+        assert_int_equal(set_up(NULL), 0);
+        open_it(80, lines);
+        draw(&view);
+        size_t all = SCREEN_ROWS + 5, room = lines - 1U;
+        assert_int_equal(f.n, room < all ? room : all);
+        if (lines > 1)
+            assert_string_equal(f.lines[0], view.title);
+    }
+}
+
+static void a_terminal_without_a_size_is_taken_for_80_by_24(void **state)
+{
+    (void)state;
+    struct screen_view view = two_rows();
+    view.n = SCREEN_ROWS;
+    for (size_t i = 2; i < SCREEN_ROWS; i++)
+        view.rows[i] = view.rows[1];
+    open_it(0, 0);
+    draw(&view);
+    assert_int_equal(f.n, 23);
+    assert_int_equal(width_of(f.lines[2]), 75);
+}
+
+/* Names come from the command line, titles from servers. */
+static void nothing_steers_the_terminal(void **state)
+{
+    (void)state;
+    struct screen_view view = two_rows();
+    view.title = "evil\033[2J\033]0;x\a\n\xFF";
+    view.note = "\033[31m";
+    view.rows[0].name = "A\033[5mB\n";
+    open_it(80, 24);
+    draw(&view); /* which looks for escapes in each line */
+    assert_non_null(strstr(f.lines[0], "evil"));
+    assert_int_equal(f.n, 8);
+}
+
+static void largest_numbers_fit(void **state)
+{
+    (void)state;
+    struct screen_view view = two_rows();
+    view.rows[0] = (struct screen_row){.name = "A_NAME_THAT_IS_LONGER_THAN_ITS_COLUMN_IS_WIDE",
+                                       .rate = 1e30,
+                                       .total = UINT64_MAX,
+                                       .rate_at_least = true,
+                                       .total_at_least = true};
+    view.lost = UINT64_MAX;
+    open_it(400, 24);
+    draw(&view);
+    assert_non_null(strstr(f.lines[2], "18,446,744,073,709,551,615/s"));
+    assert_int_equal(blocks_in(f.lines[2]), 100);
+    assert_null(strstr(f.lines[2], "COLUMN_IS"));
+}
+
+static void the_terminal_is_as_it_was(void **state)
+{
+    (void)state;
+    struct termios before, during, after;
+    assert_int_equal(tcgetattr(f.slave, &before), 0);
+    resize(80, 24);
+    assert_true(screen_open(&f.screen, f.slave, f.slave));
+    assert_string_equal(got(), "\033[?1049h\033[?25l");
+    assert_int_equal(tcgetattr(f.slave, &during), 0);
+    assert_int_equal(during.c_lflag & (ICANON | ECHO), 0);
+    assert_true(during.c_lflag & ISIG); /* Ctrl-C */
+    screen_close(&f.screen);
+    assert_string_equal(got(), "\033[?25h\033[?1049l");
+    assert_int_equal(tcgetattr(f.slave, &after), 0);
+    assert_int_equal(after.c_lflag, before.c_lflag);
+    assert_memory_equal(after.c_cc, before.c_cc, sizeof before.c_cc);
+    screen_close(&f.screen);
+    assert_string_equal(got(), "");
+}
+
+static void what_is_no_terminal_is_left_alone(void **state)
+{
+    (void)state;
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    assert_false(screen_open(&f.screen, f.slave, ends[1]));
+    assert_false(screen_open(&f.screen, ends[0], f.slave));
+    assert_string_equal(got(), "");
+    screen_close(&f.screen);
+    assert_string_equal(got(), "");
+    close(ends[0]);
+    close(ends[1]);
+}
+
+static void keys(void **state)
+{
+    (void)state;
+    static const struct {
+        char typed;
+        enum screen_key key;
+    } cases[] = {{' ', SCREEN_PAUSE}, {'p', SCREEN_PAUSE},  {'z', SCREEN_ZERO},
+                 {'q', SCREEN_QUIT},  {'x', SCREEN_NO_KEY}, {'\r', SCREEN_NO_KEY}};
+    open_it(80, 24);
+    assert_int_equal(screen_wait_key(&f.screen, 0), SCREEN_NO_KEY);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(write(f.master, &cases[i].typed, 1), 1);
+        assert_int_equal(screen_wait_key(&f.screen, 10000), cases[i].key);
+    }
+    assert_int_equal(write(f.master, "zq", 2), 2); /* one at a time */
+    assert_int_equal(screen_wait_key(&f.screen, 10000), SCREEN_ZERO);
+    assert_int_equal(screen_wait_key(&f.screen, 10000), SCREEN_QUIT);
+    assert_string_equal(got(), ""); /* no echo */
+}
+
+static void a_terminal_that_is_gone_ends_it(void **state)
+{
+    (void)state;
+    struct screen_view view = two_rows();
+    open_it(80, 24);
+    close(f.master);
+    f.master = 0;
+    assert_int_equal(screen_wait_key(&f.screen, 10000), SCREEN_QUIT);
+    screen_draw(&f.screen, &view);
+    screen_close(&f.screen);
+}
+
+#define TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(rows_with_rates_and_totals),
+        TEST(bounds_gaps_a_note_and_a_pause),
+        TEST(bars_show_the_part_of_the_highest),
+        TEST(lines_are_cut_to_the_terminal),
+        TEST(no_more_lines_than_the_terminal_has),
+        TEST(a_terminal_without_a_size_is_taken_for_80_by_24),
+        TEST(nothing_steers_the_terminal),
+        TEST(largest_numbers_fit),
+        TEST(the_terminal_is_as_it_was),
+        TEST(what_is_no_terminal_is_left_alone),
+        TEST(keys),
+        TEST(a_terminal_that_is_gone_ends_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
