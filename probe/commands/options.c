@@ -267,13 +267,16 @@ static bool read_config_line(struct options *options, const bool *said, char *li
     const struct option *option = find_option(key, strlen(key));
     if (option == NULL)
         return error_set(error, ERROR_USAGE, "pmu-probe.conf:%u: there is no option \"%.64s\"", number, key);
+    if (is_flag(option) && value != NULL)
+        return error_set(error, ERROR_USAGE, "pmu-probe.conf:%u: %s takes no value", number, option->name);
     if (!is_flag(option) && value == NULL)
         return error_set(error, ERROR_USAGE, "pmu-probe.conf:%u: %s = %s is wanted", number, option->name,
                          option->value);
     if (said[option - table] ||
         (option->kind == TEXT && *(char **)((char *)options + option->offset) != NULL))
         return true;
-    return store(options, option, value != NULL ? value : "", error);
+    return store(options, option, value != NULL ? value : "", error) ||
+           error_prefix(error, "pmu-probe.conf:%u: ", number);
 }
 
 static bool read_config(struct options *options, const bool *said, struct error *error)
@@ -323,12 +326,20 @@ bool options_read(struct options *options, int argc, char **argv, struct error *
     const char *from_environment = getenv("PMU_PROBE");
     if (options->probe == NULL && from_environment != NULL && *from_environment != '\0')
         options->probe = from_environment;
-    for (size_t i = 0; i < OPTIONS; i++)
-        options->interval_said = options->interval_said || (said[i] && table[i].kind == MILLISECONDS);
+    bool format_said = false;
+    for (size_t i = 0; i < OPTIONS; i++) {
+        enum kind kind = table[i].kind;
+        options->interval_said = options->interval_said || (said[i] && kind == MILLISECONDS);
+        format_said = format_said || (said[i] && (kind == JSON || kind == CSV || kind == FORMAT));
+    }
     bool openocd_said = options->n_openocd > 0;
     for (size_t i = 0; openocd_said && i < OPTIONS; i++)
         said[i] = said[i] || table[i].kind == OPENOCD;
-    return read_config(options, said, error);
+    enum format format = options->format;
+    bool read = read_config(options, said, error);
+    if (format_said) /* in whatever words */
+        options->format = format;
+    return read;
 }
 
 void options_free(struct options *options)

@@ -73,6 +73,120 @@ static void openocd_options_keep_their_order(void **state)
     options_free(&options);
 }
 
+static void events_and_metrics_are_gathered(void **state)
+{
+    (void)state;
+    struct options options;
+    struct error error;
+    assert_true(read_words(&options, &error, "stat -e A,B --event={C,D} -M ipc -eE --metric miss"));
+    assert_int_equal(options.n_events, 3);
+    assert_string_equal(options.events[0], "A,B");
+    assert_string_equal(options.events[1], "{C,D}");
+    assert_string_equal(options.events[2], "E");
+    assert_int_equal(options.n_metrics, 2);
+    assert_string_equal(options.metrics[1], "miss");
+    options_free(&options);
+    char words[256] = "stat";
+    for (int i = 0; i < OPTION_EVENTS; i++)
+        strcat(words, " -eA");
+    assert_true(read_words(&options, &error, words));
+    assert_int_equal(options.n_events, OPTION_EVENTS);
+    options_free(&options);
+    strcat(words, " -eA");
+    assert_false(read_words(&options, &error, words));
+    assert_int_equal(error.kind, ERROR_USAGE);
+    options_free(&options);
+}
+
+static void formats_and_separators(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *words;
+        enum format format;
+        const char *separator;
+    } cases[] = {{"stat", FORMAT_TEXT, ","},
+                 {"stat --json", FORMAT_JSON, ","},
+                 {"stat -x ;", FORMAT_CSV, ";"},
+                 {"stat -x;", FORMAT_CSV, ";"},
+                 {"stat --format csv", FORMAT_CSV, ","},
+                 {"stat --format=junit", FORMAT_JUNIT, ","},
+                 {"stat --format markdown", FORMAT_MARKDOWN, ","},
+                 {"stat --format json", FORMAT_JSON, ","},
+                 {"stat -j --format text", FORMAT_TEXT, ","},
+                 {"stat --format junit -x ;", FORMAT_CSV, ";"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct options options;
+        struct error error;
+        assert_true(read_words(&options, &error, cases[i].words));
+        assert_int_equal(options.format, cases[i].format);
+        assert_string_equal(options.separator, cases[i].separator);
+        options_free(&options);
+    }
+}
+
+static void what_stands_by_default(void **state)
+{
+    (void)state;
+    struct options options;
+    struct error error;
+    assert_true(read_words(&options, &error, ""));
+    assert_null(options.command);
+    assert_null(options.probe);
+    assert_int_equal(options.core, -1);
+    assert_int_equal(options.hits, 0);
+    assert_int_equal(options.interval_ms, 1000);
+    assert_false(options.interval_said);
+    assert_true(options.timeout_s == 10 && options.for_s == 0 && options.freq_hz == 0);
+    assert_false(options.mend || options.resume || options.no_calibrate || options.help || options.version);
+    options_free(&options);
+}
+
+static void words_are_kept_as_they_are(void **state)
+{
+    (void)state;
+    struct options options;
+    struct error error;
+    assert_true(read_words(&options, &error,
+                           "delta f --tick uwTick --on-max r0,*0x20000000 --baseline a.jsonl --threshold 2% "
+                           "--cpu cortex-a9 --transport jtag --counter dwt -o out.txt -I 250 --mend "
+                           "--no-calibrate --speed 8MHz -- -r"));
+    assert_string_equal(options.tick, "uwTick");
+    assert_string_equal(options.on_max, "r0,*0x20000000");
+    assert_string_equal(options.baseline, "a.jsonl");
+    assert_string_equal(options.threshold, "2%");
+    assert_string_equal(options.cpu, "cortex-a9");
+    assert_string_equal(options.transport, "jtag");
+    assert_string_equal(options.counter, "dwt");
+    assert_string_equal(options.output, "out.txt");
+    assert_int_equal(options.interval_ms, 250);
+    assert_true(options.interval_said && options.mend && options.no_calibrate);
+    assert_true(options.speed_hz == 8e6);
+    assert_int_equal(options.n_operands, 2);
+    assert_string_equal(options.operands[1], "-r"); /* behind "--" nothing is an option */
+    assert_int_equal(options.hits, 0);
+    options_free(&options);
+}
+
+static void numbers_have_units(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *words;
+        double freq_hz, for_s;
+    } cases[] = {{"--freq 12M", 12e6, 0},         {"--freq 125mhz", 125e6, 0}, {"--freq 32768", 32768, 0},
+                 {"--freq 1.2GHz", 1.2e9, 0},     {"--freq 48k", 48e3, 0},     {"--for 5s", 0, 5},
+                 {"--for 2m --freq 1Hz", 1, 120}, {"--for 250ms", 0, 0.25},    {"--for 1.5", 0, 1.5}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct options options;
+        struct error error;
+        assert_true(read_words(&options, &error, cases[i].words));
+        double off = options.freq_hz - cases[i].freq_hz;
+        assert_true(off < 1e-3 && off > -1e-3 && options.for_s == cases[i].for_s);
+        options_free(&options);
+    }
+}
+
 static void nonsense_is_refused(void **state)
 {
     (void)state;
@@ -92,7 +206,23 @@ static void nonsense_is_refused(void **state)
                                         "-I 0",
                                         "--elf",
                                         "--timeout 1e9",
-                                        "-r 99999999999999999999"};
+                                        "-r 99999999999999999999",
+                                        "-x",
+                                        "-x ab",
+                                        "-x \"",
+                                        "--format",
+                                        "--format xml",
+                                        "--format JSON",
+                                        "--mend=1",
+                                        "-j1",
+                                        "--speed 0",
+                                        "--speed 1x",
+                                        "-e",
+                                        "-M",
+                                        "--tick",
+                                        "--on-max",
+                                        "--baseline",
+                                        "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct options options;
         struct error error;
@@ -129,13 +259,91 @@ static void config_comes_after_the_command_line(void **state)
     unlink("pmu-probe.conf");
 }
 
+/* Each line of it says what it is about; what the command line says counts more, however it is said. */
+static void config_does_not_turn_the_command_line_over(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *config, *words;
+        enum format format;
+        const char *separator;
+    } cases[] = {{"format = markdown\n", "stat", FORMAT_MARKDOWN, ","},
+                 {"json\n", "stat", FORMAT_JSON, ","},
+                 {"separator = ;\n", "stat", FORMAT_CSV, ";"},
+                 {"format = markdown\n", "stat -j", FORMAT_JSON, ","},
+                 {"json\n", "stat -x :", FORMAT_CSV, ":"},
+                 {"separator = ;\n", "stat --format csv", FORMAT_CSV, ";"},
+                 {"separator = ;\n", "stat --format text", FORMAT_TEXT, ";"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct options options;
+        struct error error;
+        write_config(cases[i].config);
+        assert_true(read_words(&options, &error, cases[i].words));
+        assert_int_equal(options.format, cases[i].format);
+        assert_string_equal(options.separator, cases[i].separator);
+        options_free(&options);
+    }
+    unlink("pmu-probe.conf");
+}
+
+static void config_of_events_and_openocd(void **state)
+{
+    (void)state;
+    struct options options;
+    struct error error;
+    write_config("event = A,B\nevent = C\nfile = a.cfg\nmetric = ipc\ntick = uwTick\nfreq = 12 \n");
+    assert_true(read_words(&options, &error, "stat"));
+    assert_int_equal(options.n_events, 2);
+    assert_string_equal(options.events[1], "C");
+    assert_int_equal(options.n_metrics, 1);
+    assert_int_equal(options.n_openocd, 2);
+    assert_string_equal(options.openocd[1], "a.cfg");
+    assert_string_equal(options.tick, "uwTick");
+    assert_true(options.freq_hz == 12);
+    options_free(&options);
+    assert_true(read_words(&options, &error, "stat -e X -c init --tick y"));
+    assert_int_equal(options.n_events, 1);
+    assert_string_equal(options.events[0], "X");
+    assert_int_equal(options.n_openocd, 2); /* another OpenOCD altogether */
+    assert_string_equal(options.openocd[0], "-c");
+    assert_string_equal(options.tick, "y");
+    options_free(&options);
+    unlink("pmu-probe.conf");
+}
+
+static void nonsense_in_the_config_is_refused_by_its_line(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {"\nfreq = fast\n", "\nrepeat\n",       "\nresume = no\n",
+                                        "\n= 5\n",         "\nformat = xml\n", "\nseparator = ab\n"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct options options;
+        struct error error;
+        write_config(wrong[i]);
+        if (read_words(&options, &error, "info"))
+            fail_msg("accepted: %s", wrong[i]);
+        assert_int_equal(error.kind, ERROR_USAGE);
+        assert_non_null(strstr(error.text, "pmu-probe.conf:2: "));
+        options_free(&options);
+    }
+    unlink("pmu-probe.conf");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(options_stand_on_either_side),
         cmocka_unit_test(openocd_options_keep_their_order),
+        cmocka_unit_test(events_and_metrics_are_gathered),
+        cmocka_unit_test(formats_and_separators),
+        cmocka_unit_test(what_stands_by_default),
+        cmocka_unit_test(words_are_kept_as_they_are),
+        cmocka_unit_test(numbers_have_units),
         cmocka_unit_test(nonsense_is_refused),
         cmocka_unit_test(config_comes_after_the_command_line),
+        cmocka_unit_test(config_does_not_turn_the_command_line_over),
+        cmocka_unit_test(config_of_events_and_openocd),
+        cmocka_unit_test(nonsense_in_the_config_is_refused_by_its_line),
     };
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }
