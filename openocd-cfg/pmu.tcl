@@ -35,6 +35,13 @@ proc pmu_ap_of {target} {
 # Cores other than Cortex-M have their debug registers on an APB-AP. Where the board file does not say
 # which, OpenOCD takes the first one, and so do we.
 proc pmu_find_apb {dap} {
+    if {![info exists ::pmu_apb($dap)]} {
+        set ::pmu_apb($dap) [pmu_look_for_apb $dap]
+    }
+    return $::pmu_apb($dap)
+}
+
+proc pmu_look_for_apb {dap} {
     for {set ap 0} {$ap < 16} {incr ap} {
         if {[catch {$dap apreg $ap 0xfc} idr]} {
             return -1
@@ -342,6 +349,7 @@ proc pmu_place {target type} {
 proc pmu_open {} {
     array unset ::pmu_via
     array unset ::pmu_path
+    array unset ::pmu_apb
     pmu_targets
 }
 
@@ -438,6 +446,7 @@ if {[string match {* 0.12.0} [version]]} {
 }
 array set ::pmu_via {}
 array set ::pmu_path {}
+array set ::pmu_apb {}
 if {![info exists ::pmu_aliases]} {
     set ::pmu_aliases 0
 }

@@ -62,6 +62,7 @@ def test_ticks_of_ten_milliseconds():
     with Place("m4/swd", "ms", SPAN_1M, **FAST) as place:
         place.board.write_word("tick_style", 1)
         place.board.write("uwTickFreq", bytes([10]))
+        place.board.run_for(5000000)  # it takes effect with the next round
         all_exact(*span(place, "span_1m", "--tick", "uwTick", "--freq", "50M", "--counter", "systick"))
 
 

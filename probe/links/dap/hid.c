@@ -76,9 +76,12 @@ static bool hid_send(struct carrier *carrier, const uint8_t *packet, size_t n,
     if (n > hid->report)
         return error_set(error, ERROR_SYSTEM, "a packet grew too long");
     memcpy(report + 1, packet, n);
-    if (hid_write(hid->device, report, 1 + hid->report) < 0)
-        return lost(hid, "it was unplugged", error);
-    return true;
+    int put;
+    do { /* a signal that comes in between is no loss */
+        errno = 0;
+        put = hid_write(hid->device, report, 1 + hid->report);
+    } while (put < 0 && errno == EINTR);
+    return put >= 0 || lost(hid, "it was unplugged", error);
 }
 
 static bool hid_receive(struct carrier *carrier, uint8_t *packet, size_t room, size_t *n,
@@ -86,7 +89,10 @@ static bool hid_receive(struct carrier *carrier, uint8_t *packet, size_t room, s
 {
     struct hid *hid = (struct hid *)carrier;
     for (;;) {
+        errno = 0;
         int got = hid_read_timeout(hid->device, packet, room, deadline_poll_ms(deadline));
+        if (got < 0 && errno == EINTR)
+            continue;
         if (got < 0)
             return lost(hid, "it was unplugged", error);
         if (got > 0) {

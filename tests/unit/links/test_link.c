@@ -128,14 +128,64 @@ static void nothing_runs_behind_a_failure(void **state)
     assert_int_equal(f.n_written, 1);
 }
 
+/* As many as a core has registers, one behind another, ended and gone on from at every step. */
+static void many_copies_in_a_row(void **state)
+{
+    (void)state;
+    enum { MANY = 100, ALL = 200 };
+    struct step steps[ALL];
+    for (size_t i = 0; i < MANY; i++) {
+        steps[i] = step_read(at);
+        steps[MANY + i] = step_copy(at, MANY);
+    }
+    for (size_t stop = 0; stop <= ALL; stop++) {
+        uint64_t results[ALL];
+        set_up(NULL);
+        f.stop_at = stop;
+        f.stop_why = NOT_YET;
+        size_t done = run(steps, sizeof steps / sizeof *steps, results).done;
+        assert_int_equal(done, stop);
+        if (stop < ALL)
+            assert_int_equal(run(steps + done, ALL - done, results + done).why, DONE);
+        assert_int_equal(f.n_written, MANY);
+        for (size_t i = 0; i < MANY; i++)
+            assert_int_equal(f.written[i], 1000 + i);
+    }
+}
+
+/* A write between is not taken for a result, nor a copy for the end of what it can copy. */
+static void copies_among_other_steps(void **state)
+{
+    (void)state;
+    const struct step steps[] = {step_read(at),    step_write(at, 7), step_copy(at, 2), step_write(at, 8),
+                                 step_copy(at, 4), step_read(at),     step_copy(at, 6), step_copy(at, 2)};
+    uint64_t results[8];
+    assert_int_equal(run(steps, 8, results).done, 8);
+    static const uint64_t written[] = {7, 1000, 8, 1000, 1000, 1001};
+    assert_int_equal(f.n_written, 6);
+    assert_memory_equal(f.written, written, sizeof written);
+}
+
+static void an_empty_list_is_done(void **state)
+{
+    (void)state;
+    assert_int_equal(run(NULL, 0, NULL).why, DONE);
+    assert_int_equal(f.calls, 0);
+}
+
 #define TEST(test) cmocka_unit_test_setup(test, set_up)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_list_without_copies_goes_in_one_call), TEST(copies_write_what_was_read),
-        TEST(a_result_far_behind_is_found),           TEST(what_was_read_by_the_call_before_can_be_copied),
+        TEST(a_list_without_copies_goes_in_one_call),
+        TEST(copies_write_what_was_read),
+        TEST(a_result_far_behind_is_found),
+        TEST(what_was_read_by_the_call_before_can_be_copied),
         TEST(nothing_runs_behind_a_failure),
+        TEST(many_copies_in_a_row),
+        TEST(copies_among_other_steps),
+        TEST(an_empty_list_is_done),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

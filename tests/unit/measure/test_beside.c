@@ -262,7 +262,7 @@ static void absurd_values_overflow_nothing(void **state)
     const struct counter counter = systick(1000);
     const struct beside beside = {
         .kind = BESIDE_TICK, .at = 1, .each = 1, .modulus = UINT64_MAX, .has_pended = true};
-    for (size_t i = 0; i < ODD * ODD * ODD; i++) {
+    for (size_t i = 0; i < (size_t)ODD * ODD * ODD; i++) {
         const uint64_t from[] = {5, odd[i % ODD], 15, 0};
         const uint64_t to[] = {7, odd[i / ODD % ODD], 15, odd[i / ODD / ODD]};
         struct widen_bounds bounds = {.most = UINT64_MAX};

@@ -148,7 +148,7 @@ static void a_tick_variable_decides_every_phase(void **state)
     evaluation.beside =
         (struct beside){.kind = BESIDE_TICK, .at = 1, .each = 1, .modulus = UINT64_C(1) << 32};
     for (uint64_t begin = 10000; begin < 10000 + 2 * PERIOD; begin++)
-        for (uint64_t length = 0; length < 60 * PERIOD; length += 7) {
+        for (uint64_t length = 0; length < UINT64_C(60) * PERIOD; length += 7) {
             uint64_t end = begin + length;
             for (unsigned late = 0; late < 4; late++) { /* a tick is pending when its handler has not run */
                 uint64_t a = begin / PERIOD - (late & 1), b = end / PERIOD - (late >> 1);
@@ -233,6 +233,114 @@ static void passes_disagree_only_beyond_their_spread(void **state)
     assert_string_equal(words, "");
 }
 
+/* The time bounds each counter by its own pace, 8 a cycle where that is not known. */
+static void the_time_bounds_each_counter_by_its_pace(void **state)
+{
+    (void)state;
+    struct widen totals[READING_ROOM];
+    evaluation.counts_cycles = false;
+    count_with(up(24, 1));
+    count_with(up(24, 8));
+    count_with(up(24, 0));
+    struct raw_hit hit = {.to = {5, 5, 5}, .after_us = 20000}; /* 2e6 cycles, 16e6 of 16.8e6 events */
+    evaluation_total(&evaluation, &hit, totals);
+    for (size_t i = 0; i < 3; i++)
+        assert_true(totals[i].total == 5 && !totals[i].at_least);
+    hit.after_us = 21000; /* 16.8e6 */
+    evaluation_total(&evaluation, &hit, totals);
+    assert_false(totals[0].at_least);
+    assert_true(totals[1].at_least && totals[2].at_least);
+    hit.after_us = 168000;
+    evaluation_total(&evaluation, &hit, totals);
+    assert_true(totals[0].at_least);
+}
+
+/* Halts count in the counter, and not in the time that the core ran. */
+static void halts_may_make_a_counter_wrap(void **state)
+{
+    (void)state;
+    struct widen totals[READING_ROOM];
+    count_with(up(8, 1));
+    struct raw_hit hit = {.to = {5}, .after_us = 1, .pairs = 0};
+    evaluation_total(&evaluation, &hit, totals); /* 100 cycles at most */
+    assert_false(totals[0].at_least);
+    overheads[0] = (struct overhead){.known = true, .mean = 12, .low = 10, .high = 40};
+    hit.pairs = 1; /* 100 and 208 */
+    evaluation_total(&evaluation, &hit, totals);
+    assert_true(totals[0].at_least);
+    overheads[0].known = false; /* not measured yet */
+    evaluation_total(&evaluation, &hit, totals);
+    assert_true(totals[0].at_least);
+}
+
+static void a_look_that_comes_too_late_leaves_a_bound(void **state)
+{
+    (void)state;
+    struct widen totals[READING_ROOM];
+    count_with(up(24, 1));
+    struct raw_hit hit = {.from = {0}, .pairs = 1};
+    struct raw_look look = {.values = {100}, .before_us = 100000, .after_us = 100100, .first = true};
+    evaluation_look(&evaluation, &hit, &look);
+    look = (struct raw_look){.values = {200}, .before_us = 300000, .after_us = 300100};
+    evaluation_look(&evaluation, &hit, &look);
+    hit.to[0] = 300;
+    hit.after_us = 300200;
+    evaluation_total(&evaluation, &hit, totals);
+    assert_true(totals[0].at_least);
+    assert_int_equal(totals[0].total, 300);
+    /* and the next hit is free of that */
+    hit = (struct raw_hit){.from = {300}, .to = {400}, .before_us = 400000, .after_us = 400100, .pairs = 1};
+    evaluation_total(&evaluation, &hit, totals);
+    assert_false(totals[0].at_least);
+    assert_int_equal(totals[0].total, 100);
+}
+
+/* A look of a hit whose first look was not seen says nothing of the hit. */
+static void looks_begin_with_the_first(void **state)
+{
+    (void)state;
+    struct widen totals[READING_ROOM];
+    count_with(up(24, 1));
+    struct raw_hit hit = {.from = {1000}, .to = {1300}, .after_us = 10, .pairs = 1};
+    const struct raw_look look = {.values = {900}, .before_us = 5, .after_us = 6};
+    evaluation_look(&evaluation, &hit, &look);
+    evaluation_total(&evaluation, &hit, totals);
+    assert_int_equal(totals[0].total, 300);
+    assert_false(totals[0].at_least);
+}
+
+/* Cycles that are a bound themselves, or are not counted, pace nothing. */
+static void what_is_not_known_paces_nothing(void **state)
+{
+    (void)state;
+    struct widen totals[READING_ROOM];
+    count_with(up(24, 1));
+    count_with(up(8, 1));
+    struct raw_hit hit = {.to = {100, 10}, .after_us = 1000000, .pairs = 1};
+    evaluation_total(&evaluation, &hit, totals);
+    assert_true(totals[0].at_least && totals[1].at_least);
+    hit.after_us = 1000;
+    evaluation_total(&evaluation, &hit, totals);
+    assert_false(totals[0].at_least || totals[1].at_least);
+    evaluation.counts_cycles = false;
+    evaluation_total(&evaluation, &hit, totals);
+    assert_false(totals[0].at_least);
+    assert_true(totals[1].at_least);
+}
+
+static void a_bound_is_never_below_nothing(void **state)
+{
+    (void)state;
+    count_with(up(32, 1));
+    overheads[0] = (struct overhead){.known = true, .mean = 12, .low = 10, .high = 15};
+    const struct widen little = {.total = 13, .at_least = true}, none = {.total = 5, .at_least = true};
+    assert_int_equal(evaluation_value(&evaluation, 0, &little, 1).count, 0);
+    assert_int_equal(evaluation_value(&evaluation, 0, &none, 1).count, 0);
+    assert_true(evaluation_value(&evaluation, 0, &none, 1).at_least);
+    overheads[0] = (struct overhead){0};
+    assert_int_equal(evaluation_value(&evaluation, 0, &little, 1).count, 13);
+}
+
 #define TEST(test) cmocka_unit_test_setup(test, set_up)
 
 int main(void)
@@ -247,6 +355,12 @@ int main(void)
         TEST(a_tick_being_counted_is_a_bound),
         TEST(a_timer_decides_unless_it_contradicts),
         TEST(passes_disagree_only_beyond_their_spread),
+        TEST(the_time_bounds_each_counter_by_its_pace),
+        TEST(halts_may_make_a_counter_wrap),
+        TEST(a_look_that_comes_too_late_leaves_a_bound),
+        TEST(looks_begin_with_the_first),
+        TEST(what_is_not_known_paces_nothing),
+        TEST(a_bound_is_never_below_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

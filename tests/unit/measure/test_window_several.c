@@ -202,7 +202,7 @@ static void a_late_sample_loses_the_fast_ones_first(void **state)
 static void what_is_read_beside_them_is_not_summed(void **state)
 {
     (void)state;
-    const struct counter beside = {.low = {.size = 4, .offset = 8 * COUNTERS}, .bits = 32};
+    const struct counter beside = {.low = {.size = 4, .offset = UINT64_C(8) * COUNTERS}, .bits = 32};
     add_counter(32, 1, 100);
     assert_true(reading_append(&f.target.reading, &beside));
     begin(100e6);

@@ -1,25 +1,20 @@
 /* ROM tables as chips have them, and as they should not be. */
 #include "../cmocka_all.h"
 
-#include "target/coresight.h"
-
+#include "debug_words.h"
 #include "links/link.h"
+#include "target/coresight.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { WORDS = 4096 };
-
-/* Words by address; whatever is not there is refused. */
+/* Whatever is not there is refused. */
 static struct fixture {
     struct link link;
     struct ledger *ledger;
-    struct {
-        uint64_t at;
-        uint32_t value;
-    } words[WORDS];
-    size_t n;
+    struct debug_words words;
     bool lost;
+    unsigned reads, lost_at; /* the read at which it is; 0: none */
     struct coresight found;
     struct error error;
 } f;
@@ -30,18 +25,14 @@ static struct outcome execute(struct link *link, const struct step *steps, size_
     (void)link;
     (void)deadline;
     for (size_t i = 0; i < n; i++) {
-        size_t k = 0;
-        if (f.lost) {
+        if (f.lost || ++f.reads == f.lost_at) {
             error_set(error, ERROR_LINK_LOST, "gone");
             return (struct outcome){.why = LINK_LOST, .done = i};
         }
-        while (k < f.n && f.words[k].at != steps[i].at.offset)
-            k++;
-        if (k == f.n) {
+        if (!debug_get(&f.words, steps[i].at.offset, &results[i])) {
             error_set(error, ERROR_FAULT, "refused");
             return (struct outcome){.why = TARGET_FAULT, .done = i};
         }
-        results[i] = f.words[k].value;
     }
     return (struct outcome){.why = DONE, .done = n};
 }
@@ -67,25 +58,12 @@ static int set_up(void **state)
 
 static void put(uint64_t at, uint32_t value)
 {
-    assert_true(f.n < WORDS);
-    f.words[f.n].at = at;
-    f.words[f.n++].value = value;
+    debug_put(&f.words, at, value);
 }
 
 static void component(uint64_t base, unsigned class, unsigned part, unsigned devtype, uint32_t devarch)
 {
-    static const uint8_t cidr[] = {0x0D, 0x00, 0x05, 0xB1};
-    for (unsigned i = 0; i < 4; i++)
-        put(base + 0xFF0 + 4ULL * i, cidr[i] | (i == 1 ? class << 4 : 0));
-    put(base + 0xFE0, part & 0xFF);
-    put(base + 0xFE4, 0xB0 | part >> 8);
-    put(base + 0xFE8, 0x0B);
-    put(base + 0xFEC, 0);
-    put(base + 0xFD0, 4);
-    if (class != 9)
-        return;
-    put(base + 0xFCC, devtype);
-    put(base + 0xFBC, devarch);
+    debug_component(&f.words, base, class, part, devtype, devarch);
 }
 
 static bool walk(uint64_t rom)
@@ -179,6 +157,90 @@ static void more_than_there_is_room_for_is_said(void **state)
     assert_true(f.found.cut);
 }
 
+/* Of a table of class 9 whose entries take two words, and one that ends where there is no room for more. */
+static void entries_of_64_bits(void **state)
+{
+    (void)state;
+    component(0x80000000, 9, 0x123, 0, 0x47700AF7);
+    put(0x80000FC8, 1);
+    put(0x80000000, 0x00001003);
+    put(0x80000004, 0x00000001); /* 0x1_80001000 */
+    put(0x80000008, 0x00009002); /* not present */
+    put(0x8000000C, 0);
+    put(0x80000010, 0xFFFFF003);
+    put(0x80000014, 0xFFFFFFFF); /* 0x7FFFF000 */
+    put(0x80000018, 0);
+    put(0x8000001C, 0);
+    component(0x180001000, 9, 0x9D3, 0x16, 0);
+    component(0x7FFFF000, 9, 0xD03, 0x15, 0x47706A15);
+    assert_true(walk(0x80000000));
+    assert_int_equal(f.found.n, 3);
+    assert_true(f.found.components[1].base == 0x180001000);
+    assert_int_equal(f.found.components[1].devtype, DEVTYPE_PMU);
+    assert_int_equal(f.found.components[2].base, 0x7FFFF000);
+}
+
+/* Neither an end nor an entry that can be read: what was found until then is kept. */
+static void a_table_that_breaks_off(void **state)
+{
+    (void)state;
+    component(0x1000, 1, 1, 0, 0);
+    put(0x1000, 0x00001003);
+    component(0x2000, 9, 0xC09, 0x15, 0);
+    assert_true(walk(0x1000));
+    assert_int_equal(f.found.n, 2);
+    assert_true(f.found.components[1].readable);
+}
+
+static void what_does_not_identify_itself_is_no_component(void **state)
+{
+    (void)state;
+    component(0x1000, 1, 1, 0, 0);
+    put(0x1000, 0x00001003);
+    put(0x1004, 0);
+    for (uint64_t at = 0xFD0; at < 0x1000; at += 4)
+        put(0x2000 + at, 0);
+    put(0x2FBC, 0);
+    put(0x2FCC, 0x15);
+    assert_true(walk(0x1000));
+    assert_int_equal(f.found.n, 2);
+    assert_false(f.found.components[1].readable);
+    assert_int_equal(f.found.components[1].devtype, 0);
+}
+
+/* Tables that go down and down: no deeper than any chip does. */
+static void nesting_has_an_end(void **state)
+{
+    (void)state;
+    for (uint64_t base = 0x1000; base < 0x28000; base += 0x1000) {
+        component(base, 1, 1, 0, 0);
+        put(base, 0x00001003);
+        put(base + 4, 0);
+    }
+    assert_true(walk(0x1000));
+    assert_in_range(f.found.n, 4, 8);
+}
+
+static void a_link_lost_on_the_way_is_an_error(void **state)
+{
+    (void)state;
+    for (unsigned at = 1; at < 40; at++) {
+        set_up(NULL);
+        f.lost_at = at;
+        component(0x1000, 1, 1, 0, 0);
+        put(0x1000, 0x00001003);
+        put(0x1004, 0x00002003);
+        put(0x1008, 0);
+        component(0x2000, 9, 0xC09, 0x15, 0);
+        component(0x3000, 9, 0x9A0, 0x16, 0);
+        bool walked = walk(0x1000);
+        assert_int_equal(walked, f.reads < at);
+        assert_int_equal(f.error.kind, walked ? ERROR_NONE : ERROR_LINK_LOST);
+        assert_true(walked || f.reads == at); /* nobody asked again */
+    }
+    assert_int_equal(f.found.n, 3);
+}
+
 static void a_lost_link_is_an_error(void **state)
 {
     (void)state;
@@ -192,9 +254,17 @@ static void a_lost_link_is_an_error(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_table_names_its_components),        TEST(offsets_may_point_back_and_tables_may_nest),
-        TEST(tables_that_name_each_other_end),     TEST(what_has_no_power_is_listed_as_such),
-        TEST(more_than_there_is_room_for_is_said), TEST(a_lost_link_is_an_error),
+        TEST(a_table_names_its_components),
+        TEST(offsets_may_point_back_and_tables_may_nest),
+        TEST(tables_that_name_each_other_end),
+        TEST(what_has_no_power_is_listed_as_such),
+        TEST(more_than_there_is_room_for_is_said),
+        TEST(a_lost_link_is_an_error),
+        TEST(entries_of_64_bits),
+        TEST(a_table_that_breaks_off),
+        TEST(what_does_not_identify_itself_is_no_component),
+        TEST(nesting_has_an_end),
+        TEST(a_link_lost_on_the_way_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

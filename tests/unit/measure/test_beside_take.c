@@ -1,0 +1,306 @@
+/* Taking what is to be read beside a counter: a tick variable that must go up, the timer of an RP2040. */
+#include "../cmocka_all.h"
+
+#include "measure/beside.h"
+
+#include <string.h>
+#include <time.h>
+
+enum { PERIOD = 48000, MHZ = 48 };
+
+/* A core whose SysTick and tick variable go on with the time that is slept. */
+static struct fixture {
+    struct link link;
+    struct target target;
+    struct beside beside;
+    struct deadline deadline;
+    struct error error;
+    uint64_t now_us, reads;
+    double ticks_a_ms, first;
+    uint32_t chip_id, dbgpause;
+    uint64_t refuses; /* the address that cannot be read */
+    uint64_t lost_at; /* the read at which the link goes; 0: none */
+} f;
+
+static const uint64_t VARIABLE = 0x20000100, PENDED = 0x20000104;
+
+int nanosleep(const struct timespec *wanted, struct timespec *left)
+{
+    (void)left;
+    f.now_us += (uint64_t)wanted->tv_sec * 1000000 + (uint64_t)wanted->tv_nsec / 1000;
+    return 0;
+}
+
+static uint64_t value_at(uint64_t offset)
+{
+    uint64_t count = f.now_us * MHZ;
+    if (offset == 0xE000E018)
+        return count % PERIOD == 0 ? 0 : PERIOD - count % PERIOD;
+    if (offset == VARIABLE)
+        return (uint32_t)(int64_t)(f.first + f.ticks_a_ms * (double)f.now_us / 1000);
+    return offset == 0x40000000 ? f.chip_id : offset == 0x4005402C ? f.dbgpause : 0;
+}
+
+static struct outcome execute(struct link *link, const struct step *steps, size_t n, uint64_t *results,
+                              const struct deadline *deadline, struct error *error)
+{
+    (void)link;
+    (void)deadline;
+    for (size_t i = 0; i < n; i++) {
+        if (steps[i].op == OP_TIME) {
+            results[i] = f.now_us;
+            continue;
+        }
+        assert_int_equal(steps[i].op, OP_READ);
+        f.now_us += 100;
+        if (++f.reads == f.lost_at) {
+            error_set(error, ERROR_LINK_LOST, "gone");
+            return (struct outcome){.why = LINK_LOST, .done = i};
+        }
+        if (f.refuses != 0 && steps[i].at.offset == f.refuses) {
+            error_set(error, ERROR_FAULT, "refused");
+            return (struct outcome){.why = TARGET_FAULT, .done = i};
+        }
+        results[i] = value_at(steps[i].at.offset);
+    }
+    return (struct outcome){.why = DONE, .done = n};
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    ledger_free(f.target.ledger);
+    f.target.ledger = NULL;
+    return 0;
+}
+
+static int set_up(void **state)
+{
+    static const struct link_ops ops = {.execute = execute};
+    tear_down(state);
+    memset(&f, 0, sizeof f);
+    f.link.ops = &ops;
+    f.target.link = &f.link;
+    f.target.ledger = ledger_new(&f.link);
+    f.target.chosen = &f.target.cores[0];
+    f.target.chosen->core.memory_unit = 3;
+    const struct counter systick = {.low = {.size = 4, .unit = 3, .offset = 0xE000E018},
+                                    .bits = 24,
+                                    .down = true,
+                                    .zero_is_top = true,
+                                    .modulus = PERIOD};
+    f.target.reading.counted = 1;
+    f.now_us = 1000000;
+    f.ticks_a_ms = 1;
+    f.chip_id = 0x20002927; /* RP2040 B2 */
+    f.dbgpause = 7;
+    f.deadline = deadline_in_ms(60000, NULL);
+    return !reading_append(&f.target.reading, &systick);
+}
+
+static struct address word(uint64_t offset, uint8_t size)
+{
+    return (struct address){.space = SPACE_MEMORY, .size = size, .unit = 3, .offset = offset};
+}
+
+static bool take_tick(struct beside_tick tick)
+{
+    return beside_take_tick(&f.beside, &f.target, &tick, &f.error);
+}
+
+static void the_variable_is_read_behind_the_counters(void **state)
+{
+    (void)state;
+    assert_true(take_tick((struct beside_tick){.variable = word(VARIABLE, 2), .each = 10}));
+    const struct reading *reading = &f.target.reading;
+    assert_int_equal(reading->n, 3);
+    assert_int_equal(reading->counted, 1);
+    assert_int_equal(f.beside.kind, BESIDE_TICK);
+    assert_int_equal(f.beside.at, 1);
+    assert_int_equal(f.beside.each, 10);
+    assert_int_equal(f.beside.modulus, 0x10000);
+    assert_false(f.beside.has_pended);
+    assert_int_equal(reading->counters[1].low.offset, VARIABLE);
+    assert_int_equal(reading->counters[1].bits, 16);
+    assert_int_equal(reading->counters[2].low.offset, 0xE000ED04);
+    assert_int_equal(reading->counters[2].low.unit, 3);
+    assert_string_equal(beside_name(&f.beside), "tick variable");
+}
+
+static void ticks_put_by_are_read_too(void **state)
+{
+    (void)state;
+    assert_true(take_tick((struct beside_tick){.variable = word(VARIABLE, 4), .pended = word(PENDED, 4)}));
+    assert_int_equal(f.target.reading.n, 4);
+    assert_true(f.beside.has_pended);
+    assert_int_equal(f.beside.each, 1); /* not said */
+    assert_int_equal(f.target.reading.counters[3].low.offset, PENDED);
+}
+
+static void a_full_reading_takes_none(void **state)
+{
+    (void)state;
+    while (f.target.reading.n < READING_ROOM - 1)
+        assert_true(reading_append(&f.target.reading, &f.target.reading.counters[0]));
+    assert_false(take_tick((struct beside_tick){.variable = word(VARIABLE, 4)}));
+    assert_int_equal(f.error.kind, ERROR_SYSTEM);
+}
+
+static bool check(double bound_hz)
+{
+    const struct clock clock = {.bound_hz = bound_hz};
+    return beside_check(&f.beside, &f.target, &clock, &f.deadline, &f.error);
+}
+
+static void a_variable_that_keeps_pace_is_believed(void **state)
+{
+    (void)state;
+    static const double firsts[] = {0, 0x7FFFFFFF, 4294967290.0 - 1000}; /* over its sign, and its end */
+    for (size_t i = 0; i < sizeof firsts / sizeof *firsts; i++) {
+        set_up(NULL);
+        f.first = firsts[i];
+        assert_true(take_tick((struct beside_tick){.variable = word(VARIABLE, 4), .each = 1}));
+        assert_true(check(MHZ * 1e6));
+        assert_int_equal(f.error.kind, ERROR_NONE);
+    }
+}
+
+/* One tick in several calls of the handler comes late, but it comes. */
+static void a_slow_one_is_waited_for(void **state)
+{
+    (void)state;
+    f.ticks_a_ms = 0.005;
+    assert_true(take_tick((struct beside_tick){.variable = word(VARIABLE, 4), .each = 1}));
+    assert_true(check(MHZ * 1e6));
+}
+
+static void what_is_no_tick_variable_is_refused(void **state)
+{
+    (void)state;
+    static const double rates[] = {0, 3, -1}; /* it stands, goes too fast, goes down */
+    for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
+        set_up(NULL);
+        f.first = 5000;
+        f.ticks_a_ms = rates[i];
+        assert_true(take_tick((struct beside_tick){.variable = word(VARIABLE, 4), .each = 1}));
+        assert_false(check(MHZ * 1e6));
+        assert_int_equal(f.error.kind, ERROR_USAGE);
+        assert_non_null(strstr(f.error.text, "tick variable"));
+    }
+}
+
+/* uwTick that goes up by 10 each 10 ms. */
+static void what_goes_up_by_more_a_tick_is_measured_by_that(void **state)
+{
+    (void)state;
+    f.ticks_a_ms = 10;
+    assert_true(take_tick((struct beside_tick){.variable = word(VARIABLE, 4), .each = 10}));
+    assert_true(check(MHZ * 1e6));
+    f.ticks_a_ms = 40;
+    assert_false(check(MHZ * 1e6));
+}
+
+static void a_link_that_goes_is_told(void **state)
+{
+    (void)state;
+    for (uint64_t at = 1; at <= 6; at++) {
+        set_up(NULL);
+        assert_true(take_tick((struct beside_tick){.variable = word(VARIABLE, 4), .each = 1}));
+        f.lost_at = at;
+        assert_false(check(MHZ * 1e6));
+        assert_int_equal(f.error.kind, ERROR_LINK_LOST);
+    }
+}
+
+/* --- the timer ------------------------------------------------------------------------------------------ */
+
+static enum beside_kind take_timer(struct clock clock)
+{
+    size_t before = f.target.reading.n;
+    assert_true(beside_take_timer(&f.beside, &f.target, &clock, &f.deadline, &f.error));
+    assert_int_equal(f.error.kind, ERROR_NONE);
+    assert_int_equal(f.target.reading.n, before + (f.beside.kind == BESIDE_TIMER));
+    return f.beside.kind;
+}
+
+static void the_timer_is_one_wide_counter(void **state)
+{
+    (void)state;
+    assert_int_equal(take_timer(clock_given(125e6, "--freq")), BESIDE_TIMER);
+    const struct counter *timer = &f.target.reading.counters[1];
+    assert_int_equal(timer->bits, 64);
+    assert_int_equal(timer->low.offset, 0x40054028);
+    assert_int_equal(timer->high.offset, 0x40054024);
+    assert_int_equal(f.beside.at, 1);
+    assert_true(f.beside.slow_hz == 125e6 && f.beside.fast_hz == 125e6);
+    assert_string_equal(beside_name(&f.beside), "RP2040 timer");
+}
+
+static void only_a_timer_that_is_known_to_fit_is_taken(void **state)
+{
+    (void)state;
+    struct clock measured = clock_given(125e6, "measured");
+    measured.error_hz = 1000;
+    assert_int_equal(take_timer(measured), BESIDE_NOTHING);
+    assert_int_equal(take_timer(clock_unknown()), BESIDE_NOTHING);
+    assert_int_equal(f.reads, 0);
+    f.chip_id = 0x10004927; /* an RP2350: other addresses */
+    assert_int_equal(take_timer(clock_given(150e6, "--freq")), BESIDE_NOTHING);
+    f.chip_id = 0x20002927;
+    static const uint32_t pauses[] = {0, 1, 2, 4}; /* it goes on while one of the cores is halted */
+    for (size_t i = 0; i < sizeof pauses / sizeof *pauses; i++) {
+        f.dbgpause = pauses[i];
+        assert_int_equal(take_timer(clock_given(125e6, "--freq")), BESIDE_NOTHING);
+    }
+    f.dbgpause = 6;
+    static const uint64_t refused[] = {0x40000000, 0x4005402C};
+    for (size_t i = 0; i < 2; i++) {
+        f.refuses = refused[i];
+        assert_int_equal(take_timer(clock_given(125e6, "--freq")), BESIDE_NOTHING);
+    }
+    f.refuses = 0;
+    assert_int_equal(take_timer(clock_given(125e6, "--freq")), BESIDE_TIMER);
+    assert_true(check(125e6)); /* there is no variable to look at */
+}
+
+/* Any phase of the timer's microsecond against any phase of the counter, and ends at any distance. */
+static void the_timer_tells_every_wrap(void **state)
+{
+    (void)state;
+    enum { CYCLES = 12, MODULUS = 200 }; /* a microsecond; 17 of those to a wrap */
+    const struct counter counter = {
+        .bits = 24, .per_cycle = 1, .down = true, .zero_is_top = true, .modulus = MODULUS};
+    const struct beside beside = {.kind = BESIDE_TIMER, .at = 1, .slow_hz = 12e6, .fast_hz = 12e6};
+    for (uint64_t a = 1000; a < 1000 + CYCLES * 4; a++)
+        for (uint64_t length = 0; length < UINT64_C(20) * MODULUS; length++) {
+            uint64_t b = a + length;
+            const uint64_t from[] = {a % MODULUS == 0 ? 0 : MODULUS - a % MODULUS, a / CYCLES};
+            const uint64_t to[] = {b % MODULUS == 0 ? 0 : MODULUS - b % MODULUS, b / CYCLES};
+            struct widen_bounds bounds = {.most = UINT64_MAX};
+            struct widen widen = {0};
+            beside_narrow(&beside, &counter, from, to, 0, &bounds);
+            widen_add(&widen, &counter, from[0], to[0], bounds);
+            assert_false(widen.at_least);
+            assert_int_equal(widen.total, length);
+        }
+}
+
+#define TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(the_variable_is_read_behind_the_counters),
+        TEST(ticks_put_by_are_read_too),
+        TEST(a_full_reading_takes_none),
+        TEST(a_variable_that_keeps_pace_is_believed),
+        TEST(a_slow_one_is_waited_for),
+        TEST(what_is_no_tick_variable_is_refused),
+        TEST(what_goes_up_by_more_a_tick_is_measured_by_that),
+        TEST(a_link_that_goes_is_told),
+        TEST(the_timer_is_one_wide_counter),
+        TEST(only_a_timer_that_is_known_to_fit_is_taken),
+        TEST(the_timer_tells_every_wrap),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

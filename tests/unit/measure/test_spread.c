@@ -1,0 +1,125 @@
+/* When passes that should have seen the same are said to disagree, and when that is just how they vary. */
+#include "../cmocka_all.h"
+
+#include "measure/spread.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+enum { PASSES = 4 };
+
+static struct spread passes[PASSES];
+static char words[160];
+
+static int set_up(void **state)
+{
+    (void)state;
+    memset(passes, 0, sizeof passes);
+    memset(words, 'x', sizeof words);
+    return 0;
+}
+
+static void add(size_t pass, uint64_t value, unsigned times)
+{
+    for (unsigned i = 0; i < times; i++)
+        spread_add(&passes[pass], value);
+}
+
+static bool disagree(size_t n, double plus_minus)
+{
+    spread_compare(passes, n, plus_minus, "CPU_CYCLES", words, sizeof words);
+    return words[0] != '\0';
+}
+
+static void mean_and_squares_are_those_of_the_values(void **state)
+{
+    (void)state;
+    static const uint64_t values[] = {9, 2, 7, 4, 4, 5, 5, 4};
+    for (size_t i = 0; i < 8; i++)
+        spread_add(&passes[0], values[i]);
+    assert_int_equal(passes[0].n, 8);
+    assert_int_equal(passes[0].min, 2);
+    assert_int_equal(passes[0].max, 9);
+    assert_true(fabs(passes[0].mean - 5) < 1e-12 && fabs(passes[0].squares - 32) < 1e-12);
+    for (unsigned i = 0; i < 1000; i++) /* large values do not drown their differences */
+        spread_add(&passes[1], (1ULL << 50) + i % 2);
+    assert_true(fabs(passes[1].squares - 250) < 1);
+}
+
+static void nothing_and_one_pass_agree(void **state)
+{
+    (void)state;
+    assert_false(disagree(PASSES, 0));
+    assert_false(disagree(0, 0));
+    add(2, 1000, 5);
+    assert_false(disagree(PASSES, 0)); /* the others had no hit that counts */
+}
+
+static void constant_passes_must_be_equal(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < PASSES; i++)
+        add(i, 1000, 5);
+    assert_false(disagree(PASSES, 0));
+    passes[2] = (struct spread){0};
+    add(2, 1001, 5);
+    assert_true(disagree(PASSES, 0));
+    assert_string_equal(words, "the passes disagree: mean CPU_CYCLES 1000 in pass 1, 1001 in pass 3");
+    assert_true(disagree(PASSES, 0.4)); /* what each may be off by */
+    assert_false(disagree(PASSES, 0.5));
+}
+
+static void what_varies_may_differ_by_three_standard_errors(void **state)
+{
+    (void)state;
+    add(0, 990, 50);
+    add(0, 1010, 50); /* the mean of a hundred: 1 */
+    add(1, 995, 50);
+    add(1, 1015, 50);
+    assert_false(disagree(2, 0)); /* 5 apart, room for 6 */
+    passes[1] = (struct spread){0};
+    add(1, 998, 50);
+    add(1, 1018, 50);
+    assert_true(disagree(2, 0));
+}
+
+/* One hit says nothing of how a pass varies: what the others show is taken for it. */
+static void a_single_hit_may_lie_where_others_do(void **state)
+{
+    (void)state;
+    add(0, 1000, 1);
+    add(1, 1004, 1);
+    assert_true(disagree(2, 0));
+    add(2, 900, 3);
+    add(2, 1104, 3);
+    assert_false(disagree(3, 0));
+    add(3, 1300, 1);
+    assert_true(disagree(PASSES, 0));
+    assert_non_null(strstr(words, "1300 in pass 4"));
+}
+
+static void words_are_cut_to_their_room(void **state)
+{
+    (void)state;
+    char small[12];
+    add(0, 1, 2);
+    add(1, 2, 2);
+    spread_compare(passes, 2, 0, "A_NAME", small, sizeof small);
+    assert_string_equal(small, "the passes ");
+}
+
+#define TEST(test) cmocka_unit_test_setup(test, set_up)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(mean_and_squares_are_those_of_the_values),
+        TEST(nothing_and_one_pass_agree),
+        TEST(constant_passes_must_be_equal),
+        TEST(what_varies_may_differ_by_three_standard_errors),
+        TEST(a_single_hit_may_lie_where_others_do),
+        TEST(words_are_cut_to_their_room),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
