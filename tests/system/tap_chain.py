@@ -15,32 +15,41 @@ BITS = {ord("0") + value: (value >> 2, value >> 1 & 1, value & 1) for value in r
 TMS_HIGH, TMS_LOW = b"26", b"04"  # a clock each
 
 
+class Later:
+    """A bit that the board will say: one round trip for everything OpenOCD sent at once, not one a clock."""
+
+    def __init__(self):
+        self.bit = None
+
+
 class Tap:
     """A TAP with an ID code that passes everything else by. `instructions` is what was put into it."""
 
     def __init__(self, ir_length, idcode):
         self.ir_length, self.idcode = ir_length, idcode
-        self.state, self.shift, self.length = "reset", 0, 1
+        self.state, self.shift = "reset", [0]
         self.instruction, self.instructions = None, []
 
     @property
     def tdo(self):
-        return self.shift & 1
+        return self.shift[0]
 
     def clock(self, tms, tdi):
         """A rising edge of TCK."""
         if self.state == "reset":
             self.instruction = None
         elif self.state == "capture-ir":
-            self.shift, self.length = 1, self.ir_length
+            self.shift = [1] + [0] * (self.ir_length - 1)
         elif self.state == "capture-dr":
-            self.shift, self.length = (self.idcode, 32) if self.instruction is None else (0, 1)
+            self.shift = [self.idcode >> n & 1 for n in range(32)] if self.instruction is None else [0]
         elif self.state in ("shift-ir", "shift-dr"):
-            self.shift = self.shift >> 1 | tdi << self.length - 1
+            self.shift = self.shift[1:] + [tdi]
         self.state = STATES[self.state][tms]
-        if self.state == "update-ir":
-            self.instruction = self.shift
-            self.instructions.append(self.shift)
+
+    def update(self):
+        """What is in the shift register is the instruction now; every bit of it is known."""
+        self.instruction = sum((bit.bit if isinstance(bit, Later) else bit) << n for n, bit in enumerate(self.shift))
+        self.instructions.append(self.instruction)
 
 
 class TapChain:
@@ -55,7 +64,7 @@ class TapChain:
         self.board.sendall(TMS_HIGH * 5)
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.jtag_port = self.listener.getsockname()[1]
-        self.queued, self.wanted = bytearray(), 0
+        self.queued, self.asked = bytearray(), []
         self.thread = threading.Thread(target=self._serve, daemon=True)
         self.thread.start()
 
@@ -84,40 +93,40 @@ class TapChain:
                 peer.sendall(self._pass(part))
 
     def _pass(self, part):
-        """What OpenOCD wants to know, in its order; None: the board will say."""
+        """What OpenOCD wants to know, in its order."""
         answers = []
         for char in part:
             if char in BITS:
                 self._pins(*BITS[char])
-            elif char == ord("R") and (self.behind or not self.is_open):
-                answers.append(ord("0") + self.tap.tdo)
             elif char == ord("R"):
-                self.queued += b"R"
-                self.wanted += 1
-                answers.append(None)
-        replies = iter(self._flush())
-        return bytes(next(replies) if answer is None else answer for answer in answers)
+                answers.append(self.tap.tdo if self.behind or not self.is_open else self._ask())
+        self._flush()
+        return bytes(ord("0") + (bit.bit if isinstance(bit, Later) else bit) for bit in answers)
+
+    def _ask(self):
+        self.queued += b"R"
+        self.asked.append(Later())
+        return self.asked[-1]
 
     def _flush(self):
         self.board.sendall(self.queued)
         replies = b""
-        while len(replies) < self.wanted:
-            replies += self.board.recv(self.wanted - len(replies))
+        while len(replies) < len(self.asked):
+            replies += self.board.recv(len(self.asked) - len(replies))
+        for later, reply in zip(self.asked, replies):
+            later.bit = reply & 1
         self.queued.clear()
-        self.wanted = 0
-        return replies
-
-    def _ask_board(self):
-        self.queued += b"R"
-        self.wanted += 1
-        return self._flush()[-1] & 1
+        self.asked.clear()
 
     def _pins(self, tck, tms, tdi):
         rising, self.tck = tck and not self.tck, tck
         before = self.tap.tdo
         if rising:
             shifting = self.tap.state in ("shift-ir", "shift-dr")
-            self.tap.clock(tms, self._ask_board() if self.behind and shifting else tdi)
+            self.tap.clock(tms, self._ask() if self.behind and shifting else tdi)
+            if self.tap.state == "update-ir":
+                self._flush()
+                self.tap.update()
         if self.is_open:
             self.queued.append(ord("0") + (tck << 2 | tms << 1 | (tdi if self.behind else before)))
         if rising and self.opened_by is not None:
