@@ -107,6 +107,12 @@ static void add_run(const struct core *core, struct steps *list)
     armv7_add_write(core, list, DBGDRCR, RUN);
 }
 
+/* While what was transferred is still at hand, it costs less than before add_run. */
+static void add_registers_done(const struct core *core, struct steps *list)
+{
+    armv7_set_control(core, list, HDBGEN);
+}
+
 static void add_halt(const struct core *core, struct steps *list)
 {
     armv7_set_control(core, list, HDBGEN);
@@ -283,6 +289,7 @@ static const struct core_ops armv7_ops = {
     .add_register = armv7_add_register,
     .register_value = armv7_register_value,
     .add_expect_register = armv7_add_expect_register,
+    .add_registers_done = add_registers_done,
     .add_clear_breakpoint = add_clear_breakpoint,
     .add_wait_breakpoint = add_wait_halt,
     .add_reset_seen = add_reset_seen,

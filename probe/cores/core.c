@@ -27,6 +27,25 @@ uint64_t core_register_value(const struct core *core, enum core_register which, 
                                              : core->ops->register_value(core, which, results, at);
 }
 
+void core_begin_proofs(const struct core *core, struct steps *list, struct core_proof *proofs, size_t n)
+{
+    const struct core_ops *ops = core->ops;
+    for (size_t i = 0; i < n; i++) {
+        if (ops->add_registers_done == NULL)
+            ops->add_expect_register(core, list, proofs[i].which, proofs[i].value, false);
+        else
+            proofs[i].at = ops->add_register(core, list, proofs[i].which);
+    }
+    if (ops->add_registers_done != NULL)
+        ops->add_registers_done(core, list);
+}
+
+void core_end_proofs(const struct core *core, struct steps *list, const struct core_proof *proofs, size_t n)
+{
+    for (size_t i = 0; i < n && core->ops->add_registers_done != NULL; i++)
+        steps_add(list, step_check(list->n - proofs[i].at, UINT64_MAX, proofs[i].value));
+}
+
 struct address core_word(const struct core *core, uint64_t offset)
 {
     return word(core->memory_unit, offset);

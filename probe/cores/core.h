@@ -73,6 +73,9 @@ struct core_ops {
      * one. A proof that comes too early fails, and is looked into; it never holds by mistake. */
     void (*add_expect_register)(const struct core *, struct steps *, enum core_register, uint64_t value,
                                 bool repeated);
+    /* Registers come through one that is emptied by reading, where no probe can match: ends their transfer.
+     * NULL where add_expect_register serves for all. */
+    void (*add_registers_done)(const struct core *, struct steps *);
 
     /* For a stop that looks like the one before: clear its cause before running, then wait for it to come
      * again. The status may still show the old halt for a moment. */
@@ -137,6 +140,17 @@ uint64_t core_code_place(uint64_t code); /* without that bit, as people know it 
 /* The value of a register, `at` from add_register. */
 uint64_t core_register_value(const struct core *core, enum core_register which, const uint64_t *results,
                              size_t at);
+/*
+ * Proves that registers, but not the PC, have these values: what brings them here, and then
+ * what looks at them, which may cost a round trip. Between the two, other things can be read on the way.
+ */
+struct core_proof {
+    enum core_register which;
+    uint64_t value;
+    size_t at; /* for core_end_proofs */
+};
+void core_begin_proofs(const struct core *core, struct steps *list, struct core_proof *proofs, size_t n);
+void core_end_proofs(const struct core *core, struct steps *list, const struct core_proof *proofs, size_t n);
 /* Word-sized memory as the core sees it. */
 struct address core_word(const struct core *core, uint64_t offset);
 /* Words of its debug registers, of its PMU and of its cross trigger interface. */

@@ -208,6 +208,8 @@ static bool lowered_run(struct engine *engine, const struct engine_wish *wish, c
     rehits = rehits < fit ? rehits : (unsigned)fit;
     reception_begin(&self->reception, wish, sink);
     while (!self->reception.enough) {
+        if (deadline_cancelled(deadline))
+            return error_set(error, ERROR_CANCELLED, "cancelled");
         if (self->region.to_return && !self->guess && from <= SEGMENT_ENTRY) {
             bool inner = false;
             if (from == SEGMENT_AT_START && !reach_start(self, deadline, error))
