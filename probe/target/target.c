@@ -244,6 +244,10 @@ bool target_take_block(struct target *target, const char *name, const struct dea
                    : error_set(error, ERROR_NO_COUNTER, "the core has no counter block \"%.32s\"", name);
     if (!check_usable(block, error))
         return false;
+    if (target->divide && block->kind->divide == NULL)
+        return error_set(error, ERROR_NO_COUNTER, "%s has no divider", block->text);
+    if (target->divide && !block->kind->divide(&target->chosen->core, block))
+        return error_set(error, ERROR_NO_COUNTER, "the program uses the cycle counter: it cannot be divided");
     for (size_t i = 0; i < block->n_settings; i++)
         if (!ledger_apply(target->ledger, &block->settings[i], deadline, error))
             return false;

@@ -70,6 +70,28 @@ def test_at_two_halt_costs(halt_cost):
         assert within >= 0.95 * len(result.hits) and (halt_cost != "13" or off == 0)
 
 
+@pytest.mark.parametrize("way", ["a9/swd", "a9"])
+def test_cycles_by_64(way):
+    """Scaled, marked, and never off by more than is said; events are counted one by one all the same."""
+    with Place(way, "free", WORK_BY_DATA) as place:
+        before = place.board.state()["pmcr"]
+        result = place.delta("work_by_data", "-r", 50, "-e", "CPU_CYCLES,LD_RETIRED", "--divide64")
+        truth = passages(place.board.log(), place.symbol("work_by_data"), returned)
+        off = result.summary["columns"]["CPU_CYCLES"]["plus_minus"]
+        assert "by 64" in result.header["note"] and 63 <= off < 128
+        for hit, passage in zip(result.hits, truth):
+            assert abs(hit["values"]["CPU_CYCLES"] - passage.cycles) <= off, (hit, passage.cycles)
+            assert hit["values"]["LD_RETIRED"] == passage.end.counts[0x06] - passage.begin.counts[0x06]
+        assert len(set(result.cycles)) < len({passage.cycles for passage in truth})
+        assert place.board.state()["pmcr"] == before
+
+
+def test_only_a_pmu_divides_its_cycles():
+    with Place("m4/swd", "free", WORK_BY_DATA) as place:
+        refused = place.run("delta", "work_by_data", "-r", 1, "--divide64")
+        assert refused.code == 3 and "no divider" in refused.err, refused.err
+
+
 def test_more_events_than_counters_take_turns():
     with Place("m55/swd", "free", WORK_BY_DATA) as place:
         events = [name for name in modelled(place) if name != "CPU_CYCLES"]
