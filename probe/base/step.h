@@ -40,7 +40,8 @@ enum { TIME_BEFORE, TIME_AFTER };
 struct step {
     enum op op;
     struct address at;
-    uint64_t value, mask;
+    uint64_t value,
+        mask;  /* OP_COPY: mask is so many steps before it that something is borrowed, if not value */
     bool once; /* to read it again would change something: OP_EXPECT reads it once, on every link */
 };
 
@@ -66,6 +67,8 @@ struct step step_until(struct address at, uint64_t mask, uint64_t value);
 struct step step_expect(struct address at, uint64_t mask, uint64_t value);
 struct step step_expect_once(struct address at, uint64_t mask, uint64_t value);
 struct step step_copy(struct address at, size_t back);
+/* Of a result that is only taken `borrowed` steps before the copy for what it stands for. */
+struct step step_copy_since(struct address at, size_t back, size_t borrowed);
 struct step step_time(unsigned which);
 
 /* A list under construction. Adding to a full list only sets `overflow`: check it once, at the end. */

@@ -26,6 +26,7 @@ static size_t make_copies(const struct step *steps, size_t n, const uint64_t *re
         if (steps[length].value <= length && length > 0)
             break;
         out[length].op = OP_WRITE;
+        out[length].mask = 0;
         out[length].value = *(results + length - steps[length].value);
     }
     return length;
