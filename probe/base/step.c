@@ -66,7 +66,7 @@ bool steps_owe(const struct step *steps, size_t n, size_t done, size_t *from, si
         return false;
     *end = last--;
     *from = done;
-    if (done == last)
+    if (done == last && steps[last].mask == 0)
         return true;
     /* All that is put back: it is not known how far that had come, and it does not matter. */
     *from = steps[last].value > last ? 0 : last - (size_t)steps[last].value;

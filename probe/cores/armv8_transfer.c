@@ -103,12 +103,17 @@ static void expect_shown(const struct core *core, struct steps *list, uint64_t v
 static void empty_channel(const struct core *core, struct steps *list)
 {
     add_read(core, list, DBGDTRTX);
-    armv8_add_untangle(core, list);
+    armv8_add_write(core, list, EDRCR, CLEAR_STICKY);
 }
 
-void armv8_add_untangle(const struct core *core, struct steps *list)
+/* Where X0 is about to be given back it may serve to empty DBGDTRRX. */
+void armv8_add_untangle(const struct core *core, struct steps *list, const struct step *first)
 {
+    if (first->at.offset != armv8_word(core, DBGDTRTX).offset)
+        return;
     armv8_add_write(core, list, EDRCR, CLEAR_STICKY);
+    steps_add(list, step_until(armv8_word(core, EDSCR), ITE, ITE));
+    add_instruction(core, list, MRS_DTRRX);
 }
 
 static bool goes_through_x0(enum core_register which)
@@ -152,15 +157,13 @@ static void add_copy(const struct core *core, struct steps *list, uint32_t offse
     steps_add(list, step_copy_since(armv8_word(core, offset), list->n - from, list->n - since));
 }
 
-/* May be begun again at any step: DBGDTRRX is emptied before it is filled. */
+/* May be begun again at any step, once untangled. */
 static void give_back(const struct core *core, struct steps *list, const struct borrowed *borrowed)
 {
-    steps_add(list, step_until(armv8_word(core, EDSCR), ITE, ITE));
     add_copy(core, list, DBGDTRTX, borrowed->high, borrowed->since);
-    add_instruction(core, list, MRS_DTRRX);
     add_copy(core, list, DBGDTRRX, borrowed->low, borrowed->since);
-    add_instruction(core, list, MRS_DTR);
-    add_expect_control(core, list, ERR | RXFULL, 0);
+    armv8_add_write(core, list, EDITR, MRS_DTR);
+    add_expect_control(core, list, ERR | ITE | RXFULL, ITE);
     add_copy(core, list, EDSCR, borrowed->control, borrowed->control);
 }
 
@@ -175,6 +178,7 @@ size_t armv8_add_register(const struct core *core, struct steps *list, enum core
     }
     struct borrowed borrowed = add_borrow(core, list);
     borrowed.control = control;
+    add_instruction(core, list, MRS_DTRRX); /* a message that the program did not fetch */
     add_instruction(core, list, moving_to_x0(which));
     add_show(core, list, 0);
     size_t at = take_shown(core, list);
@@ -190,6 +194,19 @@ uint64_t armv8_register_value(const struct core *core, enum core_register which,
     return (results[at] & UINT32_MAX) | results[at + 1] << 32;
 }
 
+static void expect_through_x0(const struct core *core, struct steps *list, enum core_register which,
+                              uint64_t value)
+{
+    size_t control = add_read(core, list, EDSCR);
+    add_expect_control(core, list, CHANNEL, CHANNEL_FREE);
+    struct borrowed borrowed = add_borrow(core, list);
+    borrowed.control = control;
+    add_instruction(core, list, moving_to_x0(which));
+    add_show(core, list, 0);
+    expect_shown(core, list, value);
+    give_back(core, list, &borrowed);
+}
+
 /*
  * When nobody else has a breakpoint, a stop at one is at ours, and so where that was put: no register needs
  * to be transferred. What comes next is likely to be that the core runs again, so that is prepared at once.
@@ -201,14 +218,7 @@ static void expect_place(const struct core *core, struct steps *list, uint64_t v
         armv8_set_control(core, list, LEAVING);
         return;
     }
-    size_t control = add_read(core, list, EDSCR);
-    add_expect_control(core, list, CHANNEL, CHANNEL_FREE);
-    struct borrowed borrowed = add_borrow(core, list);
-    borrowed.control = control;
-    add_instruction(core, list, MRS_X0_DLR);
-    add_show(core, list, 0);
-    expect_shown(core, list, value);
-    give_back(core, list, &borrowed);
+    expect_through_x0(core, list, CORE_PC, value);
 }
 
 void armv8_add_expect_register(const struct core *core, struct steps *list, enum core_register which,
@@ -220,17 +230,10 @@ void armv8_add_expect_register(const struct core *core, struct steps *list, enum
         return;
     }
     armv8_set_control(core, list, HDE);
-    size_t control = add_read(core, list, EDSCR);
-    add_expect_control(core, list, CHANNEL, CHANNEL_FREE);
-    if (!goes_through_x0(which)) {
-        add_show(core, list, number_of(which));
-        expect_shown(core, list, value);
+    if (goes_through_x0(which)) {
+        expect_through_x0(core, list, which, value);
         return;
     }
-    struct borrowed borrowed = add_borrow(core, list);
-    borrowed.control = control;
-    add_instruction(core, list, moving_to_x0(which));
-    add_show(core, list, 0);
+    add_show(core, list, number_of(which));
     expect_shown(core, list, value);
-    give_back(core, list, &borrowed);
 }

@@ -70,8 +70,9 @@ struct core_ops {
     /* The index by which core_register_value finds its value. What of the program's is borrowed for that is
      * given back by OP_COPY steps: a list that ended between must be taken on to the last of them. */
     size_t (*add_register)(const struct core *, struct steps *, enum core_register);
-    /* What must come before borrowed things are given back once more, after that failed. May be NULL. */
-    void (*add_untangle)(const struct core *, struct steps *);
+    /* What must come before step `first` begins to give back what a list that ended early has borrowed. May
+     * be NULL. */
+    void (*add_untangle)(const struct core *, struct steps *, const struct step *first);
     /* NULL: the value is the result at that index. */
     uint64_t (*register_value)(const struct core *, enum core_register, const uint64_t *results, size_t at);
     /* `repeated`: this register was transferred last, so that only waiting tells a new value from the old

@@ -171,15 +171,16 @@ static struct outcome run_again(struct lowered *self, size_t from, size_t end,
 }
 
 /* False: for now it refuses; ERROR_* when it must not be tried again. */
-static bool untangle(struct lowered *self, const struct deadline *deadline, struct error *error)
+static bool untangle(struct lowered *self, size_t from, const struct deadline *deadline, struct error *error)
 {
-    struct step items[4];
-    uint64_t results[4];
-    struct steps list = {.items = items, .room = 4};
+    struct step items[8];
+    uint64_t results[8];
+    struct steps list = {.items = items, .room = 8};
     if (self->core->ops->add_untangle == NULL)
         return true;
-    self->core->ops->add_untangle(self->core, &list);
-    return ledger_execute(self->target->ledger, items, list.n, results, deadline, error).why == DONE;
+    self->core->ops->add_untangle(self->core, &list, &self->items[from]);
+    return list.n == 0 ||
+           ledger_execute(self->target->ledger, items, list.n, results, deadline, error).why == DONE;
 }
 
 bool lowered_pay_back(struct lowered *self, const struct deadline *deadline, struct error *error)
@@ -195,7 +196,7 @@ bool lowered_pay_back(struct lowered *self, const struct deadline *deadline, str
     struct outcome outcome = {.why = UNEXPECTED};
     struct error refused = {0};
     for (int i = 0; i < PLAIN_TRIES && outcome.why == UNEXPECTED; i++)
-        if (untangle(self, deadline, &refused))
+        if (untangle(self, from, deadline, &refused))
             outcome = run_again(self, from, end, deadline, &refused);
     if (outcome.why != DONE)
         return error_set(error, refused.kind != ERROR_NONE ? refused.kind : ERROR_ASLEEP,
