@@ -43,6 +43,7 @@ struct step {
     struct address at;
     uint64_t value, mask;
     size_t back;
+    size_t borrowed; /* OP_COPY: so many steps before it something is borrowed; 0: `back` */
 };
 
 enum why {
@@ -67,6 +68,8 @@ struct step step_until(struct address at, uint64_t mask, uint64_t value);
 struct step step_expect(struct address at, uint64_t mask, uint64_t value);
 struct step step_copy(struct address at, size_t back);
 struct step step_check(size_t back, uint64_t mask, uint64_t value);
+/* Of a result that is only taken `borrowed` steps before the copy for what it stands for. */
+struct step step_copy_since(struct address at, size_t back, size_t borrowed);
 struct step step_time(unsigned which);
 
 /* A list under construction. Adding to a full list only sets `overflow`: check it once, at the end. */

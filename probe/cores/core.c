@@ -20,6 +20,14 @@ uint64_t core_code_place(uint64_t code)
     return code & ~UINT64_C(1);
 }
 
+/* A field a kind of debug and security state; 2 is "there, not allowed", 3 allowed. What does not say either
+ * is taken for allowed. DDI 0406C C11.11, DDI 0487 H9.2. */
+bool core_may_halt(uint32_t authstatus)
+{
+    unsigned other = authstatus & 3, secure = authstatus >> 4 & 3;
+    return other == 3 || secure == 3 || (other != 2 && secure != 2);
+}
+
 uint64_t core_register_value(const struct core *core, enum core_register which, const uint64_t *results,
                              size_t at)
 {

@@ -68,7 +68,8 @@ static bool look_at_state(struct target *target, struct target_core *core, const
         return (refused && core->core.family != CORE_M) || error_set(error, unread.kind, "%s", unread.text);
     }
     core->state = core->core.ops->state(&core->core, status);
-    if (core->state != CORE_HALTED)
+    if (core->state != CORE_HALTED ||
+        (core->core.ops->unreadable != NULL && core->core.ops->unreadable(&core->core, status) != NULL))
         return true;
     struct address commands[LIST_ROOM];
     size_t n = core->core.ops->commands(&core->core, commands, LIST_ROOM);

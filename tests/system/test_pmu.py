@@ -5,7 +5,7 @@ from harness import ARTICLE_NOP, CALLED_TWICE, LOOP_ROUND, WORK_BY_DATA, Place, 
 
 CPUS = {"m55": "cortex-m55", "a9": "cortex-a9", "a7": "cortex-a7", "a53": "cortex-a53"}
 NOT_MODELLED = None
-WAYS = ["m55/swd", "m55/v2", "a9/swd", "a9/jtag", "a7/swd"]
+WAYS = ["m55/swd", "m55/v2", "a9/swd", "a9/jtag", "a7/swd", "a53/swd", "a53/jtag", "a53"]
 
 
 def codes_of(cpu):
@@ -54,9 +54,10 @@ def test_every_event_of_every_hit(way, function, bits):
         assert result.summary.get("passes", 1) >= 1 and not result.summary.get("disagreement")
 
 
+@pytest.mark.parametrize("way", ["m55/swd", "a53/swd"])
 @pytest.mark.parametrize("halt_cost", ["13", "5..60"])
-def test_at_two_halt_costs(halt_cost):
-    with Place("m55/swd", "free", WORK_BY_DATA, halt_cost=halt_cost) as place:
+def test_at_two_halt_costs(way, halt_cost):
+    with Place(way, "free", WORK_BY_DATA, halt_cost=halt_cost) as place:
         events = modelled(place)
         result = place.delta("work_by_data", "-r", 200, "-e", "INST_RETIRED,LD_RETIRED")
         truth = passages(place.board.log(), place.symbol("work_by_data"), returned)
