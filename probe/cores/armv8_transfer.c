@@ -144,7 +144,7 @@ struct borrowed {
  */
 static struct borrowed add_borrow(const struct core *core, struct steps *list)
 {
-    struct borrowed out;
+    struct borrowed out = {0};
     add_show(core, list, 0);
     out.low = take_shown(core, list);
     out.high = out.low + 1;

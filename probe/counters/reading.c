@@ -24,7 +24,7 @@ static bool is_behind(const struct reading *reading, size_t i)
     const struct counter *before = &reading->counters[i - 1], *counter = &reading->counters[i];
     return !is_split(before) && !is_split(counter) && counter->low.size == WORD && before->low.size == WORD &&
            counter->low.space == before->low.space && counter->low.unit == before->low.unit &&
-           counter->low.offset == before->low.offset + 2 * WORD;
+           counter->low.offset == before->low.offset + UINT64_C(2) * WORD;
 }
 
 /* Whether the word behind counter `i` is read. */

@@ -207,7 +207,7 @@ bool lowered_pay_back(struct lowered *self, const struct deadline *deadline, str
 
 static bool lets_run(const struct lowered *self)
 {
-    struct step items[4];
+    struct step items[4] = {0};
     struct steps run = {.items = items, .room = 4};
     self->core->ops->add_run(self->core, &run);
     for (size_t i = 0; i < self->list.n; i++)
