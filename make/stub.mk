@@ -57,3 +57,22 @@ stub-list:
 
 check-build: stub
 .PHONY: stub stub-sizes stub-list
+
+# The program that tests/test_stub.py runs on QEMU, one for each core, and the image that it is started through there
+STUB_QEMU       := cortex-a7 cortex-a15 cortex-a53
+STUB_QEMU_FLAGS := -Os -g -std=gnu11 -ffreestanding -nostdlib -static -Wall -Wextra -Wshadow -Werror -fno-asynchronous-unwind-tables \
+                   -fno-stack-protector -fno-pie -no-pie -Itarget-stub -T tests/stub/qemu.ld -Wl,--build-id=none -Wl,--no-warn-rwx-segments
+
+define stub_qemu_rules
+$(BUILD)/stub/$(1)/measures.elf: tests/stub/measures.c tests/stub/qemu.c tests/stub/qemu_$(STUB_KIND_$(1)).S tests/stub/qemu.h \
+        tests/stub/qemu.ld $(STUB_HDR) make/stub.mk
+	@mkdir -p $$(@D)
+	$(2)gcc $(STUB_CPU_$(1)) $(3) $(STUB_QEMU_FLAGS) $$(filter %.c %.S,$$^) -o $$@
+$(BUILD)/stub/$(1)/through.bin: target-stub/before_$(STUB_KIND_$(1)).S target-stub/image.ld $(BUILD)/stub/$(1)/measures.elf
+	$(2)gcc $(STUB_CPU_$(1)) $(STUB_LINK) \
+	    -Wl,--defsym=pmu_stub_next=0x$$$$(nm $(BUILD)/stub/$(1)/measures.elf | awk '$$$$3 == "after_image" { print $$$$1 }') $$< -o $$@.elf
+	$(2)objcopy -O binary $$@.elf $$@
+stub: $(BUILD)/stub/$(1)/measures.elf $(BUILD)/stub/$(1)/through.bin
+endef
+$(foreach core,$(STUB_QEMU),$(eval $(call stub_qemu_rules,$(core),$(call stub_prefix,$(core)),\
+    $(if $(filter v8,$(STUB_KIND_$(core))),-mstrict-align,-mno-unaligned-access))))
