@@ -61,10 +61,10 @@ check-build: stub
 # The program that tests/test_stub.py runs on QEMU, one for each core, and the image that it is started through there
 STUB_QEMU       := cortex-a7 cortex-a15 cortex-a53
 STUB_QEMU_FLAGS := -Os -g -std=gnu11 -ffreestanding -nostdlib -static -Wall -Wextra -Wshadow -Werror -fno-asynchronous-unwind-tables \
-                   -fno-stack-protector -fno-pie -no-pie -Itarget-stub -T tests/stub/qemu.ld -Wl,--build-id=none -Wl,--no-warn-rwx-segments
+                   -fno-stack-protector -fno-pie -no-pie -DCYCLES_A_STEP=1024 -Itarget-stub -T tests/stub/qemu.ld -Wl,--build-id=none -Wl,--no-warn-rwx-segments
 
 define stub_qemu_rules
-$(BUILD)/stub/$(1)/measures.elf: tests/stub/measures.c tests/stub/qemu.c tests/stub/qemu_$(STUB_KIND_$(1)).S tests/stub/qemu.h \
+$(BUILD)/stub/$(1)/measures.elf: $(addprefix tests/stub/,measures.c measures_user.c qemu.c qemu_$(STUB_KIND_$(1)).S qemu.h measures.h) \
         tests/stub/qemu.ld $(STUB_HDR) make/stub.mk
 	@mkdir -p $$(@D)
 	$(2)gcc $(STUB_CPU_$(1)) $(3) $(STUB_QEMU_FLAGS) $$(filter %.c %.S,$$^) -o $$@

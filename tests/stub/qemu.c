@@ -1,5 +1,6 @@
 // The machine: PL011, GICv2, and the end by semihosting.
 #include "qemu.h"
+#include "measures.h"
 
 #define REG(address)  (*(volatile uint32_t *)(uintptr_t)(address))
 #define UART_DR       REG(0x09000000)

@@ -1,13 +1,9 @@
-// What the programs on QEMU's "virt" machine have in common: lines "name value" on the serial port, which the test reads;
-// user mode; the interrupt controller; a clock that is not the performance monitor's.
+// What the programs on QEMU's "virt" machine have in common: report() prints a line "name
+// value" on the serial port, which the test reads; user mode; the interrupt controller; a clock that is not the performance monitor's.
 #ifndef STUB_QEMU_H
 #define STUB_QEMU_H
 
 #include <stdint.h>
-
-#define ALONE __attribute__((noinline, noclone))
-
-void report(const char *name, uint64_t value);
 
 // Runs `what` in user mode. Where that hits an exception, user_trapped is 1 and 0 comes back.
 uint64_t run_user(uint64_t (*what)(void));

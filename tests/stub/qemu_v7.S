@@ -1,5 +1,6 @@
-// Start, vectors and user mode on QEMU's Armv7-A cores. Two ways in: _start, and spoiled_start, which gives every register
-// a known value and goes through the image that is started before an application; that one goes on to after_image.
+// Start, vectors and user mode on QEMU's Armv7-A cores. Two ways in: _start, and spoiled_start, which divides the cycle
+// counter by 64, gives every register a known value, and goes through the image that is started before an application; that
+// one goes on to after_image. spoiled_guest has the monitor running so.
     .syntax unified
     .arm
     .equ MODE_USR, 0x10
@@ -8,6 +9,8 @@
     .equ MODE_UND, 0x1B
     .equ MODE_SYS, 0x1F
     .equ SENTINEL, 0xA5000000
+    .equ PMCR_E, 1
+    .equ PMCR_D, 8
 
     .section .text.start, "ax", %progbits
     .global _start
@@ -38,8 +41,13 @@ begin:
     svc #0x123456
     b .
 
-    .global spoiled_start
+    .global spoiled_start, spoiled_guest
+spoiled_guest:
+    mov r0, #PMCR_D | PMCR_E
+    b 3f
 spoiled_start:
+    mov r0, #PMCR_D
+3:  mcr p15, 0, r0, c9, c12, 0
     .irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 14
     ldr r\n, =SENTINEL + \n
     .endr

@@ -1,7 +1,10 @@
-// Start, vectors and user mode on QEMU's Armv8-A cores. Two ways in: _start at EL1, and spoiled_start, which gives every
-// register a known value, at EL3 sets every trap of the performance monitor, and goes through the image that is started before
-// an application; that one goes on to after_image, which drops to EL1.
+// Start, vectors and user mode on QEMU's Armv8-A cores. Two ways in: _start at EL1, and spoiled_start, which divides the
+// cycle counter by 64, at EL3 sets every trap of the performance monitor, gives every register a known value, and goes
+// through the image that is started before an application; that one goes on to after_image, which drops to EL1. spoiled_guest
+// has the monitor running so.
     .equ SENTINEL, 0xA500
+    .equ PMCR_E, 1
+    .equ PMCR_D, 8
     .equ MDCR_SPOILED, 0x61 // TPM, TPMCR, HPMN = 1; of MDCR_EL3 it is TPM
     .equ SCR_NS_RW, 0x431
     .equ HCR_RW, 0x80000000
@@ -32,8 +35,13 @@ begin:
     hlt #0xF000
     b .
 
-    .global spoiled_start
+    .global spoiled_start, spoiled_guest
+spoiled_guest:
+    mov x0, #PMCR_D | PMCR_E
+    b 7f
 spoiled_start:
+    mov x0, #PMCR_D
+7:  msr pmcr_el0, x0
     mrs x0, currentel
     cmp x0, #0xC
     b.ne 3f
