@@ -14,6 +14,9 @@
 #ifndef PMU_STUB_H
 #define PMU_STUB_H
 
+// What takes an instruction or two, and what is measured with: inlined at -Os and -O0 too
+#define PMU_STUB_INLINE static inline __attribute__((always_inline))
+
 #if defined __aarch64__
 #include "pmu_stub_v8.h"
 #elif !defined __arm__ || !defined __ARM_ARCH_PROFILE

@@ -13,7 +13,7 @@ typedef uint32_t pmu_cycles_t;
 #define PMU_STUB_NOCYCCNT    (1u << 25)
 #define PMU_STUB_NOPRFCNT    (1u << 24)
 
-static inline void pmu_sync(void)
+PMU_STUB_INLINE void pmu_sync(void)
 {
     pmu_m_sync();
 }
@@ -62,7 +62,7 @@ static inline void pmu_cycles_reset(void)
     pmu_cycles_write(0);
 }
 
-static inline pmu_cycles_t pmu_cycles_read(void)
+PMU_STUB_INLINE pmu_cycles_t pmu_cycles_read(void)
 {
     __asm__ volatile("" : : : "memory");
     uint32_t value = PMU_STUB_DWT(4);

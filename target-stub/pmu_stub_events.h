@@ -62,13 +62,13 @@ static inline void pmu_cycles_write(pmu_cycles_t value)
 }
 
 // No barrier: the cheapest reading. What is around it may overlap it on a core that executes out of order.
-static inline pmu_cycles_t pmu_cycles_read(void)
+PMU_STUB_INLINE pmu_cycles_t pmu_cycles_read(void)
 {
     return pmu_read_PMCCNTR();
 }
 
 // All that came before is done, and nothing that comes after has begun
-static inline pmu_cycles_t pmu_cycles_read_synced(void)
+PMU_STUB_INLINE pmu_cycles_t pmu_cycles_read_synced(void)
 {
     pmu_sync();
     pmu_cycles_t value = pmu_read_PMCCNTR();

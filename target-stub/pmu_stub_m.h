@@ -18,7 +18,7 @@
 #define PMU_STUB_ICSR      0xE000ED04u
 #define PMU_STUB_PENDSTSET (1u << 26)
 
-static inline void pmu_m_sync(void)
+PMU_STUB_INLINE void pmu_m_sync(void)
 {
     __asm__ volatile("dsb\n\tisb" : : : "memory");
 }
@@ -54,7 +54,7 @@ static inline void pmu_systick_stop(void)
     pmu_m_sync();
 }
 
-static inline uint32_t pmu_systick_read(void)
+PMU_STUB_INLINE uint32_t pmu_systick_read(void)
 {
     __asm__ volatile("" : : : "memory");
     uint32_t value = PMU_STUB_REG(PMU_STUB_SYST_CVR);
@@ -76,30 +76,35 @@ static inline uint32_t pmu_systick_elapsed(uint32_t start, uint32_t end)
     return start >= end ? start - end : start + (pmu_systick_period() - end);
 }
 
-// Periods that went by, for totals of 64 bits. Zero at first.
+// Ticks of the periods that went by, for totals of 64 bits: in two words, since a Cortex-M0 can neither read
+// 64 bits at once nor multiply them without a library. Zero at first.
 struct pmu_systick_totals {
-    volatile uint32_t periods;
+    volatile uint32_t low, high;
 };
 
 // Belongs into SysTick_Handler, with SYST_CSR.TICKINT set
 static inline void pmu_systick_handle(struct pmu_systick_totals *totals)
 {
-    totals->periods = totals->periods + 1;
+    uint32_t low = totals->low + pmu_systick_period();
+    totals->high = totals->high + (low < totals->low);
+    totals->low = low;
 }
 
 // Ticks since SysTick last was set to zero. A period that ended and that the handler has not counted yet is
 // seen by its pending bit. Not for code that can interrupt the handler.
 static inline uint64_t pmu_systick_total(const struct pmu_systick_totals *totals)
 {
-    uint32_t periods, value, pending, period = pmu_systick_period();
+    uint32_t low, high, value, pending, period = pmu_systick_period();
     do {
-        periods = totals->periods;
+        low = totals->low;
+        high = totals->high;
         value = pmu_systick_read();
-        pending = (PMU_STUB_REG(PMU_STUB_ICSR) & PMU_STUB_PENDSTSET) != 0;
+        pending = PMU_STUB_REG(PMU_STUB_ICSR) & PMU_STUB_PENDSTSET;
         if (pending)
             value = pmu_systick_read(); // surely one of the new period
-    } while (periods != totals->periods);
-    return (uint64_t)(periods + pending) * period + (value ? period - value : 0);
+    } while (low != totals->low);       // the last that the handler writes
+    uint64_t total = (uint64_t)high << 32 | low;
+    return total + (pending ? period : 0) + (value ? period - value : 0);
 }
 
 #endif

@@ -15,14 +15,14 @@ typedef uint32_t pmu_cycles_t;
 
 // The memory clobber keeps the compiler from moving what is measured out of the measurement
 #define PMU_STUB_READ(name, crm, op2)                                                                        \
-    static inline uint32_t pmu_read_##name(void)                                                             \
+    PMU_STUB_INLINE uint32_t pmu_read_##name(void)                                                           \
     {                                                                                                        \
         uint32_t value;                                                                                      \
         __asm__ volatile("mrc p15, 0, %0, c9, " #crm ", " #op2 : "=r"(value) : : "memory");                  \
         return value;                                                                                        \
     }
 #define PMU_STUB_WRITE(name, crm, op2)                                                                       \
-    static inline void pmu_write_##name(uint32_t value)                                                      \
+    PMU_STUB_INLINE void pmu_write_##name(uint32_t value)                                                    \
     {                                                                                                        \
         __asm__ volatile("mcr p15, 0, %0, c9, " #crm ", " #op2 : : "r"(value) : "memory");                   \
     }
@@ -49,7 +49,7 @@ PMU_STUB_WRITE(PMINTENCLR, c14, 2)
 #define PMU_STUB_PMCR_WANTED 0u
 
 // What was written takes effect on what follows: a context synchronization event, DDI 0406C B3.15.5
-static inline void pmu_sync(void)
+PMU_STUB_INLINE void pmu_sync(void)
 {
     __asm__ volatile("isb" : : : "memory");
 }
@@ -66,25 +66,25 @@ static inline unsigned pmu_counters(void)
 
 // Between PMSELR and what it selects the architecture wants a barrier. An interrupt handler that selects has
 // to put PMSELR back.
-static inline void pmu_select(unsigned n)
+PMU_STUB_INLINE void pmu_select(unsigned n)
 {
     pmu_write_PMSELR(n);
     pmu_sync();
 }
 
-static inline void pmu_write_type(unsigned n, uint32_t type)
+PMU_STUB_INLINE void pmu_write_type(unsigned n, uint32_t type)
 {
     pmu_select(n);
     pmu_write_PMXEVTYPER(type);
 }
 
-static inline void pmu_write_count(unsigned n, uint32_t value)
+PMU_STUB_INLINE void pmu_write_count(unsigned n, uint32_t value)
 {
     pmu_select(n);
     pmu_write_PMXEVCNTR(value);
 }
 
-static inline uint32_t pmu_read_count(unsigned n)
+PMU_STUB_INLINE uint32_t pmu_read_count(unsigned n)
 {
     pmu_select(n);
     return pmu_read_PMXEVCNTR();

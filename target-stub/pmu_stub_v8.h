@@ -15,14 +15,14 @@ typedef uint64_t pmu_cycles_t;
 
 // The memory clobber keeps the compiler from moving what is measured out of the measurement
 #define PMU_STUB_READ(name, reg, type)                                                                       \
-    static inline type pmu_read_##name(void)                                                                 \
+    PMU_STUB_INLINE type pmu_read_##name(void)                                                               \
     {                                                                                                        \
         uint64_t value;                                                                                      \
         __asm__ volatile("mrs %0, " #reg : "=r"(value) : : "memory");                                        \
         return (type)value;                                                                                  \
     }
 #define PMU_STUB_WRITE(name, reg, type)                                                                      \
-    static inline void pmu_write_##name(type value)                                                          \
+    PMU_STUB_INLINE void pmu_write_##name(type value)                                                        \
     {                                                                                                        \
         __asm__ volatile("msr " #reg ", %0" : : "r"((uint64_t)value) : "memory");                            \
     }
@@ -51,7 +51,7 @@ PMU_STUB_BOTH(MDCR_EL3, mdcr_el3, uint64_t)
 #define PMU_STUB_PMCR_WANTED (1u << 6)
 
 // What was written takes effect on what follows: a context synchronization event, DDI 0487H D13.1.2
-static inline void pmu_sync(void)
+PMU_STUB_INLINE void pmu_sync(void)
 {
     __asm__ volatile("isb" : : : "memory");
 }
@@ -68,25 +68,25 @@ static inline unsigned pmu_counters(void)
 
 // Between PMSELR_EL0 and what it selects the architecture wants a barrier. An interrupt handler that selects
 // has to put PMSELR_EL0 back.
-static inline void pmu_select(unsigned n)
+PMU_STUB_INLINE void pmu_select(unsigned n)
 {
     pmu_write_PMSELR(n);
     pmu_sync();
 }
 
-static inline void pmu_write_type(unsigned n, uint32_t type)
+PMU_STUB_INLINE void pmu_write_type(unsigned n, uint32_t type)
 {
     pmu_select(n);
     pmu_write_PMXEVTYPER(type);
 }
 
-static inline void pmu_write_count(unsigned n, uint32_t value)
+PMU_STUB_INLINE void pmu_write_count(unsigned n, uint32_t value)
 {
     pmu_select(n);
     pmu_write_PMXEVCNTR(value);
 }
 
-static inline uint32_t pmu_read_count(unsigned n)
+PMU_STUB_INLINE uint32_t pmu_read_count(unsigned n)
 {
     pmu_select(n);
     return pmu_read_PMXEVCNTR();

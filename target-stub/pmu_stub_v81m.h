@@ -14,7 +14,7 @@ typedef uint32_t pmu_cycles_t;
 #define PMU_STUB_AT(offset) PMU_STUB_REG(0xE0003000u + (offset))
 // The memory clobbers keep the compiler from moving what is measured out of the measurement
 #define PMU_STUB_READ(name, offset)                                                                          \
-    static inline uint32_t pmu_read_##name(void)                                                             \
+    PMU_STUB_INLINE uint32_t pmu_read_##name(void)                                                           \
     {                                                                                                        \
         __asm__ volatile("" : : : "memory");                                                                 \
         uint32_t value = PMU_STUB_AT(offset);                                                                \
@@ -22,7 +22,7 @@ typedef uint32_t pmu_cycles_t;
         return value;                                                                                        \
     }
 #define PMU_STUB_WRITE(name, offset)                                                                         \
-    static inline void pmu_write_##name(uint32_t value)                                                      \
+    PMU_STUB_INLINE void pmu_write_##name(uint32_t value)                                                    \
     {                                                                                                        \
         PMU_STUB_AT(offset) = value;                                                                         \
     }
@@ -45,7 +45,7 @@ PMU_STUB_BOTH(PMCR, 0xE04u)
 
 #define PMU_STUB_PMCR_WANTED 0u
 
-static inline void pmu_sync(void)
+PMU_STUB_INLINE void pmu_sync(void)
 {
     pmu_m_sync();
 }
@@ -61,17 +61,17 @@ static inline unsigned pmu_counters(void)
     return pmu_read_PMU_TYPE() & 0xFF;
 }
 
-static inline void pmu_write_type(unsigned n, uint32_t type)
+PMU_STUB_INLINE void pmu_write_type(unsigned n, uint32_t type)
 {
     PMU_STUB_AT(0x400u + 4 * n) = type;
 }
 
-static inline void pmu_write_count(unsigned n, uint32_t value)
+PMU_STUB_INLINE void pmu_write_count(unsigned n, uint32_t value)
 {
     PMU_STUB_AT(4 * n) = value;
 }
 
-static inline uint32_t pmu_read_count(unsigned n)
+PMU_STUB_INLINE uint32_t pmu_read_count(unsigned n)
 {
     return PMU_STUB_AT(4 * n) & 0xFFFF;
 }

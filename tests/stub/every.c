@@ -1,5 +1,5 @@
-// Every function of the stub, used once as a program would: it has to compile as C11 and C++17, by GCC and Clang, for
-// every core. It is never run.
+// Every function of the stub, used once as a program would: it has to compile as C11 and C++17, by GCC and
+// Clang, for every core. It is never run.
 #include "pmu_stub.h"
 
 #ifdef __cplusplus
@@ -40,7 +40,7 @@ static uint64_t of_events(uint32_t argument)
 #if __ARM_ARCH_PROFILE == 'M' && !defined __aarch64__
 static uint64_t of_systick(void)
 {
-    struct pmu_systick_totals totals = {0};
+    struct pmu_systick_totals totals = {0, 0};
     uint32_t start = pmu_systick_start() ? pmu_systick_read() : 0;
     pmu_systick_handle(&totals);
     uint64_t sum = pmu_systick_elapsed(start, pmu_systick_read()) + pmu_systick_total(&totals);

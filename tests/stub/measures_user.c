@@ -143,7 +143,8 @@ static uint64_t apart(uint64_t a, uint64_t b)
     return a > b ? a - b : b - a;
 }
 
-// Cycles by PMCCNTR and by an event counter against the machine's clock, looked at all the time while they wrap
+// Cycles by PMCCNTR and by an event counter against the machine's clock, looked at all the time while they
+// wrap
 static void measure_wraps_of_cycles(void)
 {
     const uint32_t events[] = {EVENT_CYCLES};

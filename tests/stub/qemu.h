@@ -1,5 +1,6 @@
 // What the programs on QEMU's "virt" machine have in common: report() prints a line "name
-// value" on the serial port, which the test reads; user mode; the interrupt controller; a clock that is not the performance monitor's.
+// value" on the serial port, which the test reads; user mode; the interrupt controller; a clock that is not
+// the performance monitor's.
 #ifndef STUB_QEMU_H
 #define STUB_QEMU_H
 
