@@ -76,3 +76,40 @@ stub: $(BUILD)/stub/$(1)/measures.elf $(BUILD)/stub/$(1)/through.bin
 endef
 $(foreach core,$(STUB_QEMU),$(eval $(call stub_qemu_rules,$(core),$(call stub_prefix,$(core)),\
     $(if $(filter v8,$(STUB_KIND_$(core))),-mstrict-align,-mno-unaligned-access))))
+
+# The firmware of the virtual board that measures itself with the stub
+SELF_CHIPS := rp2040 m4 m55 a9 a7 r5 a53
+SELF_SRC   := $(addprefix tests/firmware/,self.c self_start.c) tests/stub/measures.c
+SELF_M     := $(SELF_SRC) tests/stub/measures_m.c
+SELF_V7    := $(SELF_SRC) tests/firmware/start_v7.S
+SELF_V8    := $(SELF_SRC) tests/firmware/start_v8.S
+SELF_DEF_a9 := -DCHIP_A9
+# It has no event for cycles: instructions, of which one takes a cycle there
+SELF_DEF_r5 := -DEVENT_CYCLES=0x08
+SELF_INC   := -Itarget-stub -Itests/stub -Ltests/firmware
+
+define self_rule
+$(BUILD)/firmware/$(1)-self.elf: $(2) tests/stub/measures.h tests/firmware/sections.ld tests/firmware/$(1).ld $(STUB_HDR) Makefile \
+        make/stub.mk make/firmware.mk make/firmware-armv7.mk
+	@mkdir -p $$(@D)
+	$(3) $(SELF_INC) -T tests/firmware/$(1).ld $(2) -o $$@
+endef
+$(foreach chip,rp2040 m4,$(eval $(call self_rule,$(chip),$(SELF_M),$(FIRMWARE_CC) $(FIRMWARE_FLAGS) $(FIRMWARE_CPU_$(chip)))))
+$(eval $(call self_rule,m55,$(SELF_M),$(FIRMWARE_CC) $(FIRMWARE_FLAGS) $(FIRMWARE_CPU_m55) -DPMU_STUB_V81M))
+$(foreach chip,$(V7_CHIPS),$(eval $(call self_rule,$(chip),$(SELF_V7),$(FIRMWARE_CC) $(V7_FLAGS) $(V7_CPU_$(chip)) \
+    $(SELF_DEF_$(chip)))))
+$(eval $(call self_rule,a53,$(SELF_V8),$(A64_CC) $(A64_FLAGS)))
+
+# On m4 also behind the image that is started before an application
+SELF_IMAGE := -Wl,--defsym=pmu_stub_at=0x08000000 -Wl,--defsym=pmu_stub_next=0x08000400 -Wl,--defsym=pmu_stub_stack=0x20000200
+
+$(BUILD)/stub/cortex-m4/behind.bin: target-stub/before_m.S target-stub/image.ld make/stub.mk
+	@mkdir -p $(@D)
+	arm-none-eabi-gcc $(STUB_CPU_cortex-m4) $(STUB_LINK) $(SELF_IMAGE) $< -o $@.elf
+	arm-none-eabi-objcopy -O binary $@.elf $@
+$(BUILD)/firmware/m4-behind.elf: $(SELF_M) tests/firmware/behind.S $(BUILD)/stub/cortex-m4/behind.bin tests/stub/measures.h \
+        tests/firmware/sections.ld tests/firmware/behind.ld $(STUB_HDR) Makefile make/stub.mk make/firmware.mk
+	$(FIRMWARE_CC) $(FIRMWARE_FLAGS) $(FIRMWARE_CPU_m4) $(SELF_INC) -Wa,-I$(BUILD)/stub/cortex-m4 -T tests/firmware/behind.ld \
+	    $(SELF_M) tests/firmware/behind.S -o $@
+
+firmware: $(BUILD)/firmware/m4-behind.elf $(SELF_CHIPS:%=$(BUILD)/firmware/%-self.elf)

@@ -3,7 +3,10 @@
 #include "pmu_stub.h"
 
 #ifdef PMU_STUB_EVENTS
-enum { EVENT_CYCLES = 0x11, ROUNDS = 1000, POLLED = 200000, BEFORE_WRAP = 40000, EDGES = 200 };
+#ifndef EVENT_CYCLES
+#define EVENT_CYCLES 0x11
+#endif
+enum { ROUNDS = 1000, POLLED = 200000, BEFORE_WRAP = 40000, EDGES = 200 };
 #ifndef CYCLES_A_STEP
 #define CYCLES_A_STEP 1 // of an instruction
 #endif
