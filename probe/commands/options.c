@@ -44,6 +44,8 @@ static const struct option table[] = {
     {0, "elf", "FILE", TEXT, AT(elf), "the program on the target, for names and lines"},
     {'C', "core", "N", NUMBER_CORE, AT(core), "which core, as info numbers them"},
     {0, "counter", "BLOCK", TEXT, AT(counter), "dwt or systick; default: the best there is"},
+    {0, "divide64", NULL, FLAG, AT(divide64),
+     "the PMU's cycle counter moves every 64th cycle: wraps later, says less"},
     {0, "freq", "HZ", FREQUENCY, AT(freq_hz),
      "the core's clock (12M, 125MHz), when the program does not tell"},
     {'e', "event", "EVENTS", EVENTS, 0,

@@ -109,6 +109,7 @@ bool session_take(struct session *session, struct error *error)
     struct deadline deadline = session_deadline(session);
     char place[512];
     session_place(session, session->target.chosen->halted_at, place, sizeof place);
+    session->target.divide = options->divide64;
     return target_take(&session->target, options->resume, place, &deadline, error) &&
            target_take_block(&session->target, options->counter, &deadline, error);
 }

@@ -1,6 +1,7 @@
 #include "target/discovery.h"
 
 #include "cores/armv7.h"
+#include "cores/armv8.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -94,6 +95,45 @@ static const struct link_view *view_of(const struct link_view *views, size_t n, 
     return bare;
 }
 
+/* False: it refuses to be read; ERROR_* only when the link itself failed. */
+static bool read_identity(struct target *target, const struct steps *list, uint64_t *values,
+                          const struct deadline *deadline, struct error *error)
+{
+    struct error unread = {0};
+    if (target_run(target, list, values, deadline, &unread))
+        return true;
+    if (unread.kind != ERROR_FAULT && unread.kind != ERROR_ASLEEP)
+        error_set(error, unread.kind, "%s", unread.text);
+    return false;
+}
+
+static bool identify_armv7(struct target *target, uint16_t unit, uint64_t debug_base, struct core *out,
+                           const struct deadline *deadline, struct error *error)
+{
+    struct step items[ARMV7_IDENTITY];
+    uint64_t values[ARMV7_IDENTITY];
+    struct steps list = {.items = items, .room = ARMV7_IDENTITY};
+    armv7_add_identity(unit, debug_base, &list);
+    return read_identity(target, &list, values, deadline, error) &&
+           armv7_identify(unit, debug_base, values, out);
+}
+
+/* Its part number can be read even without power. */
+static bool identify_armv8(struct target *target, uint16_t unit, const struct component *debug,
+                           const struct component *cti, struct core *out, const struct deadline *deadline,
+                           struct error *error)
+{
+    struct step items[ARMV8_IDENTITY];
+    uint64_t values[ARMV8_IDENTITY], cti_base = cti != NULL ? cti->base : 0;
+    struct steps list = {.items = items, .room = ARMV8_IDENTITY};
+    armv8_add_identity(unit, debug->base, cti_base, &list);
+    if (read_identity(target, &list, values, deadline, error))
+        armv8_identify(unit, debug->base, cti_base, values, out);
+    else
+        armv8_identify_hidden(unit, debug->base, cti_base, debug->part, out);
+    return error->kind == ERROR_NONE;
+}
+
 static bool add_core(struct target *target, const struct link_view *views, size_t n,
                      const struct target_bus *bus, size_t at, unsigned number,
                      const struct deadline *deadline, struct error *error)
@@ -101,24 +141,17 @@ static bool add_core(struct target *target, const struct link_view *views, size_
     const struct coresight *coresight = &bus->coresight;
     const struct component *debug = &coresight->components[at];
     const struct link_view *view = view_of(views, n, bus, debug->base, number);
-    struct step items[ARMV7_IDENTITY];
-    uint64_t values[ARMV7_IDENTITY];
-    struct steps list = {.items = items, .room = ARMV7_IDENTITY};
     struct target_core *core = &target->cores[target->n_cores];
-    struct error unread = {0};
     if (view == NULL || target->n_cores == TARGET_CORES)
         return true;
     *core = (struct target_core){.view = *view};
-    armv7_add_identity(bus->unit, debug->base, &list);
-    if (!target_run(target, &list, values, deadline, &unread)) {
-        if (unread.kind == ERROR_FAULT || unread.kind == ERROR_ASLEEP)
-            return true;
-        return error_set(error, unread.kind, "%s", unread.text);
-    }
-    if (!armv7_identify(bus->unit, debug->base, values, &core->core))
-        return true;
     const struct component *pmu = follower(coresight, at, DEVTYPE_PMU);
     const struct component *cti = follower(coresight, at, DEVTYPE_CTI);
+    bool known = armv8_is_archid(component_archid(debug))
+                     ? identify_armv8(target, bus->unit, debug, cti, &core->core, deadline, error)
+                     : identify_armv7(target, bus->unit, debug->base, &core->core, deadline, error);
+    if (!known)
+        return error->kind == ERROR_NONE;
     core->core.pmu_base = pmu != NULL ? pmu->base : 0;
     core->core.cti_base = cti != NULL ? cti->base : 0;
     core->server_unit = view->unit;

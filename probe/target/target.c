@@ -68,7 +68,8 @@ static bool look_at_state(struct target *target, struct target_core *core, const
         return (refused && core->core.family != CORE_M) || error_set(error, unread.kind, "%s", unread.text);
     }
     core->state = core->core.ops->state(&core->core, status);
-    if (core->state != CORE_HALTED)
+    if (core->state != CORE_HALTED ||
+        (core->core.ops->unreadable != NULL && core->core.ops->unreadable(&core->core, status) != NULL))
         return true;
     struct address commands[LIST_ROOM];
     size_t n = core->core.ops->commands(&core->core, commands, LIST_ROOM);
@@ -244,6 +245,10 @@ bool target_take_block(struct target *target, const char *name, const struct dea
                    : error_set(error, ERROR_NO_COUNTER, "the core has no counter block \"%.32s\"", name);
     if (!check_usable(block, error))
         return false;
+    if (target->divide && block->kind->divide == NULL)
+        return error_set(error, ERROR_NO_COUNTER, "%s has no divider", block->text);
+    if (target->divide && !block->kind->divide(&target->chosen->core, block))
+        return error_set(error, ERROR_NO_COUNTER, "the program uses the cycle counter: it cannot be divided");
     for (size_t i = 0; i < block->n_settings; i++)
         if (!ledger_apply(target->ledger, &block->settings[i], deadline, error))
             return false;

@@ -49,6 +49,7 @@ struct target {
     struct target_core *chosen;  /* one of `cores` */
     struct counter_block *block; /* the counters in use, NULL before target_take_block */
     struct reading reading;      /* what a run reads of it, and beside it */
+    bool divide;                 /* wanted before target_take_block: cycles by 64 */
     bool held;                   /* the server, if any, is kept away */
     bool halt_at_end;            /* it was halted when we came */
     bool leave_halted;           /* somebody else's stop: not ours to resume */
