@@ -54,18 +54,22 @@ static bool puts_back(const struct step *steps, size_t at, size_t done)
 bool steps_owe(const struct step *steps, size_t n, size_t done, size_t *from, size_t *end)
 {
     size_t last = n;
-    while (last > done && !puts_back(steps, last - 1, done))
+    while (last > 0 && !(puts_back(steps, last - 1, done) && last + steps[last - 1].mask > done))
         last--;
-    if (last <= done)
+    if (last-- == 0)
         return false;
-    *end = last--;
+    *end = last + 1 + (size_t)steps[last].mask;
     *from = done;
-    if (steps[done].op == OP_COPY)
+    if (done <= last && steps[done].op == OP_COPY)
         return true;
-    /* All that is put back: it is not known how far that had come, and it does not matter. */
+    /* The copy that was under way is made again, for it is not known how far that had come; else the first.
+     */
     *from = steps[last].value > last ? 0 : last - (size_t)steps[last].value;
     while (!puts_back(steps, *from, done))
         ++*from;
+    for (size_t i = *from; i < done; i++)
+        if (puts_back(steps, i, done))
+            *from = i;
     *from -= *from > 0 && steps[*from - 1].op == OP_UNTIL;
     return true;
 }

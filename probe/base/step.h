@@ -13,6 +13,7 @@ enum space {
     SPACE_AP,     /* a register of an access port; unit = AP number, offset as in ADIv5 */
     SPACE_DP,     /* a register of the debug port */
     SPACE_MSR,    /* an x86 model-specific register; unit = CPU number */
+    SPACE_CP15,   /* a coprocessor register, which only the halted core itself reaches: no link has these */
 };
 
 struct address {
@@ -40,7 +41,7 @@ enum { TIME_BEFORE, TIME_AFTER };
 struct step {
     enum op op;
     struct address at;
-    uint64_t value, mask;
+    uint64_t value, mask; /* OP_COPY: mask is how many steps behind it belong to what it puts back */
     bool once; /* to read it again would change something: OP_EXPECT reads it once, on every link */
 };
 
