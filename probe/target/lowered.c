@@ -203,7 +203,7 @@ static bool lowered_run(struct engine *engine, const struct engine_wish *wish, c
     struct lowered *self = (struct lowered *)engine;
     enum segment from = SEGMENT_AT_START;
     /* Both ends of the first passage have to fit into one list. */
-    size_t fit = (LIST_ROOM - LIST_RESERVE) / (2 * (REHIT_STEPS + 3 * self->target->reading.n));
+    size_t fit = (LIST_ROOM - LIST_RESERVE) / (2 * (REHIT_STEPS + reading_steps(&self->target->reading)));
     unsigned rehits = wish->rehits < REHITS ? wish->rehits : REHITS;
     rehits = rehits < fit ? rehits : (unsigned)fit;
     reception_begin(&self->reception, wish, sink);

@@ -91,8 +91,8 @@ static bool look_at_counters(struct lowered *self, const struct deadline *deadli
     uint64_t values[READING_ROOM], before_us, after_us;
     struct error unread = {0};
     struct deadline soon = deadline_in_ms(LOOK_MS, deadline->cancel);
-    if (self->reception.sink->look == NULL)
-        return true;
+    if (self->reception.sink->look == NULL || self->target->reading.by_core != NULL)
+        return true; /* or it would have to be halted for that */
     if (target_read(self->target, values, &before_us, &after_us, &soon, &unread)) {
         reception_look(&self->reception, values, before_us, after_us);
         return true;
