@@ -99,6 +99,8 @@ struct core_ops {
     size_t (*add_cause)(const struct core *, struct steps *);
     enum stop_cause (*cause)(const struct core *, uint64_t cause, uint64_t status_register);
 
+    bool requests_stay; /* a debugger's request stops the core again and again, until it acknowledges it */
+
     /* Whether an interrupt will run before the next instruction; SIZE_MAX where the core cannot tell. */
     size_t (*add_pending)(const struct core *, struct steps *);
     bool (*pending)(const struct core *, uint64_t value);
