@@ -9,6 +9,10 @@
 static void print_state(struct session *session, const struct target_core *core, FILE *out)
 {
     char place[512];
+    if (session->target.debugger != NULL) {
+        fprintf(out, "halted for the moment, by the debugger\n");
+        return;
+    }
     switch (core->state) {
     case CORE_HALTED:
         session_place(session, core->halted_at, place, sizeof place);

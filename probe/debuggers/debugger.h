@@ -70,4 +70,12 @@ struct debugger_ops {
 struct debugger {
     const struct debugger_ops *ops; /* first member of each debugger's own struct */
     struct debugger_facts facts;
+    bool stays_halted; /* somebody wants it so when the session ends */
 };
+
+/* Interrupts a running core and waits until it stands. `stop` is why it did: of one that stood already, as
+ * asked. */
+bool debugger_halt(struct debugger *debugger, struct debugger_stop *stop, struct error *error);
+/* Lets the core run for a time, or to the next stop. */
+bool debugger_run_for(struct debugger *debugger, int64_t ms, const struct deadline *deadline,
+                      struct error *error);

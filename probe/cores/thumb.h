@@ -1,0 +1,11 @@
+/*
+ * Thumb instructions, as far as it matters where the one behind one begins, and whether the core gets there.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* `first` and `second` halfword of it. True only when the instruction behind it surely comes next, but for
+ * interrupts; `size` is its length in bytes in any case. */
+bool thumb_falls_through(uint16_t first, uint16_t second, unsigned *size);

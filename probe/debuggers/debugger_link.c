@@ -1,0 +1,194 @@
+#include "debuggers/debugger_link.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SLICE_MS = 50, WORD = 4, GATHERED = 64 };
+
+/* Below it nothing minds how it is read: code and RAM, DDI 0403 B3.1. */
+static const uint64_t PLAIN_MEMORY = 0x40000000;
+
+struct debugger_link {
+    struct link link; /* first */
+    struct debugger *debugger;
+};
+
+static struct debugger_link *self_of(struct link *link)
+{
+    return (struct debugger_link *)link;
+}
+
+static struct outcome fault(const struct error *why, struct error *error)
+{
+    bool lost = why->kind == ERROR_LINK_LOST || why->kind == ERROR_LINK_PROTOCOL;
+    bool wait = why->kind == ERROR_ASLEEP || why->kind == ERROR_CANCELLED;
+    error_set(error, why->kind, "%s", why->text);
+    return (struct outcome){.why = lost ? LINK_LOST : wait ? NOT_YET : TARGET_FAULT};
+}
+
+static bool read_word(struct debugger *debugger, const struct address *at, uint64_t *out,
+                      const struct deadline *deadline, struct error *why)
+{
+    uint8_t bytes[8] = {0};
+    uint64_t value = 0;
+    if (!debugger->ops->read_memory(debugger, at->offset, bytes, at->size, deadline, why))
+        return false;
+    for (size_t i = at->size; i-- > 0;)
+        value = value << 8 | bytes[i];
+    *out = value;
+    return true;
+}
+
+static bool write_word(struct debugger *debugger, const struct address *at, uint64_t value,
+                       const struct deadline *deadline, struct error *why)
+{
+    uint8_t bytes[8];
+    for (size_t i = 0; i < at->size; i++)
+        bytes[i] = (uint8_t)(value >> 8 * i);
+    return debugger->ops->write_memory(debugger, at->offset, bytes, at->size, deadline, why);
+}
+
+/* How many steps from here read words of plain memory in a row. */
+static size_t gather(const struct step *steps, size_t n)
+{
+    size_t length = 0;
+    while (length < n && length < GATHERED && steps[length].op == OP_READ && steps[length].at.size == WORD &&
+           steps[length].at.offset == steps[0].at.offset + WORD * length &&
+           steps[length].at.offset < PLAIN_MEMORY)
+        length++;
+    return length;
+}
+
+static bool read_words(struct debugger *debugger, const struct step *steps, size_t n, uint64_t *results,
+                       const struct deadline *deadline, struct error *why)
+{
+    uint8_t bytes[WORD * GATHERED];
+    if (!debugger->ops->read_memory(debugger, steps[0].at.offset, bytes, WORD * n, deadline, why))
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        const uint8_t *word = bytes + WORD * i;
+        results[i] = word[0] | (uint64_t)word[1] << 8 | (uint64_t)word[2] << 16 | (uint64_t)word[3] << 24;
+    }
+    return true;
+}
+
+static struct outcome execute_one(struct debugger *debugger, const struct step *step, uint64_t *result,
+                                  const struct deadline *deadline, struct error *error)
+{
+    struct error why = {0};
+    struct deadline slice = deadline_slice(deadline, SLICE_MS);
+    switch (step->op) {
+    case OP_TIME:
+        *result = (uint64_t)deadline_now_us();
+        return (struct outcome){.why = DONE};
+    case OP_WRITE:
+        *result = 0;
+        if (!write_word(debugger, &step->at, step->value, deadline, &why))
+            return fault(&why, error);
+        return (struct outcome){.why = DONE};
+    case OP_READ:
+    case OP_UNTIL:
+    case OP_EXPECT:
+        break;
+    case OP_COPY: /* link_execute has made a write of it */
+        error_set(error, ERROR_SYSTEM, "a copy came to a link");
+        return (struct outcome){.why = TARGET_FAULT};
+    }
+    do {
+        if (!read_word(debugger, &step->at, result, deadline, &why))
+            return fault(&why, error);
+        if (step->op == OP_READ || (*result & step->mask) == step->value)
+            return (struct outcome){.why = DONE};
+    } while (step->op == OP_UNTIL && !deadline_passed(&slice));
+    return (struct outcome){.why = step->op == OP_UNTIL ? NOT_YET : UNEXPECTED, .saw = *result};
+}
+
+static struct outcome execute(struct link *link, const struct step *steps, size_t n, uint64_t *results,
+                              const struct deadline *deadline, struct error *error)
+{
+    struct debugger *debugger = self_of(link)->debugger;
+    for (size_t done = 0; done < n;) {
+        const struct step *step = &steps[done];
+        struct error why = {0};
+        if (step->op != OP_TIME && (step->at.space != SPACE_MEMORY || step->at.unit != 0)) {
+            error_set(error, ERROR_FAULT, "a GDB server shows a core's memory and nothing else");
+            return (struct outcome){.why = TARGET_FAULT, .done = done};
+        }
+        size_t row = gather(step, n - done);
+        struct outcome outcome = {.why = DONE};
+        if (row < 2) {
+            row = 1;
+            outcome = execute_one(debugger, step, results + done, deadline, error);
+        } else if (!read_words(debugger, step, row, results + done, deadline, &why)) {
+            /* One by one, to find the one at fault */
+            row = 1;
+            outcome = why.kind == ERROR_FAULT ? execute_one(debugger, step, results + done, deadline, error)
+                                              : fault(&why, error);
+        }
+        if (outcome.why != DONE) {
+            outcome.done = done;
+            return outcome;
+        }
+        done += row;
+    }
+    return (struct outcome){.why = DONE, .done = n};
+}
+
+static size_t views(struct link *link, struct link_view *out, size_t room, struct error *error)
+{
+    const struct debugger_facts *facts = &self_of(link)->debugger->facts;
+    bool may_be_m = facts->profile == PROFILE_M || facts->profile == PROFILE_UNKNOWN;
+    if (!may_be_m) {
+        error_set(error, ERROR_NO_CORE,
+                  "%s shows a core of architecture \"%s\", of which a GDB server gives out no performance "
+                  "counters: a "
+                  "Cortex-A or R is measured through OpenOCD's Tcl port or a CMSIS-DAP probe",
+                  facts->server[0] != '\0' ? facts->server : "the GDB server", facts->architecture);
+        return 0;
+    }
+    if (room == 0)
+        return 0;
+    *out = (struct link_view){.is_core = true, .state = VIEW_HALTED};
+    snprintf(out->name, sizeof out->name, "%s", facts->server[0] != '\0' ? facts->server : "GDB server");
+    snprintf(out->type, sizeof out->type, "cortex_m");
+    return 1;
+}
+
+static void describe(struct link *link, char *out, size_t size)
+{
+    const struct debugger_facts *facts = &self_of(link)->debugger->facts;
+    snprintf(out, size, "%s%s%s", facts->name, facts->server[0] != '\0' ? "  " : "", facts->server);
+}
+
+static struct debugger *debugger_of(struct link *link)
+{
+    return self_of(link)->debugger;
+}
+
+static void close_link(struct link *link)
+{
+    struct debugger *debugger = self_of(link)->debugger;
+    debugger->ops->close(debugger, !debugger->stays_halted);
+    free(link);
+}
+
+struct link *debugger_link_new(struct debugger *debugger, struct error *error)
+{
+    static const struct link_ops ops = {.execute = execute,
+                                        .views = views,
+                                        .describe = describe,
+                                        .debugger = debugger_of,
+                                        .close = close_link,
+                                        .exact_faults = true};
+    struct debugger_link *self = calloc(1, sizeof *self);
+    if (self == NULL) {
+        debugger->ops->close(debugger, true);
+        error_set(error, ERROR_SYSTEM, "out of memory");
+        return NULL;
+    }
+    self->link.ops = &ops;
+    self->debugger = debugger;
+    return &self->link;
+}
