@@ -9,7 +9,7 @@
 static void print_state(struct session *session, const struct target_core *core, FILE *out)
 {
     char place[512];
-    if (session->target.debugger != NULL) {
+    if (session->target.debugger != NULL && core == session->target.chosen && core->state == CORE_RUNNING) {
         fprintf(out, "halted for the moment, by the debugger\n");
         return;
     }

@@ -19,7 +19,9 @@ struct debugger_facts {
     char name[128];        /* "gdb localhost:3333"; only ever printed */
     char server[48];       /* "OpenOCD", "QEMU"; "" when it does not say */
     char architecture[48]; /* as the server calls it */
+    char core[64]; /* which of the server's cores it has, as the server calls it; "" where there is but one */
     enum debugger_profile profile;
+    bool was_halted;  /* before we came, for a reason of somebody else's, as far as the server tells */
     bool is_emulator; /* its cores have no cycles of their own */
 };
 

@@ -1,11 +1,14 @@
 #include "debuggers/debugger_link.h"
 
+#include "debuggers/openocd_monitor.h"
+#include "links/openocd.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SLICE_MS = 50, WORD = 4, GATHERED = 64 };
+enum { SLICE_MS = 50, WORD = 4, GATHERED = 64, OPEN_MS = 5000 };
 
 /* Below it nothing minds how it is read: code and RAM, DDI 0403 B3.1. */
 static const uint64_t PLAIN_MEMORY = 0x40000000;
@@ -13,6 +16,8 @@ static const uint64_t PLAIN_MEMORY = 0x40000000;
 struct debugger_link {
     struct link link; /* first */
     struct debugger *debugger;
+    struct openocd_monitor monitor;
+    struct link *beside; /* OpenOCD's monitor, where the core's memory does not show its PMU; else NULL */
 };
 
 static struct debugger_link *self_of(struct link *link)
@@ -109,6 +114,9 @@ static struct outcome execute(struct link *link, const struct step *steps, size_
                               const struct deadline *deadline, struct error *error)
 {
     struct debugger *debugger = self_of(link)->debugger;
+    struct link *beside = self_of(link)->beside;
+    if (beside != NULL)
+        return beside->ops->execute(beside, steps, n, results, deadline, error);
     for (size_t done = 0; done < n;) {
         const struct step *step = &steps[done];
         struct error why = {0};
@@ -139,12 +147,13 @@ static struct outcome execute(struct link *link, const struct step *steps, size_
 static size_t views(struct link *link, struct link_view *out, size_t room, struct error *error)
 {
     const struct debugger_facts *facts = &self_of(link)->debugger->facts;
+    struct link *beside = self_of(link)->beside;
+    if (beside != NULL)
+        return beside->ops->views(beside, out, room, error);
     bool may_be_m = facts->profile == PROFILE_M || facts->profile == PROFILE_UNKNOWN;
     if (!may_be_m) {
         error_set(error, ERROR_NO_CORE,
-                  "%s shows a core of architecture \"%s\", of which a GDB server gives out no performance "
-                  "counters: a "
-                  "Cortex-A or R is measured through OpenOCD's Tcl port or a CMSIS-DAP probe",
+                  "%s shows a core of architecture \"%s\" by its memory and registers, where no PMU is",
                   facts->server[0] != '\0' ? facts->server : "the GDB server", facts->architecture);
         return 0;
     }
@@ -159,7 +168,8 @@ static size_t views(struct link *link, struct link_view *out, size_t room, struc
 static void describe(struct link *link, char *out, size_t size)
 {
     const struct debugger_facts *facts = &self_of(link)->debugger->facts;
-    snprintf(out, size, "%s%s%s", facts->name, facts->server[0] != '\0' ? "  " : "", facts->server);
+    snprintf(out, size, "%s%s%s%s", facts->name, facts->server[0] != '\0' ? "  " : "", facts->server,
+             self_of(link)->beside != NULL ? ", PMU by its monitor" : "");
 }
 
 static struct debugger *debugger_of(struct link *link)
@@ -170,8 +180,25 @@ static struct debugger *debugger_of(struct link *link)
 static void close_link(struct link *link)
 {
     struct debugger *debugger = self_of(link)->debugger;
+    link_close(self_of(link)->beside);
     debugger->ops->close(debugger, !debugger->stays_halted);
     free(link);
+}
+
+/* The debug registers of a Cortex-A or R are not in what the core sees, nor is its PMU: OpenOCD reaches them.
+ */
+static bool open_beside(struct debugger_link *self, struct error *error)
+{
+    struct debugger_facts *facts = &self->debugger->facts;
+    struct deadline soon = deadline_in_ms(OPEN_MS, NULL);
+    if (strcmp(facts->server, "OpenOCD") != 0 ||
+        (facts->profile != PROFILE_ARM && facts->profile != PROFILE_AARCH64))
+        return true;
+    openocd_monitor_init(&self->monitor, self->debugger);
+    if (!openocd_monitor_target(&self->monitor, facts->core, sizeof facts->core, &soon, error))
+        return false;
+    self->beside = openocd_through(&self->monitor.voice, facts->name, &soon, error);
+    return self->beside != NULL;
 }
 
 struct link *debugger_link_new(struct debugger *debugger, struct error *error)
@@ -190,5 +217,9 @@ struct link *debugger_link_new(struct debugger *debugger, struct error *error)
     }
     self->link.ops = &ops;
     self->debugger = debugger;
-    return &self->link;
+    debugger->stays_halted = debugger->facts.was_halted;
+    if (open_beside(self, error))
+        return &self->link;
+    close_link(&self->link);
+    return NULL;
 }

@@ -10,7 +10,8 @@ enum {
     STRAY = 256,
     SMALLEST_PACKET = 64,
     ASKED_FOR = 0x1000,
-    PIECES = 2048
+    PIECES = 2048,
+    COMMAND_MOST = 3072
 };
 
 /* An answer that is due is waited for even after Ctrl-C, for a moment: else the next question would get it.
@@ -102,10 +103,10 @@ bool gdb_monitor(struct gdb_session *session, const char *command, char *out, si
 {
     static const char verb[] = "qRcmd,";
     struct gdb_wire *wire = &session->wire;
-    char question[sizeof verb + 512];
+    char question[sizeof verb + (size_t)2 * COMMAND_MOST];
     size_t length = strlen(command), used = 0, n;
     struct deadline most = answer_deadline(deadline);
-    if (sizeof verb + 2 * length > sizeof question)
+    if (length > COMMAND_MOST || sizeof verb + 2 * length > session->packet_size)
         return error_set(error, ERROR_SYSTEM, "a command for the GDB server is too long");
     memcpy(question, verb, sizeof verb);
     gdb_hex_write(command, length, question + sizeof verb - 1);
@@ -274,7 +275,11 @@ bool gdb_session_begin(struct gdb_session *session, struct debugger_facts *facts
         return false;
     session->has_vcont = strncmp(session->wire.payload, "vCont;", 6) == 0;
     tell_profile(&session->features, facts);
-    return tell_server(session, facts, deadline, error);
+    if (!tell_server(session, facts, deadline, error))
+        return false;
+    /* OpenOCD halts on its own when we come, and says so; others say "trap" whatever it was */
+    facts->was_halted = strcmp(facts->server, "OpenOCD") == 0 && stop.why != DEBUGGER_REQUESTED;
+    return true;
 }
 
 /* --- stops ---------------------------------------------------------------------------------------------- */

@@ -1,7 +1,5 @@
 #include "target/apply.h"
 
-#include "debuggers/debugger.h"
-
 #include <inttypes.h>
 
 bool target_apply(struct target *target, const struct setting *setting, const struct deadline *deadline,
@@ -19,13 +17,4 @@ bool target_apply(struct target *target, const struct setting *setting, const st
            error_set(error, ERROR_NO_COUNTER,
                      "the register at 0x%08" PRIX64 " does not take 0x%" PRIX64 ": it holds 0x%" PRIX64,
                      setting->at.offset, setting->set, now);
-}
-
-bool target_clock_counts(const struct target *target, const struct counter_block *block, struct error *error)
-{
-    if (target->debugger == NULL || !target->debugger->facts.is_emulator)
-        return true;
-    return error_set(error, ERROR_NO_COUNTER,
-                     "%s is an emulator that models no cycles: what %s shows is no measure of the code",
-                     target->debugger->facts.server, block->text);
 }

@@ -1,6 +1,6 @@
 /*
- * Applying what a counter block wants, and seeing that it was done: what ignores writes, or counts something
- * else than the core's time, must not end in a number.
+ * Applying what a counter block wants, and seeing that it was done: what ignores writes must not end in a
+ * number.
  */
 #pragma once
 
@@ -9,5 +9,3 @@
 /* ledger_apply, then a look at the register: ERROR_NO_COUNTER when it does not hold what was written. */
 bool target_apply(struct target *target, const struct setting *setting, const struct deadline *deadline,
                   struct error *error);
-/* False with ERROR_NO_COUNTER on an emulator. */
-bool target_clock_counts(const struct target *target, const struct counter_block *block, struct error *error);

@@ -1,6 +1,6 @@
 #include "target/stepwise.h"
 
-#include "cores/thumb.h"
+#include "cores/flow.h"
 #include "target/stepwise_stops.h"
 
 #include <inttypes.h>
@@ -67,14 +67,17 @@ static bool is_pending(struct stepwise *self, bool *pending, const struct deadli
 static uint64_t next_after(struct stepwise *self, uint64_t here, const struct deadline *deadline)
 {
     uint8_t code[4];
-    unsigned size;
+    unsigned size = 4;
     struct error unread = {0};
     struct deadline limit = some_time(deadline);
-    if (self->core->family != CORE_M ||
-        !self->debugger->ops->read_memory(self->debugger, here, code, sizeof code, &limit, &unread))
+    if (!self->debugger->ops->read_memory(self->debugger, core_code_place(here), code, sizeof code, &limit,
+                                          &unread))
         return 0;
-    bool falls =
-        thumb_falls_through((uint16_t)(code[0] | code[1] << 8), (uint16_t)(code[2] | code[3] << 8), &size);
+    uint16_t first = (uint16_t)(code[0] | code[1] << 8), second = (uint16_t)(code[2] | code[3] << 8);
+    uint32_t word = first | (uint32_t)second << 16;
+    bool falls = self->core->family == CORE_ARMV8               ? a64_falls_through(word)
+                 : stepwise_code_size(self, here) == THUMB_KIND ? thumb_falls_through(first, second, &size)
+                                                                : arm_falls_through(word);
     return falls ? here + size : 0;
 }
 
@@ -86,14 +89,13 @@ static uint64_t next_after(struct stepwise *self, uint64_t here, const struct de
 static bool try_rehit(struct stepwise *self, uint64_t here, bool *moved, const struct deadline *deadline,
                       struct error *error)
 {
-    const struct debugger_ops *ops = self->debugger->ops;
     uint64_t guard = next_after(self, here, deadline), pc = 0;
     struct error refused = {0};
     struct deadline limit = some_time(deadline);
     *moved = false;
     if (guard == 0)
         return true;
-    if (!ops->breakpoint(self->debugger, guard, self->size, true, &limit, &refused))
+    if (!stepwise_point(self, guard, true, &limit, &refused))
         return refused.kind == ERROR_ADDRESS || refused.kind == ERROR_NO_COMPARATOR ||
                error_set(error, refused.kind, "%s", refused.text);
     self->guard = guard;
@@ -101,12 +103,11 @@ static bool try_rehit(struct stepwise *self, uint64_t here, bool *moved, const s
         stepwise_run(self, WAIT_END, deadline, error) && stepwise_register(self, "pc", &pc, deadline, error);
     if (!ok)
         return false; /* disarm takes the guard away */
-    if (!ops->breakpoint(self->debugger, guard, self->size, false, &limit, error))
+    if (!stepwise_point(self, guard, false, &limit, error))
         return false;
     self->guard = POINT_NONE;
-    pc = core_code_place(pc);
-    *moved = pc == guard;
-    self->rehit = pc == here ? REHIT_STOPS_AGAIN : REHIT_STEPS_OVER;
+    *moved = core_code_place(pc) == core_code_place(guard);
+    self->rehit = core_code_place(pc) == core_code_place(here) ? REHIT_STOPS_AGAIN : REHIT_STEPS_OVER;
     return *moved || stepwise_prove(self, here, deadline, error);
 }
 
@@ -144,7 +145,8 @@ static bool find_return(struct stepwise *self, bool *inner, const struct deadlin
         return false;
     *inner = false;
     if (!ops->returns_by_frame(self->core, self->entry_lr)) {
-        self->place = (struct return_place){.pc = core_code_place(self->entry_lr), .sp = self->entry_sp};
+        self->place =
+            (struct return_place){.pc = core_code_of_lr(self->core, self->entry_lr), .sp = self->entry_sp};
         *inner = self->place.pc >= self->region.low && self->place.pc < self->region.high;
         return true;
     }
@@ -333,9 +335,8 @@ static bool stepwise_arm(struct engine *engine, const struct region *region, con
     struct setting settings[CORE_SETTINGS];
     size_t n = self->core->ops->settings(self->core, settings, CORE_SETTINGS);
     self->region = *region;
-    self->region.start = core_code_place(region->start);
-    self->region.end = core_code_place(region->end);
-    self->size = self->core->family == CORE_M || region->start_is_thumb ? 2 : 4;
+    self->region.start = core_code(self->core, region->start, region->start_is_thumb);
+    self->region.end = core_code(self->core, region->end, region->end_is_thumb);
     for (size_t i = 0; i < n; i++)
         if (!ledger_apply(self->target->ledger, &settings[i], deadline, error))
             return false;
@@ -347,8 +348,7 @@ static bool stepwise_arm(struct engine *engine, const struct region *region, con
 
 static bool clear_guard(struct stepwise *self, const struct deadline *deadline, struct error *error)
 {
-    if (self->guard != POINT_NONE &&
-        !self->debugger->ops->breakpoint(self->debugger, self->guard, self->size, false, deadline, error))
+    if (self->guard != POINT_NONE && !stepwise_point(self, self->guard, false, deadline, error))
         return false;
     self->guard = POINT_NONE;
     return true;
@@ -365,7 +365,7 @@ static bool stepwise_disarm(struct engine *engine, const struct deadline *deadli
         if (!stepwise_register(self, "pc", &pc, deadline, error))
             return false;
         self->engine.stopped_at = core_code_place(pc);
-        self->foreign = core_code_place(pc) != self->point;
+        self->foreign = core_code_place(pc) != core_code_place(self->point);
     }
     self->target->leave_halted = self->foreign;
     return clear_guard(self, deadline, error) && stepwise_move(self, POINT_NONE, deadline, error);

@@ -21,17 +21,28 @@ bool stepwise_register(struct stepwise *self, const char *name, uint64_t *out,
     return self->debugger->ops->read_register(self->debugger, name, out, &limit, error);
 }
 
+unsigned stepwise_code_size(const struct stepwise *self, uint64_t code)
+{
+    bool thumb = self->core->family == CORE_M || (self->core->family == CORE_ARMV7 && (code & 1) != 0);
+    return thumb ? THUMB_KIND : 4;
+}
+
+bool stepwise_point(struct stepwise *self, uint64_t code, bool set, const struct deadline *deadline,
+                    struct error *error)
+{
+    return self->debugger->ops->breakpoint(self->debugger, core_code_place(code),
+                                           stepwise_code_size(self, code), set, deadline, error);
+}
+
 bool stepwise_move(struct stepwise *self, uint64_t to, const struct deadline *deadline, struct error *error)
 {
-    const struct debugger_ops *ops = self->debugger->ops;
     struct deadline limit = soon(deadline);
     if (self->point == to)
         return true;
-    if (self->point != POINT_NONE &&
-        !ops->breakpoint(self->debugger, self->point, self->size, false, &limit, error))
+    if (self->point != POINT_NONE && !stepwise_point(self, self->point, false, &limit, error))
         return false;
     self->point = POINT_NONE;
-    if (to != POINT_NONE && !ops->breakpoint(self->debugger, to, self->size, true, &limit, error))
+    if (to != POINT_NONE && !stepwise_point(self, to, true, &limit, error))
         return false;
     self->point = to;
     return true;
@@ -99,7 +110,7 @@ bool stepwise_prove(struct stepwise *self, uint64_t wanted, const struct deadlin
     uint64_t pc;
     if (!stepwise_register(self, "pc", &pc, deadline, error))
         return false;
-    if (core_code_place(pc) == wanted && self->stop.why != DEBUGGER_WATCHPOINT)
+    if (core_code_place(pc) == core_code_place(wanted) && self->stop.why != DEBUGGER_WATCHPOINT)
         return true;
     self->engine.stopped_at = core_code_place(pc);
     self->was_reset = is_reset(self, core_code_place(pc), deadline);

@@ -15,13 +15,15 @@
 /* What a resume onto the breakpoint at which the core stands comes to. */
 enum rehit { REHIT_UNKNOWN, REHIT_STOPS_AGAIN, REHIT_STEPS_OVER };
 
+enum { THUMB_KIND = 2 };
+
+/* Places in code are as core_code makes them. */
 struct stepwise {
     struct engine engine;
     struct target *target;
     struct debugger *debugger;
     const struct core *core;
     struct region region;
-    unsigned size; /* of a breakpoint's instruction, as debuggers count */
 
     uint64_t point;            /* where the breakpoint is, POINT_NONE */
     uint64_t guard;            /* a second one, while calibration is tried */
@@ -43,6 +45,10 @@ struct stepwise {
 
 bool stepwise_register(struct stepwise *self, const char *name, uint64_t *out,
                        const struct deadline *deadline, struct error *error);
+/* What debuggers call the size of an instruction there. */
+unsigned stepwise_code_size(const struct stepwise *self, uint64_t code);
+bool stepwise_point(struct stepwise *self, uint64_t code, bool set, const struct deadline *deadline,
+                    struct error *error);
 /* Moves the breakpoint; POINT_NONE: nowhere. */
 bool stepwise_move(struct stepwise *self, uint64_t to, const struct deadline *deadline, struct error *error);
 /* Lets the core run until it stops; `wait` tells what for. On failure it may run on. */

@@ -3,6 +3,7 @@
 #include "cores/cortex_m.h"
 #include "debuggers/debugger.h"
 #include "target/apply.h"
+#include "target/attached.h"
 #include "target/discovery.h"
 
 #include <inttypes.h>
@@ -64,10 +65,8 @@ static bool look_at_state(struct target *target, struct target_core *core, const
 {
     uint64_t status;
     struct error unread = {0};
-    if (target->debugger != NULL) { /* that it is halted now is the debugger's doing */
-        core->state = CORE_RUNNING;
-        return true;
-    }
+    if (attached_has(target, core))
+        return attached_look(target, core, deadline, error);
     core->state = CORE_HIDDEN;
     if (!ledger_read(target->ledger, core->core.ops->status(&core->core), &status, deadline, &unread)) {
         bool refused = unread.kind == ERROR_FAULT || unread.kind == ERROR_ASLEEP;
@@ -181,13 +180,12 @@ bool target_choose(struct target *target, int number, struct error *error)
 {
     if (target->n_cores == 0)
         return error_set(error, ERROR_NO_CORE, "no core that can be measured was found");
-    if (number < 0)
-        number = 0;
-    if ((size_t)number >= target->n_cores)
+    size_t chosen = number < 0 ? attached_number(target) : (size_t)number;
+    if (chosen >= target->n_cores)
         return error_set(error, ERROR_NO_CORE, "there is no core %d: the last one is core %zu", number,
                          target->n_cores - 1);
-    target->chosen = &target->cores[number];
-    return true;
+    target->chosen = &target->cores[chosen];
+    return attached_check(target, chosen, error);
 }
 
 bool target_take(struct target *target, bool resume, const char *place, const struct deadline *deadline,
@@ -257,7 +255,7 @@ bool target_take_block(struct target *target, const char *name, const struct dea
     for (size_t i = 0; i < block->n_settings; i++)
         if (!target_apply(target, &block->settings[i], deadline, error))
             return false;
-    if (!target_clock_counts(target, block, error))
+    if (!attached_counts(target, block, error))
         return false;
     target->block = block;
     target->reading = (struct reading){.counters = {block->counters[0]}, .n = 1, .counted = 1};
@@ -353,7 +351,7 @@ bool target_undo(struct target *target, const struct deadline *deadline, struct 
     /* Without a server nobody else can halt a core whose debug is about to be switched off. */
     bool halt = target->chosen != NULL && target->halt_at_end && !target->leave_halted;
     if (target->debugger != NULL) {
-        target->debugger->stays_halted = target->leave_halted || target->halt_at_end;
+        target->debugger->stays_halted |= target->leave_halted || target->halt_at_end;
         halt = false;
     }
     if (halt && !link_has_server(target->link)) {
