@@ -81,9 +81,11 @@ bool arm_falls_through(uint32_t code)
     }
 }
 
-/* DDI 0487 C4.1: all but branches, exceptions and system instructions, and what is not allocated. */
+/* DDI 0487 C4.1: all but branches, exceptions and system instructions other than MRS, and what is not
+ * allocated. */
 bool a64_falls_through(uint32_t code)
 {
     uint32_t group = code >> 25 & 0xF;
-    return (group & 0xE) == 0x8 || (group & 0x5) == 0x4 || (group & 0x7) == 0x5 || (group & 0x7) == 0x7;
+    return (code & 0xFFF00000) == 0xD5300000 || (group & 0xE) == 0x8 || (group & 0x5) == 0x4 ||
+           (group & 0x7) == 0x5 || (group & 0x7) == 0x7;
 }

@@ -97,8 +97,9 @@ static struct outcome execute_one(struct debugger *debugger, const struct step *
     case OP_UNTIL:
     case OP_EXPECT:
         break;
-    case OP_COPY: /* link_execute has made a write of it */
-        error_set(error, ERROR_SYSTEM, "a copy came to a link");
+    case OP_COPY: /* link_execute does these itself */
+    case OP_CHECK:
+        error_set(error, ERROR_SYSTEM, "a step on a result came to a link");
         return (struct outcome){.why = TARGET_FAULT};
     }
     do {

@@ -11,12 +11,14 @@ bool attached_has(const struct target *target, const struct target_core *core)
            (debugger->facts.core[0] == '\0' || strcmp(debugger->facts.core, core->view.name) == 0);
 }
 
-size_t attached_number(const struct target *target)
+size_t attached_number(const struct target *target, size_t otherwise)
 {
+    if (target->debugger == NULL)
+        return otherwise;
     for (size_t i = 0; i < target->n_cores; i++)
         if (attached_has(target, &target->cores[i]))
             return i;
-    return 0;
+    return otherwise;
 }
 
 bool attached_check(const struct target *target, size_t number, struct error *error)
@@ -30,6 +32,8 @@ bool attached_check(const struct target *target, size_t number, struct error *er
 bool attached_look(struct target *target, struct target_core *core, const struct deadline *deadline,
                    struct error *error)
 {
+    core->core.unstoppable =
+        "a debugger does that"; /* what else halts and resumes it is left to the debugger */
     core->state = target->debugger->facts.was_halted ? CORE_HALTED : CORE_RUNNING;
     return core->state == CORE_RUNNING ||
            target->debugger->ops->read_register(target->debugger, "pc", &core->halted_at, deadline, error);

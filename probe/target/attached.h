@@ -7,8 +7,8 @@
 #include "target/target.h"
 
 bool attached_has(const struct target *target, const struct target_core *core);
-/* The number of the core that the debugger has; 0 without one. */
-size_t attached_number(const struct target *target);
+/* The number of the core that the debugger has. */
+size_t attached_number(const struct target *target, size_t otherwise);
 /* False with ERROR_NO_CORE: that core is not the debugger's. */
 bool attached_check(const struct target *target, size_t number, struct error *error);
 /* The state that its core was in before. */

@@ -99,8 +99,8 @@ static bool try_rehit(struct stepwise *self, uint64_t here, bool *moved, const s
         return refused.kind == ERROR_ADDRESS || refused.kind == ERROR_NO_COMPARATOR ||
                error_set(error, refused.kind, "%s", refused.text);
     self->guard = guard;
-    bool ok =
-        stepwise_run(self, WAIT_END, deadline, error) && stepwise_register(self, "pc", &pc, deadline, error);
+    bool ok = stepwise_run(self, WAIT_END, deadline, error) &&
+              stepwise_register(self, CORE_PC, &pc, deadline, error);
     if (!ok)
         return false; /* disarm takes the guard away */
     if (!stepwise_point(self, guard, false, &limit, error))
@@ -140,8 +140,8 @@ static bool find_return(struct stepwise *self, bool *inner, const struct deadlin
                         struct error *error)
 {
     const struct core_ops *ops = self->core->ops;
-    if (!stepwise_register(self, "lr", &self->entry_lr, deadline, error) ||
-        !stepwise_register(self, "sp", &self->entry_sp, deadline, error))
+    if (!stepwise_register(self, CORE_LR, &self->entry_lr, deadline, error) ||
+        !stepwise_register(self, CORE_SP, &self->entry_sp, deadline, error))
         return false;
     *inner = false;
     if (!ops->returns_by_frame(self->core, self->entry_lr)) {
@@ -154,7 +154,7 @@ static bool find_return(struct stepwise *self, bool *inner, const struct deadlin
     uint64_t words[FRAME_WORDS], psp;
     struct steps list = {.items = items, .room = FRAME_WORDS};
     struct deadline limit = some_time(deadline);
-    if (!stepwise_register(self, "psp", &psp, deadline, error))
+    if (!stepwise_register(self, CORE_PSP, &psp, deadline, error))
         return false;
     uint64_t frame = ops->frame(self->core, self->entry_lr, self->entry_sp, psp);
     for (unsigned i = 0; i < FRAME_WORDS; i++)
@@ -173,7 +173,7 @@ static bool is_this_passage(struct stepwise *self, bool *ours, const struct dead
     *ours = strcmp(self->stop.thread, self->thread) == 0;
     if (!*ours || !self->region.to_return)
         return true;
-    if (!stepwise_register(self, "sp", &sp, deadline, error))
+    if (!stepwise_register(self, CORE_SP, &sp, deadline, error))
         return false;
     *ours = sp == self->place.sp;
     return true;
@@ -205,19 +205,12 @@ static bool reach_end(struct stepwise *self, const struct deadline *deadline, st
 
 static bool read_words(struct stepwise *self, const struct deadline *deadline, struct error *error)
 {
-    static const char *const names[] = {
-        [CORE_PC] = "pc", [CORE_SP] = "sp", [CORE_LR] = "lr", [CORE_PSP] = "psp", [CORE_STATUS] = "xpsr"};
     const struct at_end *at_end = self->wish->at_end;
     struct deadline limit = some_time(deadline);
     for (size_t i = 0; at_end != NULL && i < at_end->n; i++) {
         const struct at_end_word *word = &at_end->words[i];
-        char name[8];
-        if (word->which >= CORE_R0)
-            snprintf(name, sizeof name, "r%u", (unsigned)(word->which - CORE_R0) & 31U);
-        else
-            snprintf(name, sizeof name, "%s", names[word->which]);
         if (word->is_register
-                ? !stepwise_register(self, name, &self->hit.words[i], deadline, error)
+                ? !stepwise_register(self, word->which, &self->hit.words[i], deadline, error)
                 : !ledger_read(self->target->ledger, word->at, &self->hit.words[i], &limit, error))
             return false;
     }
@@ -362,7 +355,7 @@ static bool stepwise_disarm(struct engine *engine, const struct deadline *deadli
     if (!debugger_halt(self->debugger, &self->stop, error))
         return false;
     if (ran && self->stop.why != DEBUGGER_REQUESTED) { /* it stopped by itself in the last moment */
-        if (!stepwise_register(self, "pc", &pc, deadline, error))
+        if (!stepwise_register(self, CORE_PC, &pc, deadline, error))
             return false;
         self->engine.stopped_at = core_code_place(pc);
         self->foreign = core_code_place(pc) != core_code_place(self->point);

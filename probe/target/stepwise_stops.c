@@ -14,10 +14,28 @@ static struct deadline soon(const struct deadline *deadline)
     return deadline_in_ms(STEP_MS, deadline->cancel);
 }
 
-bool stepwise_register(struct stepwise *self, const char *name, uint64_t *out,
+/* As GDB's descriptions of Arm targets call it. */
+static void name_register(const struct core *core, enum core_register which, char *out, size_t size)
+{
+    static const char *const names[] = {
+        [CORE_PC] = "pc", [CORE_SP] = "sp", [CORE_LR] = "lr", [CORE_PSP] = "psp", [CORE_STATUS] = "cpsr"};
+    bool wide = core->family == CORE_ARMV8;
+    if (which >= CORE_R0)
+        snprintf(out, size, "%c%u", wide ? 'x' : 'r', (unsigned)(which - CORE_R0) & 31U);
+    else if (which == CORE_LR && wide)
+        snprintf(out, size, "x30");
+    else if (which == CORE_STATUS && core->family == CORE_M)
+        snprintf(out, size, "xpsr");
+    else
+        snprintf(out, size, "%s", names[which]);
+}
+
+bool stepwise_register(struct stepwise *self, enum core_register which, uint64_t *out,
                        const struct deadline *deadline, struct error *error)
 {
+    char name[8];
     struct deadline limit = soon(deadline);
+    name_register(self->core, which, name, sizeof name);
     return self->debugger->ops->read_register(self->debugger, name, out, &limit, error);
 }
 
@@ -108,7 +126,7 @@ bool stepwise_prove(struct stepwise *self, uint64_t wanted, const struct deadlin
                                        [DEBUGGER_WATCHPOINT] = "a watchpoint",
                                        [DEBUGGER_ENDED] = "the end of the program"};
     uint64_t pc;
-    if (!stepwise_register(self, "pc", &pc, deadline, error))
+    if (!stepwise_register(self, CORE_PC, &pc, deadline, error))
         return false;
     if (core_code_place(pc) == core_code_place(wanted) && self->stop.why != DEBUGGER_WATCHPOINT)
         return true;

@@ -43,7 +43,7 @@ struct stepwise {
     bool at_start; /* a round has ended where the next begins */
 };
 
-bool stepwise_register(struct stepwise *self, const char *name, uint64_t *out,
+bool stepwise_register(struct stepwise *self, enum core_register which, uint64_t *out,
                        const struct deadline *deadline, struct error *error);
 /* What debuggers call the size of an instruction there. */
 unsigned stepwise_code_size(const struct stepwise *self, uint64_t code);
