@@ -253,12 +253,17 @@ bool gdb_session_begin(struct gdb_session *session, struct debugger_facts *facts
 {
     size_t length;
     struct debugger_stop stop;
+    struct error why = {0};
     session->packet_size = 400; /* what every server takes, GDB manual E.4 */
     /* An answer that went astray with whoever was connected before would else be taken for ours */
-    if (!gdb_wire_send_raw(&session->wire, '+', deadline, error) ||
+    if (!gdb_wire_send_raw(&session->wire, '+', deadline, &why) ||
         !gdb_ask(session, "qSupported:swbreak+;hwbreak+;vContSupported+;xmlRegisters=arm", &length, deadline,
-                 error))
-        return false;
+                 &why))
+        return why.kind == ERROR_LINK_LOST
+                   ? error_set(error, ERROR_NO_PROBE,
+                               "%s when it is greeted: it may serve one client at a time, and have one",
+                               why.text)
+                   : error_set(error, why.kind, "%s", why.text);
     take_supported(session);
     if (session->has_no_ack) {
         if (!gdb_ask(session, "QStartNoAckMode", &length, deadline, error))

@@ -32,6 +32,14 @@ bool gdb_wire_lose(struct gdb_wire *wire, enum error_kind kind, const char *why,
     return error_set(error, kind, "%s", why);
 }
 
+static bool hang_up(struct gdb_wire *wire, int why, struct error *error)
+{
+    wire->lost = true;
+    if (why == 0 || why == ECONNRESET || why == EPIPE)
+        return error_set(error, ERROR_LINK_LOST, "the GDB server closed the connection");
+    return error_set(error, ERROR_LINK_LOST, "the connection to the GDB server failed: %s", strerror(why));
+}
+
 static bool write_all(struct gdb_wire *wire, const char *bytes, size_t n, const struct deadline *deadline,
                       struct error *error)
 {
@@ -46,7 +54,7 @@ static bool write_all(struct gdb_wire *wire, const char *bytes, size_t n, const 
             if (!socket_wait(wire->fd, POLLOUT, deadline))
                 return gdb_wire_lose(wire, ERROR_LINK_LOST, "the GDB server takes no more packets", error);
         } else if (sent < 0 && errno != EINTR) {
-            return gdb_wire_lose(wire, ERROR_LINK_LOST, strerror(errno), error);
+            return hang_up(wire, errno, error);
         }
     }
     return true;
@@ -78,8 +86,7 @@ static enum gdb_came fill(struct gdb_wire *wire, struct error *error)
     }
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
         return GDB_CAME_NOT;
-    gdb_wire_lose(wire, ERROR_LINK_LOST, got == 0 ? "the GDB server closed the connection" : strerror(errno),
-                  error);
+    hang_up(wire, got == 0 ? 0 : errno, error);
     return GDB_CAME_NEVER;
 }
 
