@@ -72,6 +72,10 @@ static bool print_core(struct session *session, size_t number, struct error *err
         fprintf(out, "  %-12s %-36s %s\n", block->kind->name, block->text,
                 block->unusable[0] != '\0' ? block->unusable : block->state);
     }
+    if (session->target.debugger != NULL && core->core.comparators == 0) {
+        fprintf(out, "  %-12s %s\n", "breakpoints", "the debugger's own");
+        return true;
+    }
     if (core->state != CORE_HIDDEN)
         return print_comparators(session, &core->core, out, error);
     fprintf(out, "  %-12s %u\n", "breakpoints", core->core.comparators);

@@ -1,6 +1,7 @@
 #include "debuggers/debugger_link.h"
 
 #include "debuggers/openocd_monitor.h"
+#include "debuggers/register_pmu.h"
 #include "links/openocd.h"
 
 #include <inttypes.h>
@@ -151,11 +152,9 @@ static size_t views(struct link *link, struct link_view *out, size_t room, struc
     struct link *beside = self_of(link)->beside;
     if (beside != NULL)
         return beside->ops->views(beside, out, room, error);
-    bool may_be_m = facts->profile == PROFILE_M || facts->profile == PROFILE_UNKNOWN;
-    if (!may_be_m) {
-        error_set(error, ERROR_NO_CORE,
-                  "%s shows a core of architecture \"%s\" by its memory and registers, where no PMU is",
-                  facts->server[0] != '\0' ? facts->server : "the GDB server", facts->architecture);
+    if (facts->profile != PROFILE_M && facts->profile != PROFILE_UNKNOWN) {
+        struct deadline soon = deadline_in_ms(OPEN_MS, NULL);
+        register_pmu_refuse(self_of(link)->debugger, &soon, error);
         return 0;
     }
     if (room == 0)
