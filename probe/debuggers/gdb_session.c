@@ -259,7 +259,7 @@ bool gdb_session_begin(struct gdb_session *session, struct debugger_facts *facts
     if (!gdb_wire_send_raw(&session->wire, '+', deadline, &why) ||
         !gdb_ask(session, "qSupported:swbreak+;hwbreak+;vContSupported+;xmlRegisters=arm", &length, deadline,
                  &why))
-        return why.kind == ERROR_LINK_LOST
+        return session->wire.hung_up
                    ? error_set(error, ERROR_NO_PROBE,
                                "%s when it is greeted: it may serve one client at a time, and have one",
                                why.text)

@@ -288,6 +288,44 @@ static void test_servers_that_are_none(void **state)
     refuse_to_open(nothing, LIMIT_MS, ERROR_LINK_PROTOCOL, "does not tell");
 }
 
+/* "OK" is what the debugger says; whether it was done is for the caller to see. */
+static void test_writing_a_register(void **state)
+{
+    static const struct gdb_answer answers[] = {
+        {"Pe=78563412", "OK", false}, {"Pd=", "E01", false}, {"pe", "01000000", false}, {NULL, NULL, false}};
+    struct gdb_server server;
+    uint64_t value = 0;
+    struct error errors[3] = {0};
+    struct deadline deadline = limit();
+    (void)state;
+    struct debugger *debugger = open_server(&server, answers);
+    assert_true(debugger->ops->read_register(debugger, "lr", &value, &deadline, &errors[0]));
+    assert_true(debugger->ops->write_register(debugger, "lr", 0x12345678, &deadline, &errors[0]));
+    assert_true(debugger->ops->read_register(debugger, "lr", &value, &deadline, &errors[0]));
+    assert_int_equal(value, 1);
+    assert_false(debugger->ops->write_register(debugger, "sp", 0, &deadline, &errors[1]));
+    assert_int_equal(errors[1].kind, ERROR_FAULT);
+    assert_false(debugger->ops->write_register(debugger, "PMCR", 0, &deadline, &errors[2]));
+    assert_int_equal(errors[2].kind, ERROR_FAULT);
+    debugger->ops->close(debugger, true);
+    gdb_server_stop(&server);
+}
+
+/* Those that serve one client at a time do so to the second. */
+static void test_a_server_that_hangs_up(void **state)
+{
+    struct gdb_server server;
+    struct error error = {0};
+    struct deadline deadline = limit();
+    (void)state;
+    gdb_server_start(&server, NULL);
+    shutdown(server.own, SHUT_RDWR);
+    assert_null(gdb_remote_open(server.fd, "gdb test", &deadline, &error));
+    assert_int_equal(error.kind, ERROR_NO_PROBE);
+    assert_non_null(strstr(error.text, "one client at a time"));
+    gdb_server_stop(&server);
+}
+
 static void test_nobody_listens(void **state)
 {
     struct error error = {0};
@@ -310,6 +348,8 @@ int main(void)
         cmocka_unit_test(test_silence_ends_it),
         cmocka_unit_test(test_damage_is_mended),
         cmocka_unit_test(test_servers_that_are_none),
+        cmocka_unit_test(test_writing_a_register),
+        cmocka_unit_test(test_a_server_that_hangs_up),
         cmocka_unit_test(test_nobody_listens),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
