@@ -2,12 +2,11 @@
 board's truth. Each stop takes OpenOCD a tenth of a second to notice, so there are few hits."""
 import signal
 import socket
-import threading
 
 import pytest
 
 from gdb_place import GdbPlace
-from harness import (ARTICLE_NOP, ARTICLE_PLAIN, CALLED_TWICE, IN_RAM, LOOP_ROUND, NOWHERE, PREEMPTED, RECURSE, RESETTING,
+from harness import (ARTICLE_NOP, ARTICLE_PLAIN, CALLED_TWICE, IN_RAM, LONG_REGION, LOOP_ROUND, NOWHERE, PREEMPTED, RECURSE, RESETTING,
                      SLEEPER, WIDE_ENTRY, WORK_BY_DATA, at, finish_tool, left_handler, passages, returned, run_tool)
 
 CORTEX_M = ["rp2040", "m4"]
@@ -106,6 +105,14 @@ def test_interval_holds_the_truth():
         assert 0 < plus_minus <= 20
         for cycles, passage in zip(result.cycles, truth):
             assert abs(cycles - passage.cycles) <= plus_minus
+
+
+def test_a_wrap_that_could_be_missed_is_said():
+    """The counter is seen at the stops only: SysTick at 1 ms wraps many times in between."""
+    with GdbPlace("m4", "ms", LONG_REGION) as place:
+        for hit in place.delta("long_region", "-r", 2, "--counter", "systick", "--no-calibrate").hits:
+            assert hit["at_least"] == ["CPU_CYCLES"]
+        exact(place, ("long_region",), returned, 2, ["--no-calibrate"])
 
 
 @pytest.mark.parametrize("chip", ["a9", "a53"])
