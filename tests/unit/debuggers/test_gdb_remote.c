@@ -60,11 +60,14 @@ static void test_facts(void **state)
 
 static void test_memory(void **state)
 {
-    static const struct gdb_answer answers[] = {
-        {"m20000000,4", "78563412", false}, {"m20000010,4", "E0e", false},
-        {"m20000020,4", "7856", false},     {"M20000000,4:78563412", "OK", false},
-        {"M20000010", "E0e", false},        {"X20000000,20:", "", false},
-        {"M20000000,20:", "OK", false},     {NULL, NULL, false}};
+    static const struct gdb_answer answers[] = {{"m20000000,4", "$O#4f$78563412#a4", true},
+                                                {"m20000010,4", "E0e", false},
+                                                {"m20000020,4", "7856", false},
+                                                {"M20000000,4:78563412", "OK", false},
+                                                {"M20000010", "E0e", false},
+                                                {"X20000000,20:", "", false},
+                                                {"M20000000,20:", "OK", false},
+                                                {NULL, NULL, false}};
     struct gdb_server server;
     uint32_t word = 0;
     uint8_t bytes[32] = {0};
@@ -211,10 +214,12 @@ static void test_the_core_is_gone(void **state)
 
 static void test_monitor(void **state)
 {
-    static const struct gdb_answer answers[] = {{"qRcmd,61", "$O6869#2c$O0a#e0$OK#9a", true},
-                                                {"qRcmd,62", "6869", false},
-                                                {"qRcmd,63", "E01", false},
-                                                {NULL, NULL, false}};
+    static const struct gdb_answer answers[] = {
+        {"qRcmd,61", "$O6869#2c$O0a#e0$OK#9a", true},
+        {"qRcmd,64", "$O#4f$6869#dd", true}, /* OpenOCD is still there */
+        {"qRcmd,62", "6869", false},
+        {"qRcmd,63", "E01", false},
+        {NULL, NULL, false}};
     struct gdb_server server;
     char text[32];
     struct error error = {0};
@@ -226,6 +231,8 @@ static void test_monitor(void **state)
     assert_true(debugger->ops->monitor(debugger, "a", text, 2, &deadline, &error));
     assert_string_equal(text, "h");
     assert_true(debugger->ops->monitor(debugger, "b", text, sizeof text, &deadline, &error));
+    assert_string_equal(text, "hi");
+    assert_true(debugger->ops->monitor(debugger, "d", text, sizeof text, &deadline, &error));
     assert_string_equal(text, "hi");
     assert_false(debugger->ops->monitor(debugger, "c", text, sizeof text, &deadline, &error));
     assert_int_equal(error.kind, ERROR_FAULT);
