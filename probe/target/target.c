@@ -1,6 +1,9 @@
 #include "target/target.h"
 
 #include "cores/cortex_m.h"
+#include "debuggers/debugger.h"
+#include "target/apply.h"
+#include "target/attached.h"
 #include "target/discovery.h"
 #include "target/placing.h"
 
@@ -67,6 +70,8 @@ static bool look_at_state(struct target *target, struct target_core *core, const
 {
     uint64_t status;
     struct error unread = {0};
+    if (attached_has(target, core))
+        return attached_look(target, core, deadline, error);
     core->state = CORE_HIDDEN;
     if (!ledger_read(target->ledger, core->core.ops->status(&core->core), &status, deadline, &unread)) {
         bool refused = unread.kind == ERROR_FAULT || unread.kind == ERROR_ASLEEP;
@@ -154,7 +159,7 @@ static bool may_be_cortex_m(const struct link_view *view)
 bool target_open(struct target *target, struct link *link, const struct target_wish *wish,
                  const struct deadline *deadline, struct error *error)
 {
-    *target = (struct target){.link = link};
+    *target = (struct target){.link = link, .debugger = link_debugger(link)};
     target->ledger = ledger_new(link);
     if (target->ledger == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
@@ -182,13 +187,12 @@ bool target_choose(struct target *target, int number, struct error *error)
 {
     if (target->n_cores == 0)
         return error_set(error, ERROR_NO_CORE, "no core that can be measured was found");
-    if (number < 0)
-        number = target->preferred;
-    if ((size_t)number >= target->n_cores)
+    size_t chosen = number < 0 ? attached_number(target, target->preferred) : (size_t)number;
+    if (chosen >= target->n_cores)
         return error_set(error, ERROR_NO_CORE, "there is no core %d: the last one is core %zu", number,
                          target->n_cores - 1);
-    target->chosen = &target->cores[number];
-    return true;
+    target->chosen = &target->cores[chosen];
+    return attached_check(target, chosen, error);
 }
 
 bool target_take(struct target *target, bool resume, const char *place, const struct deadline *deadline,
@@ -207,6 +211,10 @@ bool target_take(struct target *target, bool resume, const char *place, const st
     if (!open_locks(target, deadline, error))
         return false;
     bool halted = target->chosen->state == CORE_HALTED;
+    if (target->debugger != NULL) {
+        target->halt_at_end = resume;
+        return true;
+    }
     if (halted && !resume)
         return error_set(error, ERROR_HALTED, "the core is halted at 0x%08" PRIX64,
                          target->chosen->halted_at);
@@ -298,30 +306,14 @@ bool target_take_block(struct target *target, const char *name, const struct dea
     if (target->divide && !block->kind->divide(&target->chosen->core, block))
         return error_set(error, ERROR_NO_COUNTER, "the program uses the cycle counter: it cannot be divided");
     for (size_t i = 0; i < block->n_settings; i++)
-        if (!ledger_apply(target->ledger, &block->settings[i], deadline, error))
+        if (!target_apply(target, &block->settings[i], deadline, error))
             return false;
+    if (!attached_counts(target, block, error))
+        return false;
     target->block = block;
     target->reading = (struct reading){.counters = {block->counters[0]}, .n = 1, .counted = 1};
     target->reading.by_core = block->kind->by_core ? &target->chosen->core : NULL;
     return ledger_leave_detour(target->ledger, deadline, error);
-}
-
-/* A write that is ignored must not end in a counter that seems to count nothing. */
-static bool apply_and_look(struct target *target, const struct setting *setting,
-                           const struct deadline *deadline, struct error *error)
-{
-    uint64_t now;
-    if (!ledger_apply(target->ledger, setting, deadline, error))
-        return false;
-    if (setting->test == 0)
-        return true;
-    if (!ledger_read(target->ledger, setting->test_at.size != 0 ? setting->test_at : setting->at, &now,
-                     deadline, error))
-        return false;
-    return (now & setting->test) == setting->set ||
-           error_set(error, ERROR_NO_COUNTER,
-                     "the register at 0x%08" PRIX64 " does not take 0x%" PRIX64 ": it holds 0x%" PRIX64,
-                     setting->at.offset, setting->set, now);
 }
 
 bool target_program(struct target *target, const struct counter_pick *picks, size_t n,
@@ -334,7 +326,7 @@ bool target_program(struct target *target, const struct counter_pick *picks, siz
         n_settings =
             block->kind->program(&target->chosen->core, block, picks, n, settings, BLOCK_PASS_SETTINGS);
     for (size_t i = 0; i < n_settings; i++)
-        if (!apply_and_look(target, &settings[i], deadline, error))
+        if (!target_apply(target, &settings[i], deadline, error))
             return false;
     struct reading beside = target->reading;
     target->reading.n = target->reading.counted = 0;
@@ -415,6 +407,10 @@ bool target_undo(struct target *target, const struct deadline *deadline, struct 
     }
     /* Without a server nobody else can halt a core whose debug is about to be switched off. */
     bool halt = target->chosen != NULL && target->halt_at_end && !target->leave_halted;
+    if (target->debugger != NULL) {
+        target->debugger->stays_halted |= target->leave_halted || target->halt_at_end;
+        halt = false;
+    }
     if (halt && !link_has_server(target->link)) {
         ledger_forget(target->ledger, target->chosen->core.ops->debug_enable(&target->chosen->core));
         if (!halt_again(target, deadline, error))

@@ -50,6 +50,8 @@ struct target_core {
 
 struct target {
     struct link *link; /* owned by the caller */
+    struct debugger
+        *debugger; /* the link's, which halted the core when it came; NULL: run control is by registers */
     struct ledger *ledger;
     struct target_core cores[TARGET_CORES];
     size_t n_cores;
