@@ -1,6 +1,7 @@
 #include "cores/armv7.h"
 
 #include "cores/armv7_transfer.h"
+#include "cores/errand.h"
 
 #include <stdio.h>
 
@@ -276,6 +277,7 @@ static struct return_place frame_return(const struct core *core, uint64_t lr, ui
 }
 
 static const struct core_ops armv7_ops = {
+    .errand = &armv7_errand,
     .settings = settings,
     .commands = commands,
     .debug_enable = control_address,

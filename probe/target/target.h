@@ -66,6 +66,8 @@ bool target_choose(struct target *target, int number, struct error *error);
  */
 bool target_take(struct target *target, bool resume, const char *place, const struct deadline *deadline,
                  struct error *error);
+/* Likewise, but the core is left as it is, running or halted. */
+bool target_keep(struct target *target, const struct deadline *deadline, struct error *error);
 /* Takes the named counter block, or the best one for NULL, and makes it count; its first counter is read. */
 bool target_take_block(struct target *target, const char *name, const struct deadline *deadline,
                        struct error *error);
