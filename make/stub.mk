@@ -55,7 +55,7 @@ stub-sizes: stub
 stub-list:
 	@$(foreach core,$(STUB_ALL),echo $(core) $(STUB_KIND_$(core)) $(call stub_prefix,$(core))gcc $(STUB_CPU_$(core));)
 
-check-build: stub
+check-build: stub-sizes
 .PHONY: stub stub-sizes stub-list
 
 # The program that tests/test_stub.py runs on QEMU, one for each core, and the image that it is started through there

@@ -28,35 +28,59 @@ static bool halt(struct errand *self, enum stop_cause *cause, const struct deadl
     return true;
 }
 
-bool errand_make_sure_halted(struct errand *self, const struct deadline *deadline, struct error *error)
+/* Since this was asked last. */
+static bool look_for_reset(struct errand *self, bool *seen, const struct deadline *deadline,
+                           struct error *error)
 {
     const struct core_ops *ops = self->core->ops;
-    uint64_t status;
-    bool halted;
-    enum stop_cause cause;
     errand_list_new(&self->work);
     size_t at = ops->add_reset_seen(self->core, &self->work.list);
     if (!errand_list_run(&self->work, deadline, error))
         return false;
-    self->was_reset = self->was_reset || ops->reset_seen(self->core, self->work.results[at]);
+    *seen = ops->reset_seen(self->core, self->work.results[at]);
+    return true;
+}
+
+bool errand_make_sure_halted(struct errand *self, const struct deadline *deadline, struct error *error)
+{
+    uint64_t status;
+    bool halted, seen;
+    enum stop_cause cause;
+    if (!look_for_reset(self, &seen, deadline, error))
+        return false;
+    self->was_reset = self->was_reset || seen;
     return errand_read_status(self, &status, &halted, deadline, error) &&
            (halted || self->was_reset || halt(self, &cause, deadline, error));
+}
+
+void errand_add_guard(struct errand *self, uint64_t value)
+{
+    steps_add(&self->work.list, step_write(self->kind->guard(self->core), value));
 }
 
 static bool let_go(void *context, const struct deadline *deadline, struct error *error)
 {
     struct errand *self = context;
     uint64_t status;
-    bool halted;
+    bool halted, reset;
     if (self->owes_memory || self->owes_registers)
         return error_set(error, ERROR_STATE, "the core stays halted");
-    if (!errand_read_status(self, &status, &halted, deadline, error))
+    if (!look_for_reset(self, &reset, deadline, error) ||
+        !errand_read_status(self, &status, &halted, deadline, error))
         return false;
+    self->was_reset = self->was_reset || reset;
+    if (self->was_reset) /* and was told to do things since: nobody knows where it would go on */
+        return error_set(error, ERROR_RESET, "the core was reset meanwhile%s",
+                         halted ? ", and is left halted: reset it again" : "");
+    uint64_t guard = self->guard;
+    (void)ledger_old(self->target->ledger, self->kind->guard(self->core), &guard);
     errand_list_new(&self->work);
-    if (halted && self->was_halted)
+    if (halted && self->was_halted) {
         steps_add(&self->work.list, step_write(self->core->ops->status(self->core), self->as_found));
-    else if (halted)
+    } else if (halted) {
+        errand_add_guard(self, guard);
         self->core->ops->add_run(self->core, &self->work.list);
+    }
     return self->work.list.n == 0 || errand_list_run(&self->work, deadline, error);
 }
 
@@ -87,9 +111,12 @@ static bool prepare(struct errand *self, const struct deadline *deadline, struct
 {
     struct ledger *ledger = self->target->ledger;
     struct ledger_debt debt = {self, let_go};
+    bool halted;
     if (self->prepared)
         return self->was_halted || ledger_owe(ledger, debt, error);
-    if (!errand_read_status(self, &self->as_found, &self->was_halted, deadline, error) ||
+    self->was_halted =
+        self->target->chosen->state == CORE_HALTED; /* one that was reset since is ours to let go */
+    if (!errand_read_status(self, &self->as_found, &halted, deadline, error) ||
         (self->was_halted && !ledger_owe(ledger, debt, error)) || !quiet_comparators(self, deadline, error) ||
         !ledger_hold(ledger, self->kind->guard(self->core), (struct restore){0}, NULL, deadline, error) ||
         !ledger_read(ledger, self->kind->guard(self->core), &self->guard, deadline, error) ||
@@ -100,11 +127,6 @@ static bool prepare(struct errand *self, const struct deadline *deadline, struct
 }
 
 /* --- registers ------------------------------------------------------------------------------------------ */
-
-void errand_add_guard(struct errand *self, uint64_t value)
-{
-    steps_add(&self->work.list, step_write(self->kind->guard(self->core), value));
-}
 
 static void add_registers(struct errand *self)
 {
@@ -192,24 +214,28 @@ static bool stop_and_take(struct errand *self, const char **hindrance, const str
                           struct error *error)
 {
     uint64_t status;
-    bool halted;
+    bool halted, reset;
     enum stop_cause cause = STOP_REQUEST;
     if (!prepare(self, deadline, error) || (!self->was_halted && !halt(self, &cause, deadline, error)) ||
+        !look_for_reset(self, &reset, deadline, error) ||
         !errand_read_status(self, &status, &halted, deadline, error))
         return false;
     if (cause != STOP_REQUEST) {
+        if (reset)
+            return error_set(error, ERROR_RESET, "the core was reset");
         ledger_forgive(self->target->ledger, (struct ledger_debt){self, let_go});
         self->target->leave_halted = true;
-        return error_set(error, cause == STOP_RESET ? ERROR_RESET : ERROR_FOREIGN_STOP,
+        return error_set(error, ERROR_FOREIGN_STOP,
                          "the core stopped for another reason just when it was asked to");
     }
     *hindrance = self->kind->hindrance(self->core, status, 0);
     if (*hindrance != NULL)
         return true;
-    if (!take_registers(self, status, deadline, error))
+    if (!take_registers(self, status, deadline, error) || !errand_make_sure_halted(self, deadline, error))
         return false;
     *hindrance = self->kind->hindrance(self->core, status, self->other[ERRAND_STATE]);
-    return true;
+    return !self->was_reset ||
+           error_set(error, ERROR_RESET, "the core was reset while its registers were taken");
 }
 
 /* A program that is in such a state now may be in another one soon. */

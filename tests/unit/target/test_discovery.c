@@ -18,7 +18,7 @@ static struct fixture {
     size_t n_views;
     uint32_t idr[PORTS], base[PORTS]; /* idr 0: the port does not answer */
     struct debug_words words;
-    unsigned reads, lost_at, others; /* others: reads of memory that is not on the debug bus */
+    unsigned reads, lost_at, fault_at, others; /* others: reads of memory that is not on the debug bus */
     struct deadline deadline;
     struct error error;
 } f;
@@ -54,6 +54,11 @@ static struct outcome execute(struct link *link, const struct step *steps, size_
     (void)deadline;
     for (size_t i = 0; i < n; i++) {
         assert_int_equal(steps[i].op, OP_READ);
+        if (f.reads + 1 == f.fault_at) {
+            f.reads++;
+            error_set(error, ERROR_FAULT, "just once");
+            return (struct outcome){.why = TARGET_FAULT, .done = i};
+        }
         if (++f.reads == f.lost_at) {
             error_set(error, ERROR_LINK_LOST, "gone");
             return (struct outcome){.why = LINK_LOST, .done = i};
@@ -377,6 +382,25 @@ static void a_lost_link_is_an_error_wherever_it_goes(void **state)
     assert_int_equal(f.target.n_cores, 2);
 }
 
+/* Or the next core would take its number, and be measured in its stead. */
+static void one_fault_hides_no_core(void **state)
+{
+    (void)state;
+    unsigned at = 1;
+    for (bool struck = true; struck; at++) {
+        set_up(NULL);
+        f.fault_at = at;
+        add_table(zynq, 8);
+        server_views();
+        assert_true(run());
+        struck = f.reads >= at;
+        assert_int_equal(f.target.n_cores, 2);
+        assert_int_equal(f.target.cores[0].core.debug_base, 0x80010000);
+        assert_true(f.target.cores[0].core.pmu_base != 0 && f.target.cores[1].core.pmu_base != 0);
+    }
+    assert_true(at > 100);
+}
+
 static void no_more_cores_than_there_is_room_for(void **state)
 {
     (void)state;
@@ -394,17 +418,12 @@ static void no_more_cores_than_there_is_room_for(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(two_cores_through_a_probe),
-        TEST(two_cores_through_a_server),
-        TEST(a_server_that_knows_numbers_only),
-        TEST(a_server_with_one_core_of_two),
-        TEST(what_belongs_to_which_core),
-        TEST(a_core_that_is_off_is_left_out),
-        TEST(cores_of_other_kinds_are_left_out),
-        TEST(ports_without_a_table_and_of_other_kinds),
-        TEST(views_without_a_port_are_skipped),
-        TEST(a_lost_link_is_an_error_wherever_it_goes),
-        TEST(no_more_cores_than_there_is_room_for),
+        TEST(two_cores_through_a_probe),         TEST(two_cores_through_a_server),
+        TEST(a_server_that_knows_numbers_only),  TEST(a_server_with_one_core_of_two),
+        TEST(what_belongs_to_which_core),        TEST(a_core_that_is_off_is_left_out),
+        TEST(cores_of_other_kinds_are_left_out), TEST(ports_without_a_table_and_of_other_kinds),
+        TEST(views_without_a_port_are_skipped),  TEST(a_lost_link_is_an_error_wherever_it_goes),
+        TEST(one_fault_hides_no_core),           TEST(no_more_cores_than_there_is_room_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
