@@ -109,6 +109,8 @@ static const struct stub_way *way_by_registers(const struct target_core *core)
 {
     if (core->core.family == CORE_ARMV8) /* PMUSERENR_EL0 is not among those that a debugger sees */
         return NULL;
+    if (core->core.family == CORE_ARMV7 && core->core.pmu_base == 0) /* a PMU in CP15 alone */
+        return NULL;
     if (has_block(core, "pmu"))
         return &stub_by_pmu;
     return core->core.family == CORE_M && has_block(core, "dwt") ? &stub_by_dwt : NULL;
