@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "report/counts.h"
+#include "target/place.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,6 +27,7 @@ struct options {
     const char *openocd[OPTION_WORDS]; /* -f FILE, -c TCL, -s DIR in the user's order */
     size_t n_openocd;
     int core; /* -1: not said */
+    struct place debug_base, pmu_base, cti;
     double freq_hz, speed_hz;
     uint64_t hits; /* 0: not said */
     int64_t interval_ms;

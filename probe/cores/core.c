@@ -66,7 +66,7 @@ struct address core_debug(const struct core *core, uint64_t offset)
 
 struct address core_pmu(const struct core *core, uint64_t offset)
 {
-    return word(core->unit, core->pmu_base + offset);
+    return word(core->pmu_unit, core->pmu_base + offset);
 }
 
 struct address core_cti(const struct core *core, uint64_t offset)

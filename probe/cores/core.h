@@ -129,11 +129,13 @@ struct core {
     enum core_family family;
     uint16_t unit; /* the link's view that reaches its registers, and, on Cortex-M, its memory */
     /* What Cortex-M does not have: its registers are memory at places that never change. */
-    uint16_t memory_unit;                    /* the view that shows memory as the core sees it */
-    uint64_t debug_base, pmu_base, cti_base; /* on `unit`; 0: none */
-    char name[48];                           /* "Cortex-M0+ r0p1" */
-    uint32_t id;                             /* CPUID or MIDR */
-    unsigned comparators;                    /* for code */
+    uint16_t memory_unit;          /* the view that shows memory as the core sees it */
+    uint64_t debug_base, cti_base; /* on `unit`; 0: none */
+    uint64_t pmu_base;             /* on `pmu_unit`, which is `unit` unless the user says so */
+    uint16_t pmu_unit;
+    char name[48];        /* "Cortex-M0+ r0p1" */
+    uint32_t id;          /* CPUID or MIDR */
+    unsigned comparators; /* for code */
     unsigned comparator_revision;
     const char *unstoppable; /* why it cannot be halted; NULL: it can */
     /* Channels of the cross trigger interface, as bits: those that halt it and let it run for us; whether the

@@ -2,13 +2,14 @@
 
 #include "cores/armv7.h"
 #include "cores/armv8.h"
+#include "target/placing.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* IHI 0031 C2.6: what kind of access port it is, and where its ROM table is. */
 enum { AP_BASE = 0xF8, AP_IDR = 0xFC, IDR_TYPE = 0xF, TYPE_APB = 2, TYPE_APB4 = 6 };
-enum { IDR_CLASS = 0xF << 13, IDR_CLASS_MEMORY = 8 << 13, BASE_PRESENT = 1, BASE_NONE = 3 };
+enum { IDR_CLASS = 0xF << 13, IDR_CLASS_MEMORY = 8 << 13, BASE_NONE = 3 };
 static const uint32_t BASE_ADDRESS = 0xFFFFF000, BASE_LEGACY_NONE = 0xFFFFFFFF;
 
 /* False: it cannot be read; ERROR_* only when the link itself failed. */
@@ -143,9 +144,21 @@ static bool identify_armv8(struct target *target, uint16_t unit, const struct co
     return error->kind == ERROR_NONE;
 }
 
-static bool add_core(struct target *target, const struct link_view *views, size_t n,
-                     const struct target_bus *bus, size_t at, unsigned number,
-                     const struct deadline *deadline, struct error *error)
+bool discovery_identify(struct target *target, uint16_t unit, const struct component *debug,
+                        const struct component *cti, struct core *out, const struct deadline *deadline,
+                        struct error *error)
+{
+    bool known = armv8_is_archid(component_archid(debug))
+                     ? identify_armv8(target, unit, debug, cti, out, deadline, error)
+                     : identify_armv7(target, unit, debug->base, out, deadline, error);
+    if (known)
+        out->cti_base = cti != NULL ? cti->base : 0;
+    return known;
+}
+
+bool discovery_add_core(struct target *target, const struct link_view *views, size_t n,
+                        const struct target_bus *bus, size_t at, unsigned number,
+                        const struct deadline *deadline, struct error *error)
 {
     const struct coresight *coresight = &bus->coresight;
     const struct component *debug = &coresight->components[at];
@@ -156,18 +169,26 @@ static bool add_core(struct target *target, const struct link_view *views, size_
     *core = (struct target_core){.view = *view};
     const struct component *pmu = follower(coresight, at, DEVTYPE_PMU);
     const struct component *cti = follower(coresight, at, DEVTYPE_CTI);
-    bool known = armv8_is_archid(component_archid(debug))
-                     ? identify_armv8(target, bus->unit, debug, cti, &core->core, deadline, error)
-                     : identify_armv7(target, bus->unit, debug->base, &core->core, deadline, error);
-    if (!known)
+    if (!discovery_identify(target, bus->unit, debug, cti, &core->core, deadline, error))
         return error->kind == ERROR_NONE;
     core->core.pmu_base = pmu != NULL ? pmu->base : 0;
-    core->core.cti_base = cti != NULL ? cti->base : 0;
+    core->core.pmu_unit = bus->unit;
     core->server_unit = view->unit;
     core->has_memory = find_memory(target, views, n, bus->port, &core->core.memory_unit, deadline, error);
     if (error->kind != ERROR_NONE)
         return false;
     target->n_cores++;
+    return true;
+}
+
+/* Without a table: where the server was told that a core's debug registers are. */
+static bool add_told(struct target *target, const struct link_view *views, size_t n, struct target_bus *bus,
+                     const struct deadline *deadline, struct error *error)
+{
+    for (size_t i = 0; i < n; i++)
+        if (views[i].has_port && views[i].port == bus->port && views[i].debug_base != 0 &&
+            !placing_put_core(target, bus, views[i].debug_base, deadline, error))
+            return false;
     return true;
 }
 
@@ -179,19 +200,21 @@ static bool add_bus(struct target *target, const struct link_view *views, size_t
         return true;
     if (!read_port(target, view->port, AP_BASE, &base, deadline, error))
         return error->kind == ERROR_NONE;
-    struct target_bus *bus = &target->buses[target->n_buses];
+    struct target_bus *bus = &target->buses[target->n_buses++];
     *bus = (struct target_bus){.unit = view->unit, .port = view->port};
-    if (base == BASE_LEGACY_NONE || (base & BASE_NONE) == 2)
-        return true;
-    bus->rom = base & BASE_ADDRESS;
-    target->n_buses++;
-    if (!coresight_walk(target->ledger, bus->unit, bus->rom, &bus->coresight, deadline, error))
+    bus->has_rom = base != BASE_LEGACY_NONE && (base & BASE_NONE) != 2;
+    bus->rom = bus->has_rom ? base & BASE_ADDRESS : 0;
+    bool walked = !bus->has_rom ||
+                  coresight_walk(target->ledger, bus->unit, bus->rom, &bus->coresight, deadline, error);
+    if (!walked)
+        return false;
+    if (bus->coresight.n <= 1 && !add_told(target, views, n, bus, deadline, error))
         return false;
     unsigned number = 0;
     for (size_t i = 0; i < bus->coresight.n; i++) {
         if (bus->coresight.components[i].devtype != DEVTYPE_CORE)
             continue;
-        if (!add_core(target, views, n, bus, i, number++, deadline, error))
+        if (!discovery_add_core(target, views, n, bus, i, number++, deadline, error))
             return false;
     }
     return true;

@@ -2,6 +2,7 @@
 
 #include "cores/cortex_m.h"
 #include "target/discovery.h"
+#include "target/placing.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -146,8 +147,8 @@ static bool may_be_cortex_m(const struct link_view *view)
     return view->is_core;
 }
 
-bool target_open(struct target *target, struct link *link, const struct deadline *deadline,
-                 struct error *error)
+bool target_open(struct target *target, struct link *link, const struct target_wish *wish,
+                 const struct deadline *deadline, struct error *error)
 {
     *target = (struct target){.link = link};
     target->ledger = ledger_new(link);
@@ -163,7 +164,8 @@ bool target_open(struct target *target, struct link *link, const struct deadline
     for (size_t i = 0; i < n && target->n_cores < TARGET_CORES; i++)
         if (may_be_cortex_m(&views[i]) && !look_at_view(target, &views[i], deadline, error))
             return false;
-    if (!discovery_run(target, views, n, deadline, error))
+    if (!discovery_run(target, views, n, deadline, error) ||
+        !placing_run(target, views, n, wish, deadline, error))
         return false;
     for (size_t i = 0; i < target->n_cores; i++)
         if (!look_at_state(target, &target->cores[i], deadline, error) ||
@@ -177,7 +179,7 @@ bool target_choose(struct target *target, int number, struct error *error)
     if (target->n_cores == 0)
         return error_set(error, ERROR_NO_CORE, "no core that can be measured was found");
     if (number < 0)
-        number = 0;
+        number = target->preferred;
     if ((size_t)number >= target->n_cores)
         return error_set(error, ERROR_NO_CORE, "there is no core %d: the last one is core %zu", number,
                          target->n_cores - 1);
