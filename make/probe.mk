@@ -9,7 +9,7 @@ pkg         = $(shell pkg-config $(1) $(PROBE_PKGS))
 
 PROBE_OBJ := $(PROBE_SRC:%.c=$(BUILD)/obj/%.o)
 ASAN_OBJ  := $(PROBE_SRC:%.c=$(BUILD)/asan/%.o)
-GEN       := $(addprefix $(BUILD)/gen/,pmu_tcl.h event_files.h metric_files.h)
+GEN       := $(addprefix $(BUILD)/gen/,pmu_tcl.h event_files.h metric_files.h stub_v7.h stub_v8.h)
 
 # A text file as the initializer of a char array
 AS_STRING := sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/?/\\?/g' -e 's/^/"/' -e 's/$$/\\n"/'
@@ -25,6 +25,15 @@ $(BUILD)/gen/event_files.h: $(sort $(wildcard probe/events/*.events)) probe/even
 $(BUILD)/gen/metric_files.h: $(sort $(wildcard probe/metrics/*.metrics)) probe/metrics
 	@mkdir -p $(@D)
 	$(AS_TEXTS) > $@
+
+# The stub's images for RAM as words, the same for all cores of an architecture: see make/stub.mk
+AS_WORDS = od -An -v -tx4 $< | sed -E 's/ *([0-9a-f]{8})/0x\1, /g'
+$(BUILD)/gen/stub_v7.h: $(BUILD)/stub/cortex-a9/pushed.bin
+	@mkdir -p $(@D)
+	$(AS_WORDS) > $@
+$(BUILD)/gen/stub_v8.h: $(BUILD)/stub/cortex-a53/pushed.bin
+	@mkdir -p $(@D)
+	$(AS_WORDS) > $@
 
 $(BUILD)/obj/%.o: %.c Makefile make/probe.mk | $(GEN)
 	@mkdir -p $(@D)

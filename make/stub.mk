@@ -55,7 +55,7 @@ stub-sizes: stub
 stub-list:
 	@$(foreach core,$(STUB_ALL),echo $(core) $(STUB_KIND_$(core)) $(call stub_prefix,$(core))gcc $(STUB_CPU_$(core));)
 
-check-build: stub
+check-build: stub-sizes
 .PHONY: stub stub-sizes stub-list
 
 # The program that tests/test_stub.py runs on QEMU, one for each core, and the image that it is started through there
@@ -99,6 +99,26 @@ $(eval $(call self_rule,m55,$(SELF_M),$(FIRMWARE_CC) $(FIRMWARE_FLAGS) $(FIRMWAR
 $(foreach chip,$(V7_CHIPS),$(eval $(call self_rule,$(chip),$(SELF_V7),$(FIRMWARE_CC) $(V7_FLAGS) $(V7_CPU_$(chip)) \
     $(SELF_DEF_$(chip)))))
 $(eval $(call self_rule,a53,$(SELF_V8),$(A64_CC) $(A64_FLAGS)))
+
+# For what is pushed into a core: one whose registers and RAM stand still, privileged or in user mode; one that reads its
+# cycle counter in user mode
+PARKED_v7 := $(addprefix tests/firmware/,parked.c start_v7.S parked_v7.S)
+PARKED_v8 := $(addprefix tests/firmware/,parked.c start_v8.S parked_v8.S)
+PARKED    := a9-parked a7-parked r5-parked a53-parked a53-user a9-reads r5-reads a53-reads
+
+define parked_rule
+$(BUILD)/firmware/$(1).elf: $(2) tests/firmware/sections.ld tests/firmware/$(firstword $(subst -, ,$(1))).ld make/stub.mk
+	@mkdir -p $$(@D)
+	$(3) -Ltests/firmware -T tests/firmware/$(firstword $(subst -, ,$(1))).ld $(2) -o $$@
+endef
+$(foreach chip,a9 r5,$(eval $(call parked_rule,$(chip)-parked,$(PARKED_v7),$(FIRMWARE_CC) $(V7_FLAGS) $(V7_CPU_$(chip)))))
+$(eval $(call parked_rule,a7-parked,$(PARKED_v7),$(FIRMWARE_CC) $(V7_FLAGS) $(V7_CPU_a7) -DPARKED_USER))
+$(foreach chip,a9 r5,$(eval $(call parked_rule,$(chip)-reads,$(PARKED_v7),$(FIRMWARE_CC) $(V7_FLAGS) $(V7_CPU_$(chip)) \
+    -DPARKED_USER -DPARKED_READS)))
+$(eval $(call parked_rule,a53-reads,$(PARKED_v8),$(A64_CC) $(A64_FLAGS) -DPARKED_USER -DPARKED_READS))
+$(eval $(call parked_rule,a53-parked,$(PARKED_v8),$(A64_CC) $(A64_FLAGS)))
+$(eval $(call parked_rule,a53-user,$(PARKED_v8),$(A64_CC) $(A64_FLAGS) -DPARKED_USER))
+firmware: $(PARKED:%=$(BUILD)/firmware/%.elf)
 
 # On m4 also behind the image that is started before an application
 SELF_IMAGE := -Wl,--defsym=pmu_stub_at=0x08000000 -Wl,--defsym=pmu_stub_next=0x08000400 -Wl,--defsym=pmu_stub_stack=0x20000200

@@ -3,7 +3,7 @@
 //
 //   +0  enable   cycles count and user mode may read them. Returns what was before
 //   +4  disable  takes that in r0 and r1, and puts it back
-//   +8  status   returns what is
+//   +8  status   returns what is, and in r2 PMCNTENSET
 //
 // What was before: r0 = PMUSERENR, and in its bit 31 whether the cycle counter is enabled; r1 = PMCR. Changes r0, r1, r2
 // and flags; no stack, no memory, no PMSELR. Runs where it is put, on a word.
@@ -16,8 +16,8 @@
     .equ CYCLES, 1 << 31
 
     .macro get_state
-    mrc p15, 0, r0, c9, c12, 1
-    and r0, r0, #CYCLES
+    mrc p15, 0, r2, c9, c12, 1
+    and r0, r2, #CYCLES
     mrc p15, 0, r1, c9, c14, 0
     orr r0, r0, r1
     mrc p15, 0, r1, c9, c12, 0

@@ -3,7 +3,7 @@
 //
 //   +0  enable   cycles count and user mode may read them. Returns what was before
 //   +4  disable  takes that in x0 and x1, and puts it back
-//   +8  status   returns what is
+//   +8  status   returns what is, and in x2 PMCNTENSET_EL0
 //
 // What was before: x0 = PMUSERENR_EL0, and in its bit 31 whether the cycle counter is enabled; x1 = PMCR_EL0. Changes x0, x1
 // and x2; no flags, no stack, no memory, no PMSELR_EL0. Runs where it is put, on a word.
@@ -16,8 +16,8 @@
     .equ CYCLES_BIT, 31
 
     .macro get_state
-    mrs x0, pmcntenset_el0
-    and x0, x0, #CYCLES
+    mrs x2, pmcntenset_el0
+    and x0, x2, #CYCLES
     mrs x1, pmuserenr_el0
     orr x0, x0, x1
     mrs x1, pmcr_el0

@@ -40,6 +40,7 @@ static const struct advice advice[ERROR_KINDS] = {
     [ERROR_NO_COMPARATOR] = {EXIT_MEASURE,
                              "Remove a hardware breakpoint in the other debugger, then try again."},
     [ERROR_ADDRESS] = {EXIT_MEASURE, "Take a location in flash, or in RAM that the program runs from."},
+    [ERROR_PLACE] = {EXIT_MEASURE, "Name RAM that the core may execute: stub COMMAND LOCATION."},
     [ERROR_HALTED] = {EXIT_MEASURE,
                       "Two ways on: --resume lets it run, measures, and halts it again at the end; "
                       "or resume it in the debugger that halted it."},

@@ -24,6 +24,7 @@ enum error_kind {
     ERROR_NO_COUNTER,    /* no counter block that we can use */
     ERROR_NO_COMPARATOR, /* all breakpoint units are taken */
     ERROR_ADDRESS,       /* no breakpoint can be put there */
+    ERROR_PLACE,         /* the core cannot run code there */
     ERROR_HALTED,        /* the core was halted before we came */
     ERROR_FOREIGN_STOP,  /* another debugger's breakpoint */
     ERROR_RESET,         /* the target was reset under us */

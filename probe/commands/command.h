@@ -28,3 +28,4 @@ int command_stat(const struct context *context, struct error *error);
 int command_list(const struct context *context, struct error *error);
 int command_doctor(const struct context *context, struct error *error);
 int command_watch(const struct context *context, struct error *error);
+int command_stub(const struct context *context, struct error *error);

@@ -2,6 +2,7 @@
 
 #include "cores/armv7_coprocessor.h"
 #include "cores/armv7_transfer.h"
+#include "cores/errand.h"
 
 #include <stdio.h>
 
@@ -277,6 +278,7 @@ static struct return_place frame_return(const struct core *core, uint64_t lr, ui
 }
 
 static const struct core_ops armv7_ops = {
+    .errand = &armv7_errand,
     .settings = settings,
     .commands = commands,
     .debug_enable = control_address,

@@ -1,6 +1,7 @@
 #include "cores/armv8.h"
 
 #include "cores/armv8_transfer.h"
+#include "cores/errand.h"
 
 /* EDECR, DDI 0487 H9.2. */
 enum { CATCH_RESET = 1 << 1, STEP = 1 << 2 };
@@ -310,6 +311,7 @@ static struct return_place frame_return(const struct core *core, uint64_t lr, ui
 }
 
 const struct core_ops armv8_ops = {
+    .errand = &armv8_errand,
     .settings = settings,
     .commands = commands,
     .debug_enable = control_address,

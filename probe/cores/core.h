@@ -44,8 +44,11 @@ struct return_place {
 };
 
 struct core;
+struct errand_kind;
 
 struct core_ops {
+    const struct errand_kind *errand; /* how it runs code of ours; NULL: it cannot */
+
     /* What must be set for the time of a run, and which registers act instead of holding a value. */
     size_t (*settings)(const struct core *, struct setting *out, size_t room);
     size_t (*commands)(const struct core *, struct address *out, size_t room);

@@ -11,6 +11,7 @@ struct entry {
     struct address at;
     struct restore restore;
     uint64_t old;
+    struct ledger_debt debt; /* undo NULL: none, but an address */
 };
 
 struct ledger {
@@ -54,7 +55,7 @@ static bool same_address(struct address a, struct address b)
 static struct entry *find_entry(const struct ledger *ledger, struct address at)
 {
     for (size_t i = 0; i < ledger->n_held; i++)
-        if (same_address(ledger->held[i].at, at))
+        if (ledger->held[i].debt.undo == NULL && same_address(ledger->held[i].at, at))
             return (struct entry *)&ledger->held[i];
     return NULL;
 }
@@ -221,6 +222,8 @@ static bool put_back(struct ledger *ledger, const struct entry *entry, const str
                      struct error *error)
 {
     const struct restore *restore = &entry->restore;
+    if (entry->debt.undo != NULL)
+        return entry->debt.undo(entry->debt.context, deadline, error);
     uint64_t mask = restore->mask != 0 ? restore->mask : UINT64_MAX;
     if (restore->how == RESTORE_PLAIN)
         return put_back_plain(ledger, entry, (entry->old & mask) | restore->key, mask, deadline, error);
@@ -269,7 +272,9 @@ bool ledger_undo(struct ledger *ledger, const struct deadline *deadline, struct 
         if (back)
             continue;
         lost = lost || one.kind == ERROR_LINK_LOST; /* nothing further can work */
-        if (!lost || first.kind == ERROR_NONE)
+        if (entry->debt.undo != NULL)
+            error_set(&first, one.kind, "%s", one.text);
+        else if (!lost || first.kind == ERROR_NONE)
             error_set(&first, one.kind, "0x%08" PRIx64 " could not be put back to 0x%08" PRIx64 ": %s",
                       entry->at.offset, entry->old, one.text);
         left[n_left++] = *entry;
@@ -284,12 +289,52 @@ bool ledger_undo(struct ledger *ledger, const struct deadline *deadline, struct 
     return first.kind == ERROR_NONE || error_set(error, first.kind, "%s", first.text);
 }
 
-void ledger_forget(struct ledger *ledger, struct address at)
+static void drop(struct ledger *ledger, struct entry *entry)
 {
-    struct entry *entry = find_entry(ledger, at);
-    if (entry == NULL)
-        return;
     size_t behind = ledger->n_held - (size_t)(entry - ledger->held) - 1;
     memmove(entry, entry + 1, behind * sizeof *entry);
     ledger->n_held--;
+}
+
+void ledger_forget(struct ledger *ledger, struct address at)
+{
+    struct entry *entry = find_entry(ledger, at);
+    if (entry != NULL)
+        drop(ledger, entry);
+}
+
+static struct entry *find_debt(struct ledger *ledger, struct ledger_debt debt)
+{
+    for (size_t i = ledger->n_held; i-- > 0;)
+        if (ledger->held[i].debt.undo == debt.undo && ledger->held[i].debt.context == debt.context)
+            return &ledger->held[i];
+    return NULL;
+}
+
+bool ledger_owe(struct ledger *ledger, struct ledger_debt debt, struct error *error)
+{
+    if (find_debt(ledger, debt) != NULL)
+        return true;
+    if (ledger->n_held == HELD_ROOM)
+        return error_set(error, ERROR_SYSTEM, "the ledger is full");
+    ledger->held[ledger->n_held++] = (struct entry){.debt = debt};
+    return true;
+}
+
+bool ledger_pay(struct ledger *ledger, struct ledger_debt debt, const struct deadline *deadline,
+                struct error *error)
+{
+    if (find_debt(ledger, debt) == NULL)
+        return true;
+    if (!debt.undo(debt.context, deadline, error))
+        return false;
+    ledger_forgive(ledger, debt);
+    return true;
+}
+
+void ledger_forgive(struct ledger *ledger, struct ledger_debt debt)
+{
+    struct entry *entry = find_debt(ledger, debt);
+    if (entry != NULL)
+        drop(ledger, entry);
 }

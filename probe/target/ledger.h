@@ -47,6 +47,19 @@ bool ledger_write(struct ledger *ledger, struct address at, uint64_t value, stru
 /* Makes a setting true, unless it is already. */
 bool ledger_apply(struct ledger *ledger, const struct setting *setting, const struct deadline *deadline,
                   struct error *error);
+/*
+ * What takes more than a write to put back, undone in its turn. The context must live until then. Paid, it is
+ * undone at once; forgotten, it never is.
+ */
+struct ledger_debt {
+    void *context;
+    bool (*undo)(void *context, const struct deadline *, struct error *);
+};
+bool ledger_owe(struct ledger *ledger, struct ledger_debt debt, struct error *error);
+bool ledger_pay(struct ledger *ledger, struct ledger_debt debt, const struct deadline *deadline,
+                struct error *error);
+void ledger_forgive(struct ledger *ledger, struct ledger_debt debt);
+
 /* The value found when the address was held; false if it is not held. */
 bool ledger_old(const struct ledger *ledger, struct address at, uint64_t *old);
 /* Puts one address back and forgets it; nothing to do when it is not held. */

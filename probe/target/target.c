@@ -195,20 +195,43 @@ bool target_choose(struct target *target, int number, struct error *error)
     return attached_check(target, chosen, error);
 }
 
+/* Its debug registers can be used from here on. */
+static bool reach_core(struct target *target, const struct deadline *deadline, struct error *error)
+{
+    const struct core *core = &target->chosen->core;
+    struct address commands[LIST_ROOM];
+    size_t n = core->ops->commands(core, commands, LIST_ROOM);
+    if (target->chosen->state == CORE_LOCKUP)
+        return error_set(error, ERROR_LOCKUP, "the core is locked up");
+    for (size_t i = 0; i < n; i++)
+        if (!ledger_allow(target->ledger, commands[i], error))
+            return false;
+    return open_locks(target, deadline, error);
+}
+
+bool target_keep(struct target *target, const struct deadline *deadline, struct error *error)
+{
+    target->held = reach_core(target, deadline, error) && link_hold(target->link, true, error);
+    return target->held;
+}
+
+static bool tell_core(struct target *target, void (*add)(const struct core *, struct steps *),
+                      const struct deadline *deadline, struct error *error)
+{
+    struct step items[LIST_ROOM];
+    uint64_t values[LIST_ROOM];
+    struct steps list = {.items = items, .room = LIST_ROOM};
+    add(&target->chosen->core, &list);
+    return target_run(target, &list, values, deadline, error);
+}
+
 bool target_take(struct target *target, bool resume, const char *place, const struct deadline *deadline,
                  struct error *error)
 {
     const struct core *core = &target->chosen->core;
-    if (target->chosen->state == CORE_LOCKUP)
-        return error_set(error, ERROR_LOCKUP, "the core is locked up");
     if (target->chosen->state == CORE_HALTED && !resume)
         return error_set(error, ERROR_HALTED, "the core is halted at %s", place);
-    struct address commands[LIST_ROOM];
-    size_t n = core->ops->commands(core, commands, LIST_ROOM);
-    for (size_t i = 0; i < n; i++)
-        if (!ledger_allow(target->ledger, commands[i], error))
-            return false;
-    if (!open_locks(target, deadline, error))
+    if (!reach_core(target, deadline, error))
         return false;
     bool halted = target->chosen->state == CORE_HALTED;
     if (target->debugger != NULL) {
@@ -223,18 +246,10 @@ bool target_take(struct target *target, bool resume, const char *place, const st
         if (!link_server_run(target->link, target->chosen->server_unit, true, deadline, error))
             return false;
     }
-    if (!link_hold(target->link, true, error))
+    target->held = link_hold(target->link, true, error);
+    if (!target->held)
         return false;
-    target->held = true;
-    if (halted && !link_has_server(target->link)) {
-        struct step items[LIST_ROOM];
-        uint64_t values[LIST_ROOM];
-        struct steps list = {.items = items, .room = LIST_ROOM};
-        core->ops->add_run(core, &list);
-        if (!target_run(target, &list, values, deadline, error))
-            return false;
-    }
-    return true;
+    return !halted || link_has_server(target->link) || tell_core(target, core->ops->add_run, deadline, error);
 }
 
 static bool check_usable(const struct counter_block *block, struct error *error)
@@ -383,16 +398,9 @@ bool target_check_block(struct target *target, const struct deadline *deadline, 
 
 static bool halt_again(struct target *target, const struct deadline *deadline, struct error *error)
 {
-    const struct core *core = &target->chosen->core;
-    if (!link_server_run(target->link, target->chosen->server_unit, false, deadline, error))
-        return false;
-    if (link_has_server(target->link))
-        return true;
-    struct step items[LIST_ROOM];
-    uint64_t values[LIST_ROOM];
-    struct steps list = {.items = items, .room = LIST_ROOM};
-    core->ops->add_halt(core, &list);
-    return target_run(target, &list, values, deadline, error);
+    return link_server_run(target->link, target->chosen->server_unit, false, deadline, error) &&
+           (link_has_server(target->link) ||
+            tell_core(target, target->chosen->core.ops->add_halt, deadline, error));
 }
 
 bool target_undo(struct target *target, const struct deadline *deadline, struct error *error)

@@ -81,6 +81,8 @@ bool target_take(struct target *target, bool resume, const char *place, const st
                  struct error *error);
 /* Whether the block that would be taken can be read while the core runs: ERROR_NO_COUNTER, if not. */
 bool target_counts_running(const struct target *target, const char *name, struct error *error);
+/* Likewise, but the core is left as it is, running or halted. */
+bool target_keep(struct target *target, const struct deadline *deadline, struct error *error);
 /* Takes the named counter block, or the best one for NULL, and makes it count; its first counter is read. */
 bool target_take_block(struct target *target, const char *name, const struct deadline *deadline,
                        struct error *error);

@@ -19,7 +19,7 @@ static struct fixture {
     size_t n_views;
     uint32_t idr[PORTS], base[PORTS]; /* idr 0: the port does not answer */
     struct debug_words words;
-    unsigned reads, lost_at, others; /* others: reads of memory that is not on the debug bus */
+    unsigned reads, lost_at, fault_at, others; /* others: reads of memory that is not on the debug bus */
     struct deadline deadline;
     struct error error;
 } f;
@@ -55,6 +55,11 @@ static struct outcome execute(struct link *link, const struct step *steps, size_
     (void)deadline;
     for (size_t i = 0; i < n; i++) {
         assert_int_equal(steps[i].op, OP_READ);
+        if (f.reads + 1 == f.fault_at) {
+            f.reads++;
+            error_set(error, ERROR_FAULT, "just once");
+            return (struct outcome){.why = TARGET_FAULT, .done = i};
+        }
         if (++f.reads == f.lost_at) {
             error_set(error, ERROR_LINK_LOST, "gone");
             return (struct outcome){.why = LINK_LOST, .done = i};
@@ -487,6 +492,25 @@ static void a_lost_link_is_an_error_wherever_it_goes(void **state)
     assert_int_equal(f.target.n_cores, 2);
 }
 
+/* Or the next core would take its number, and be measured in its stead. */
+static void one_fault_hides_no_core(void **state)
+{
+    (void)state;
+    unsigned at = 1;
+    for (bool struck = true; struck; at++) {
+        set_up(NULL);
+        f.fault_at = at;
+        add_table(zynq, 8);
+        server_views();
+        assert_true(run());
+        struck = f.reads >= at;
+        assert_int_equal(f.target.n_cores, 2);
+        assert_int_equal(f.target.cores[0].core.debug_base, 0x80010000);
+        assert_true(f.target.cores[0].core.pmu_base != 0 && f.target.cores[1].core.pmu_base != 0);
+    }
+    assert_true(at > 100);
+}
+
 static void no_more_cores_than_there_is_room_for(void **state)
 {
     (void)state;
@@ -519,6 +543,7 @@ int main(void)
         TEST(a_link_lost_while_placing),
         TEST(views_without_a_port_are_skipped),
         TEST(a_lost_link_is_an_error_wherever_it_goes),
+        TEST(one_fault_hides_no_core),
         TEST(no_more_cores_than_there_is_room_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

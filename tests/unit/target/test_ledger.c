@@ -134,9 +134,73 @@ static void undo_can_be_tried_again(void **state)
     }
 }
 
+struct debtor {
+    struct fixture *f;
+    unsigned undone, failures; /* fails so often before it works */
+};
+
+static bool undo_debt(void *context, const struct deadline *deadline, struct error *error)
+{
+    struct debtor *debtor = context;
+    (void)deadline;
+    debtor->undone++;
+    assert_int_equal(*fake_at(&debtor->f->fake, 0x20), 2);   /* written after it: put back before */
+    assert_int_equal(*fake_at(&debtor->f->fake, 0x10), 100); /* and before it */
+    if (debtor->failures == 0)
+        return true;
+    debtor->failures--;
+    return error_set(error, ERROR_STATE, "not yet");
+}
+
+static void a_debt_is_undone_in_its_turn(void **state)
+{
+    struct fixture *f = *state;
+    for (unsigned failures = 0; failures < 5; failures += 2) {
+        struct debtor debtor = {.f = f, .failures = failures};
+        *fake_at(&f->fake, 0x10) = 1;
+        *fake_at(&f->fake, 0x20) = 2;
+        assert_true(ledger_write(f->ledger, at(0x10), 100, (struct restore){0}, &f->deadline, &f->error));
+        assert_true(ledger_owe(f->ledger, (struct ledger_debt){&debtor, undo_debt}, &f->error));
+        assert_true(ledger_owe(f->ledger, (struct ledger_debt){&debtor, undo_debt}, &f->error)); /* once */
+        assert_true(ledger_write(f->ledger, at(0x20), 200, (struct restore){0}, &f->deadline, &f->error));
+        bool undone = ledger_undo(f->ledger, &f->deadline, &f->error);
+        assert_true(undone == (failures < 3));
+        if (!undone) {
+            assert_int_equal(ledger_held(f->ledger), 1);
+            assert_string_equal(f->error.text, "not yet");
+            error_clear(&f->error);
+            *fake_at(&f->fake, 0x10) = 100;
+            assert_true(ledger_undo(f->ledger, &f->deadline, &f->error));
+        }
+        assert_int_equal(debtor.undone, failures + 1);
+        assert_int_equal(ledger_held(f->ledger), 0);
+    }
+}
+
+static void a_debt_can_be_paid_or_forgiven(void **state)
+{
+    struct fixture *f = *state;
+    struct debtor debtor = {.f = f, .failures = 1};
+    const struct ledger_debt debt = {&debtor, undo_debt};
+    *fake_at(&f->fake, 0x20) = 2;
+    *fake_at(&f->fake, 0x10) = 100;
+    assert_true(ledger_owe(f->ledger, debt, &f->error));
+    assert_false(ledger_pay(f->ledger, debt, &f->deadline, &f->error));
+    assert_int_equal(ledger_held(f->ledger), 1);
+    assert_true(ledger_pay(f->ledger, debt, &f->deadline, &f->error));
+    assert_int_equal(ledger_held(f->ledger), 0);
+    assert_true(ledger_pay(f->ledger, debt, &f->deadline, &f->error)); /* nothing is owed */
+    assert_true(ledger_owe(f->ledger, debt, &f->error));
+    ledger_forgive(f->ledger, debt);
+    assert_true(ledger_undo(f->ledger, &f->deadline, &f->error));
+    assert_int_equal(debtor.undone, 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_debt_is_undone_in_its_turn, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_debt_can_be_paid_or_forgiven, set_up, tear_down),
         cmocka_unit_test_setup_teardown(undo_goes_backwards, set_up, tear_down),
         cmocka_unit_test_setup_teardown(refuses_what_it_does_not_hold, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_pair_is_put_back_bit_by_bit, set_up, tear_down),

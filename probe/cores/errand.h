@@ -1,0 +1,53 @@
+/*
+ * Errands: a piece of code of ours that a halted core runs. Which registers that may change, how they are
+ * taken and set by instructions that the core executes in Debug state, and how memory is reached as the core
+ * itself sees it, through its own translation and caches. Data and steps; target/errand.c carries them out.
+ */
+#pragma once
+
+#include "cores/core.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What may change: R0 (X0) to R2, and what is moved by way of R0: the PC, the state, and what an exception in
+ * the errand itself would overwrite. They are set in the reverse order. */
+enum { ERRAND_GENERAL = 3, ERRAND_PC = 0, ERRAND_STATE, ERRAND_FAULTS, ERRAND_OTHERS = 10, ERRAND_MOVES = 4 };
+
+/* Instructions that move a register to R0, and back. */
+struct errand_register {
+    uint32_t to_r0[ERRAND_MOVES], from_r0[ERRAND_MOVES]; /* up to the first 0 */
+};
+
+struct errand_kind {
+    uint32_t stack_to_r0;
+    uint32_t load, store; /* R0, at the address in R1; the next word's is `next` more */
+    uint32_t next;
+    /* Code that was written, seen by the core: for each line at the address in R1, then for all. */
+    uint32_t clean_line, clean_done, forget_line, forget_done[3];
+    uint32_t drain; /* takes a word that nobody wants out of the channel; 0: not needed */
+    bool wide;      /* registers have 64 bits */
+
+    /* Makes the core take instructions, whatever a list before left behind. */
+    void (*add_begin)(const struct core *, struct steps *);
+    void (*add_instruction)(const struct core *, struct steps *, uint32_t instruction);
+    void (*add_constant)(const struct core *, struct steps *, unsigned general, uint64_t value);
+    /* That the instructions since add_begin were carried out, without an exception. */
+    void (*add_proof)(const struct core *, struct steps *);
+    /* The stop after the one that it was let run from. */
+    void (*add_wait_stop)(const struct core *, struct steps *);
+    /* Which others there are, on a core that is halted with this status; how many. */
+    size_t (*others)(const struct core *, uint64_t status, struct errand_register *out);
+    /* The PC as it is set, out of what was moved to R0. */
+    uint64_t (*pc)(uint64_t moved, uint64_t state);
+    /* Privileged, interrupts masked, in the code's instruction set. */
+    uint64_t (*state)(uint64_t found);
+    /* Why it cannot be done in the state that the core is in; NULL: it can. */
+    const char *(*hindrance)(const struct core *, uint64_t status, uint64_t state);
+    /* What has exceptions stop the core before their handlers run: a register, and its bits. */
+    struct address (*guard)(const struct core *);
+    uint32_t (*guard_bits)(uint64_t status);
+};
+
+extern const struct errand_kind armv7_errand, armv8_errand;

@@ -1,0 +1,242 @@
+#include "target/stub_way.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* A PMU: offsets of Armv7 (DDI 0406C table D2-1) and Armv8.1-M (DDI 0553B D1.2.2), which has them at the same
+ * places, and no PMUSERENR. */
+enum { CNTENSET = 0xC00, CNTENCLR = 0xC20, PMCR = 0xE04, PMUSERENR = 0xE08, LAR = 0xFB0, LSR = 0xFB4 };
+enum { LSR_LOCKED = 1 << 1 };
+static const uint32_t KEY = 0xC5ACCE55;
+
+/* Cortex-M, DDI 0403E C1.6.5, C1.7.4, C1.8.7 and C1.8.17. */
+enum {
+    M_PMU = 0xE0003000,
+    DEMCR = 0xE000EDFC,
+    DWT_CTRL = 0xE0001000,
+    DWT_FUNCTION0 = 0xE0001028,
+    ITM_TCR = 0xE0000E80
+};
+enum {
+    TRCENA = 1 << 24,
+    CYCCNTENA = 1 << 0,
+    NUMCOMP_SHIFT = 28,
+    FUNCTION = 0xF,
+    FUNCTION_STRIDE = 16,
+    ITMENA = 1
+};
+static const uint32_t TRACED = 0x7F1001; /* of DWT_CTRL: all that counts, samples or makes packets */
+
+static struct address pmu_word(const struct core *core, uint32_t offset)
+{
+    return core->family == CORE_M ? core_word(core, M_PMU + offset) : core_pmu(core, offset);
+}
+
+static bool read_word(struct stub *stub, struct address at, uint32_t *out, const struct deadline *deadline,
+                      struct error *error)
+{
+    uint64_t value;
+    if (!ledger_read(stub->target->ledger, at, &value, deadline, error))
+        return false;
+    *out = (uint32_t)value;
+    return true;
+}
+
+static bool change(struct stub *stub, struct address at, uint32_t value, struct restore restore,
+                   const struct deadline *deadline, struct error *error)
+{
+    if (stub->n_changed == sizeof stub->changed / sizeof *stub->changed)
+        return error_set(error, ERROR_SYSTEM, "too many registers");
+    stub->changed[stub->n_changed++] = at;
+    return ledger_write(stub->target->ledger, at, value, restore, deadline, error);
+}
+
+static void stays(struct stub *stub)
+{
+    while (stub->n_changed > 0)
+        ledger_forget(stub->target->ledger, stub->changed[--stub->n_changed]);
+}
+
+/* --- the trace system of a Cortex-M --------------------------------------------------------------------- */
+
+static bool switch_trace_on(struct stub *stub, const struct deadline *deadline, struct error *error)
+{
+    const struct core *core = &stub->target->chosen->core;
+    uint32_t demcr;
+    if (core->family != CORE_M)
+        return true;
+    return read_word(stub, core_word(core, DEMCR), &demcr, deadline, error) &&
+           ((demcr & TRCENA) != 0 ||
+            change(stub, core_word(core, DEMCR), demcr | TRCENA, (struct restore){0}, deadline, error));
+}
+
+/* Unless something else is behind it; a server switches it on for itself. */
+static bool switch_trace_off(struct stub *stub, const struct deadline *deadline, struct error *error)
+{
+    const struct core *core = &stub->target->chosen->core;
+    uint32_t demcr, control, itm;
+    if (core->family != CORE_M)
+        return true;
+    if (!read_word(stub, core_word(core, DEMCR), &demcr, deadline, error) ||
+        !read_word(stub, core_word(core, DWT_CTRL), &control, deadline, error) ||
+        !read_word(stub, core_word(core, ITM_TCR), &itm, deadline, error))
+        return false;
+    bool used = (control & TRACED) != 0 || (itm & ITMENA) != 0 || (demcr & TRCENA) == 0 ||
+                link_has_server(stub->target->link);
+    for (uint32_t i = 0; i < control >> NUMCOMP_SHIFT && !used; i++) {
+        uint32_t function;
+        if (!read_word(stub, core_word(core, DWT_FUNCTION0 + FUNCTION_STRIDE * i), &function, deadline,
+                       error))
+            return false;
+        used = (function & FUNCTION) != 0;
+    }
+    return used || change(stub, core_word(core, DEMCR), demcr & ~(uint32_t)TRCENA, (struct restore){0},
+                          deadline, error);
+}
+
+static bool trace_is_on(struct stub *stub, bool *on, const struct deadline *deadline, struct error *error)
+{
+    const struct core *core = &stub->target->chosen->core;
+    uint32_t demcr = TRCENA;
+    if (core->family == CORE_M && !read_word(stub, core_word(core, DEMCR), &demcr, deadline, error))
+        return false;
+    *on = (demcr & TRCENA) != 0;
+    return true;
+}
+
+/* --- the PMU -------------------------------------------------------------------------------------------- */
+
+static bool look_at_pmu(struct stub *stub, struct stub_state *out, const struct deadline *deadline,
+                        struct error *error)
+{
+    const struct core *core = &stub->target->chosen->core;
+    uint32_t control, enabled, user = 0;
+    bool traced, has_user = core->family != CORE_M;
+    if (!trace_is_on(stub, &traced, deadline, error) ||
+        !read_word(stub, pmu_word(core, PMCR), &control, deadline, error) ||
+        !read_word(stub, pmu_word(core, CNTENSET), &enabled, deadline, error) ||
+        (has_user && !read_word(stub, pmu_word(core, PMUSERENR), &user, deadline, error)))
+        return false;
+    *out = (struct stub_state){.has_user = has_user,
+                               .user = (user & STUB_EN) != 0,
+                               .enabled = traced && (control & STUB_E) != 0,
+                               .cycles = (enabled & STUB_CYCLES) != 0,
+                               .events = enabled & ~STUB_CYCLES};
+    int used =
+        snprintf(out->registers, sizeof out->registers, "%s 0x%08" PRIX32 ", %s 0x%08" PRIX32,
+                 has_user ? "PMCR" : "PMU_CTRL", control, has_user ? "PMCNTENSET" : "PMU_CNTENSET", enabled);
+    if (has_user)
+        snprintf(out->registers + used, sizeof out->registers - (size_t)used, ", PMUSERENR 0x%08" PRIX32,
+                 user);
+    return true;
+}
+
+/* It ignores writes while its software lock is closed; that is closed again. */
+static bool open_lock(struct stub *stub, const struct deadline *deadline, struct error *error)
+{
+    const struct core *core = &stub->target->chosen->core;
+    const struct setting lock = {.at = pmu_word(core, LAR),
+                                 .test_at = pmu_word(core, LSR),
+                                 .test = LSR_LOCKED,
+                                 .key = KEY,
+                                 .restore = {.mask = 1}};
+    return core->family == CORE_M || ledger_apply(stub->target->ledger, &lock, deadline, error);
+}
+
+static bool set_user(struct stub *stub, const struct stub_state *found, bool user,
+                     const struct deadline *deadline, struct error *error)
+{
+    const struct core *core = &stub->target->chosen->core;
+    return !found->has_user || found->user == user ||
+           change(stub, pmu_word(core, PMUSERENR), user ? STUB_EN : 0, (struct restore){0}, deadline, error);
+}
+
+static struct restore of_pair(const struct core *core)
+{
+    return (struct restore){.how = RESTORE_PAIR, .mask = STUB_CYCLES, .clear = pmu_word(core, CNTENCLR)};
+}
+
+/* P and C, which would reset counters, are never written. */
+static bool set_control(struct stub *stub, bool on, const struct deadline *deadline, struct error *error)
+{
+    const struct core *core = &stub->target->chosen->core;
+    uint32_t control;
+    if (!read_word(stub, pmu_word(core, PMCR), &control, deadline, error))
+        return false;
+    if (((control & STUB_E) != 0) == on)
+        return true;
+    control &= ~(uint32_t)(STUB_E | STUB_P | STUB_C | (on ? STUB_D : 0));
+    return change(stub, pmu_word(core, PMCR), control | (on ? STUB_E : 0),
+                  (struct restore){.mask = UINT32_MAX & ~(uint32_t)(STUB_P | STUB_C)}, deadline, error);
+}
+
+static bool enable_pmu(struct stub *stub, const struct stub_state *found, const struct deadline *deadline,
+                       struct error *error)
+{
+    const struct core *core = &stub->target->chosen->core;
+    return switch_trace_on(stub, deadline, error) && open_lock(stub, deadline, error) &&
+           set_user(stub, found, true, deadline, error) &&
+           (found->cycles ||
+            change(stub, pmu_word(core, CNTENSET), STUB_CYCLES, of_pair(core), deadline, error)) &&
+           set_control(stub, true, deadline, error);
+}
+
+static bool disable_pmu(struct stub *stub, const struct stub_state *found, const struct deadline *deadline,
+                        struct error *error)
+{
+    const struct core *core = &stub->target->chosen->core;
+    const struct restore nothing_came_up = {.how = RESTORE_CLEAR_NEW, .mask = STUB_CYCLES};
+    if (!open_lock(stub, deadline, error) || !set_user(stub, found, false, deadline, error))
+        return false;
+    if (found->events != 0)
+        return true;
+    if (found->cycles &&
+        (!change(stub, pmu_word(core, CNTENSET), 0, of_pair(core), deadline, error) ||
+         !change(stub, pmu_word(core, CNTENCLR), STUB_CYCLES, nothing_came_up, deadline, error)))
+        return false;
+    return set_control(stub, false, deadline, error) && switch_trace_off(stub, deadline, error);
+}
+
+const struct stub_way stub_by_pmu = {look_at_pmu, enable_pmu, disable_pmu, stays};
+
+/* --- the DWT -------------------------------------------------------------------------------------------- */
+
+static bool look_at_dwt(struct stub *stub, struct stub_state *out, const struct deadline *deadline,
+                        struct error *error)
+{
+    const struct core *core = &stub->target->chosen->core;
+    uint32_t control;
+    *out = (struct stub_state){.has_user = false};
+    if (!trace_is_on(stub, &out->enabled, deadline, error) ||
+        !read_word(stub, core_word(core, DWT_CTRL), &control, deadline, error))
+        return false;
+    out->cycles = (control & CYCCNTENA) != 0;
+    snprintf(out->registers, sizeof out->registers, "DEMCR.TRCENA %d, DWT_CTRL 0x%08" PRIX32, out->enabled,
+             control);
+    return true;
+}
+
+static bool set_cyccnt(struct stub *stub, bool on, const struct deadline *deadline, struct error *error)
+{
+    const struct core *core = &stub->target->chosen->core;
+    uint32_t control;
+    return read_word(stub, core_word(core, DWT_CTRL), &control, deadline, error) &&
+           (((control & CYCCNTENA) != 0) == on || change(stub, core_word(core, DWT_CTRL), control ^ CYCCNTENA,
+                                                         (struct restore){0}, deadline, error));
+}
+
+static bool enable_dwt(struct stub *stub, const struct stub_state *found, const struct deadline *deadline,
+                       struct error *error)
+{
+    (void)found;
+    return switch_trace_on(stub, deadline, error) && set_cyccnt(stub, true, deadline, error);
+}
+
+static bool disable_dwt(struct stub *stub, const struct stub_state *found, const struct deadline *deadline,
+                        struct error *error)
+{
+    return !found->enabled ||
+           (set_cyccnt(stub, false, deadline, error) && switch_trace_off(stub, deadline, error));
+}
+
+const struct stub_way stub_by_dwt = {look_at_dwt, enable_dwt, disable_dwt, stays};

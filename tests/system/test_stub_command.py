@@ -1,0 +1,254 @@
+"""`pmu-probe stub`: by registers where a debugger reaches them, by code pushed into the core's RAM where not. The firmware
+shows all its registers in RAM over and over, so that RAM stands still for as long as both are as they were."""
+import os
+
+import pytest
+
+import harness
+from board import BUILD
+from harness import NOWHERE, Place, wait_for
+
+RAM = {"a9": 0x00100000, "a7": 0x60000000, "r5": 0x08000000, "a53": 0x00100000}
+PLACE = {chip: f"*{ram + 0x20004:#x}" for chip, ram in RAM.items()}
+IMAGE = {"a9": "cortex-a9", "a7": "cortex-a9", "r5": "cortex-a9", "a53": "cortex-a53"}
+COUNTERS = {"a9": 6, "a7": 4, "r5": 3, "a53": 6}
+CYCLES, EN, E, LC = 1 << 31, 1, 1, 0x40
+MONITOR = ["pmuserenr", "pmcntenset", "pmcr"]
+# What the program and the counters do, and what looking does
+MOVING = {"pc", "sp", "lr", "cpsr", "cycles", "counted", "instructions", "halts", "moe", "pmccntr", "sticky", "accesses",
+          "csw", "tar", "csw0", "tar0", "csw1", "tar1", "run"}
+SETTLING = 10000  # cycles: more than a round of the loop
+# Code is pushed where no register is to be had, or a place for it is named
+WAYS = [("a9/swd", True), ("a9/swd", False), ("a9/jtag", True), ("a9/v2", True), ("a9", True),
+        ("a7/swd", True), ("a7/swd", False), ("r5/swd", True), ("r5/swd", False), ("r5", False),
+        ("a53/swd", True), ("a53/swd", False), ("a53/jtag", False), ("a53/v2", False), ("a53", False)]
+
+
+class Parked(Place):
+    def __init__(self, way, mode="parked", **options):
+        super().__init__(way, mode, **options)
+        wait_for(lambda: self.board.read_word("round_count") == 1, "the firmware's loop")
+        self.board.run_for(SETTLING)
+
+    def place(self, named):
+        return [PLACE[self.chip]] if named else []
+
+    def all_but_the_monitor(self):
+        """Registers of the core, RAM, debug registers and locks."""
+        state = self.board.state()
+        if state["run"] == "running":
+            self.board.run_for(SETTLING)
+            state = self.board.state()
+        return {name: state[name] for name in state if name not in MOVING and name not in MONITOR}
+
+    def monitor(self):
+        state = self.board.state()
+        return [state[name] for name in MONITOR]
+
+    def stub(self, *words, code=0):
+        result = self.run("stub", *words)
+        assert result.code == code, result.err + result.out
+        return result
+
+    def on(self, control):
+        return [EN, CYCLES, control | E | (LC if self.chip == "a53" else 0)]
+
+
+def lines(result):
+    """What it printed, by the first words of each line."""
+    rows = [line.strip().split("  ", 1) for line in result.out.splitlines() if line.startswith("  ")]
+    return {name: value.strip() for name, value in rows}
+
+
+@pytest.mark.parametrize("way, named", WAYS)
+def test_enable_and_disable(way, named):
+    with Parked(way) as place:
+        place.run("info")  # what an examination does to sticky bits is done
+        kept, (user, enabled, control) = place.all_but_the_monitor(), place.monitor()
+        assert user == enabled == control & E == 0
+        said = lines(place.stub("status", *place.place(named)))
+        assert said["user mode"] == "may not read the counters" and said["cycle counter"] == "off"
+        assert place.monitor() == [user, enabled, control]
+        said = lines(place.stub("enable", *place.place(named)))
+        assert said["user mode"] == "may read the counters, was may not read the counters"
+        assert said["cycle counter"] == "counts, was off"
+        pushed = named or way.partition("/")[0] in ("r5", "a53")
+        assert ("code" in said) == pushed and ("written" in said) != pushed
+        assert place.monitor() == place.on(control)
+        assert place.all_but_the_monitor() == kept
+        said = lines(place.stub("status", *place.place(named)))
+        assert said["user mode"] == "may read the counters" and said["cycle counter"] == "counts"
+        assert f"PMUSERENR 0x{EN:08X}" in said["registers"] and f"PMCNTENSET 0x{CYCLES:08X}" in said["registers"]
+        counted = place.board.state()["pmccntr"]
+        place.board.run_for(SETTLING)
+        assert place.board.state()["pmccntr"] - counted >= SETTLING
+        place.stub("disable", *place.place(named))
+        assert place.monitor() == [user, enabled, control]
+        assert place.all_but_the_monitor() == kept and place.board.state()["run"] == "running"
+
+
+@pytest.mark.parametrize("chip", ["a9", "r5", "a53"])
+def test_user_mode_reads_the_counter_meanwhile(chip):
+    with Place(f"{chip}/swd", "reads") as place:
+        def refused():
+            before = place.board.read_word("undefined_count")
+            place.board.run_for(20 * SETTLING)
+            return place.board.read_word("undefined_count") - before
+
+        wait_for(lambda: place.board.read_word("undefined_count") > 10, "the program's first tries")
+        assert place.run("stub", "enable").code == 0
+        first = place.board.read_word("parked")
+        assert refused() == 0 and place.board.read_word("parked") != first
+        assert place.run("stub", "disable").code == 0
+        assert refused() > 10
+
+
+@pytest.mark.parametrize("way", ["a9", "a53", "r5"])
+def test_a_halted_core_is_left_halted(way):
+    with Parked(way) as place:
+        place.server(f"targets {way}.cpu0")
+        place.halt()
+        place.board.wait_for(lambda state: state["run"] == "halted")
+        kept, registers = place.all_but_the_monitor(), place.board.state()
+        for words in (["enable", PLACE[way]], ["disable", PLACE[way]]):
+            place.stub(*words)
+            now = place.board.state()
+            assert now["run"] == "halted" and place.all_but_the_monitor() == kept
+            # Where an Armv8 core goes on from is in DLR_EL0, which shows once it does
+            assert all(now[name] == registers[name] for name in ("sp", "lr") + (("pc", "cpsr") if way != "a53" else ()))
+        assert place.server(f"{way}.cpu0 curstate") == "halted"
+        assert int(place.server(f"{way}.cpu0 get_reg pc").split()[-1], 0) == registers["pc"]
+        place.board.watch(NOWHERE)
+        place.server("resume")
+        place.board.run_for(SETTLING)
+        resumed = next(event for event in place.board.log() if event.kind == "run")
+        assert resumed.pc == registers["pc"]
+        assert place.board.state()["ram_hash"] == kept["ram_hash"], "general registers too"
+
+
+def test_never_at_el1():
+    with Parked("a53/swd", "user") as place:
+        kept, monitor = place.all_but_the_monitor(), place.monitor()
+        result = place.stub("enable", code=3)
+        assert "it is in user mode (EL0) whenever it is halted" in result.err
+        assert place.all_but_the_monitor() == kept and place.monitor() == monitor
+
+
+@pytest.mark.parametrize("chip, where, why", [("a9", "*0x1000", "cannot be written"), ("a53", "*0x1000", "cannot be written"),
+                                              ("r5", "*0x1000", "cannot be written"), ("a9", "*0x30000000", "cannot be read"),
+                                              ("a53", "*0x30000000", "cannot be read"), ("a9", "*0x120002", "does not go to")])
+def test_where_no_code_can_be_put(chip, where, why):
+    with Parked(f"{chip}/swd") as place:
+        kept, monitor = place.all_but_the_monitor(), place.monitor()
+        result = place.stub("enable", where, code=3)
+        assert why in result.err and "Name RAM that the core may execute" in result.err
+        assert place.all_but_the_monitor() == kept and place.monitor() == monitor
+        assert place.board.state()["run"] == "running"
+
+
+@pytest.mark.parametrize("way", ["a9/swd", "a53/swd", "r5"])
+def test_code_that_stays(way):
+    """By a name of the program's: the first core does not use the other's stack."""
+    with Parked(way) as place:
+        image = (BUILD / "stub" / IMAGE[place.chip] / "pushed.bin").read_bytes()
+        kept, monitor, at = place.all_but_the_monitor(), place.monitor(), "core1_stack"
+        before = place.board.read(at, len(image))
+        said = lines(place.stub("load", at))
+        assert said["code"].endswith("in RAM, and stays there")
+        assert place.board.read(at, len(image)) == image
+        assert place.monitor() == monitor
+        said = lines(place.stub("enable", at))
+        assert said["code"].endswith("and stays there") and place.monitor() == place.on(monitor[2])
+        place.stub("disable", at)
+        assert place.monitor() == monitor
+        place.board.write(at, before)
+        assert place.all_but_the_monitor() == kept
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_a_program_that_counts_events_keeps_its_monitor(named):
+    with Parked("a9") as place:
+        for offset, value in ((0xFB0, 0xC5ACCE55), (0xC00, 0b101), (0xE04, E), (0xE08, EN), (0xFB0, 0)):
+            place.server(f"a9.apb mww {0x80091000 + offset:#x} {value:#x}")
+        place.stub("enable", *place.place(named))
+        assert place.monitor()[:2] == [EN, CYCLES | 0b101]
+        said = place.stub("disable", *place.place(named))
+        assert "0, 2 enabled" in said.out and "only user mode was shut out" in said.out
+        user, enabled, control = place.monitor()
+        assert user == 0 and enabled == CYCLES | 0b101 and control & E
+
+
+@pytest.mark.parametrize("way", ["m4/swd", "m55/swd", "m4"])
+def test_cortex_m_needs_no_code(way):
+    with Place(way, "free") as place:
+        def state():
+            now = place.board.state()
+            return {name: now[name] for name in ("demcr", "dwt_ctrl", "dhcsr", "pmu_ctrl", "pmu_cntenset") if name in now}
+
+        before = state()
+        assert lines(place.run("stub", "status"))["cycle counter"] == "off"
+        said = lines(place.run("stub", "enable"))
+        assert said["cycle counter"] == "counts, was off" and said["user mode"] == "never reads them"
+        assert place.board.state()["demcr"] >> 24 & 1
+        assert lines(place.run("stub", "status"))["cycle counter"] == "counts"
+        assert state() != before
+        assert lines(place.run("stub", "disable"))["cycle counter"] == "off, was counts"
+        assert state() == before
+        result = place.run("stub", "enable", "*0x20000000")
+        assert result.code == 2 and "needs no code" in result.err
+
+
+def test_what_else_traces_keeps_its_clock():
+    with Place("m4", "free") as place:
+        place.server.set_word(0xE000EDFC, 1 << 24)
+        place.server.set_word(0xE0001000, 1 << 18)  # EXCEVTENA
+        assert place.run("stub", "enable").code == 0 and place.run("stub", "disable").code == 0
+        state = place.board.state()
+        assert state["demcr"] >> 24 & 1 and state["dwt_ctrl"] & 0x3FFFFF == 1 << 18
+
+
+def test_nothing_to_switch_on():
+    with Place("rp2040/swd", "free") as place:
+        result = place.run("stub", "enable")
+        assert result.code == 3 and "neither CYCCNT nor a PMU" in result.err
+
+
+@pytest.mark.parametrize("words", [[], ["open"], ["load"], ["enable", "*0x0", "*0x4"], ["enable", "no_such_name"],
+                                   ["status", "-j"]])
+def test_wrong_usage(words):
+    with Place("a9/swd", "parked") as place:
+        assert place.run("stub", *words).code == 2
+
+
+# --- trouble at a transfer ----------------------------------------------------------------------------------
+
+OF_WIRE = ["none", "parity", "protocol"]
+STRIDE = 89
+RELEASE = os.path.join(harness.BUILD, "pmu-probe")
+PAST_END = 3  # so many runs in a row that ended before their trouble came
+
+
+@pytest.mark.parametrize("chip", ["a9", "a53"])
+@pytest.mark.parametrize("kind", ["wait", "fault", *OF_WIRE])
+def test_trouble_on_the_way(chip, kind):
+    """At each STRIDE-th transfer of enabling and of disabling in turn. tests/unit/target/test_errand.c takes every one."""
+    with Parked(f"{chip}/swd") as place:
+        place.run("info")
+        kept, off = place.all_but_the_monitor(), place.monitor()
+        on, met, survived, past, skip = place.on(off[2]), 0, 0, 0, STRIDE // 3
+        while past < PAST_END:
+            for words, ends, was in ((["enable"], on, off), (["disable"], off, on)):
+                if place.monitor() != was:  # it did not come to its end before
+                    continue
+                place.board.command(f"fault {kind} 1 {skip}")
+                command = place.words("stub", *words, PLACE[chip], "--speed", 40000000)
+                result = harness.finish_tool(harness.start_tool([RELEASE, *command[1:]]))
+                struck = not place.board.command(f"fault {kind} 0")["left"]
+                what = f"{kind} at {skip} of {words}: {result.err}"
+                assert result.code in (0, 3), what
+                assert place.monitor() == (ends if result.code == 0 else was), what
+                assert place.all_but_the_monitor() == kept, what
+                assert place.board.state()["run"] == "running", what
+                met, survived, past = met + struck, survived + (struck and result.code == 0), 0 if struck else past + 1
+            skip += STRIDE
+        assert met > 20 and survived > 0.9 * met, f"{survived} of {met}"

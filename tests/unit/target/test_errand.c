@@ -1,0 +1,285 @@
+/* Errands on a model core: whatever goes wrong at whichever access, the program finds what it had. */
+#include "../cmocka_all.h"
+
+#include "cores/armv7.h"
+#include "errand_core.h"
+#include "target/errand.h"
+
+enum { PROGRAM_PC = 0x8000, THUMB = 0x20, USER = 0x10, SUPERVISOR = 0x13, HYP = 0x1A, UNDOINGS = 4 };
+
+static const uint32_t code[MODEL_CODE] = {0xE1, 0xE2, 0xE3, 0xE4, 0xE1200070};
+
+static struct fixture {
+    struct model model, before;
+    struct target target;
+    struct errand *errand;
+    struct deadline deadline;
+    struct error error;
+    uint64_t results[ERRAND_GENERAL];
+} f;
+
+static void set_up_core(uint32_t cpsr, bool halted)
+{
+    static const struct link_ops ops = {.execute = model_execute, .exact_faults = true};
+    static const uint64_t identity[ARMV7_IDENTITY] = {
+        [ARMV7_MIDR] = 0x413FC090, [ARMV7_DIDR] = 0x01030000, [ARMV7_AUTHSTATUS] = 0xAF};
+    memset(&f, 0, sizeof f);
+    struct model *m = &f.model;
+    m->link.ops = &ops;
+    m->trouble_at = -1;
+    for (uint32_t i = 0; i < 15; i++)
+        m->has.r[i] = 0x11110000 + i;
+    m->has.r[13] = MODEL_RAM + 0x200;
+    m->has.pc = PROGRAM_PC + (cpsr & THUMB ? 2 : 0);
+    m->has.cpsr = cpsr | 0xA0000000;
+    for (uint32_t i = 0; i < 4; i++) {
+        m->has.banked[i] = 0x22220000 + i;
+        m->has.fault[i] = 0x33330000 + i;
+    }
+    for (uint32_t i = 0; i < MODEL_WORDS; i++)
+        m->has.ram[i] = 0x44440000 + i;
+    m->had = m->has;
+    m->halted = m->was_halted = halted;
+    m->restarted = true;
+    m->control = halted ? 0x6000 : 0; /* as a debugger keeps it that can look into the core */
+    m->bcr[1] = 0x1E7;                /* left over, in a unit that is off */
+    memcpy(m->code, code, sizeof code);
+    m->place = MODEL_RAM + 0x100;
+    f.before = *m;
+    struct target_core *core = &f.target.cores[0];
+    assert_true(armv7_identify(0, MODEL_BASE, identity, &core->core));
+    core->state = halted ? CORE_HALTED : CORE_RUNNING;
+    f.target.link = &m->link;
+    f.target.ledger = ledger_new(&m->link);
+    f.target.chosen = core;
+    f.target.n_cores = 1;
+    f.deadline = deadline_in_ms(60000, &m->cancelled);
+}
+
+static bool go(uint64_t at)
+{
+    const uint64_t arguments[2] = {5, 6};
+    return target_keep(&f.target, &f.deadline, &f.error) && (f.errand = errand_new(&f.target)) != NULL &&
+           errand_load(f.errand, code, MODEL_CODE, at, &f.deadline, &f.error) &&
+           errand_run(f.errand, 1, arguments, f.results, &f.deadline, &f.error);
+}
+
+/* As often as a session does. */
+static bool undo(void)
+{
+    bool done = false;
+    for (int i = 0; i < UNDOINGS && !done; i++) {
+        struct deadline deadline = deadline_in_ms(60000, NULL);
+        struct error ignored = {0};
+        done = target_undo(&f.target, &deadline, &ignored);
+    }
+    return done;
+}
+
+static void tear_down(void)
+{
+    errand_free(f.errand);
+    target_close(&f.target);
+}
+
+static bool is_as_before(void)
+{
+    const struct model *m = &f.model, *b = &f.before;
+    return memcmp(&m->has, &b->has, sizeof m->has) == 0 && m->halted == b->halted && m->vcr == b->vcr &&
+           m->control == b->control && m->bcr[0] == b->bcr[0] && m->bcr[1] == b->bcr[1];
+}
+
+static void check_whole(const char *what, long at)
+{
+    bool whole = undo() && is_as_before() && f.model.corrupted == 0 && f.model.strange == 0;
+    if (!whole)
+        fail_msg("%s at access %ld: %s; corrupted %u, strange %u, pc %x, cpsr %x", what, at, f.error.text,
+                 f.model.corrupted, f.model.strange, f.model.has.pc, f.model.has.cpsr);
+}
+
+static const uint32_t states[] = {SUPERVISOR, SUPERVISOR | THUMB, USER, USER | THUMB, 0x1F | 0x600FC00, 0x17,
+                                  0x1B};
+
+static void it_runs_and_leaves_nothing_behind(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof states / sizeof *states; i++)
+        for (int halted = 0; halted < 2; halted++) {
+            set_up_core(states[i], halted);
+            assert_true(go(f.model.place));
+            assert_int_equal(f.model.runs, 1);
+            assert_int_equal(f.model.argument, 5);
+            for (unsigned k = 0; k < ERRAND_GENERAL; k++)
+                assert_int_equal(f.results[k], 70 + k);
+            assert_false(errand_was_there(f.errand));
+            check_whole("nothing", 0);
+            tear_down();
+        }
+}
+
+static void without_a_place_it_goes_below_the_stack(void **state)
+{
+    (void)state;
+    set_up_core(SUPERVISOR, false);
+    f.model.place = MODEL_RAM + 0x180;
+    assert_true(go(0));
+    assert_int_equal(errand_place(f.errand), f.model.place);
+    assert_true(f.model.place + sizeof code + 64 <= f.before.has.r[13]);
+    check_whole("nothing", 0);
+    tear_down();
+}
+
+static void what_is_there_already_is_not_written(void **state)
+{
+    (void)state;
+    set_up_core(SUPERVISOR, false);
+    memcpy(model_ram(&f.model, f.model.place), code, sizeof code);
+    f.model.had = f.model.has;
+    f.before = f.model;
+    assert_true(go(f.model.place));
+    assert_true(errand_was_there(f.errand));
+    check_whole("nothing", 0);
+    tear_down();
+}
+
+static void it_can_be_left_there(void **state)
+{
+    (void)state;
+    set_up_core(SUPERVISOR, false);
+    assert_true(go(f.model.place));
+    errand_leave_image(f.errand);
+    memcpy(model_ram(&f.before, f.model.place), code, sizeof code);
+    f.model.had = f.before.has;
+    check_whole("nothing", 0);
+    tear_down();
+}
+
+/* Each access of a run in turn, that of the putting back included. */
+static void trouble_at_every_access(enum model_trouble what, const char *name, bool survives)
+{
+    for (int halted = 0; halted < 2; halted++) {
+        long at = 0;
+        for (bool struck = true; struck; at++) {
+            set_up_core(at % 2 ? USER | THUMB : SUPERVISOR, halted);
+            f.model.what = what;
+            f.model.trouble_at = at;
+            bool done = go(f.model.place);
+            if (survives && !done)
+                fail_msg("%s at %ld: %s", name, at, f.error.text);
+            if (!done && f.error.kind == ERROR_NONE)
+                fail_msg("%s at %ld: no reason", name, at);
+            check_whole(name, at);
+            struck = f.model.accesses > at;
+            tear_down();
+        }
+        assert_true(at > 500);
+    }
+}
+
+static void a_wait(void **state)
+{
+    (void)state;
+    trouble_at_every_access(WAIT_ONCE, "WAIT", true);
+}
+
+static void a_fault(void **state)
+{
+    (void)state;
+    trouble_at_every_access(FAULT_ONCE, "FAULT", false);
+}
+
+static void a_link_that_comes_back(void **state)
+{
+    (void)state;
+    trouble_at_every_access(LOSE_ONCE, "lost link", false);
+}
+
+static void an_impatient_user(void **state)
+{
+    (void)state;
+    trouble_at_every_access(CANCEL, "Ctrl-C", false);
+}
+
+/* The program is another one then. Unless that was before anything was done, what it had is gone, and a core
+ * that does not know where to go on from is not let go: that is said. */
+static void a_reset(void **state)
+{
+    (void)state;
+    long at = 0, left = 0;
+    for (bool struck = true; struck; at++) {
+        set_up_core(SUPERVISOR, false);
+        f.model.what = RESET;
+        f.model.trouble_at = at;
+        (void)go(f.model.place);
+        bool undone = undo(), begins = f.model.has.pc == 0 && f.model.has.cpsr == 0x1D3;
+        if (f.model.halted ? undone : f.model.corrupted != 0 && (undone || !begins))
+            fail_msg("reset at %ld: %s", at, f.error.text);
+        left += f.model.halted;
+        struck = f.model.accesses > at;
+        tear_down();
+    }
+    assert_true(at > 500 && left > 400 && left < at - 20);
+}
+
+static void code_that_ends_in_an_exception(void **state)
+{
+    (void)state;
+    set_up_core(SUPERVISOR, false);
+    f.model.does = ABORTS;
+    assert_false(go(f.model.place));
+    assert_int_equal(f.error.kind, ERROR_PLACE);
+    check_whole("abort", 0);
+    tear_down();
+}
+
+static void code_that_never_ends(void **state)
+{
+    (void)state;
+    set_up_core(SUPERVISOR, false);
+    f.model.does = RUNS_ON;
+    f.deadline = deadline_in_ms(50, &f.model.cancelled);
+    assert_false(go(f.model.place));
+    assert_int_equal(f.error.kind, ERROR_ASLEEP);
+    check_whole("no end", 0);
+    tear_down();
+}
+
+static void memory_that_is_not_there(void **state)
+{
+    (void)state;
+    set_up_core(SUPERVISOR, false);
+    assert_false(go(0x90000));
+    assert_int_equal(f.error.kind, ERROR_PLACE);
+    check_whole("no memory", 0);
+    tear_down();
+}
+
+static void hyp_mode_is_not_gone_into(void **state)
+{
+    (void)state;
+    set_up_core(HYP, true);
+    assert_false(go(f.model.place));
+    assert_int_equal(f.error.kind, ERROR_STATE);
+    check_whole("Hyp", 0);
+    tear_down();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_runs_and_leaves_nothing_behind),
+        cmocka_unit_test(without_a_place_it_goes_below_the_stack),
+        cmocka_unit_test(what_is_there_already_is_not_written),
+        cmocka_unit_test(it_can_be_left_there),
+        cmocka_unit_test(a_wait),
+        cmocka_unit_test(a_fault),
+        cmocka_unit_test(a_link_that_comes_back),
+        cmocka_unit_test(an_impatient_user),
+        cmocka_unit_test(a_reset),
+        cmocka_unit_test(code_that_ends_in_an_exception),
+        cmocka_unit_test(code_that_never_ends),
+        cmocka_unit_test(memory_that_is_not_there),
+        cmocka_unit_test(hyp_mode_is_not_gone_into),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
