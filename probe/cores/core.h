@@ -110,7 +110,7 @@ struct core_ops {
 
 enum { CORE_SETTINGS = 16, FRAME_WORDS = 8, COMPARATOR_WORDS = 2 };
 
-enum core_family { CORE_M, CORE_ARMV7, CORE_ARMV8 };
+enum core_family { CORE_M, CORE_ARMV7, CORE_ARMV8, CORE_KNC };
 
 struct core {
     const struct core_ops *ops;

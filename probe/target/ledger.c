@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { HELD_ROOM = 256, ALLOWED_ROOM = 32, NAP_US = 1000, TRIES = 3, OWED_MS = 200 };
+enum { HELD_FIRST = 64, ALLOWED_ROOM = 32, NAP_US = 1000, TRIES = 3, OWED_MS = 200 };
 
 struct entry {
     struct address at;
@@ -15,8 +15,8 @@ struct entry {
 
 struct ledger {
     struct link *link;
-    struct entry held[HELD_ROOM];
-    size_t n_held;
+    struct entry *held;
+    size_t n_held, room;
     struct address allowed[ALLOWED_ROOM];
     size_t n_allowed;
 };
@@ -31,7 +31,22 @@ struct ledger *ledger_new(struct link *link)
 
 void ledger_free(struct ledger *ledger)
 {
+    if (ledger != NULL)
+        free(ledger->held);
     free(ledger);
+}
+
+static bool make_room(struct ledger *ledger, struct error *error)
+{
+    if (ledger->n_held < ledger->room)
+        return true;
+    size_t room = ledger->room > 0 ? 2 * ledger->room : HELD_FIRST;
+    struct entry *held = realloc(ledger->held, room * sizeof *held);
+    if (held == NULL)
+        return error_set(error, ERROR_SYSTEM, "out of memory");
+    ledger->held = held;
+    ledger->room = room;
+    return true;
 }
 
 static bool same_address(struct address a, struct address b)
@@ -106,10 +121,8 @@ bool ledger_hold(struct ledger *ledger, struct address at, struct restore restor
 {
     struct entry *entry = find_entry(ledger, at);
     if (entry == NULL) {
-        if (ledger->n_held == HELD_ROOM)
-            return error_set(error, ERROR_SYSTEM, "the ledger is full");
         uint64_t value;
-        if (!ledger_read(ledger, at, &value, deadline, error))
+        if (!make_room(ledger, error) || !ledger_read(ledger, at, &value, deadline, error))
             return false;
         entry = &ledger->held[ledger->n_held++];
         *entry = (struct entry){.at = at, .restore = restore, .old = value};
@@ -133,6 +146,8 @@ bool ledger_apply(struct ledger *ledger, const struct setting *setting, const st
     struct address test_at = setting->test_at.size != 0 ? setting->test_at : setting->at;
     if (!ledger_read(ledger, test_at, &now, deadline, error))
         return false;
+    if (setting->only_held)
+        return ledger_hold(ledger, setting->at, setting->restore, NULL, deadline, error);
     if (!setting->always && (now & setting->test) == setting->set)
         return true;
     if (setting->test_at.size != 0)
@@ -209,8 +224,11 @@ static bool put_back(struct ledger *ledger, const struct entry *entry, const str
     if (!ledger_read(ledger, entry->at, &now, deadline, error))
         return false;
     uint64_t came_up = now & ~entry->old & mask, went_down = entry->old & ~now & mask;
+    if (restore->how == RESTORE_BITS)
+        return put_back_plain(ledger, entry, (entry->old & mask) | (now & ~mask), mask, deadline, error);
     if (restore->how == RESTORE_CLEAR_NEW)
-        return came_up == 0 || write_now(ledger, entry->at, came_up, deadline, error);
+        return came_up == 0 || write_now(ledger, restore->clear.size != 0 ? restore->clear : entry->at,
+                                         came_up, deadline, error);
     return (came_up == 0 || write_now(ledger, restore->clear, came_up, deadline, error)) &&
            (went_down == 0 || write_now(ledger, entry->at, went_down, deadline, error));
 }
@@ -234,8 +252,7 @@ size_t ledger_held(const struct ledger *ledger)
 
 bool ledger_undo(struct ledger *ledger, const struct deadline *deadline, struct error *error)
 {
-    struct entry left[HELD_ROOM] = {{.old = 0}};
-    size_t n_left = 0;
+    size_t left = ledger->n_held; /* from here on: those that stay held, to be tried again by a later call */
     bool lost = false;
     struct error first = {0};
     for (size_t i = ledger->n_held; i-- > 0;) {
@@ -253,11 +270,11 @@ bool ledger_undo(struct ledger *ledger, const struct deadline *deadline, struct 
         if (!lost || first.kind == ERROR_NONE)
             error_set(&first, one.kind, "0x%08" PRIx64 " could not be put back to 0x%08" PRIx64 ": %s",
                       entry->at.offset, entry->old, one.text);
-        left[n_left++] = *entry;
+        ledger->held[--left] = *entry;
     }
-    /* What is left stays held in its order, so that a later call can try again. */
-    for (size_t i = 0; i < n_left; i++)
-        ledger->held[i] = left[n_left - 1 - i];
+    size_t n_left = ledger->n_held - left;
+    if (n_left > 0)
+        memmove(ledger->held, ledger->held + left, n_left * sizeof *ledger->held);
     ledger->n_held = n_left;
     return n_left == 0 || error_set(error, first.kind, "%s", first.text);
 }

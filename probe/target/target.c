@@ -152,8 +152,9 @@ bool target_open(struct target *target, struct link *link, const struct deadline
     target->ledger = ledger_new(link);
     if (target->ledger == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
+    target->cores = calloc(TARGET_CORES, sizeof *target->cores);
     target->buses = calloc(TARGET_BUSES, sizeof *target->buses);
-    if (target->buses == NULL)
+    if (target->cores == NULL || target->buses == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
     struct link_view views[TARGET_VIEWS];
     size_t n = link_views(link, views, TARGET_VIEWS, error);
@@ -379,6 +380,8 @@ void target_close(struct target *target)
 {
     ledger_free(target->ledger);
     free(target->buses);
+    free(target->cores);
     target->buses = NULL;
+    target->cores = NULL;
     target->ledger = NULL;
 }
