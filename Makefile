@@ -15,6 +15,7 @@ include make/probe.mk
 include make/firmware.mk
 include make/firmware-armv7.mk
 include make/board.mk
+include make/card.mk
 include make/unit.mk
 include make/symbols-fixtures.mk
 include make/fuzz.mk

@@ -1,5 +1,6 @@
 #include "commands/connect.h"
 
+#include "links/msr/msr.h"
 #include "links/openocd.h"
 
 #include <errno.h>
@@ -17,7 +18,7 @@ static bool read_probe(const char *probe, char *host, size_t size, uint16_t *por
     if (strncmp(probe, "openocd", 7) != 0 || (probe[7] != '\0' && probe[7] != ':'))
         return error_set(error, ERROR_USAGE,
                          "--probe %.64s: neither openocd[:HOST[:PORT]] nor cmsis-dap[:SERIAL] nor "
-                         "cmsis-dap-tcp:HOST[:PORT]",
+                         "cmsis-dap-tcp:HOST[:PORT] nor msr[:CPU] nor msr-agent:HOST[:PORT]",
                          probe);
     if (probe[7] == '\0')
         return true;
@@ -106,6 +107,10 @@ struct link *connect_link(const struct context *context, struct error *error)
     }
     if (options->probe == NULL)
         return connect_default(context, error);
+    if (msr_wish_is(options->probe)) {
+        struct deadline deadline = deadline_in_ms(CONNECT_MS, context->cancel);
+        return msr_connect(options->probe, &deadline, error);
+    }
     return dap_wish_is(options->probe) ? connect_dap(context, options->probe, error)
                                        : connect_openocd(context, options->probe, error);
 }

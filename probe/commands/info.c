@@ -68,6 +68,8 @@ static bool print_core(struct session *session, size_t number, struct error *err
         fprintf(out, "  %-12s %-36s %s\n", block->kind->name, block->text,
                 block->unusable[0] != '\0' ? block->unusable : block->state);
     }
+    if (core->core.comparators == 0 && core->core.family == CORE_KNC)
+        return true;
     if (core->state != CORE_HIDDEN)
         return print_comparators(session, &core->core, out, error);
     fprintf(out, "  %-12s %u\n", "breakpoints", core->core.comparators);

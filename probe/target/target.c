@@ -178,6 +178,11 @@ bool target_choose(struct target *target, int number, struct error *error)
         return error_set(error, ERROR_NO_CORE, "no core that can be measured was found");
     if (number < 0)
         number = 0;
+    for (size_t i = 0; i < target->n_cores; i++)
+        if (target->cores[i].core.family == CORE_KNC && target->cores[i].core.unit == number) {
+            target->chosen = &target->cores[i];
+            return true;
+        }
     if ((size_t)number >= target->n_cores)
         return error_set(error, ERROR_NO_CORE, "there is no core %d: the last one is core %zu", number,
                          target->n_cores - 1);
