@@ -1,0 +1,136 @@
+#include "registers.h"
+
+enum {
+    TSC = 0x10,
+    PERF_CNTR0 = 0x20,
+    PERF_CNTR1 = 0x21,
+    PERF_EVT_SEL0 = 0x28,
+    PERF_EVT_SEL1 = 0x29,
+    SPFLT_CONTROL = 0x2C,
+    GLOBAL_STATUS = 0x2D,
+    GLOBAL_OVF_CTRL = 0x2E,
+    GLOBAL_CTRL = 0x2F
+};
+enum { BOTH = 3 };
+
+/* Those that hold a value of ours, in the order in which they are put back; the control comes last. */
+enum { KEPT_SELECT0, KEPT_SELECT1, KEPT_SPFLT, KEPT_COUNTER0, KEPT_COUNTER1, KEPT_CONTROL };
+static const uint32_t kept_msrs[REGISTERS_KEPT] = {PERF_EVT_SEL0, PERF_EVT_SEL1, SPFLT_CONTROL,
+                                                   PERF_CNTR0,    PERF_CNTR1,    GLOBAL_CTRL};
+
+static int kept_at(uint32_t msr)
+{
+    for (int i = 0; i < REGISTERS_KEPT; i++)
+        if (kept_msrs[i] == msr)
+            return i;
+    return -1;
+}
+
+/* The TSC could be written, but never put back: it would be late by the time between. */
+static bool may_be_read(uint32_t msr)
+{
+    return msr == TSC || msr == GLOBAL_STATUS || kept_at(msr) >= 0;
+}
+
+static bool may_be_written(uint32_t msr)
+{
+    return msr == GLOBAL_OVF_CTRL || kept_at(msr) >= 0;
+}
+
+static struct served_cpu *find(struct registers *registers, uint16_t cpu)
+{
+    for (unsigned i = 0; i < registers->n_cpus; i++)
+        if (registers->cpus[i].number == cpu)
+            return &registers->cpus[i];
+    return 0;
+}
+
+static bool read_one(struct registers *registers, const struct served_cpu *cpu, uint32_t msr, uint64_t *value)
+{
+    return registers->access.read(registers->access.self, (unsigned)(cpu - registers->cpus), msr, value);
+}
+
+static bool write_one(struct registers *registers, const struct served_cpu *cpu, uint32_t msr, uint64_t value)
+{
+    return registers->access.write(registers->access.self, (unsigned)(cpu - registers->cpus), msr, value);
+}
+
+enum answer registers_read(struct registers *registers, uint16_t number, uint32_t msr, uint64_t *value)
+{
+    const struct served_cpu *cpu = find(registers, number);
+    if (cpu == 0 || !may_be_read(msr))
+        return ANSWER_REFUSED;
+    return read_one(registers, cpu, msr, value) ? ANSWER_DONE : ANSWER_FAULT;
+}
+
+static bool note(struct registers *registers, struct served_cpu *cpu, int at)
+{
+    uint64_t status = 0;
+    if ((cpu->changed >> at & 1) != 0)
+        return true;
+    if (cpu->changed == 0 && !read_one(registers, cpu, GLOBAL_STATUS, &status))
+        return false;
+    if (!read_one(registers, cpu, kept_msrs[at], &cpu->kept[at]))
+        return false;
+    if (cpu->changed == 0)
+        cpu->status = (uint8_t)(status & BOTH);
+    cpu->changed |= (uint8_t)(1 << at);
+    return true;
+}
+
+enum answer registers_write(struct registers *registers, uint16_t number, uint32_t msr, uint64_t value)
+{
+    struct served_cpu *cpu = find(registers, number);
+    int at = kept_at(msr);
+    if (cpu == 0 || !may_be_written(msr))
+        return ANSWER_REFUSED;
+    if (at >= 0 && !note(registers, cpu, at))
+        return ANSWER_FAULT;
+    return write_one(registers, cpu, msr, value) ? ANSWER_DONE : ANSWER_FAULT;
+}
+
+static bool is_changed(const struct served_cpu *cpu, int at)
+{
+    return (cpu->changed >> at & 1) != 0;
+}
+
+/* Counters that were touched stand still meanwhile, so that they get their values back to the count. */
+static bool stop_touched(struct registers *registers, const struct served_cpu *cpu)
+{
+    uint64_t control = 0;
+    unsigned touched = is_changed(cpu, KEPT_SPFLT) ? BOTH : 0;
+    touched |= is_changed(cpu, KEPT_SELECT0) || is_changed(cpu, KEPT_COUNTER0) ? 1 : 0;
+    touched |= is_changed(cpu, KEPT_SELECT1) || is_changed(cpu, KEPT_COUNTER1) ? 2 : 0;
+    return read_one(registers, cpu, GLOBAL_CTRL, &control) &&
+           ((control & touched) == 0 || write_one(registers, cpu, GLOBAL_CTRL, control & ~(uint64_t)touched));
+}
+
+static bool put_back_one(struct registers *registers, struct served_cpu *cpu)
+{
+    uint64_t control = 0, status = 0;
+    if (cpu->changed == 0)
+        return true;
+    bool ok = is_changed(cpu, KEPT_CONTROL) || read_one(registers, cpu, GLOBAL_CTRL, &control);
+    ok = stop_touched(registers, cpu) && ok;
+    for (int i = 0; i < KEPT_CONTROL; i++)
+        if (is_changed(cpu, i))
+            ok = write_one(registers, cpu, kept_msrs[i], cpu->kept[i]) && ok;
+    /* Only flags that came up since: sticky ones that were there stay */
+    ok = read_one(registers, cpu, GLOBAL_STATUS, &status) && ok;
+    status &= BOTH & ~(uint64_t)cpu->status;
+    if (status != 0)
+        ok = write_one(registers, cpu, GLOBAL_OVF_CTRL, status) && ok;
+    ok = write_one(registers, cpu, GLOBAL_CTRL,
+                   is_changed(cpu, KEPT_CONTROL) ? cpu->kept[KEPT_CONTROL] : control) &&
+         ok;
+    cpu->changed = 0;
+    return ok;
+}
+
+bool registers_put_back(struct registers *registers)
+{
+    bool ok = true;
+    for (unsigned i = 0; i < registers->n_cpus; i++)
+        ok = put_back_one(registers, &registers->cpus[i]) && ok;
+    return ok;
+}
