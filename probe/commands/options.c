@@ -43,6 +43,8 @@ static const struct option table[] = {
     {'c', "tcl", "TCL", OPENOCD, 0, "... and this command, as OpenOCD's own -c"},
     {'s', "search", "DIR", OPENOCD, 0, "... and this folder to look for files, as OpenOCD's own -s"},
     {0, "elf", "FILE", TEXT, AT(elf), "the program on the target, for names and lines"},
+    {'a', "all-cpus", NULL, FLAG, AT(all_cpus),
+     "stat, watch: all CPUs of a Knights Corner card, with sums a core"},
     {'C', "core", "N", NUMBER_CORE, AT(core), "which core, as info numbers them"},
     {0, "counter", "BLOCK", TEXT, AT(counter), "dwt or systick; default: the best there is"},
     {0, "freq", "HZ", FREQUENCY, AT(freq_hz),

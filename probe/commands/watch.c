@@ -1,6 +1,7 @@
 /* watch: what the counters do while the core runs, live on a terminal, else a line an interval. */
 #include "commands/command.h"
 #include "commands/counting.h"
+#include "commands/everyone.h"
 #include "commands/session.h"
 #include "measure/window.h"
 #include "report/number.h"
@@ -174,6 +175,8 @@ int command_watch(const struct context *context, struct error *error)
     bool ok = options->n_operands == 0 || error_set(error, ERROR_USAGE, "watch takes no further words");
     ok = ok && (options->format == FORMAT_TEXT || options->format == FORMAT_JSON ||
                 error_set(error, ERROR_USAGE, "watch prints text or JSON"));
+    if (ok && options->all_cpus)
+        return everyone_watch(context, error);
     ok = ok && session_open_elf(&self.session, error) && session_open_target(&self.session, error) &&
          session_take(&self.session, error) && session_clock(&self.session, &self.clock, error) &&
          counting_open(&self.counting, &self.session, &self.clock, error);

@@ -10,7 +10,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { CANVAS = 16384, NAME = 28, RATE = 16, TOTAL = 24, LEAST_BAR = 8, MOST_BAR = 100, LINE_ROOM = 512 };
+enum { CANVAS = 65536, NAME = 28, RATE = 16, TOTAL = 24, LEAST_BAR = 8, MOST_BAR = 100, LINE_ROOM = 512 };
 
 static const char enter[] = "\033[?1049h\033[?25l", leave[] = "\033[?25h\033[?1049l";
 static const char home[] = "\033[H", end_of_line[] = "\033[K\r\n", rest_of_screen[] = "\033[J";
