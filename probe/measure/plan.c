@@ -128,6 +128,27 @@ static void begin_pass(struct plan *plan, const struct counter_block *block, str
         put_pick(pass, plan, 0, 0, 0);
 }
 
+/* Two of a group that one counter alone can count. */
+static bool explain(const struct planning *p, size_t which, struct error *error)
+{
+    unsigned group = p->wishes[which].group;
+    for (size_t i = 0; group != 0 && i < p->n; i++)
+        for (size_t k = 0; k < i; k++) {
+            uint32_t counters = p->wishes[i].counters;
+            if (p->wishes[i].group != group || p->wishes[k].group != group ||
+                counters != p->wishes[k].counters || (counters & (counters - 1)) != 0)
+                continue;
+            int counter = __builtin_ctz(counters) - (p->block->counts_cycles ? 1 : 0);
+            error_clear(error);
+            return error_set(
+                error, ERROR_USAGE,
+                "%s and %s cannot be counted in one pass: both need counter %d; without braces they "
+                "are counted one after the other",
+                p->plan->columns[p->columns[k]].name, p->plan->columns[p->columns[i]].name, counter);
+        }
+    return false;
+}
+
 static bool place(struct planning *p, struct error *error)
 {
     struct placement_pass passes[PLAN_PASSES];
@@ -137,7 +158,7 @@ static bool place(struct planning *p, struct error *error)
     uint32_t reserved = p->block->counts_cycles ? 1 : 0;
     if (!placement_make(p->wishes, p->n, usable, reserved, passes, PLAN_PASSES, &plan->n_passes, &which,
                         error))
-        return false;
+        return explain(p, which, error);
     for (size_t i = 0; i < plan->n_passes; i++) {
         struct plan_pass *pass = &plan->passes[i];
         begin_pass(plan, p->block, pass);

@@ -13,7 +13,7 @@ enum {
 };
 enum { BOTH = 3 };
 
-/* Those that hold a value of ours, in the order in which they are put back; the control comes last. */
+/* Those that hold what was written. */
 enum { KEPT_SELECT0, KEPT_SELECT1, KEPT_SPFLT, KEPT_COUNTER0, KEPT_COUNTER1, KEPT_CONTROL };
 static const uint32_t kept_msrs[REGISTERS_KEPT] = {PERF_EVT_SEL0, PERF_EVT_SEL1, SPFLT_CONTROL,
                                                    PERF_CNTR0,    PERF_CNTR1,    GLOBAL_CTRL};
@@ -63,18 +63,18 @@ enum answer registers_read(struct registers *registers, uint16_t number, uint32_
     return read_one(registers, cpu, msr, value) ? ANSWER_DONE : ANSWER_FAULT;
 }
 
-static bool note(struct registers *registers, struct served_cpu *cpu, int at)
+/* Before the first change to a CPU: a counter that is merely switched on changes as well. */
+static bool keep(struct registers *registers, struct served_cpu *cpu)
 {
-    uint64_t status = 0;
-    if ((cpu->changed >> at & 1) != 0)
+    uint64_t status;
+    if (cpu->changed != 0)
         return true;
-    if (cpu->changed == 0 && !read_one(registers, cpu, GLOBAL_STATUS, &status))
+    for (int i = 0; i < REGISTERS_KEPT; i++)
+        if (!read_one(registers, cpu, kept_msrs[i], &cpu->kept[i]))
+            return false;
+    if (!read_one(registers, cpu, GLOBAL_STATUS, &status))
         return false;
-    if (!read_one(registers, cpu, kept_msrs[at], &cpu->kept[at]))
-        return false;
-    if (cpu->changed == 0)
-        cpu->status = (uint8_t)(status & BOTH);
-    cpu->changed |= (uint8_t)(1 << at);
+    cpu->status = (uint8_t)(status & BOTH);
     return true;
 }
 
@@ -84,8 +84,10 @@ enum answer registers_write(struct registers *registers, uint16_t number, uint32
     int at = kept_at(msr);
     if (cpu == 0 || !may_be_written(msr))
         return ANSWER_REFUSED;
-    if (at >= 0 && !note(registers, cpu, at))
+    if (at >= 0 && !keep(registers, cpu))
         return ANSWER_FAULT;
+    if (at >= 0)
+        cpu->changed |= (uint8_t)(1 << at);
     return write_one(registers, cpu, msr, value) ? ANSWER_DONE : ANSWER_FAULT;
 }
 
@@ -94,34 +96,40 @@ static bool is_changed(const struct served_cpu *cpu, int at)
     return (cpu->changed >> at & 1) != 0;
 }
 
-/* Counters that were touched stand still meanwhile, so that they get their values back to the count. */
-static bool stop_touched(struct registers *registers, const struct served_cpu *cpu)
+/* Counters that did, or counted, anything else than they would have done, as bits. */
+static unsigned touched_counters(const struct served_cpu *cpu, uint64_t control, uint64_t spflt)
 {
-    uint64_t control = 0;
-    unsigned touched = is_changed(cpu, KEPT_SPFLT) ? BOTH : 0;
+    uint64_t touched = ((control ^ cpu->kept[KEPT_CONTROL]) | (spflt ^ cpu->kept[KEPT_SPFLT])) & BOTH;
     touched |= is_changed(cpu, KEPT_SELECT0) || is_changed(cpu, KEPT_COUNTER0) ? 1 : 0;
     touched |= is_changed(cpu, KEPT_SELECT1) || is_changed(cpu, KEPT_COUNTER1) ? 2 : 0;
-    return read_one(registers, cpu, GLOBAL_CTRL, &control) &&
-           ((control & touched) == 0 || write_one(registers, cpu, GLOBAL_CTRL, control & ~(uint64_t)touched));
+    return (unsigned)touched;
 }
 
+/* They stand still meanwhile, so that they get their values back to the count. Of what all counters share
+ * only their bits are put back: the program has a bit of SPFLT's register of its own. */
 static bool put_back_one(struct registers *registers, struct served_cpu *cpu)
 {
-    uint64_t control = 0, status = 0;
+    uint64_t control, spflt, status;
     if (cpu->changed == 0)
         return true;
-    bool ok = is_changed(cpu, KEPT_CONTROL) || read_one(registers, cpu, GLOBAL_CTRL, &control);
-    ok = stop_touched(registers, cpu) && ok;
-    for (int i = 0; i < KEPT_CONTROL; i++)
-        if (is_changed(cpu, i))
-            ok = write_one(registers, cpu, kept_msrs[i], cpu->kept[i]) && ok;
+    bool ok =
+        read_one(registers, cpu, GLOBAL_CTRL, &control) && read_one(registers, cpu, SPFLT_CONTROL, &spflt);
+    if (!ok)
+        return false;
+    uint64_t touched = touched_counters(cpu, control, spflt);
+    ok = write_one(registers, cpu, GLOBAL_CTRL, control & ~touched);
+    for (unsigned i = 0; i < 2; i++)
+        if ((touched >> i & 1) != 0) {
+            ok = write_one(registers, cpu, PERF_EVT_SEL0 + i, cpu->kept[KEPT_SELECT0 + i]) && ok;
+            ok = write_one(registers, cpu, PERF_CNTR0 + i, cpu->kept[KEPT_COUNTER0 + i]) && ok;
+        }
+    ok = write_one(registers, cpu, SPFLT_CONTROL, (spflt & ~touched) | (cpu->kept[KEPT_SPFLT] & touched)) &&
+         ok;
     /* Only flags that came up since: sticky ones that were there stay */
     ok = read_one(registers, cpu, GLOBAL_STATUS, &status) && ok;
-    status &= BOTH & ~(uint64_t)cpu->status;
-    if (status != 0)
-        ok = write_one(registers, cpu, GLOBAL_OVF_CTRL, status) && ok;
-    ok = write_one(registers, cpu, GLOBAL_CTRL,
-                   is_changed(cpu, KEPT_CONTROL) ? cpu->kept[KEPT_CONTROL] : control) &&
+    status &= touched & ~(uint64_t)cpu->status;
+    ok = (status == 0 || write_one(registers, cpu, GLOBAL_OVF_CTRL, status)) && ok;
+    ok = write_one(registers, cpu, GLOBAL_CTRL, (control & ~touched) | (cpu->kept[KEPT_CONTROL] & touched)) &&
          ok;
     cpu->changed = 0;
     return ok;

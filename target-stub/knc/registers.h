@@ -22,10 +22,10 @@ struct registers {
     unsigned n_cpus;
     struct served_cpu {
         uint16_t number, core;
-        uint8_t changed; /* bit i: kept[i] holds what the register of that index held */
-        uint8_t status;  /* overflow flags, as they were before the first change */
-        uint64_t kept[REGISTERS_KEPT];
-    } cpus[REGISTERS_CPUS]; /* rising numbers */
+        uint8_t changed;               /* bit i: the client wrote the register of that index in kept[] */
+        uint8_t status;                /* overflow flags, as they were before the first change */
+        uint64_t kept[REGISTERS_KEPT]; /* all of them, as they were before the first change */
+    } cpus[REGISTERS_CPUS];            /* rising numbers */
 };
 
 enum answer { ANSWER_DONE, ANSWER_REFUSED, ANSWER_FAULT };

@@ -34,12 +34,16 @@ unsigned activity_events(unsigned cpu, unsigned code, uint64_t cycle)
     uint32_t h = mix(cpu, code, (uint32_t)(cycle % ACTIVITY_PERIOD));
     if (code == CPU_CLK_UNHALTED)
         return h % 8 != 0;
-    if (!activity_is_event(code) || h % 3 != 0)
+    if (!activity_is_event(code))
+        return 0;
+    if (cycle % ACTIVITY_PERIOD == 0)
+        return 1; /* so that nothing ever happens nowhere */
+    if (h % 3 != 0)
         return 0;
     return code == VPU_ELEMENTS_ACTIVE ? (h >> 8) % 17 : (h >> 8) % 4;
 }
 
 bool activity_is_user(unsigned cpu, uint64_t cycle)
 {
-    return mix(cpu, USER, (uint32_t)(cycle % ACTIVITY_PERIOD)) % 4 != 0;
+    return cycle % ACTIVITY_PERIOD == 0 || mix(cpu, USER, (uint32_t)(cycle % ACTIVITY_PERIOD)) % 4 != 0;
 }

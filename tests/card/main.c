@@ -174,7 +174,7 @@ int main(int argc, char **argv)
         return 2;
     }
     card_init(&card, (unsigned)cpus, hz, hz != 0);
-    if (argc > 4 && (card.truth = fopen(argv[4], "we")) == NULL) {
+    if (argc > 4 && (card.truth = fopen(argv[4], "ae")) == NULL) {
         perror(argv[4]);
         return 2;
     }
