@@ -85,7 +85,7 @@ static void draw(struct watching *self)
                                .paused = self->paused};
     double span = seconds(self->before.last_us, window->last_us);
     view.samples_per_second = span > 0 ? (double)(window->samples - self->before.samples) / span : 0;
-    for (size_t i = 0; i < reading->counted && i < SCREEN_ROWS; i++)
+    for (size_t i = 0; i < reading->counted && i < READING_ROOM; i++)
         view.rows[view.n++] = (struct screen_row){
             .name = reading->counters[i].name,
             .rate = span > 0 ? (double)(window->totals[i].count - self->before.totals[i].count) / span : 0,

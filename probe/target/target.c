@@ -176,17 +176,16 @@ bool target_choose(struct target *target, int number, struct error *error)
 {
     if (target->n_cores == 0)
         return error_set(error, ERROR_NO_CORE, "no core that can be measured was found");
-    if (number < 0)
-        number = 0;
-    for (size_t i = 0; i < target->n_cores; i++)
-        if (target->cores[i].core.family == CORE_KNC && target->cores[i].core.unit == number) {
-            target->chosen = &target->cores[i];
-            return true;
-        }
-    if ((size_t)number >= target->n_cores)
+    size_t at = number < 0 ? 0 : (size_t)number;
+    if (number >= 0 && target->cores[0].core.family == CORE_KNC) /* by the number of the CPU */
+        for (at = 0; at < target->n_cores && target->cores[at].core.unit != number;)
+            at++;
+    if (at >= target->n_cores)
         return error_set(error, ERROR_NO_CORE, "there is no core %d: the last one is core %zu", number,
-                         target->n_cores - 1);
-    target->chosen = &target->cores[number];
+                         target->cores[0].core.family == CORE_KNC
+                             ? target->cores[target->n_cores - 1].core.unit
+                             : target->n_cores - 1);
+    target->chosen = &target->cores[at];
     return true;
 }
 

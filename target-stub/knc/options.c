@@ -63,7 +63,7 @@ static bool read_cpus(const char *text, struct agent_options *options)
 static bool is_short(const char *text)
 {
     unsigned n = 0;
-    while (text[n] != '\0' && n < LONGEST_ROOT)
+    while (n < LONGEST_ROOT && text[n] != '\0')
         n++;
     return n < LONGEST_ROOT;
 }

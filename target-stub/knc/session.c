@@ -1,5 +1,7 @@
 #include "session.h"
 
+#include <stddef.h>
+
 enum { HEADER = 8, CPU = 4, ACCESS = 16, VALUE = 8 };
 enum { KIND_READ, KIND_WRITE, KIND_TIME };
 enum { WHY_NONSENSE = 3 };
@@ -43,8 +45,9 @@ void session_begin(struct session *session, struct registers *registers, uint64_
     put(session->out + 4, registers->n_cpus, 2);
     put(session->out + 6, 0, 2);
     for (unsigned i = 0; i < registers->n_cpus; i++) {
-        put(session->out + HEADER + i * CPU, registers->cpus[i].number, 2);
-        put(session->out + HEADER + i * CPU + 2, registers->cpus[i].core, 2);
+        uint8_t *cpu = session->out + HEADER + (size_t)i * CPU;
+        put(cpu, registers->cpus[i].number, 2);
+        put(cpu + 2, registers->cpus[i].core, 2);
     }
     session->n_out = HEADER + registers->n_cpus * CPU;
 }
@@ -116,10 +119,10 @@ void session_take(struct session *session, unsigned n)
         return;
     for (; done < count; done++) {
         uint64_t value;
-        why = carry_out(session, session->in + HEADER + done * ACCESS, &value);
+        why = carry_out(session, session->in + HEADER + (size_t)done * ACCESS, &value);
         if (why != ANSWER_DONE)
             break;
-        put(session->out + HEADER + done * VALUE, value, VALUE);
+        put(session->out + HEADER + (size_t)done * VALUE, value, VALUE);
     }
     answer(session, done, why);
 }

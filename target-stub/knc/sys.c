@@ -43,7 +43,7 @@ enum {
 };
 enum { MSG_DONTWAIT = 0x40, MSG_NOSIGNAL = 0x4000 };
 enum { CLOCK_MONOTONIC = 1, RLIMIT_NOFILE = 7 };
-enum { SIGHUP = 1, SIGINT = 2, SIGTERM = 15 };
+enum { HANGUP = 1, INTERRUPT = 2, TERMINATE = 15 };
 enum { PR_SET_DUMPABLE = 4, PR_SET_SECCOMP = 22, PR_CAPBSET_DROP = 24, PR_SET_NO_NEW_PRIVS = 38 };
 enum { SECCOMP_MODE_FILTER = 2, LAST_CAPABILITY = 63, NOBODY = 65534 };
 
@@ -198,7 +198,7 @@ bool sys_is_try_again(long result)
 
 int sys_signals(void)
 {
-    uint64_t set = 1U << (SIGHUP - 1) | 1U << (SIGINT - 1) | 1U << (SIGTERM - 1);
+    uint64_t set = 1U << (HANGUP - 1) | 1U << (INTERRUPT - 1) | 1U << (TERMINATE - 1);
     call(NR_SIGPROCMASK, 0, address_of(&set), 0, sizeof set, 0, 0);
     return (int)call(NR_SIGNALFD4, -1, address_of(&set), sizeof set, SOCK_CLOEXEC, 0, 0);
 }

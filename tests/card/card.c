@@ -1,6 +1,7 @@
 #include "card.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -42,7 +43,7 @@ void card_init(struct card *card, unsigned cpus, uint64_t hz, bool runs)
         *thread = (struct thread){
             .cpu = cpu, .siblings = card->siblings[core], .tsc_offset = &card->tsc_offsets[core]};
         for (unsigned i = 0; i < THREAD_COUNTERS; i++)
-            thread->counters[i] = (UINT64_C(1) << 40) - 1 - 997 * cpu - i;
+            thread->counters[i] = (UINT64_C(1) << 40) - 1 - UINT64_C(997) * cpu - i;
     }
 }
 
@@ -74,10 +75,26 @@ bool card_write(struct card *card, unsigned cpu, uint32_t msr, uint64_t value)
     return thread_write(&card->threads[cpu], msr, current(card), value);
 }
 
+static bool take_number(const char **at, int base, uint64_t *out)
+{
+    char *end;
+    *out = strtoull(*at, &end, base);
+    bool ok = end != *at;
+    *at = end;
+    return ok;
+}
+
+/* What follows the word, if the line begins with it. */
+static const char *behind(const char *line, const char *word)
+{
+    size_t n = strlen(word);
+    return strncmp(line, word, n) == 0 ? line + n : NULL;
+}
+
 bool card_command(struct card *card, const char *line)
 {
-    uint64_t number;
-    unsigned cpu, which;
+    uint64_t cpu, number, value;
+    const char *at;
     if (strcmp(line, "reset") == 0) {
         for (unsigned i = 0; i < card->n_cpus; i++)
             thread_reset(&card->threads[i], current(card));
@@ -85,15 +102,17 @@ bool card_command(struct card *card, const char *line)
     }
     if (strcmp(line, "init") == 0)
         return true;
-    if (sscanf(line, "advance %" SCNu64, &number) == 1 && !card->runs) {
+    if ((at = behind(line, "advance ")) != NULL && take_number(&at, 10, &number) && !card->runs) {
         card->cycle += number;
         return true;
     }
-    if (sscanf(line, "spflt %u %u", &cpu, &which) == 2 && cpu < card->n_cpus) {
-        thread_filter(&card->threads[cpu], current(card), which != 0);
+    if ((at = behind(line, "spflt ")) != NULL && take_number(&at, 10, &cpu) && take_number(&at, 10, &value) &&
+        cpu < card->n_cpus) {
+        thread_filter(&card->threads[cpu], current(card), value != 0);
         return true;
     }
-    if (sscanf(line, "write %u %x %" SCNx64, &cpu, &which, &number) == 3 && cpu < card->n_cpus)
-        return card_write(card, cpu, which, number);
+    if ((at = behind(line, "write ")) != NULL && take_number(&at, 10, &cpu) &&
+        take_number(&at, 16, &number) && take_number(&at, 16, &value) && cpu < card->n_cpus)
+        return card_write(card, (unsigned)cpu, (uint32_t)number, value);
     return false;
 }

@@ -31,7 +31,7 @@ unsigned card_core_of(const struct card *card, unsigned cpu);
 bool card_read(struct card *card, unsigned cpu, uint32_t msr, uint64_t *value);
 bool card_write(struct card *card, unsigned cpu, uint32_t msr, uint64_t value);
 /*
- * "advance CYCLES", "spflt CPU 0|1", "reset", "init", "write CPU MSR VALUE" (numbers in hexadecimal): what a
- * program on the card does, or somebody to it. False: not understood.
+ * "advance CYCLES", "spflt CPU 0|1", "reset", "init", "write CPU MSR VALUE" (the last two in hexadecimal):
+ * what a program on the card does, or somebody to it. False: not understood.
  */
 bool card_command(struct card *card, const char *line);

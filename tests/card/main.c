@@ -26,19 +26,24 @@ enum { OF_MSRS = 2, OF_CORES = 6 };
 
 static enum kind find(const char *path, unsigned *cpu)
 {
-    char rest[32] = "";
+    static const char of_msr[] = "/dev/cpu/", of_core[] = "/sys/devices/system/cpu/cpu";
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
         if (strcmp(path, folders[i]) == 0)
             return FOLDER;
     if (strcmp(path, "/control") == 0)
         return CONTROL;
-    bool of_msr = sscanf(path, "/dev/cpu/%u%31s", cpu, rest) >= 1;
-    bool of_core = !of_msr && sscanf(path, "/sys/devices/system/cpu/cpu%u%31s", cpu, rest) >= 1;
-    if ((!of_msr && !of_core) || *cpu >= card_of_call()->n_cpus)
+    bool is_msr = strncmp(path, of_msr, strlen(of_msr)) == 0;
+    if (!is_msr && strncmp(path, of_core, strlen(of_core)) != 0)
         return NOTHING;
-    if (rest[0] == '\0' || (of_core && strcmp(rest, "/topology") == 0))
+    const char *number = path + (is_msr ? strlen(of_msr) : strlen(of_core));
+    char *rest;
+    unsigned long value = strtoul(number, &rest, 10);
+    if (rest == number || value >= card_of_call()->n_cpus)
+        return NOTHING;
+    *cpu = (unsigned)value;
+    if (rest[0] == '\0' || (!is_msr && strcmp(rest, "/topology") == 0))
         return FOLDER;
-    if (of_msr)
+    if (is_msr)
         return strcmp(rest, "/msr") == 0 ? MSR : NOTHING;
     return strcmp(rest, "/topology/core_id") == 0 ? CORE_ID : NOTHING;
 }

@@ -18,7 +18,8 @@ static uint64_t get(const uint8_t *from, size_t n)
 
 size_t frame_request(const struct msr_op *ops, size_t n, unsigned serial, uint8_t *out)
 {
-    memcpy(out, "PMRq", 4);
+    static const uint8_t tag[4] = {'P', 'M', 'R', 'q'};
+    memcpy(out, tag, sizeof tag);
     put(out + 4, n, 2);
     put(out + 6, serial, 2);
     for (size_t i = 0; i < n; i++) {

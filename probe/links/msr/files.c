@@ -95,15 +95,15 @@ static void close_files(struct msr_link *link)
 static uint16_t core_of(const struct msr_files *files, unsigned cpu)
 {
     char path[PATH];
-    unsigned core = cpu;
     snprintf(path, sizeof path, "%s/sys/devices/system/cpu/cpu%u/topology/core_id", files->root, cpu);
     FILE *file = fopen(path, "re");
+    char text[16] = "", *end;
     if (file == NULL)
         return (uint16_t)cpu;
-    if (fscanf(file, "%u", &core) != 1 || core > UINT16_MAX)
-        core = cpu;
+    bool read = fgets(text, sizeof text, file) != NULL;
     fclose(file);
-    return (uint16_t)core;
+    unsigned long core = strtoul(text, &end, 10);
+    return read && end != text && core <= UINT16_MAX ? (uint16_t)core : (uint16_t)cpu;
 }
 
 static int by_number(const void *a, const void *b)
@@ -121,15 +121,15 @@ static void add_cpu(struct msr_files *files, unsigned cpu)
 
 static bool list_cpus(struct msr_files *files, struct error *error)
 {
-    char path[PATH], end;
+    char path[PATH], *end;
     snprintf(path, sizeof path, "%s/dev/cpu", files->root);
     DIR *folder = opendir(path);
     if (folder == NULL)
         return explain(path, errno, error);
     for (const struct dirent *entry; (entry = readdir(folder)) != NULL;) {
-        unsigned cpu;
-        if (sscanf(entry->d_name, "%5u%c", &cpu, &end) == 1 && cpu <= UINT16_MAX)
-            add_cpu(files, cpu);
+        unsigned long cpu = strtoul(entry->d_name, &end, 10);
+        if (end != entry->d_name && *end == '\0' && cpu <= UINT16_MAX)
+            add_cpu(files, (unsigned)cpu);
     }
     closedir(folder);
     qsort(files->msr.cpus, files->msr.n_cpus, sizeof *files->msr.cpus, by_number);

@@ -131,8 +131,8 @@ static void it_holds_as_much_as_there_is(void **state)
     struct fixture *f = *state;
     enum { MANY = 2000 };
     struct address address = at(0x200);
-    for (uint16_t i = 0; i < MANY; i++) {
-        address.unit = i;
+    for (unsigned i = 0; i < MANY; i++) {
+        address.unit = (uint16_t)i;
         assert_true(ledger_hold(f->ledger, address, (struct restore){0}, NULL, &f->deadline, &f->error));
     }
     assert_int_equal(ledger_held(f->ledger), MANY);
