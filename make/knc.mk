@@ -13,3 +13,10 @@ knc: $(BUILD)/knc/msr-agent
 check-build: knc
 
 .PHONY: knc
+
+# Its fuzz target: the agent's own sources, none of the tool's
+FUZZ_KNC_SRC := tests/fuzz/fuzz_knc_agent.c target-stub/knc/session.c target-stub/knc/registers.c
+
+$(BUILD)/fuzz/fuzz_knc_agent: $(FUZZ_KNC_SRC) $(wildcard target-stub/knc/*.h) make/knc.mk
+	@mkdir -p $(@D)
+	clang $(CSTD) -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -O1 -g -Itarget-stub/knc $(FUZZ_KNC_SRC) -o $@

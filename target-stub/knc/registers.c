@@ -78,17 +78,19 @@ static bool keep(struct registers *registers, struct served_cpu *cpu)
     return true;
 }
 
-enum answer registers_write(struct registers *registers, uint16_t number, uint32_t msr, uint64_t value)
+/* Counters that do anything else than they would have done, as bits. */
+static unsigned touched_by(const struct served_cpu *cpu, int at, uint64_t value)
 {
-    struct served_cpu *cpu = find(registers, number);
-    int at = kept_at(msr);
-    if (cpu == 0 || !may_be_written(msr))
-        return ANSWER_REFUSED;
-    if (at >= 0 && !keep(registers, cpu))
-        return ANSWER_FAULT;
-    if (at >= 0)
-        cpu->changed |= (uint8_t)(1 << at);
-    return write_one(registers, cpu, msr, value) ? ANSWER_DONE : ANSWER_FAULT;
+    switch (at) {
+    case KEPT_SELECT0:
+    case KEPT_COUNTER0:
+        return 1;
+    case KEPT_SELECT1:
+    case KEPT_COUNTER1:
+        return 2;
+    default:
+        return (unsigned)((value ^ cpu->kept[at]) & BOTH);
+    }
 }
 
 static bool is_changed(const struct served_cpu *cpu, int at)
@@ -96,17 +98,32 @@ static bool is_changed(const struct served_cpu *cpu, int at)
     return (cpu->changed >> at & 1) != 0;
 }
 
-/* Counters that did, or counted, anything else than they would have done, as bits. */
-static unsigned touched_counters(const struct served_cpu *cpu, uint64_t control, uint64_t spflt)
+enum answer registers_write(struct registers *registers, uint16_t number, uint32_t msr, uint64_t value)
 {
-    uint64_t touched = ((control ^ cpu->kept[KEPT_CONTROL]) | (spflt ^ cpu->kept[KEPT_SPFLT])) & BOTH;
-    touched |= is_changed(cpu, KEPT_SELECT0) || is_changed(cpu, KEPT_COUNTER0) ? 1 : 0;
-    touched |= is_changed(cpu, KEPT_SELECT1) || is_changed(cpu, KEPT_COUNTER1) ? 2 : 0;
-    return (unsigned)touched;
+    struct served_cpu *cpu = find(registers, number);
+    int at = kept_at(msr);
+    if (cpu == 0 || !may_be_written(msr))
+        return ANSWER_REFUSED;
+    if ((at >= 0 && !keep(registers, cpu)) || !write_one(registers, cpu, msr, value))
+        return ANSWER_FAULT;
+    if (at < 0)
+        return ANSWER_DONE;
+    cpu->touched |= (uint8_t)touched_by(cpu, at, value);
+    cpu->changed |= (uint8_t)(1 << at);
+    if (at == KEPT_SPFLT)
+        cpu->spflt = value;
+    return ANSWER_DONE;
+}
+
+/* The bits of SPFLT's register that are as the client left them: one of them is the program's own to change.
+ */
+static uint64_t of_client(const struct served_cpu *cpu, uint64_t spflt)
+{
+    return is_changed(cpu, KEPT_SPFLT) ? ~(spflt ^ cpu->spflt) : 0;
 }
 
 /* They stand still meanwhile, so that they get their values back to the count. Of what all counters share
- * only their bits are put back: the program has a bit of SPFLT's register of its own. */
+ * only what the client changed is put back. */
 static bool put_back_one(struct registers *registers, struct served_cpu *cpu)
 {
     uint64_t control, spflt, status;
@@ -116,22 +133,22 @@ static bool put_back_one(struct registers *registers, struct served_cpu *cpu)
         read_one(registers, cpu, GLOBAL_CTRL, &control) && read_one(registers, cpu, SPFLT_CONTROL, &spflt);
     if (!ok)
         return false;
-    uint64_t touched = touched_counters(cpu, control, spflt);
+    uint64_t touched = cpu->touched;
     ok = write_one(registers, cpu, GLOBAL_CTRL, control & ~touched);
     for (unsigned i = 0; i < 2; i++)
         if ((touched >> i & 1) != 0) {
             ok = write_one(registers, cpu, PERF_EVT_SEL0 + i, cpu->kept[KEPT_SELECT0 + i]) && ok;
             ok = write_one(registers, cpu, PERF_CNTR0 + i, cpu->kept[KEPT_COUNTER0 + i]) && ok;
         }
-    ok = write_one(registers, cpu, SPFLT_CONTROL, (spflt & ~touched) | (cpu->kept[KEPT_SPFLT] & touched)) &&
-         ok;
+    uint64_t filter = touched | of_client(cpu, spflt);
+    ok = write_one(registers, cpu, SPFLT_CONTROL, (spflt & ~filter) | (cpu->kept[KEPT_SPFLT] & filter)) && ok;
     /* Only flags that came up since: sticky ones that were there stay */
     ok = read_one(registers, cpu, GLOBAL_STATUS, &status) && ok;
     status &= touched & ~(uint64_t)cpu->status;
     ok = (status == 0 || write_one(registers, cpu, GLOBAL_OVF_CTRL, status)) && ok;
     ok = write_one(registers, cpu, GLOBAL_CTRL, (control & ~touched) | (cpu->kept[KEPT_CONTROL] & touched)) &&
          ok;
-    cpu->changed = 0;
+    cpu->changed = cpu->touched = 0;
     return ok;
 }
 

@@ -24,6 +24,8 @@ struct registers {
         uint16_t number, core;
         uint8_t changed;               /* bit i: the client wrote the register of that index in kept[] */
         uint8_t status;                /* overflow flags, as they were before the first change */
+        uint8_t touched;               /* counters, as bits, that did anything else than without the client */
+        uint64_t spflt;                /* what the client last wrote there */
         uint64_t kept[REGISTERS_KEPT]; /* all of them, as they were before the first change */
     } cpus[REGISTERS_CPUS];            /* rising numbers */
 };

@@ -180,6 +180,8 @@ def test_all_counters_of_244_cpus_wrap(still, way, words):
         wait_for(lambda: sum(msr == CNTR1 for _, msr, *_ in still.looks()) >= 244, "the first look at each")
         for _ in range(3):
             still.control("advance 100000007")
+        seen = len(still.looks())  # one round of looks may be half done
+        wait_for(lambda: len(still.looks()) >= seen + 2 * 244 * 3, "another look at each")
         process.send_signal(signal.SIGINT)
         result = finish_tool(process)
     assert result.code == 0, result.err
