@@ -16,3 +16,9 @@ check-build: card
 -include $(CARD_OBJ:.o=.d)
 
 .PHONY: card
+
+# A program on the card that measures itself
+$(BUILD)/clients/knc-ring3: $(CLIENT_SRC)/knc_ring3.c target-stub/knc/pmu_knc.h make/card.mk
+	@mkdir -p $(@D)
+	$(CC) -std=gnu99 -D_GNU_SOURCE $(WARN) $(CFLAGS) -Itarget-stub/knc $< -o $@
+card: $(BUILD)/clients/knc-ring3

@@ -64,7 +64,7 @@ class Card:
             return int(of.read())
 
     def looks(self):
-        """[(cpu, msr, select, value, truth)] in their order: at the TSC, and at counters that run."""
+        """[(cpu, msr, select, value, truth)] in their order: at the TSC, and at counters while they count."""
         with open(self.truth_file, encoding="ascii") as lines:
             return [tuple(int(word, 0) for word in line.split()) for line in lines]
 
