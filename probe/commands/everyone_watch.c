@@ -11,7 +11,7 @@ struct watching {
     struct everyone all;
     struct screen screen;
     struct cores_value zero[SCREEN_ROWS]; /* totals when they were set to zero */
-    bool paused, quit, zero_wanted;
+    bool paused, pause_shown, quit, zero_wanted;
     int64_t begun_us;
 };
 
@@ -28,6 +28,10 @@ static void draw(struct watching *self, const struct cores_table *interval, cons
                                .seconds = (double)(deadline_now_us() - self->begun_us) / 1e6,
                                .lost = whole->lost,
                                .paused = self->paused};
+    const struct crowd_member *member = &self->all.crowd.members[0];
+    if (interval->rows[0].seconds > 0)
+        view.samples_per_second =
+            (double)(member->window.samples - member->before.samples) / interval->rows[0].seconds;
     size_t first = self->all.crowd.n, cores = interval->n_rows - first - 1;
     for (size_t k = 0; k < cores + SUMS_FIRST; k++) {
         size_t r = k == 0 ? interval->n_rows - 1 : first + k - 1;
@@ -84,8 +88,9 @@ static bool show(struct watching *self, const struct plan_pass *pass, struct err
     everyone_fill(&self->all, interval, pass, true);
     everyone_fill(&self->all, whole, pass, false);
     if (self->screen.open) {
-        if (!self->paused)
+        if (!self->paused || !self->pause_shown)
             draw(self, interval, whole);
+        self->pause_shown = self->paused;
         return true;
     }
     return cores_print(context->out, interval, context->options->format, context->options->separator[0]) ||

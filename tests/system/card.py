@@ -91,8 +91,11 @@ class Card:
     def run(self, *args, probe=None):
         return finish_tool(self.start(*args, probe=probe))
 
+    def words(self, *args, probe=None):
+        return [TOOL, "--probe", probe or f"msr@{self.root}", *map(str, args)]
+
     def start(self, *args, probe=None):
-        return start_tool([TOOL, "--probe", probe or f"msr@{self.root}", *map(str, args)])
+        return start_tool(self.words(*args, probe=probe))
 
     def close(self):
         for file in self._files.values():

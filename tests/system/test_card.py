@@ -3,12 +3,14 @@ was changed is put back."""
 import csv
 import io
 import os
+import re
 import signal
 
 import pytest
 
 from card import (ANY, CNTR0, CNTR1, CTRL, EN, INV, OS, SEL0, SEL1, SPFLT, STATUS, TSC, USR, Agent, Card,
                   card_available)
+from test_counting import Terminal
 from harness import Run, finish_tool, run_tool, wait_for
 
 pytestmark = pytest.mark.skipif(card_available() is not None, reason=str(card_available()))
@@ -224,6 +226,31 @@ def test_watch_of_244_cpus_is_what_happened(big):
         assert total[cpu, "L2_WRITE_HIT"] == truth[cpu, CNTR0, EN | BOTH | 0x10CC][0]
         assert total[cpu, "CPU_CLK_UNHALTED"] == truth[cpu, CNTR1, EN | BOTH | 0x2A][0]
         assert total[cpu, "TSC"] == truth[cpu, TSC, EN | BOTH | 0x2A][0]
+
+
+def total_of(text, name):
+    found = re.search(rf"^{name} .* ([\d,]+)$", text, re.M)
+    return int(found.group(1).replace(",", "")) if found else 0
+
+
+def test_the_live_screen_of_all(big):
+    big.control("reset")
+    terminal = Terminal(big, "-a", "-I", 100, "-e", "CPU_CLK_UNHALTED")
+    try:
+        wait_for(lambda: total_of(terminal.text(), "all CPU_CLK_UNHALTED") > 0, "the first picture")
+        text = terminal.text()
+        assert "244 CPUs on 61 cores" in text and "samples/s" in text and "0 TSC" in text and "█" in text
+        terminal.press("Space")
+        wait_for(lambda: "PAUSED" in terminal.text(), "the pause")
+        held = total_of(terminal.text(), "all TSC")
+        terminal.press("Space")
+        wait_for(lambda: total_of(terminal.text(), "all TSC") > held, "it to go on")
+        terminal.press("z")
+        terminal.press("q")
+        wait_for(lambda: "ENDED 0" in terminal.text(), "the end")
+    finally:
+        terminal.close()
+    assert {value for (_, msr), value in big.registers().items() if msr in (SEL0, CTRL, STATUS)} == {0}
 
 
 def test_tables(card):
