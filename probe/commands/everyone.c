@@ -109,6 +109,7 @@ bool everyone_sample_until(struct everyone *self, int64_t until_us, struct error
 static void add_value(struct cores_value *to, const struct cores_value *value)
 {
     to->count += value->count;
+    to->rate += value->rate;
     to->at_least = to->at_least || value->at_least;
     to->counted = true;
 }
@@ -139,10 +140,13 @@ static void fill_cpus(const struct everyone *self, struct cores_table *table, co
         struct cores_row *row = &table->rows[i];
         row->seconds = (double)(now->last_us - from->last_us) / 1e6;
         for (size_t k = 0; k < pass->n; k++)
-            row->values[pass->column[k]] =
-                (struct cores_value){.count = now->totals[k].count - from->totals[k].count,
-                                     .at_least = now->totals[k].missed > from->totals[k].missed,
-                                     .counted = true};
+            row->values[pass->column[k]] = (struct cores_value){
+                .count = now->totals[k].count - from->totals[k].count,
+                .rate = row->seconds > 0
+                            ? (double)(now->totals[k].count - from->totals[k].count) / row->seconds
+                            : 0,
+                .at_least = now->totals[k].missed > from->totals[k].missed,
+                .counted = true};
         table->skew_us = now->skew_us > table->skew_us ? now->skew_us : table->skew_us;
         table->lost += now->lost - from->lost;
     }

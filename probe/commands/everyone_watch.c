@@ -44,13 +44,12 @@ static void draw(struct watching *self, const struct cores_table *interval, cons
                 snprintf(names[view.n], NAME, "all %.*s", NAME - 8, interval->columns[i].name);
             else
                 snprintf(names[view.n], NAME, "%d %.*s", row->core, NAME - 16, interval->columns[i].name);
-            view.rows[view.n] = (struct screen_row){
-                .name = names[view.n],
-                .rate = row->seconds > 0 ? (double)row->values[i].count / row->seconds : 0,
-                .total = total->count - zero->count,
-                .rate_at_least = row->values[i].at_least,
-                .total_at_least = total->at_least,
-                .missing = !row->values[i].counted};
+            view.rows[view.n] = (struct screen_row){.name = names[view.n],
+                                                    .rate = row->values[i].rate,
+                                                    .total = total->count - zero->count,
+                                                    .rate_at_least = row->values[i].at_least,
+                                                    .total_at_least = total->at_least,
+                                                    .missing = !row->values[i].counted};
             view.n++;
         }
     }

@@ -12,6 +12,7 @@
 
 struct cores_value {
     uint64_t count;
+    double rate; /* a second, of each CPU in the time between the looks at it */
     bool at_least, counted;
 };
 

@@ -100,7 +100,7 @@ class Card:
     def close(self):
         for file in self._files.values():
             os.close(file)
-        subprocess.run(["umount", self.root], check=True)
+        subprocess.run(["umount", "-l", self.root], check=True)
         self._process.terminate()  # somebody else's copy of all mounts may keep this one
         self._process.wait(60)
         self._place.cleanup()
