@@ -17,6 +17,8 @@ include make/firmware-armv7.mk
 include make/stub.mk
 include make/board.mk
 include make/gdb.mk
+include make/card.mk
+include make/knc.mk
 include make/unit.mk
 include make/symbols-fixtures.mk
 include make/fuzz.mk

@@ -10,7 +10,7 @@ check: deps
 check-build: $(BUILD)/pmu-probe $(BUILD)/asan/pmu-probe $(UNIT_BIN) $(FUZZ_BIN) board firmware fixtures
 
 bench: deps
-	$(MAKE) -j2 $(BUILD)/pmu-probe $(BENCH_BIN) board firmware
+	$(MAKE) -j2 $(BUILD)/pmu-probe $(BENCH_BIN) board firmware card knc
 	PMU_BUILD=$(BUILD) $(PYTHON) tests/bench/bench.py
 
 fixtures:

@@ -42,7 +42,7 @@ def test_cppcheck():
     own = [flag for flag in flags if not flag.startswith("-I/")]
     run(["cppcheck", "--std=c11", "--quiet", "--error-exitcode=1", "--inline-suppr",
          "--enable=warning,performance,portability", "--suppress=missingIncludeSystem", *own, "probe",
-         "tests/board"])
+         "tests/board", "tests/card", "target-stub/knc"])
 
 
 def test_tools_are_there():

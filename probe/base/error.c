@@ -26,6 +26,12 @@ static const struct advice advice[ERROR_KINDS] = {
     [ERROR_NOT_A_PROBE] = {EXIT_MEASURE,
                            "OpenOCD's Tcl port is wanted (tcl_port, 6666 unless it was changed), not its GDB "
                            "or telnet port."},
+    [ERROR_NO_MSR] = {EXIT_MEASURE,
+                      "Load the driver (modprobe msr), and run pmu-probe as root: it needs CAP_SYS_RAWIO."},
+    [ERROR_NO_AGENT] =
+        {EXIT_MEASURE,
+         "Start msr-agent on the card, as root; it serves one client at a time, on the card's own "
+         "loopback unless told otherwise: ssh -L 2001:localhost:2001 CARD brings it here."},
     [ERROR_LINK_LOST] = {EXIT_MEASURE, "Check the cable, and OpenOCD's own output where it is in between. "
                                        "What was changed on the target and not "
                                        "put back, a reset of the target clears."},

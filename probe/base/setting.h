@@ -11,7 +11,9 @@
 
 enum restore_how {
     RESTORE_PLAIN,     /* write (old & mask) | key */
-    RESTORE_CLEAR_NEW, /* write-1-to-clear: clears the bits of mask that came up since */
+    RESTORE_BITS,      /* only the bits of mask; the others stay as they are by then */
+    RESTORE_CLEAR_NEW, /* write-1-to-clear, at `clear` if that is another register: the bits of mask that came
+                          up since are cleared */
     RESTORE_PAIR,      /* a set register, its clear register at `clear`: bits put back one by one */
 };
 
@@ -27,6 +29,7 @@ struct setting {
     struct address test_at; /* where it is seen whether it must be written, if not there; size 0: there */
     uint64_t test;          /* nothing is written when (old & test) == set already ... */
     bool always;            /* ... unless this is true */
+    bool only_held;         /* nothing is written: only what came of it is put back */
     uint64_t keep;          /* else (old & keep) | set | key is written */
     uint64_t set, key;
     struct restore restore;

@@ -2,6 +2,7 @@
 
 #include "debuggers/debugger_link.h"
 #include "debuggers/gdb_remote.h"
+#include "links/msr/msr.h"
 #include "links/openocd.h"
 
 #include <errno.h>
@@ -52,7 +53,7 @@ static struct link *connect_openocd(const struct context *context, const char *p
     if (!is_kind(probe, "openocd")) {
         error_set(error, ERROR_USAGE,
                   "--probe %.64s: neither openocd[:HOST[:PORT]] nor cmsis-dap[:SERIAL] nor "
-                  "cmsis-dap-tcp:HOST[:PORT] nor gdb:HOST:PORT",
+                  "cmsis-dap-tcp:HOST[:PORT] nor gdb:HOST:PORT nor msr[:CPU] nor msr-agent:HOST[:PORT]",
                   probe);
         return NULL;
     }
@@ -132,6 +133,10 @@ struct link *connect_link(const struct context *context, struct error *error)
         return connect_default(context, error);
     if (is_kind(options->probe, "gdb"))
         return connect_gdb(context, options->probe, error);
+    if (msr_wish_is(options->probe)) {
+        struct deadline deadline = deadline_in_ms(CONNECT_MS, context->cancel);
+        return msr_connect(options->probe, &deadline, error);
+    }
     return dap_wish_is(options->probe) ? connect_dap(context, options->probe, error)
                                        : connect_openocd(context, options->probe, error);
 }

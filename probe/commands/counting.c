@@ -56,13 +56,24 @@ static bool knows_event(void *self, const char *event)
     return knowledge->set != NULL && event_set_find(knowledge->set, event) != NULL;
 }
 
-static bool add_metric(struct counting *counting, const struct metric *metric, struct event_wish *wishes,
-                       size_t *n, struct error *error)
+/* Whether the counters can count them in one pass. */
+static bool fit_together(const struct counting *counting, const struct session *session,
+                         const struct event_wish *wishes, size_t n)
+{
+    struct error ignored = {0};
+    struct plan *plan = calloc(1, sizeof *plan);
+    bool fit = plan != NULL && plan_make(plan, session->target.block, counting->set, wishes, n, &ignored);
+    free(plan);
+    return fit;
+}
+
+static bool add_metric(struct counting *counting, const struct session *session, const struct metric *metric,
+                       struct event_wish *wishes, size_t *n, struct error *error)
 {
     if (counting->n_metrics == COUNTING_METRICS)
         return error_set(error, ERROR_USAGE, "more than %d metrics", COUNTING_METRICS);
     counting->metrics[counting->n_metrics++] = metric;
-    /* Those that nobody has asked for yet, in one pass */
+    /* Those that nobody has asked for yet, in one pass if that can be */
     unsigned group = 0;
     size_t first = *n;
     for (size_t i = 0; i < first; i++)
@@ -78,6 +89,10 @@ static bool add_metric(struct counting *counting, const struct metric *metric, s
         wishes[*n] = (struct event_wish){.group = group + 1};
         memcpy(wishes[(*n)++].name, metric->events[i], sizeof metric->events[i]);
     }
+    /* Events that one counter alone can count are better counted in turns than not at all */
+    if (*n > first && !fit_together(counting, session, wishes + first, *n - first))
+        for (size_t i = first; i < *n; i++)
+            wishes[i].group = 0;
     return true;
 }
 
@@ -96,12 +111,12 @@ static bool add_metrics(struct counting *counting, struct session *session, stru
             const struct metric *metric = metric_set_find(set, name, knows_event, &knowledge);
             if (metric == NULL)
                 return error_set(error, ERROR_USAGE, "there is no metric \"%.48s\" for these counters", name);
-            if (!add_metric(counting, metric, wishes, n, error))
+            if (!add_metric(counting, session, metric, wishes, n, error))
                 return false;
             continue;
         }
         for (size_t k = 0; k < metric_set_count(set); k++)
-            if (!add_metric(counting, metric_set_at(set, k), wishes, n, error))
+            if (!add_metric(counting, session, metric_set_at(set, k), wishes, n, error))
                 return false;
     }
     return true;

@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 static void print_state(struct session *session, const struct target_core *core, FILE *out)
 {
@@ -130,6 +131,31 @@ static void print_clock(struct session *session)
         fprintf(session->context->out, "\nclock    %.6g MHz   SystemCoreClock\n", (double)value / 1e6);
 }
 
+/* Threads whose counters are alike, in one line: a card has hundreds. */
+static void print_threads(const struct session *session)
+{
+    FILE *out = session->context->out;
+    const struct target_core *cores = session->target.cores;
+    size_t n = session->target.n_cores;
+    fprintf(out, "\n%s, %zu CPUs\n", cores[0].core.name, n);
+    for (size_t i = 0, end; i < n; i = end) {
+        const struct counter_block *block = &cores[i].blocks[0];
+        const char *state = block->unusable[0] != '\0' ? block->unusable : block->state;
+        for (end = i + 1; end < n; end++) {
+            const struct counter_block *next = &cores[end].blocks[0];
+            if (strcmp(next->unusable[0] != '\0' ? next->unusable : next->state, state) != 0)
+                break;
+        }
+        char which[32];
+        if (end - i == 1)
+            snprintf(which, sizeof which, "CPU %u", (unsigned)cores[i].core.unit);
+        else
+            snprintf(which, sizeof which, "CPUs %u to %u", (unsigned)cores[i].core.unit,
+                     (unsigned)cores[end - 1].core.unit);
+        fprintf(out, "  %-18s %-36s %s\n", which, block->text, state);
+    }
+}
+
 int command_info(const struct context *context, struct error *error)
 {
     struct session session = {.context = context};
@@ -141,9 +167,12 @@ int command_info(const struct context *context, struct error *error)
         fprintf(context->out, "%s\n", text);
         for (size_t i = 0; i < session.target.n_buses; i++)
             print_bus(&session, &session.target.buses[i]);
-        for (size_t i = 0; ok && i < session.target.n_cores; i++)
+        bool threads = session.target.chosen->core.family == CORE_KNC;
+        if (threads)
+            print_threads(&session);
+        for (size_t i = 0; ok && !threads && i < session.target.n_cores; i++)
             ok = print_core(&session, i, error);
-        if (ok)
+        if (ok && !threads)
             print_clock(&session);
     }
     struct error after = {0};

@@ -36,13 +36,16 @@ struct option {
 
 static const struct option table[] = {
     {'p', "probe", "PROBE", TEXT, AT(probe),
-     "openocd[:HOST[:PORT]], cmsis-dap[:SERIAL] or cmsis-dap-tcp:HOST[:PORT]"},
+     "openocd[:HOST[:PORT]], cmsis-dap[:SERIAL], cmsis-dap-tcp:HOST[:PORT], msr[:CPU] or "
+     "msr-agent:HOST[:PORT]"},
     {0, "transport", "WIRES", TEXT, AT(transport), "cmsis-dap: swd or jtag; default: what answers"},
     {0, "speed", "HZ", FREQUENCY, AT(speed_hz), "cmsis-dap: the clock on the wires; default: what they take"},
     {'f', "file", "FILE", OPENOCD, 0, "start an OpenOCD of our own with this file"},
     {'c', "tcl", "TCL", OPENOCD, 0, "... and this command, as OpenOCD's own -c"},
     {'s', "search", "DIR", OPENOCD, 0, "... and this folder to look for files, as OpenOCD's own -s"},
     {0, "elf", "FILE", TEXT, AT(elf), "the program on the target, for names and lines"},
+    {'a', "all-cpus", NULL, FLAG, AT(all_cpus),
+     "stat, watch: all CPUs of a Knights Corner card, with sums a core"},
     {'C', "core", "N", NUMBER_CORE, AT(core), "which core, as info numbers them"},
     {0, "counter", "BLOCK", TEXT, AT(counter), "dwt or systick; default: the best there is"},
     {0, "debug-base", "AP:ADDR", PLACE, AT(debug_base),

@@ -168,8 +168,12 @@ void session_conditions(struct session *session, const struct clock *clock, stru
     const struct target *target = &session->target;
     *out = (struct conditions){.clock_hz = clock->hz, .clock_error_hz = clock->error_hz};
     link_describe(session->link, out->link, sizeof out->link);
-    snprintf(out->core, sizeof out->core, "%s core %d", target->chosen->core.name,
-             (int)(target->chosen - target->cores));
+    if (target->chosen->core.family == CORE_KNC)
+        snprintf(out->core, sizeof out->core, "%.31s CPU %u, core %u", target->chosen->core.name,
+                 (unsigned)target->chosen->core.unit, target->chosen->view.core_id);
+    else
+        snprintf(out->core, sizeof out->core, "%s core %d", target->chosen->core.name,
+                 (int)(target->chosen - target->cores));
     snprintf(out->counter, sizeof out->counter, "%.63s", target->block->text);
     snprintf(out->note, sizeof out->note, "%s", target->block->note);
     snprintf(out->clock_source, sizeof out->clock_source, "%s", clock->source);

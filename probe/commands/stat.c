@@ -1,6 +1,7 @@
 /* stat: counts over a time window while the core runs; more events than counters take windows in a row. */
 #include "commands/command.h"
 #include "commands/counting.h"
+#include "commands/everyone.h"
 #include "commands/session.h"
 #include "measure/window.h"
 #include "report/counts.h"
@@ -146,6 +147,8 @@ int command_stat(const struct context *context, struct error *error)
     ok = ok &&
          (options->format == FORMAT_TEXT || options->format == FORMAT_JSON || options->format == FORMAT_CSV ||
           error_set(error, ERROR_USAGE, "stat prints text, JSON or CSV"));
+    if (ok && options->all_cpus)
+        return everyone_stat(context, error);
     ok = ok && session_open_elf(&self.session, error) && session_open_target(&self.session, error) &&
          session_sees_running(&self.session, "stat", error) && session_take(&self.session, error) &&
          session_clock(&self.session, &self.clock, error) &&

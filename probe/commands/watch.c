@@ -1,6 +1,7 @@
 /* watch: what the counters do while the core runs, live on a terminal, else a line an interval. */
 #include "commands/command.h"
 #include "commands/counting.h"
+#include "commands/everyone.h"
 #include "commands/session.h"
 #include "measure/window.h"
 #include "report/number.h"
@@ -84,7 +85,7 @@ static void draw(struct watching *self)
                                .paused = self->paused};
     double span = seconds(self->before.last_us, window->last_us);
     view.samples_per_second = span > 0 ? (double)(window->samples - self->before.samples) / span : 0;
-    for (size_t i = 0; i < reading->counted && i < SCREEN_ROWS; i++)
+    for (size_t i = 0; i < reading->counted && i < READING_ROOM; i++)
         view.rows[view.n++] = (struct screen_row){
             .name = reading->counters[i].name,
             .rate = span > 0 ? (double)(window->totals[i].count - self->before.totals[i].count) / span : 0,
@@ -174,6 +175,8 @@ int command_watch(const struct context *context, struct error *error)
     bool ok = options->n_operands == 0 || error_set(error, ERROR_USAGE, "watch takes no further words");
     ok = ok && (options->format == FORMAT_TEXT || options->format == FORMAT_JSON ||
                 error_set(error, ERROR_USAGE, "watch prints text or JSON"));
+    if (ok && options->all_cpus)
+        return everyone_watch(context, error);
     ok = ok && session_open_elf(&self.session, error) && session_open_target(&self.session, error) &&
          session_sees_running(&self.session, "watch", error) && session_take(&self.session, error) &&
          session_clock(&self.session, &self.clock, error) &&

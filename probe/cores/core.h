@@ -130,7 +130,7 @@ struct core_ops {
 
 enum { CORE_SETTINGS = 40, FRAME_WORDS = 8, COMPARATOR_WORDS = 3 };
 
-enum core_family { CORE_M, CORE_ARMV7, CORE_ARMV8 };
+enum core_family { CORE_M, CORE_ARMV7, CORE_ARMV8, CORE_KNC };
 
 struct core {
     const struct core_ops *ops;

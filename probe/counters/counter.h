@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "base/error.h"
 #include "base/setting.h"
 #include "base/step.h"
 #include "cores/core.h"
@@ -14,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { EVENT_NAME = 48 };
+enum { EVENT_NAME = 96 };
 
 struct counter {
     char name[EVENT_NAME];    /* the event it counts: "CPU_CYCLES"; "" when that is still to be chosen */
@@ -68,6 +69,9 @@ struct block_kind {
     bool (*divide)(const struct core *, struct counter_block *);
     /* Which counters can count an event of `events`, as bits. NULL without such. */
     uint32_t (*counters_for)(const struct counter_block *, uint32_t code);
+    /* Adds to a code what the user wrote behind an event's name, as in "NAME:cmask=2:inv"; NULL: nothing, and
+     * the code itself is to be checked. ERROR_USAGE. NULL where events cannot be modified. */
+    bool (*modify)(const char *modifiers, uint32_t *code, struct error *error);
 };
 
 /* An event that no core counts more than once a cycle. */

@@ -1,5 +1,7 @@
 #include "measure/plan.h"
 
+#include "counters/words.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,6 +27,17 @@ static bool find_fixed(const struct counter_block *block, const char *name, uint
     return false;
 }
 
+/* Takes what stands behind a colon off the name, where the counters know what to do with it. */
+static char *split(const struct planning *p, struct event_wish *wish)
+{
+    char *colon = strchr(wish->name, ':');
+    if (p->block->kind->modify == NULL || wish->by_code || colon == NULL)
+        return NULL;
+    *colon = '\0';
+    wish->by_code = span_is_code((struct span){wish->name, strlen(wish->name)}, &wish->code);
+    return colon + 1;
+}
+
 static bool resolve(const struct planning *p, const struct event_wish *wish, uint32_t *code,
                     uint32_t *counters, char *name, size_t size, bool *absent, struct error *error)
 {
@@ -37,16 +50,21 @@ static bool resolve(const struct planning *p, const struct event_wish *wish, uin
         *counters = 1U << fixed;
         return true;
     }
+    struct event_wish bare = *wish;
+    char *modifiers = split(p, &bare);
     const struct event *event = NULL;
     if (p->set != NULL)
-        event = wish->by_code ? event_set_by_code(p->set, wish->code) : event_set_find(p->set, wish->name);
-    if (event == NULL && !wish->by_code)
+        event = bare.by_code ? event_set_by_code(p->set, bare.code) : event_set_find(p->set, bare.name);
+    if (event == NULL && !bare.by_code)
         return error_set(error, ERROR_USAGE, "there is no event \"%s\" here: pmu-probe list shows them",
                          wish->name);
     if (event != NULL)
-        snprintf(name, size, "%s", event->name);
+        snprintf(name, size, "%s%s", event->name,
+                 modifiers != NULL ? wish->name + (modifiers - bare.name) - 1 : "");
     *absent = event == NULL;
-    *code = event != NULL ? event->code : wish->code;
+    *code = event != NULL ? event->code : bare.code;
+    if (kind->modify != NULL && !kind->modify(modifiers, code, error))
+        return false;
     *counters = kind->counters_for != NULL ? kind->counters_for(p->block, *code) : 0;
     return true;
 }
@@ -110,6 +128,27 @@ static void begin_pass(struct plan *plan, const struct counter_block *block, str
         put_pick(pass, plan, 0, 0, 0);
 }
 
+/* Two of a group that one counter alone can count. */
+static bool explain(const struct planning *p, size_t which, struct error *error)
+{
+    unsigned group = p->wishes[which].group;
+    for (size_t i = 0; group != 0 && i < p->n; i++)
+        for (size_t k = 0; k < i; k++) {
+            uint32_t counters = p->wishes[i].counters;
+            if (p->wishes[i].group != group || p->wishes[k].group != group ||
+                counters != p->wishes[k].counters || (counters & (counters - 1)) != 0)
+                continue;
+            int counter = __builtin_ctz(counters) - (p->block->counts_cycles ? 1 : 0);
+            error_clear(error);
+            return error_set(
+                error, ERROR_USAGE,
+                "%s and %s cannot be counted in one pass: both need counter %d; without braces they "
+                "are counted one after the other",
+                p->plan->columns[p->columns[k]].name, p->plan->columns[p->columns[i]].name, counter);
+        }
+    return false;
+}
+
 static bool place(struct planning *p, struct error *error)
 {
     struct placement_pass passes[PLAN_PASSES];
@@ -119,7 +158,7 @@ static bool place(struct planning *p, struct error *error)
     uint32_t reserved = p->block->counts_cycles ? 1 : 0;
     if (!placement_make(p->wishes, p->n, usable, reserved, passes, PLAN_PASSES, &plan->n_passes, &which,
                         error))
-        return false;
+        return explain(p, which, error);
     for (size_t i = 0; i < plan->n_passes; i++) {
         struct plan_pass *pass = &plan->passes[i];
         begin_pass(plan, p->block, pass);

@@ -23,7 +23,7 @@ enum { RESULT_METRICS = 16 };
 
 /* What -M asked for, made of means. */
 struct metric_result {
-    char name[48], unit[16];
+    char name[96], unit[16];
     double value; /* NaN: something that it is made of was not counted, or only bounded */
 };
 
@@ -43,7 +43,7 @@ struct conditions {
 
 /* One counted thing over all clean hits. */
 struct column {
-    char name[48];        /* "CPU_CYCLES" */
+    char name[96];        /* "CPU_CYCLES" */
     char unsupported[96]; /* why it cannot be counted here; "" if it can */
     struct statistics *statistics;
     double overhead;       /* what a halt adds, already removed */

@@ -23,7 +23,7 @@ struct verdict_side {
 };
 
 struct verdict_line {
-    char name[48];
+    char name[96];
     enum verdict verdict;
     double change; /* (now - base) / base; NaN if base is 0 */
     struct verdict_side base, now;

@@ -10,7 +10,17 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { CANVAS = 16384, NAME = 28, RATE = 16, TOTAL = 24, LEAST_BAR = 8, MOST_BAR = 100, LINE_ROOM = 512 };
+enum {
+    CANVAS = 65536,
+    NAME = 28,
+    RATE = 16,
+    TOTAL = 24,
+    LEAST_BAR = 8,
+    MOST_BAR = 100,
+    LINE_ROOM = 512,
+    FOOT = 3,
+    FEWEST = 5
+};
 
 static const char enter[] = "\033[?1049h\033[?25l", leave[] = "\033[?25h\033[?1049l";
 static const char home[] = "\033[H", end_of_line[] = "\033[K\r\n", rest_of_screen[] = "\033[J";
@@ -139,7 +149,9 @@ void screen_draw(struct screen *screen, const struct screen_view *view)
     if (view->note[0] != '\0')
         put_line(&canvas, "%s", view->note);
     put_line(&canvas, "%s", "");
-    for (size_t i = 0; i < view->n && i < SCREEN_ROWS; i++)
+    /* What does not fit is left out, but not what stands below */
+    size_t room = canvas.lines > FOOT + FEWEST ? canvas.lines - FOOT : canvas.lines;
+    for (size_t i = 0; i < view->n && i < SCREEN_ROWS && canvas.used + 1 < room; i++)
         draw_row(screen, &canvas, &view->rows[i], i);
     char lost[NUMBER_ROOM];
     put_line(&canvas, "%s", "");

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <termios.h>
 
-enum { SCREEN_ROWS = 32 };
+enum { SCREEN_ROWS = 128 };
 
 struct screen_row {
     const char *name;

@@ -2,6 +2,7 @@
 
 #include "cores/armv7.h"
 #include "cores/armv8.h"
+#include "cores/knc.h"
 #include "target/placing.h"
 
 #include <stdlib.h>
@@ -220,11 +221,22 @@ static bool add_bus(struct target *target, const struct link_view *views, size_t
     return true;
 }
 
+static void add_thread(struct target *target, const struct link_view *view)
+{
+    if (target->n_cores == TARGET_CORES)
+        return;
+    struct target_core *core = &target->cores[target->n_cores++];
+    *core = (struct target_core){.view = *view, .server_unit = view->unit};
+    knc_describe(view->unit, &core->core);
+}
+
 bool discovery_run(struct target *target, const struct link_view *views, size_t n,
                    const struct deadline *deadline, struct error *error)
 {
     for (size_t i = 0; i < n; i++) {
         uint32_t idr;
+        if (strcmp(views[i].type, "msr") == 0)
+            add_thread(target, &views[i]);
         if (!views[i].has_port)
             continue;
         if (!read_port(target, views[i].port, AP_IDR, &idr, deadline, error)) {

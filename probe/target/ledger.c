@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { HELD_ROOM = 256, ALLOWED_ROOM = 32, NAP_US = 1000, TRIES = 3, OWED_MS = 200 };
+enum { HELD_FIRST = 64, ALLOWED_ROOM = 32, NAP_US = 1000, TRIES = 3, OWED_MS = 200 };
 
 struct entry {
     struct address at;
@@ -17,8 +17,8 @@ struct entry {
 struct ledger {
     struct link *link;
     struct ledger_detour detour; /* access NULL: none */
-    struct entry held[HELD_ROOM];
-    size_t n_held;
+    struct entry *held;
+    size_t n_held, room;
     struct address allowed[ALLOWED_ROOM];
     size_t n_allowed;
 };
@@ -33,6 +33,8 @@ struct ledger *ledger_new(struct link *link)
 
 void ledger_free(struct ledger *ledger)
 {
+    if (ledger != NULL)
+        free(ledger->held);
     free(ledger);
 }
 
@@ -45,6 +47,19 @@ bool ledger_leave_detour(struct ledger *ledger, const struct deadline *deadline,
 {
     return ledger == NULL || ledger->detour.leave == NULL ||
            ledger->detour.leave(ledger->detour.context, deadline, error);
+}
+
+static bool make_room(struct ledger *ledger, struct error *error)
+{
+    if (ledger->n_held < ledger->room)
+        return true;
+    size_t room = ledger->room > 0 ? 2 * ledger->room : HELD_FIRST;
+    struct entry *held = realloc(ledger->held, room * sizeof *held);
+    if (held == NULL)
+        return error_set(error, ERROR_SYSTEM, "out of memory");
+    ledger->held = held;
+    ledger->room = room;
+    return true;
 }
 
 static bool same_address(struct address a, struct address b)
@@ -124,10 +139,8 @@ bool ledger_hold(struct ledger *ledger, struct address at, struct restore restor
 {
     struct entry *entry = find_entry(ledger, at);
     if (entry == NULL) {
-        if (ledger->n_held == HELD_ROOM)
-            return error_set(error, ERROR_SYSTEM, "the ledger is full");
         uint64_t value;
-        if (!ledger_read(ledger, at, &value, deadline, error))
+        if (!make_room(ledger, error) || !ledger_read(ledger, at, &value, deadline, error))
             return false;
         entry = &ledger->held[ledger->n_held++];
         *entry = (struct entry){.at = at, .restore = restore, .old = value};
@@ -151,6 +164,8 @@ bool ledger_apply(struct ledger *ledger, const struct setting *setting, const st
     struct address test_at = setting->test_at.size != 0 ? setting->test_at : setting->at;
     if (!ledger_read(ledger, test_at, &now, deadline, error))
         return false;
+    if (setting->only_held)
+        return ledger_hold(ledger, setting->at, setting->restore, NULL, deadline, error);
     if (!setting->always && (now & setting->test) == setting->set)
         return true;
     if (setting->test_at.size != 0)
@@ -231,8 +246,11 @@ static bool put_back(struct ledger *ledger, const struct entry *entry, const str
     if (!ledger_read(ledger, entry->at, &now, deadline, error))
         return false;
     uint64_t came_up = now & ~entry->old & mask, went_down = entry->old & ~now & mask;
+    if (restore->how == RESTORE_BITS)
+        return put_back_plain(ledger, entry, (entry->old & mask) | (now & ~mask), mask, deadline, error);
     if (restore->how == RESTORE_CLEAR_NEW)
-        return came_up == 0 || write_now(ledger, entry->at, came_up, deadline, error);
+        return came_up == 0 || write_now(ledger, restore->clear.size != 0 ? restore->clear : entry->at,
+                                         came_up, deadline, error);
     return (came_up == 0 || write_now(ledger, restore->clear, came_up, deadline, error)) &&
            (went_down == 0 || write_now(ledger, entry->at, went_down, deadline, error));
 }
@@ -256,32 +274,31 @@ size_t ledger_held(const struct ledger *ledger)
 
 bool ledger_undo(struct ledger *ledger, const struct deadline *deadline, struct error *error)
 {
-    struct entry left[HELD_ROOM] = {{.old = 0}};
-    size_t n_left = 0;
+    size_t left = ledger->n_held; /* from here on: those that stay held, to be tried again by a later call */
     bool lost = false;
     struct error first = {0};
     for (size_t i = ledger->n_held; i-- > 0;) {
-        struct entry *entry = &ledger->held[i];
+        const struct entry entry = ledger->held[i]; /* the list may move while a debt is paid */
         struct error one = {0};
         bool back = false;
         /* At once: what is undone after it may be what it needs (a DWT whose clock is switched off last). */
         for (int tries = 0; !lost && !back && tries < TRIES && one.kind != ERROR_LINK_LOST; tries++) {
             error_clear(&one);
-            back = put_back(ledger, entry, deadline, &one);
+            back = put_back(ledger, &entry, deadline, &one);
         }
         if (back)
             continue;
         lost = lost || one.kind == ERROR_LINK_LOST; /* nothing further can work */
-        if (entry->debt.undo != NULL)
+        if (entry.debt.undo != NULL)
             error_set(&first, one.kind, "%s", one.text);
         else if (!lost || first.kind == ERROR_NONE)
             error_set(&first, one.kind, "0x%08" PRIx64 " could not be put back to 0x%08" PRIx64 ": %s",
-                      entry->at.offset, entry->old, one.text);
-        left[n_left++] = *entry;
+                      entry.at.offset, entry.old, one.text);
+        ledger->held[--left] = entry;
     }
-    /* What is left stays held in its order, so that a later call can try again. */
-    for (size_t i = 0; i < n_left; i++)
-        ledger->held[i] = left[n_left - 1 - i];
+    size_t n_left = ledger->n_held - left;
+    if (n_left > 0)
+        memmove(ledger->held, ledger->held + left, n_left * sizeof *ledger->held);
     ledger->n_held = n_left;
     struct error last = {0};
     if (!ledger_leave_detour(ledger, deadline, &last) && first.kind == ERROR_NONE)
@@ -315,8 +332,8 @@ bool ledger_owe(struct ledger *ledger, struct ledger_debt debt, struct error *er
 {
     if (find_debt(ledger, debt) != NULL)
         return true;
-    if (ledger->n_held == HELD_ROOM)
-        return error_set(error, ERROR_SYSTEM, "the ledger is full");
+    if (!make_room(ledger, error))
+        return false;
     ledger->held[ledger->n_held++] = (struct entry){.debt = debt};
     return true;
 }

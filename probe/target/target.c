@@ -163,8 +163,9 @@ bool target_open(struct target *target, struct link *link, const struct target_w
     target->ledger = ledger_new(link);
     if (target->ledger == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
+    target->cores = calloc(TARGET_CORES, sizeof *target->cores);
     target->buses = calloc(TARGET_BUSES, sizeof *target->buses);
-    if (target->buses == NULL)
+    if (target->cores == NULL || target->buses == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
     struct link_view views[TARGET_VIEWS];
     size_t n = link_views(link, views, TARGET_VIEWS, error);
@@ -188,9 +189,14 @@ bool target_choose(struct target *target, int number, struct error *error)
     if (target->n_cores == 0)
         return error_set(error, ERROR_NO_CORE, "no core that can be measured was found");
     size_t chosen = number < 0 ? attached_number(target, target->preferred) : (size_t)number;
+    if (number >= 0 && target->cores[0].core.family == CORE_KNC) /* by the number of the CPU */
+        for (chosen = 0; chosen < target->n_cores && target->cores[chosen].core.unit != number;)
+            chosen++;
     if (chosen >= target->n_cores)
         return error_set(error, ERROR_NO_CORE, "there is no core %d: the last one is core %zu", number,
-                         target->n_cores - 1);
+                         target->cores[0].core.family == CORE_KNC
+                             ? target->cores[target->n_cores - 1].core.unit
+                             : target->n_cores - 1);
     target->chosen = &target->cores[chosen];
     return attached_check(target, chosen, error);
 }
@@ -442,6 +448,8 @@ void target_close(struct target *target)
     coprocessor_free(target->coprocessor);
     free(target->buses);
     target->coprocessor = NULL;
+    free(target->cores);
     target->buses = NULL;
+    target->cores = NULL;
     target->ledger = NULL;
 }

@@ -12,6 +12,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "system"))
 
 import bench_dap  # noqa: E402
+import bench_knc  # noqa: E402
 import harness  # noqa: E402
 
 BENCH = os.path.dirname(os.path.abspath(__file__))
@@ -117,3 +118,4 @@ if __name__ == "__main__":
     bench_start()
     bench_dap.main()
     bench_memory()
+    bench_knc.main()

@@ -154,8 +154,11 @@ static inline void rig_begin(struct rig *rig)
     rig->n_hits = rig->n_rehits = 0;
     rig->at_end = NULL;
     error_clear(&rig->error);
-    rig->target =
-        (struct target){.link = &rig->model.link, .ledger = ledger_new(&rig->model.link), .n_cores = 1};
+    rig->target = (struct target){.link = &rig->model.link,
+                                  .ledger = ledger_new(&rig->model.link),
+                                  .cores = calloc(1, sizeof(struct target_core)),
+                                  .n_cores = 1};
+    assert_non_null(rig->target.cores);
     rig->target.cores[0].core = rig_identify(&rig->model);
     rig->target.chosen = &rig->target.cores[0];
     rig->target.reading = (struct reading){.n = 1, .counted = 1};

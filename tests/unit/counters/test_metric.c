@@ -180,8 +180,12 @@ static void errors_name_the_line(void **state)
         {"METRIC X = A", "line 1: EVENTS above does not name \"A\""},
         {"EVENTS A\nMETRIC X = A\nEVENTS B\nMETRIC Y = A + B",
          "line 4: EVENTS above does not name \"A + B\""},
-        {"EVENTS A\nMETRIC X = A23456789012345678901234567890123456789012345678", "line 2: too long a name"},
-        {"EVENTS A23456789012345678901234567890123456789012345678", "line 1: too long a name"},
+        {"EVENTS A\nMETRIC X = "
+         "A2345678901234567890123456789012345678901234567890123456789012345678901234567890123456789012345678",
+         "line 2: too long a name"},
+        {"EVENTS "
+         "A2345678901234567890123456789012345678901234567890123456789012345678901234567890123456789012345678",
+         "line 1: too long a name"},
         {"EVENTS A,a", "line 1: this event stands here twice"},
         {"EVENTS A-B", "line 1: an expression cannot name this event"},
         {"EVENTS r11", "line 1: an expression cannot name this event"},
@@ -233,8 +237,13 @@ static void embedded_metrics_fit_the_cores(void **state)
         {"dwt", "CPI", "CPICNT"},
         {"dwt", "INSTRUCTIONS", "CPICNT"},
         {"dwt", "L1D_MISS", NULL},
-        {"intel-knc", "L1D_MISS", "DATA_READ_MISS_OR_WRITE_MISS"},
-        {"intel-knc", "BRANCH_MISS", "BRANCHES_MISPREDICTED"},
+        {"knc", "L1D_MISS", "DATA_READ_MISS_OR_WRITE_MISS"},
+        {"knc", "BRANCH_MISS", "BRANCHES_MISPREDICTED"},
+        {"knc", "CPI", "CPU_CLK_UNHALTED"},
+        {"knc", "CPI_CORE", "INSTRUCTIONS_EXECUTED"},
+        {"knc", "L2_MISS", "L2_READ_MISS"},
+        {"knc", "VECTORIZATION", "VPU_ELEMENTS_ACTIVE"},
+        {"cortex-a9", "VECTORIZATION", NULL},
     };
     struct error error = {0};
     struct metric_set *all = metric_set_open(NULL, &error);

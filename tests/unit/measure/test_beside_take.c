@@ -82,7 +82,9 @@ static int set_up(void **state)
     f.link.ops = &ops;
     f.target.link = &f.link;
     f.target.ledger = ledger_new(&f.link);
-    f.target.chosen = &f.target.cores[0];
+    static struct target_core core;
+    core = (struct target_core){0};
+    f.target.chosen = &core;
     f.target.chosen->core.memory_unit = 3;
     const struct counter systick = {.low = {.size = 4, .unit = 3, .offset = 0xE000E018},
                                     .bits = 24,

@@ -64,7 +64,8 @@ static int set_up(void **state)
     tear_down(state);
     fake_init(&fake);
     kind = (struct block_kind){.program = program};
-    fake.target.chosen = &fake.target.cores[0];
+    static struct target_core core;
+    fake.target.chosen = &core;
     fake.block.kind = &kind;
     fake.block.n = 2;
     fake.make = by_pass;

@@ -88,11 +88,12 @@ static int set_up(void **state)
     f.target.link = &f.link;
     f.target.ledger = ledger_new(&f.link);
     f.target.buses = calloc(TARGET_BUSES, sizeof *f.target.buses);
+    f.target.cores = calloc(TARGET_CORES, sizeof *f.target.cores);
     f.idr[AHB] = 0x44770001;
     f.idr[APB] = 0x24770002;
     f.base[APB] = 0x80000000;
     f.deadline = deadline_in_ms(60000, NULL);
-    return f.target.ledger == NULL || f.target.buses == NULL;
+    return f.target.ledger == NULL || f.target.buses == NULL || f.target.cores == NULL;
 }
 
 /* --- what there is -------------------------------------------------------------------------------------- */
@@ -519,6 +520,7 @@ static void no_more_cores_than_there_is_room_for(void **state)
         kinds[i] = CORE;
     add_table(kinds, 40);
     bare_views();
+    f.target.n_cores = TARGET_CORES - 3;
     assert_true(run());
     assert_int_equal(f.target.n_cores, TARGET_CORES);
 }

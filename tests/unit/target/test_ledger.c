@@ -97,6 +97,49 @@ static void sticky_bits_that_were_there_stay(void **state)
     assert_int_equal(f->fake.writes[0].value, 0x2);
 }
 
+/* Two writers of one register: only what was ours goes back. */
+static void other_bits_stay_as_they_are_by_then(void **state)
+{
+    struct fixture *f = *state;
+    *fake_at(&f->fake, 0x30) = 0x13;
+    struct restore ours = {.how = RESTORE_BITS, .mask = 0x3};
+    assert_true(ledger_write(f->ledger, at(0x30), 0x10, ours, &f->deadline, &f->error));
+    *fake_at(&f->fake, 0x30) = 0x28;
+    assert_true(ledger_undo(f->ledger, &f->deadline, &f->error));
+    assert_int_equal(*fake_at(&f->fake, 0x30), 0x2B);
+}
+
+static void flags_are_cleared_by_another_register_where_there_is_one(void **state)
+{
+    struct fixture *f = *state;
+    *fake_at(&f->fake, 0x34) = 0x1;
+    struct setting setting = {.at = at(0x34),
+                              .only_held = true,
+                              .restore = {.how = RESTORE_CLEAR_NEW, .mask = 0x3, .clear = at(0x38)}};
+    assert_true(ledger_apply(f->ledger, &setting, &f->deadline, &f->error));
+    assert_int_equal(f->fake.n_writes, 0);
+    *fake_at(&f->fake, 0x34) = 0x7;
+    assert_true(ledger_undo(f->ledger, &f->deadline, &f->error));
+    assert_int_equal(f->fake.n_writes, 1);
+    assert_int_equal(f->fake.writes[0].at.offset, 0x38);
+    assert_int_equal(f->fake.writes[0].value, 0x2);
+}
+
+/* A card has 244 threads with seven registers each. */
+static void it_holds_as_much_as_there_is(void **state)
+{
+    struct fixture *f = *state;
+    enum { MANY = 2000 };
+    struct address address = at(0x200);
+    for (unsigned i = 0; i < MANY; i++) {
+        address.unit = (uint16_t)i;
+        assert_true(ledger_hold(f->ledger, address, (struct restore){0}, NULL, &f->deadline, &f->error));
+    }
+    assert_int_equal(ledger_held(f->ledger), MANY);
+    assert_true(ledger_undo(f->ledger, &f->deadline, &f->error));
+    assert_int_equal(ledger_held(f->ledger), 0);
+}
+
 static void a_setting_that_is_true_is_not_written(void **state)
 {
     struct fixture *f = *state;
@@ -205,6 +248,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(refuses_what_it_does_not_hold, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_pair_is_put_back_bit_by_bit, set_up, tear_down),
         cmocka_unit_test_setup_teardown(sticky_bits_that_were_there_stay, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(other_bits_stay_as_they_are_by_then, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(flags_are_cleared_by_another_register_where_there_is_one, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(it_holds_as_much_as_there_is, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_setting_that_is_true_is_not_written, set_up, tear_down),
         cmocka_unit_test_setup_teardown(undo_can_be_tried_again, set_up, tear_down),
     };

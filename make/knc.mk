@@ -1,0 +1,22 @@
+# What runs on a Knights Corner card: target-stub/knc. The agent is static and needs no library; for the card itself
+# `make knc KNC_CC=k1om-mpss-linux-gcc`.
+
+KNC_CC    ?= $(CC)
+KNC_SRC   := $(addprefix target-stub/knc/,agent.c options.c registers.c session.c sys.c)
+KNC_FLAGS := -std=gnu99 -Os -Wall -Wextra -Werror -ffreestanding -fno-builtin -fno-stack-protector -static -nostdlib
+
+$(BUILD)/knc/msr-agent: $(KNC_SRC) $(wildcard target-stub/knc/*.h) make/knc.mk
+	@mkdir -p $(@D)
+	$(KNC_CC) $(KNC_FLAGS) -s $(KNC_SRC) -o $@
+
+knc: $(BUILD)/knc/msr-agent
+check-build: knc
+
+.PHONY: knc
+
+# Its fuzz target: the agent's own sources, none of the tool's
+FUZZ_KNC_SRC := tests/fuzz/fuzz_knc_agent.c target-stub/knc/session.c target-stub/knc/registers.c
+
+$(BUILD)/fuzz/fuzz_knc_agent: $(FUZZ_KNC_SRC) $(wildcard target-stub/knc/*.h) make/knc.mk
+	@mkdir -p $(@D)
+	clang $(CSTD) -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -O1 -g -Itarget-stub/knc $(FUZZ_KNC_SRC) -o $@

@@ -1,0 +1,154 @@
+#include "counters/knc.h"
+
+#include "cores/knc.h"
+#include "counters/knc_modifiers.h"
+
+#include <stdio.h>
+
+/* 327357 1.3 */
+enum {
+    TSC = 0x10,
+    PERF_CNTR = 0x20,
+    PERF_EVT_SEL = 0x28,
+    SPFLT_CONTROL = 0x2C,
+    GLOBAL_STATUS = 0x2D,
+    GLOBAL_OVF_CTRL = 0x2E, /* not to be read */
+    GLOBAL_CTRL = 0x2F,
+};
+enum { COUNTERS = 2, COUNTER_BITS = 40, TSC_BITS = 64 };
+enum { FIRST = 1 << 1, BOTH = FIRST | 1 << 2 }; /* counters of a block, behind the TSC */
+/* Elements of a vector, of all threads of the core */
+enum { EVENTS_A_CYCLE = 16 * KNC_THREADS };
+enum { L2_MASK = 0x10, CODE_BITS = 0xFFFF };
+
+enum { SELECT_0, SELECT_1, CONTROL, READS };
+
+static void add_identity(const struct core *core, struct steps *list)
+{
+    if (core->family != CORE_KNC)
+        return;
+    steps_add(list, step_read(knc_msr(core, PERF_EVT_SEL)));
+    steps_add(list, step_read(knc_msr(core, PERF_EVT_SEL + 1)));
+    steps_add(list, step_read(knc_msr(core, GLOBAL_CTRL)));
+}
+
+/* Bits stand for counters: 0 and 1. */
+static void add_state(const uint64_t *values, struct counter_block *out)
+{
+    uint32_t on = (uint32_t)values[CONTROL] & ((1 << COUNTERS) - 1);
+    for (unsigned i = 0; i < COUNTERS; i++)
+        if ((values[SELECT_0 + i] & KNC_ENABLE) != 0)
+            out->pmu.enabled |= on & 1U << i;
+    out->pmu.n = COUNTERS;
+    out->pmu.idle = out->pmu.free = ~out->pmu.enabled & ((1 << COUNTERS) - 1);
+    static const char *const states[1 << COUNTERS] = {"free", "in use: 0", "in use: 1", "in use: 0, 1"};
+    snprintf(out->state, sizeof out->state, "%s", states[out->pmu.enabled]);
+}
+
+static void add_counters(const struct core *core, struct counter_block *out)
+{
+    out->counters[0] =
+        (struct counter){.name = "TSC", .low = knc_msr(core, TSC), .bits = TSC_BITS, .per_cycle = 1};
+    for (unsigned i = 0; i < COUNTERS; i++)
+        out->counters[i + 1] = (struct counter){
+            .low = knc_msr(core, PERF_CNTR + i), .bits = COUNTER_BITS, .per_cycle = EVENTS_A_CYCLE};
+    out->n = COUNTERS + 1;
+}
+
+/* What comes of counting: values of counters that nobody runs, and flags of their overflows. These are put
+ * back after the counters have been stopped again. */
+static void add_settings(const struct core *core, struct counter_block *out)
+{
+    uint32_t idle = out->pmu.idle;
+    for (unsigned i = 0; i < COUNTERS; i++)
+        if ((idle >> i & 1) != 0)
+            out->settings[out->n_settings++] =
+                (struct setting){.at = knc_msr(core, PERF_CNTR + i), .only_held = true};
+    if (idle != 0)
+        out->settings[out->n_settings++] = (struct setting){
+            .at = knc_msr(core, GLOBAL_STATUS),
+            .only_held = true,
+            .restore = {.how = RESTORE_CLEAR_NEW, .mask = idle, .clear = knc_msr(core, GLOBAL_OVF_CTRL)}};
+}
+
+static bool identify(const struct core *core, const uint64_t *values, struct counter_block *out)
+{
+    if (core->family != CORE_KNC)
+        return false;
+    *out = (struct counter_block){.kind = &knc_kind, .events = "knc", .counts_cycles = true};
+    snprintf(out->text, sizeof out->text, "PMU, %d counters of %d bits", COUNTERS, COUNTER_BITS);
+    add_state(values, out);
+    add_counters(core, out);
+    add_settings(core, out);
+    return true;
+}
+
+static uint64_t selection(uint32_t code)
+{
+    uint32_t rings = KNC_USER | KNC_KERNEL;
+    uint32_t value = (code & ~(uint32_t)KNC_SPFLT) | KNC_ENABLE;
+    return (code & rings) != 0 ? value : value | rings;
+}
+
+/* Of registers that all counters share only our counters' bits are touched, then and when they are put back.
+ */
+static struct setting shared(const struct core *core, uint64_t number, const struct counter_block *block,
+                             uint32_t which, uint32_t set)
+{
+    return (struct setting){.at = knc_msr(core, number),
+                            .test = which,
+                            .set = set,
+                            .keep = ~(uint64_t)which,
+                            .restore = {.how = RESTORE_BITS, .mask = block->pmu.idle}};
+}
+
+static size_t program(const struct core *core, const struct counter_block *block,
+                      const struct counter_pick *picks, size_t n, struct setting *out, size_t room)
+{
+    uint32_t started = 0, by_program = 0;
+    size_t count = 0;
+    for (size_t i = 0; i < n && count + 2 < room; i++) {
+        if (picks[i].counter == 0)
+            continue;
+        unsigned counter = picks[i].counter - 1U;
+        started |= 1U << counter;
+        by_program |= (picks[i].code & KNC_SPFLT) != 0 ? 1U << counter : 0;
+        out[count++] = (struct setting){
+            .at = knc_msr(core, PERF_EVT_SEL + counter), .test = UINT32_MAX, .set = selection(picks[i].code)};
+    }
+    if (started == 0)
+        return 0;
+    out[count++] = shared(core, SPFLT_CONTROL, block, started, by_program);
+    out[count++] = shared(core, GLOBAL_CTRL, block, started, started);
+    return count;
+}
+
+/* That the events of unit mask 0x10 are counted by counter 0 alone, but for two of them, is known from
+ * libpfm4 and from Linux, which by their event alone has four more that no document lists. */
+static bool is_of_counter_0(uint32_t code)
+{
+    unsigned event = code & 0xFF;
+    if (event == 0xC3 || event == 0xC4 || event == 0xCE || event == 0xCF)
+        return true;
+    return (code >> 8 & 0xFF) == L2_MASK && event != 0xF0 && event != 0xF5;
+}
+
+static uint32_t counters_for(const struct counter_block *block, uint32_t code)
+{
+    return (is_of_counter_0(code) ? FIRST : BOTH) & block->pmu.free << 1;
+}
+
+static bool modify(const char *text, uint32_t *code, struct error *error)
+{
+    if (*code > CODE_BITS)
+        return error_set(error, ERROR_USAGE, "-e: 0x%X: a code holds an event and a unit mask, up to 0x%X",
+                         (unsigned)*code, (unsigned)CODE_BITS);
+    return text == NULL || knc_modifiers_read(text, code, error);
+}
+
+const struct block_kind knc_kind = {.name = "pmu",
+                                    .add_identity = add_identity,
+                                    .identify = identify,
+                                    .program = program,
+                                    .counters_for = counters_for,
+                                    .modify = modify};

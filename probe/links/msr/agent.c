@@ -1,0 +1,158 @@
+/* MSRs of another machine: the client of the agent that serves them, target-stub/knc. */
+#include "base/socket.h"
+#include "links/msr/agent_frame.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* An answer that is under way is waited for even after Ctrl-C: without it nothing can be put back. */
+enum { ANSWER_MS = 5000 };
+
+struct msr_agent {
+    struct msr_link msr; /* first */
+    int fd;              /* -1: lost */
+    unsigned serial;
+};
+
+static bool lose(struct msr_agent *agent, enum error_kind kind, const char *what, struct error *error)
+{
+    if (agent->fd >= 0)
+        close(agent->fd);
+    agent->fd = -1;
+    return error_set(error, kind, "%s: %s", agent->msr.name, what);
+}
+
+static bool send_all(struct msr_agent *agent, const uint8_t *bytes, size_t n, const struct deadline *deadline,
+                     struct error *error)
+{
+    while (n > 0) {
+        ssize_t sent = send(agent->fd, bytes, n, MSG_NOSIGNAL);
+        if (sent > 0) {
+            bytes += sent;
+            n -= (size_t)sent;
+        } else if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+            if (!socket_wait(agent->fd, POLLOUT, deadline))
+                return lose(agent, ERROR_LINK_LOST, "it takes no more requests", error);
+        } else if (sent < 0 && errno != EINTR) {
+            return lose(agent, ERROR_LINK_LOST, strerror(errno), error);
+        }
+    }
+    return true;
+}
+
+static bool receive_all(struct msr_agent *agent, uint8_t *bytes, size_t n, const struct deadline *deadline,
+                        struct error *error)
+{
+    while (n > 0) {
+        ssize_t got = recv(agent->fd, bytes, n, 0);
+        if (got > 0) {
+            bytes += got;
+            n -= (size_t)got;
+        } else if (got == 0) {
+            return lose(agent, ERROR_LINK_LOST, "it closed the connection", error);
+        } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+            if (!socket_wait(agent->fd, POLLIN, deadline))
+                return lose(agent, ERROR_LINK_LOST, "no answer", error);
+        } else if (errno != EINTR) {
+            return lose(agent, ERROR_LINK_LOST, strerror(errno), error);
+        }
+    }
+    return true;
+}
+
+static enum why explain(const struct msr_agent *agent, const struct msr_op *op, enum frame_why why,
+                        struct error *error)
+{
+    const char *what = op->kind == MSR_WRITE ? "written" : "read";
+    if (why == FRAME_REFUSED)
+        error_set(error, ERROR_FAULT, "%s does not let MSR 0x%" PRIX32 " of CPU %u be %s", agent->msr.name,
+                  op->number, (unsigned)op->cpu, what);
+    else
+        error_set(error, ERROR_FAULT, "CPU %u refuses to have MSR 0x%" PRIX32 " %s", (unsigned)op->cpu,
+                  op->number, what);
+    return TARGET_FAULT;
+}
+
+static enum why run(struct msr_link *link, const struct msr_op *ops, size_t n, uint64_t *results,
+                    size_t *done, struct error *error)
+{
+    struct msr_agent *agent = (struct msr_agent *)link;
+    struct deadline deadline = deadline_in_ms(ANSWER_MS, NULL);
+    uint8_t bytes[FRAME_REQUEST];
+    enum frame_why why;
+    *done = 0;
+    if (agent->fd < 0) {
+        error_set(error, ERROR_LINK_LOST, "%s: the connection is lost", agent->msr.name);
+        return LINK_LOST;
+    }
+    agent->serial++;
+    size_t length = frame_request(ops, n, agent->serial & 0xFFFF, bytes), values = 0;
+    if (!send_all(agent, bytes, length, &deadline, error) ||
+        !receive_all(agent, bytes, FRAME_HEADER, &deadline, error))
+        return LINK_LOST;
+    if (!frame_reply(bytes, n, agent->serial, &values, &why) || why == FRAME_NONSENSE) {
+        lose(agent, ERROR_LINK_PROTOCOL, "it does not answer as an msr-agent", error);
+        return LINK_LOST;
+    }
+    if (!receive_all(agent, bytes, values * FRAME_VALUE, &deadline, error))
+        return LINK_LOST;
+    frame_values(bytes, values, results);
+    *done = values;
+    return why == FRAME_DONE ? DONE : explain(agent, &ops[values], why, error);
+}
+
+static void close_agent(struct msr_link *link)
+{
+    struct msr_agent *agent = (struct msr_agent *)link;
+    if (agent->fd >= 0)
+        close(agent->fd);
+    free(agent);
+}
+
+static bool greet(struct msr_agent *agent, const struct deadline *deadline, struct error *error)
+{
+    uint8_t header[FRAME_HEADER], bytes[MSR_CPUS * FRAME_CPU];
+    bool busy;
+    if (!receive_all(agent, header, FRAME_HEADER, deadline, error))
+        return false;
+    if (!frame_greeting(header, &agent->msr.n_cpus, &busy))
+        return lose(agent, ERROR_NO_AGENT, "it is no msr-agent, or one of another version", error);
+    if (busy)
+        return lose(agent, ERROR_NO_AGENT, "it serves another client already", error);
+    if (!receive_all(agent, bytes, agent->msr.n_cpus * FRAME_CPU, deadline, error))
+        return false;
+    return frame_cpus(bytes, agent->msr.n_cpus, agent->msr.cpus) ||
+           lose(agent, ERROR_LINK_PROTOCOL, "it lists CPUs in no order", error);
+}
+
+struct link *msr_agent_open(const char *host, uint16_t port, const struct deadline *deadline,
+                            struct error *error)
+{
+    static const struct msr_carrier_ops ops = {.run = run, .close = close_agent};
+    struct error unconnected = {0};
+    int fd = socket_connect(host, port, deadline, &unconnected);
+    if (fd < 0) {
+        error_set(error, unconnected.kind == ERROR_NO_PROBE ? ERROR_NO_AGENT : unconnected.kind, "%s",
+                  unconnected.text);
+        return NULL;
+    }
+    struct msr_agent *agent = calloc(1, sizeof *agent);
+    if (agent == NULL) {
+        close(fd);
+        error_set(error, ERROR_SYSTEM, "out of memory");
+        return NULL;
+    }
+    agent->fd = fd;
+    snprintf(agent->msr.name, sizeof agent->msr.name, "msr-agent %.128s:%u", host, (unsigned)port);
+    msr_link_init(&agent->msr, &ops);
+    if (greet(agent, deadline, error))
+        return &agent->msr.link;
+    close_agent(&agent->msr);
+    return NULL;
+}

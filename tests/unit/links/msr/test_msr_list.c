@@ -1,0 +1,202 @@
+/* Lists of steps on MSRs: the contract of link_execute over a carrier that takes batches. */
+#include "../../cmocka_all.h"
+
+#include "links/msr/list.h"
+
+#include <string.h>
+
+enum { STEPS = 200 };
+
+static struct fake {
+    struct msr_link msr;
+    uint64_t values[64];
+    size_t batches, accesses, longest;
+    size_t fail_at; /* the access that fails */
+    enum why fail_with;
+    size_t changes_at; /* from this access on reads give 7 */
+} fake;
+
+static enum why run(struct msr_link *link, const struct msr_op *ops, size_t n, uint64_t *results,
+                    size_t *done, struct error *error)
+{
+    assert_ptr_equal(link, &fake.msr);
+    fake.batches++;
+    fake.longest = n > fake.longest ? n : fake.longest;
+    for (*done = 0; *done < n; ++*done, fake.accesses++) {
+        const struct msr_op *op = &ops[*done];
+        if (fake.accesses == fake.fail_at) {
+            error_set(error, fake.fail_with == LINK_LOST ? ERROR_LINK_LOST : ERROR_FAULT, "told to");
+            return fake.fail_with;
+        }
+        if (op->kind == MSR_TIME) {
+            results[*done] = 1000 + fake.accesses;
+            continue;
+        }
+        assert_true(op->number < 64);
+        if (op->kind == MSR_WRITE)
+            fake.values[op->number] = op->value;
+        else
+            results[*done] = fake.accesses >= fake.changes_at ? 7 : fake.values[op->number];
+    }
+    return DONE;
+}
+
+static void close_it(struct msr_link *link)
+{
+    (void)link;
+}
+
+static struct step steps[STEPS];
+static uint64_t results[STEPS];
+static struct error error;
+static struct deadline deadline;
+
+static int set_up(void **state)
+{
+    static const struct msr_carrier_ops ops = {.run = run, .close = close_it};
+    (void)state;
+    memset(&fake, 0, sizeof fake);
+    fake.fail_at = fake.changes_at = SIZE_MAX;
+    msr_link_init(&fake.msr, &ops);
+    deadline = deadline_in_ms(60000, NULL);
+    error_clear(&error);
+    return 0;
+}
+
+static struct address at(uint64_t number)
+{
+    return (struct address){.space = SPACE_MSR, .size = 8, .unit = 5, .offset = number};
+}
+
+static struct outcome execute(size_t n)
+{
+    return link_execute(&fake.msr.link, steps, n, results, &deadline, &error);
+}
+
+static void long_lists_go_in_batches(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < STEPS; i++) {
+        fake.values[i % 64] = 100 + i % 64;
+        steps[i] = step_read(at(i % 64));
+    }
+    struct outcome outcome = execute(STEPS);
+    assert_int_equal(outcome.why, DONE);
+    assert_int_equal(outcome.done, STEPS);
+    for (size_t i = 0; i < STEPS; i++)
+        assert_int_equal(results[i], 100 + i % 64);
+    assert_int_equal(fake.batches, 4);
+    assert_int_equal(fake.longest, MSR_BATCH);
+}
+
+static void nothing_runs_behind_what_fails(void **state)
+{
+    (void)state;
+    for (size_t at_step = 0; at_step < 100; at_step += 9) {
+        set_up(NULL);
+        fake.fail_at = at_step;
+        fake.fail_with = at_step % 2 != 0 ? LINK_LOST : TARGET_FAULT;
+        for (size_t i = 0; i < 100; i++)
+            steps[i] = step_write(at(i % 64), i);
+        struct outcome outcome = execute(100);
+        assert_int_equal(outcome.why, fake.fail_with);
+        assert_int_equal(outcome.done, at_step);
+        assert_int_equal(fake.accesses, at_step);
+        assert_int_not_equal(error.kind, ERROR_NONE);
+    }
+}
+
+static void an_expectation_ends_the_list(void **state)
+{
+    (void)state;
+    fake.values[3] = 0xF1;
+    steps[0] = step_write(at(1), 5);
+    steps[1] = step_expect(at(3), 0xF, 1);
+    steps[2] = step_expect(at(3), 0xF0, 1);
+    steps[3] = step_write(at(1), 6);
+    struct outcome outcome = execute(4);
+    assert_int_equal(outcome.why, UNEXPECTED);
+    assert_int_equal(outcome.done, 2);
+    assert_int_equal(outcome.saw, 0xF1);
+    assert_int_equal(results[1], 0xF1);
+    assert_int_equal(fake.values[1], 5);
+}
+
+static void a_wait_goes_on_until_it_is_over(void **state)
+{
+    (void)state;
+    fake.changes_at = 4;
+    steps[0] = step_until(at(3), 0xFF, 7);
+    steps[1] = step_write(at(1), 6);
+    assert_int_equal(execute(2).why, DONE);
+    assert_int_equal(results[0], 7);
+    assert_int_equal(fake.values[1], 6);
+    set_up(NULL);
+    steps[0] = step_until(at(3), 0xFF, 7);
+    struct outcome outcome = execute(2);
+    assert_int_equal(outcome.why, NOT_YET);
+    assert_int_equal(outcome.done, 0);
+    assert_int_equal(fake.values[1], 0);
+}
+
+static void times_come_from_the_other_end(void **state)
+{
+    (void)state;
+    steps[0] = step_time(TIME_BEFORE);
+    steps[1] = step_read(at(2));
+    steps[2] = step_time(TIME_AFTER);
+    assert_int_equal(execute(3).why, DONE);
+    assert_int_equal(results[0], 1000);
+    assert_int_equal(results[2], 1002);
+    assert_int_equal(fake.batches, 1);
+}
+
+static void only_registers_have_addresses(void **state)
+{
+    (void)state;
+    struct address wrong[] = {at(1), at(1), at(1ULL << 32)};
+    wrong[0].space = SPACE_MEMORY;
+    wrong[1].size = 4;
+    for (size_t i = 0; i < 3; i++) {
+        error_clear(&error);
+        steps[0] = step_write(at(1), 1);
+        steps[1] = step_read(wrong[i]);
+        struct outcome outcome = execute(2);
+        assert_int_equal(outcome.why, TARGET_FAULT);
+        assert_int_equal(outcome.done, 1);
+        assert_int_equal(error.kind, ERROR_FAULT);
+    }
+}
+
+static void views_are_cpus(void **state)
+{
+    (void)state;
+    struct link_view views[4];
+    fake.msr.n_cpus = 3;
+    for (uint16_t i = 0; i < 3; i++)
+        fake.msr.cpus[i] = (struct msr_cpu){.number = (uint16_t)(10 * i), .core = 60};
+    assert_int_equal(link_views(&fake.msr.link, views, 4, &error), 3);
+    assert_string_equal(views[2].name, "CPU 20");
+    assert_string_equal(views[2].type, "msr");
+    assert_int_equal(views[2].unit, 20);
+    assert_int_equal(views[2].core_id, 60);
+    assert_int_equal(link_views(&fake.msr.link, views, 2, &error), 2);
+    assert_true(link_faults_are_exact(&fake.msr.link));
+    assert_false(link_has_server(&fake.msr.link));
+}
+
+#define TEST(test) cmocka_unit_test_setup(test, set_up)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(long_lists_go_in_batches),
+        TEST(nothing_runs_behind_what_fails),
+        TEST(an_expectation_ends_the_list),
+        TEST(a_wait_goes_on_until_it_is_over),
+        TEST(times_come_from_the_other_end),
+        TEST(only_registers_have_addresses),
+        TEST(views_are_cpus),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

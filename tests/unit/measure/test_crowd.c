@@ -1,0 +1,162 @@
+/* All threads of a card: each with a window of its own, what is free on all, and what goes wrong on one. */
+#include "../cmocka_all.h"
+
+#include "counters/knc.h"
+#include "measure/crowd.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { CPUS = 7, REGISTERS = 0x30, CNTR0 = 0x20, SELECT0 = 0x28, CONTROL = 0x2F };
+
+/* Each look at a counter of CPU n finds it n + 1 further. */
+static struct card {
+    struct link link;
+    uint64_t at[CPUS][REGISTERS];
+    uint64_t now_us;
+    int broken; /* a CPU that refuses to be read; -1: none */
+} card;
+
+static struct target target;
+static struct crowd crowd;
+static struct clock clock;
+static struct deadline deadline;
+static struct error error;
+
+static struct outcome execute(struct link *link, const struct step *steps, size_t n, uint64_t *results,
+                              const struct deadline *until, struct error *why)
+{
+    (void)link;
+    (void)until;
+    for (size_t i = 0; i < n; i++) {
+        const struct address *at = &steps[i].at;
+        if (steps[i].op == OP_TIME) {
+            results[i] = card.now_us++;
+            continue;
+        }
+        assert_true(at->unit < CPUS && at->offset < REGISTERS);
+        if (at->unit == card.broken) {
+            error_set(why, ERROR_FAULT, "refused");
+            return (struct outcome){.why = TARGET_FAULT, .done = i};
+        }
+        if (steps[i].op == OP_WRITE) {
+            card.at[at->unit][at->offset] = steps[i].value;
+            continue;
+        }
+        if (at->offset == CNTR0 && (card.at[at->unit][CONTROL] & 1) != 0)
+            card.at[at->unit][CNTR0] += at->unit + 1U;
+        results[i] = card.at[at->unit][at->offset];
+    }
+    return (struct outcome){.why = DONE, .done = n};
+}
+
+static size_t views(struct link *link, struct link_view *out, size_t room, struct error *why)
+{
+    (void)link;
+    (void)why;
+    assert_true(room >= CPUS);
+    for (uint16_t i = 0; i < CPUS; i++)
+        out[i] = (struct link_view){.unit = i, .type = "msr", .core_id = i / 4U};
+    return CPUS;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    crowd_close(&crowd);
+    target_close(&target);
+    return 0;
+}
+
+static int set_up(void **state)
+{
+    static const struct link_ops ops = {.execute = execute, .views = views, .exact_faults = true};
+    (void)state;
+    memset(&card, 0, sizeof card);
+    card.link.ops = &ops;
+    card.broken = -1;
+    deadline = deadline_in_ms(60000, NULL);
+    clock = clock_given(1.1e9, "--freq");
+    error_clear(&error);
+    return 0;
+}
+
+static bool take(void)
+{
+    return target_open(&target, &card.link, &deadline, &error) &&
+           crowd_take(&crowd, &target, NULL, &deadline, &error);
+}
+
+static void every_thread_has_its_own_count(void **state)
+{
+    (void)state;
+    const struct counter_pick picks[] = {{.counter = 0, .name = "TSC"},
+                                         {.counter = 1, .code = 3, .name = "X"}};
+    uint64_t before[CPUS][REGISTERS];
+    card.at[3][CNTR0] = (UINT64_C(1) << 40) - 6;
+    memcpy(before, card.at, sizeof before);
+    assert_true(take());
+    assert_int_equal(crowd.n, CPUS);
+    assert_true(crowd_program(&crowd, picks, 2, &deadline, &error));
+    assert_true(crowd_begin(&crowd, &clock, &deadline, &error));
+    assert_true(crowd_sample(&crowd, &deadline, &error));
+    crowd_begin_interval(&crowd);
+    for (int i = 0; i < 3; i++)
+        assert_true(crowd_sample(&crowd, &deadline, &error));
+    for (size_t i = 0; i < CPUS; i++) {
+        const struct crowd_member *member = &crowd.members[i];
+        assert_int_equal(member->core->core.unit, i);
+        assert_int_equal(member->core->view.core_id, i / 4);
+        assert_int_equal(member->window.totals[1].count, 4 * (i + 1));
+        assert_int_equal(member->window.totals[1].missed, 0);
+        assert_int_equal(member->window.totals[1].count - member->before.totals[1].count, 3 * (i + 1));
+        assert_int_equal(member->begin.totals[1].count, 0);
+        assert_int_equal(card.at[i][SELECT0], 0x430003);
+    }
+    assert_int_equal(crowd_pace_ms(&crowd), 1000);
+    assert_true(target_undo(&target, &deadline, &error));
+    assert_memory_equal(card.at, before, sizeof before);
+}
+
+static void what_one_uses_nobody_is_given(void **state)
+{
+    (void)state;
+    card.at[5][SELECT0] = KNC_ENABLE;
+    card.at[5][CONTROL] = 1;
+    assert_true(take());
+    for (size_t i = 0; i < CPUS; i++)
+        assert_int_equal(crowd.members[i].block->kind->counters_for(crowd.members[i].block, 0x16), 4);
+}
+
+static void what_goes_wrong_names_its_cpu(void **state)
+{
+    (void)state;
+    const struct counter_pick picks[] = {{.counter = 1, .code = 3, .name = "X"}};
+    card.broken = 4;
+    assert_false(take());
+    assert_non_null(strstr(error.text, "CPU 4"));
+    tear_down(NULL);
+    set_up(NULL);
+    assert_true(take());
+    card.broken = 6;
+    assert_false(crowd_program(&crowd, picks, 1, &deadline, &error));
+    assert_non_null(strstr(error.text, "CPU 6"));
+    error_clear(&error);
+    assert_false(crowd_begin(&crowd, &clock, &deadline, &error));
+    assert_int_equal(error.kind, ERROR_FAULT);
+    card.broken = -1;
+    error_clear(&error);
+    assert_true(target_undo(&target, &deadline, &error));
+}
+
+#define TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(every_thread_has_its_own_count),
+        TEST(what_one_uses_nobody_is_given),
+        TEST(what_goes_wrong_names_its_cpu),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
