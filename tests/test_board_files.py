@@ -128,11 +128,21 @@ def halts_and_goes_on(server, chip, core, bus):
     assert server(f"{chip}.{core} curstate") == "running"
 
 
+def shows_and_measures(server, cores):
+    """The tool on the virtual A53, through the names that the board file gives."""
+    result = tool(server, "info")
+    assert result.code == 0 and result.out.count("Cortex-A53 r0p4") == cores, result.out + result.err
+    for core, function in enumerate(("work_by_data", "core1_work")[:cores]):
+        result = tool(server, "--elf", elf_of("a53", "free"), "-C", core, "delta", "-j", function, "-r", 5)
+        assert result.code == 0 and len(result.hits) == 5 and min(result.cycles) > 0, result.err
+
+
 def test_imx8m_on_the_virtual_a53(tmp_path):
     with Board.start("a53") as board, server_on(board, "imx8m", tmp_path, "set CHIPCORES 2") as server:
         assert server("target current") == "imx8m.a53.0"
         assert int(server("imx8m.apb read_memory 0x80410fbc 32 1"), 0) & 0xFFFF == 0x6A15  # EDDEVARCH: Armv8-A debug
         halts_and_goes_on(server, "imx8m", "a53.0", "ahb")
+        shows_and_measures(server, 2)
 
 
 def test_zynq7000_on_the_virtual_a9(tmp_path):
@@ -152,6 +162,7 @@ def test_zynqmp_on_the_virtual_a53(tmp_path):
         halts_and_goes_on(server, "uscale", "a53.0", "axi")
         server("core_up 1")
         assert server("uscale.a53.1 curstate") == "running"
+        shows_and_measures(server, 2)
 
 
 def test_beaglebone_on_the_virtual_r5(tmp_path):

@@ -55,6 +55,7 @@ static const struct advice advice[ERROR_KINDS] = {
     [ERROR_LOCKUP] = {EXIT_MEASURE,
                       "A fault inside a fault handler does this. Reset the target and look at the "
                       "faulting code first."},
+    [ERROR_STATE] = {EXIT_MEASURE, NULL},
     [ERROR_START] = {EXIT_MEASURE, "Does the program get there? A longer --timeout waits longer."},
     [ERROR_END] = {EXIT_MEASURE,
                    "Does every way from the start lead to the end? A longer --timeout waits longer."},

@@ -30,6 +30,7 @@ enum error_kind {
     ERROR_FOREIGN_STOP,  /* another debugger's breakpoint */
     ERROR_RESET,         /* the target was reset under us */
     ERROR_LOCKUP,        /* the core locked up */
+    ERROR_STATE,         /* the core is in a state in which it cannot be measured */
     ERROR_START,         /* start never reached */
     ERROR_END,           /* end never reached */
     ERROR_CANCELLED,     /* Ctrl-C or SIGTERM */

@@ -20,14 +20,19 @@ struct step step_expect(struct address at, uint64_t mask, uint64_t value)
     return (struct step){.op = OP_EXPECT, .at = at, .value = value, .mask = mask};
 }
 
-struct step step_expect_once(struct address at, uint64_t mask, uint64_t value)
-{
-    return (struct step){.op = OP_EXPECT, .at = at, .mask = mask, .value = value, .once = true};
-}
-
 struct step step_copy(struct address at, size_t back)
 {
-    return (struct step){.op = OP_COPY, .at = at, .value = back};
+    return (struct step){.op = OP_COPY, .at = at, .back = back};
+}
+
+struct step step_check(size_t back, uint64_t mask, uint64_t value)
+{
+    return (struct step){.op = OP_CHECK, .back = back, .mask = mask, .value = value};
+}
+
+struct step step_copy_since(struct address at, size_t back, size_t borrowed)
+{
+    return (struct step){.op = OP_COPY, .at = at, .back = back, .borrowed = borrowed};
 }
 
 struct step step_time(unsigned which)
@@ -45,10 +50,11 @@ size_t steps_add(struct steps *list, struct step step)
     return list->n++;
 }
 
-/* A copy of something that was saved: of a result before `done`. */
+/* A copy of something that was saved, or borrowed, before `done`. */
 static bool puts_back(const struct step *steps, size_t at, size_t done)
 {
-    return steps[at].op == OP_COPY && steps[at].value + done > at;
+    size_t back = steps[at].borrowed != 0 ? steps[at].borrowed : steps[at].back;
+    return steps[at].op == OP_COPY && back + done > at;
 }
 
 bool steps_owe(const struct step *steps, size_t n, size_t done, size_t *from, size_t *end)
@@ -60,10 +66,10 @@ bool steps_owe(const struct step *steps, size_t n, size_t done, size_t *from, si
         return false;
     *end = last--;
     *from = done;
-    if (steps[done].op == OP_COPY)
+    if (done == last && steps[last].borrowed == 0)
         return true;
     /* All that is put back: it is not known how far that had come, and it does not matter. */
-    *from = steps[last].value > last ? 0 : last - (size_t)steps[last].value;
+    *from = steps[last].back > last ? 0 : last - steps[last].back;
     while (!puts_back(steps, *from, done))
         ++*from;
     *from -= *from > 0 && steps[*from - 1].op == OP_UNTIL;

@@ -27,7 +27,8 @@ enum op {
     OP_WRITE,  /* result: unspecified */
     OP_UNTIL,  /* read again until (read & mask) == value; result: the read that matched */
     OP_EXPECT, /* a read with (read & mask) == value, else the list ends: UNEXPECTED; result: the read */
-    OP_COPY,   /* a write of the result that `value` steps before it had; result: unspecified */
+    OP_COPY,   /* a write of the result of the step `back` before it; result: unspecified */
+    OP_CHECK,  /* OP_EXPECT of the result of the step `back` before it, for what is read once; result: that */
     OP_TIME,   /* result: microseconds on the link's own steadily running clock, see below */
 };
 
@@ -41,7 +42,8 @@ struct step {
     enum op op;
     struct address at;
     uint64_t value, mask;
-    bool once; /* to read it again would change something: OP_EXPECT reads it once, on every link */
+    size_t back;
+    size_t borrowed; /* OP_COPY: so many steps before it something is borrowed; 0: `back` */
 };
 
 enum why {
@@ -64,8 +66,10 @@ struct step step_read(struct address at);
 struct step step_write(struct address at, uint64_t value);
 struct step step_until(struct address at, uint64_t mask, uint64_t value);
 struct step step_expect(struct address at, uint64_t mask, uint64_t value);
-struct step step_expect_once(struct address at, uint64_t mask, uint64_t value);
 struct step step_copy(struct address at, size_t back);
+struct step step_check(size_t back, uint64_t mask, uint64_t value);
+/* Of a result that is only taken `borrowed` steps before the copy for what it stands for. */
+struct step step_copy_since(struct address at, size_t back, size_t borrowed);
 struct step step_time(unsigned which);
 
 /* A list under construction. Adding to a full list only sets `overflow`: check it once, at the end. */

@@ -79,7 +79,11 @@ static bool print_core(struct session *session, size_t number, struct error *err
 static void print_bus(struct session *session, const struct target_bus *bus)
 {
     FILE *out = session->context->out;
-    fprintf(out, "\nAP %u   APB-AP   ROM table 0x%08" PRIX64 "\n", bus->port & 0xFFU, bus->rom);
+    fprintf(out, "\nAP %u   APB-AP   ", bus->port & 0xFFU);
+    if (bus->has_rom)
+        fprintf(out, "ROM table 0x%08" PRIX64 "\n", bus->rom);
+    else
+        fprintf(out, "no ROM table\n");
     for (size_t i = 0; i < bus->coresight.n; i++) {
         const struct component *component = &bus->coresight.components[i];
         char name[64];

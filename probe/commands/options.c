@@ -1,8 +1,8 @@
 #include "commands/options.h"
 
+#include "commands/values.h"
+
 #include <ctype.h>
-#include <errno.h>
-#include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,8 @@ enum kind {
     METRICS,
     FORMAT,
     JSON,
-    CSV
+    CSV,
+    PLACE
 };
 
 struct option {
@@ -47,6 +48,12 @@ static const struct option table[] = {
      "stat, watch: all CPUs of a Knights Corner card, with sums a core"},
     {'C', "core", "N", NUMBER_CORE, AT(core), "which core, as info numbers them"},
     {0, "counter", "BLOCK", TEXT, AT(counter), "dwt or systick; default: the best there is"},
+    {0, "debug-base", "AP:ADDR", PLACE, AT(debug_base),
+     "a core's debug registers, where no ROM table names them"},
+    {0, "pmu-base", "AP:ADDR", PLACE, AT(pmu_base), "... and its PMU"},
+    {0, "cti", "AP:ADDR", PLACE, AT(cti), "... and its cross trigger interface"},
+    {0, "divide64", NULL, FLAG, AT(divide64),
+     "the PMU's cycle counter moves every 64th cycle: wraps later, says less"},
     {0, "freq", "HZ", FREQUENCY, AT(freq_hz),
      "the core's clock (12M, 125MHz), when the program does not tell"},
     {'e', "event", "EVENTS", EVENTS, 0,
@@ -79,50 +86,6 @@ static const struct option table[] = {
 
 enum { OPTIONS = sizeof table / sizeof *table };
 
-/* A number with an optional unit out of `units`, where units[i] multiplies by scales[i]. */
-static bool read_scaled(const char *text, const char *const *units, const double *scales, double *out)
-{
-    char *end;
-    errno = 0;
-    double value = strtod(text, &end);
-    if (end == text || errno != 0 || !isfinite(value) || value < 0)
-        return false;
-    for (size_t i = 0; units[i] != NULL; i++)
-        if (strcasecmp(end, units[i]) == 0) {
-            *out = value * scales[i];
-            return true;
-        }
-    return false;
-}
-
-static bool read_count(const char *text, uint64_t most, uint64_t *out)
-{
-    char *end;
-    errno = 0;
-    if (!isdigit((unsigned char)text[0]))
-        return false;
-    unsigned long long value = strtoull(text, &end, 0);
-    if (end == text || *end != '\0' || errno != 0 || value > most)
-        return false;
-    *out = value;
-    return true;
-}
-
-static bool read_format(const char *text, enum format *out)
-{
-    static const char *const names[] = {[FORMAT_TEXT] = "text",
-                                        [FORMAT_JSON] = "json",
-                                        [FORMAT_CSV] = "csv",
-                                        [FORMAT_JUNIT] = "junit",
-                                        [FORMAT_MARKDOWN] = "markdown"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(text, names[i]) == 0) {
-            *out = (enum format)i;
-            return true;
-        }
-    return false;
-}
-
 static bool add_word(const char **words, size_t *n, const char *text, const struct option *option,
                      struct error *error)
 {
@@ -147,23 +110,23 @@ static bool store(struct options *options, const struct option *option, const ch
         *(const char **)at = text;
         break;
     case NUMBER_CORE:
-        ok = read_count(text, 1000, &count);
+        ok = value_count(text, 1000, &count);
         *(int *)at = (int)count;
         break;
     case FREQUENCY:
-        ok = read_scaled(text, hz_units, hz_scales, &value) && value > 0 && value < 1e11;
+        ok = value_scaled(text, hz_units, hz_scales, &value) && value > 0 && value < 1e11;
         *(double *)at = value;
         break;
     case COUNT:
-        ok = read_count(text, UINT64_MAX / 8, &count) && count > 0;
+        ok = value_count(text, UINT64_MAX / 8, &count) && count > 0;
         *(uint64_t *)at = count;
         break;
     case MILLISECONDS:
-        ok = read_count(text, 86400000, &count) && count > 0;
+        ok = value_count(text, 86400000, &count) && count > 0;
         *(int64_t *)at = (int64_t)count;
         break;
     case SECONDS:
-        ok = read_scaled(text, s_units, s_scales, &value) && value > 0 && value < 1e7;
+        ok = value_scaled(text, s_units, s_scales, &value) && value > 0 && value < 1e7;
         *(double *)at = value;
         break;
     case FLAG:
@@ -182,7 +145,10 @@ static bool store(struct options *options, const struct option *option, const ch
         options->format = FORMAT_CSV;
         break;
     case FORMAT:
-        ok = read_format(text, &options->format);
+        ok = value_format(text, &options->format);
+        break;
+    case PLACE:
+        ok = value_place(text, at);
         break;
     case OPENOCD:
         if (options->n_openocd + 2 > OPTION_WORDS)

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "report/counts.h"
+#include "target/place.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,12 +27,13 @@ struct options {
     const char *openocd[OPTION_WORDS]; /* -f FILE, -c TCL, -s DIR in the user's order */
     size_t n_openocd;
     int core; /* -1: not said */
+    struct place debug_base, pmu_base, cti;
     double freq_hz, speed_hz;
     uint64_t hits; /* 0: not said */
     int64_t interval_ms;
     bool interval_said;
     double timeout_s, for_s; /* for_s 0: until Ctrl-C */
-    bool all_cpus, mend, resume, no_calibrate, help, version;
+    bool all_cpus, mend, resume, no_calibrate, divide64, help, version;
 
     const char *command; /* NULL: none given */
     const char *operands[OPTION_OPERANDS];

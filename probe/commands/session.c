@@ -69,7 +69,8 @@ static bool check_elf(struct session *session, struct error *error)
 {
     enum { SEGMENTS = 16, PIECE = 256 };
     struct segment segments[SEGMENTS];
-    size_t n = session->symbols != NULL ? symbols_segments(session->symbols, segments, SEGMENTS) : 0;
+    bool seen = session->target.chosen->core.family != CORE_KNC; /* a card's memory is not */
+    size_t n = session->symbols != NULL && seen ? symbols_segments(session->symbols, segments, SEGMENTS) : 0;
     for (size_t i = 0; i < n; i++) {
         const struct segment *segment = &segments[i];
         size_t offsets[] = {0, segment->size / 2 & ~(size_t)3,
@@ -87,10 +88,14 @@ bool session_open_target(struct session *session, struct error *error)
     session->link = connect_link(session->context, error);
     if (session->link == NULL)
         return false;
+    const struct options *options = session->context->options;
+    const struct target_wish wish = {
+        .core = options->core, .debug = options->debug_base, .pmu = options->pmu_base, .cti = options->cti};
+    if (wish.core >= 0 && wish.debug.said)
+        return error_set(error, ERROR_USAGE, "-C and --debug-base both say which core");
     struct deadline deadline = session_deadline(session);
-    return target_open(&session->target, session->link, &deadline, error) &&
-           target_choose(&session->target, session->context->options->core, error) &&
-           check_elf(session, error);
+    return target_open(&session->target, session->link, &wish, &deadline, error) &&
+           target_choose(&session->target, wish.core, error) && check_elf(session, error);
 }
 
 void session_place(struct session *session, uint64_t address, char *out, size_t size)
@@ -109,6 +114,7 @@ bool session_take(struct session *session, struct error *error)
     struct deadline deadline = session_deadline(session);
     char place[512];
     session_place(session, session->target.chosen->halted_at, place, sizeof place);
+    session->target.divide = options->divide64;
     return target_take(&session->target, options->resume, place, &deadline, error) &&
            target_take_block(&session->target, options->counter, &deadline, error);
 }

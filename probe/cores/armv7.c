@@ -107,6 +107,12 @@ static void add_run(const struct core *core, struct steps *list)
     armv7_add_write(core, list, DBGDRCR, RUN);
 }
 
+/* While what was transferred is still at hand, it costs less than before add_run. */
+static void add_registers_done(const struct core *core, struct steps *list)
+{
+    armv7_set_control(core, list, HDBGEN);
+}
+
 static void add_halt(const struct core *core, struct steps *list)
 {
     armv7_set_control(core, list, HDBGEN);
@@ -283,6 +289,7 @@ static const struct core_ops armv7_ops = {
     .add_register = armv7_add_register,
     .register_value = armv7_register_value,
     .add_expect_register = armv7_add_expect_register,
+    .add_registers_done = add_registers_done,
     .add_clear_breakpoint = add_clear_breakpoint,
     .add_wait_breakpoint = add_wait_halt,
     .add_reset_seen = add_reset_seen,
@@ -324,14 +331,6 @@ static const struct {
     {0xC15, "Cortex-R5"},  {0xC17, "Cortex-R7"},  {0xC18, "Cortex-R8"},
 };
 
-/* DBGAUTHSTATUS, C11.11: a field a kind of debug and security state; 2 is "there, not allowed", 3 allowed.
- * What does not say either is taken for allowed. */
-static bool may_halt(uint32_t authstatus)
-{
-    unsigned other = authstatus & 3, secure = authstatus >> 4 & 3;
-    return other == 3 || secure == 3 || (other != 2 && secure != 2);
-}
-
 bool armv7_identify(uint16_t unit, uint64_t debug_base, const uint64_t *values, struct core *out)
 {
     enum { V7_FULL = 3, V7_BASIC = 4, V71 = 5 }; /* DBGDIDR.Version, C11.11 */
@@ -351,7 +350,7 @@ bool armv7_identify(uint16_t unit, uint64_t debug_base, const uint64_t *values, 
                          .debug_base = debug_base,
                          .id = id,
                          .comparators =
-                             may_halt((uint32_t)values[ARMV7_AUTHSTATUS]) ? (didr >> 24 & 0xF) + 1 : 0};
+                             core_may_halt((uint32_t)values[ARMV7_AUTHSTATUS]) ? (didr >> 24 & 0xF) + 1 : 0};
     snprintf(out->name, sizeof out->name, "%s r%up%u", name, id >> 20 & 0xF, id & 0xF);
     return true;
 }

@@ -118,10 +118,11 @@ uint64_t armv7_register_value(const struct core *core, enum core_register which,
 }
 
 /* When nobody else has a breakpoint, a stop at one is at ours, and so where that was put: no register needs
- * to be transferred. Otherwise the PC as it reads there; DBGDTRTX is read once, for that empties it. */
+ * to be transferred. Otherwise the PC as it reads there. */
 void armv7_add_expect_register(const struct core *core, struct steps *list, enum core_register which,
                                uint64_t value, bool repeated)
 {
+    size_t at;
     (void)repeated;
     if (which == CORE_PC && core->sole_breakpoint) {
         steps_add(list, step_expect(armv7_word(core, DBGDSCR), HOW_STOPPED, AT_BREAKPOINT));
@@ -131,9 +132,9 @@ void armv7_add_expect_register(const struct core *core, struct steps *list, enum
         value = (value & 1) ? core_code_place(value) + AHEAD_THUMB : value + AHEAD_ARM;
     if (goes_through_r0(which)) {
         add_through_r0(core, list, which, false);
+        at = take_transferred(core, list);
     } else {
-        armv7_set_control(core, list, HDBGEN | ITREN);
-        add_transfer(core, list, number_of(which));
+        at = armv7_add_register(core, list, which);
     }
-    steps_add(list, step_expect_once(armv7_word(core, DBGDTRTX), UINT32_MAX, value & UINT32_MAX));
+    steps_add(list, step_check(list->n - at, UINT32_MAX, value & UINT32_MAX));
 }

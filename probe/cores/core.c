@@ -20,11 +20,38 @@ uint64_t core_code_place(uint64_t code)
     return code & ~UINT64_C(1);
 }
 
+/* A field a kind of debug and security state; 2 is "there, not allowed", 3 allowed. What does not say either
+ * is taken for allowed. DDI 0406C C11.11, DDI 0487 H9.2. */
+bool core_may_halt(uint32_t authstatus)
+{
+    unsigned other = authstatus & 3, secure = authstatus >> 4 & 3;
+    return other == 3 || secure == 3 || (other != 2 && secure != 2);
+}
+
 uint64_t core_register_value(const struct core *core, enum core_register which, const uint64_t *results,
                              size_t at)
 {
     return core->ops->register_value == NULL ? results[at]
                                              : core->ops->register_value(core, which, results, at);
+}
+
+void core_begin_proofs(const struct core *core, struct steps *list, struct core_proof *proofs, size_t n)
+{
+    const struct core_ops *ops = core->ops;
+    for (size_t i = 0; i < n; i++) {
+        if (ops->add_registers_done == NULL)
+            ops->add_expect_register(core, list, proofs[i].which, proofs[i].value, false);
+        else
+            proofs[i].at = ops->add_register(core, list, proofs[i].which);
+    }
+    if (ops->add_registers_done != NULL)
+        ops->add_registers_done(core, list);
+}
+
+void core_end_proofs(const struct core *core, struct steps *list, const struct core_proof *proofs, size_t n)
+{
+    for (size_t i = 0; i < n && core->ops->add_registers_done != NULL; i++)
+        steps_add(list, step_check(list->n - proofs[i].at, UINT64_MAX, proofs[i].value));
 }
 
 struct address core_word(const struct core *core, uint64_t offset)
@@ -39,7 +66,7 @@ struct address core_debug(const struct core *core, uint64_t offset)
 
 struct address core_pmu(const struct core *core, uint64_t offset)
 {
-    return word(core->unit, core->pmu_base + offset);
+    return word(core->pmu_unit, core->pmu_base + offset);
 }
 
 struct address core_cti(const struct core *core, uint64_t offset)

@@ -56,6 +56,9 @@ struct core_ops {
     /* The register that every wait reads, and what a value read from it says. */
     struct address (*status)(const struct core *);
     enum core_state (*state)(const struct core *, uint64_t status);
+    /* Why the registers of a core that is halted with this status cannot be read; NULL: they can. The
+     * operation itself may be NULL as well, and then a stop is looked at in one list. */
+    const char *(*unreadable)(const struct core *, uint64_t status);
 
     void (*add_wait_halt)(const struct core *, struct steps *);
     void (*add_run)(const struct core *, struct steps *);
@@ -67,12 +70,18 @@ struct core_ops {
     /* The index by which core_register_value finds its value. What of the program's is borrowed for that is
      * given back by OP_COPY steps: a list that ended between must be taken on to the last of them. */
     size_t (*add_register)(const struct core *, struct steps *, enum core_register);
+    /* What must come before step `first` begins to give back what a list that ended early has borrowed. May
+     * be NULL. */
+    void (*add_untangle)(const struct core *, struct steps *, const struct step *first);
     /* NULL: the value is the result at that index. */
     uint64_t (*register_value)(const struct core *, enum core_register, const uint64_t *results, size_t at);
     /* `repeated`: this register was transferred last, so that only waiting tells a new value from the old
      * one. A proof that comes too early fails, and is looked into; it never holds by mistake. */
     void (*add_expect_register)(const struct core *, struct steps *, enum core_register, uint64_t value,
                                 bool repeated);
+    /* Registers come through one that is emptied by reading, where no probe can match: ends their transfer.
+     * NULL where add_expect_register serves for all. */
+    void (*add_registers_done)(const struct core *, struct steps *);
 
     /* For a stop that looks like the one before: clear its cause before running, then wait for it to come
      * again. The status may still show the old halt for a moment. */
@@ -108,7 +117,7 @@ struct core_ops {
                                         const uint64_t *words);
 };
 
-enum { CORE_SETTINGS = 16, FRAME_WORDS = 8, COMPARATOR_WORDS = 2 };
+enum { CORE_SETTINGS = 40, FRAME_WORDS = 8, COMPARATOR_WORDS = 3 };
 
 enum core_family { CORE_M, CORE_ARMV7, CORE_ARMV8, CORE_KNC };
 
@@ -117,12 +126,19 @@ struct core {
     enum core_family family;
     uint16_t unit; /* the link's view that reaches its registers, and, on Cortex-M, its memory */
     /* What Cortex-M does not have: its registers are memory at places that never change. */
-    uint16_t memory_unit;                    /* the view that shows memory as the core sees it */
-    uint64_t debug_base, pmu_base, cti_base; /* on `unit`; 0: none */
-    char name[48];                           /* "Cortex-M0+ r0p1" */
-    uint32_t id;                             /* CPUID or MIDR */
-    unsigned comparators;                    /* for code */
+    uint16_t memory_unit;          /* the view that shows memory as the core sees it */
+    uint64_t debug_base, cti_base; /* on `unit`; 0: none */
+    uint64_t pmu_base;             /* on `pmu_unit`, which is `unit` unless the user says so */
+    uint16_t pmu_unit;
+    char name[48];        /* "Cortex-M0+ r0p1" */
+    uint32_t id;          /* CPUID or MIDR */
+    unsigned comparators; /* for code */
     unsigned comparator_revision;
+    const char *unstoppable; /* why it cannot be halted; NULL: it can */
+    /* Channels of the cross trigger interface, as bits: those that halt it and let it run for us; whether the
+     * interface was found switched off, when what it held counts for nothing. */
+    uint32_t halt_channel, run_channel;
+    bool triggers_off;
     bool sole_breakpoint; /* nobody else has one: a stop at a breakpoint is at ours */
     bool caches;          /* instructions written by a debugger need maintenance to be seen */
 };
@@ -134,9 +150,22 @@ struct core {
 uint64_t core_code(const struct core *core, uint64_t address, bool thumb);
 uint64_t core_code_of_lr(const struct core *core, uint64_t lr);
 uint64_t core_code_place(uint64_t code); /* without that bit, as people know it */
+/* DBGAUTHSTATUS of Armv7 and Armv8: whether a debugger may halt it, in either security state. */
+bool core_may_halt(uint32_t authstatus);
 /* The value of a register, `at` from add_register. */
 uint64_t core_register_value(const struct core *core, enum core_register which, const uint64_t *results,
                              size_t at);
+/*
+ * Proves that registers, but not the PC, have these values: what brings them here, and then
+ * what looks at them, which may cost a round trip. Between the two, other things can be read on the way.
+ */
+struct core_proof {
+    enum core_register which;
+    uint64_t value;
+    size_t at; /* for core_end_proofs */
+};
+void core_begin_proofs(const struct core *core, struct steps *list, struct core_proof *proofs, size_t n);
+void core_end_proofs(const struct core *core, struct steps *list, const struct core_proof *proofs, size_t n);
 /* Word-sized memory as the core sees it. */
 struct address core_word(const struct core *core, uint64_t offset);
 /* Words of its debug registers, of its PMU and of its cross trigger interface. */

@@ -25,6 +25,11 @@ uint64_t counter_modulus(const struct counter *counter)
     return counter->bits >= 64 ? UINT64_MAX : 1ULL << counter->bits;
 }
 
+uint64_t counter_coarseness(const struct counter *counter)
+{
+    return (1ULL << counter->shift) - 1;
+}
+
 uint64_t counter_phase(const struct counter *counter, uint64_t value)
 {
     uint64_t modulus = counter_modulus(counter);
@@ -54,6 +59,7 @@ uint64_t counter_value(const struct counter *counter, const uint64_t *results, s
     uint64_t value = results[at];
     if (counter->high.size != 0)
         value |= results[at + 1] << 32;
+    value <<= counter->shift;
     return counter->bits >= 64 ? value : value & ((1ULL << counter->bits) - 1);
 }
 

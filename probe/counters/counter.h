@@ -21,6 +21,7 @@ struct counter {
     char name[EVENT_NAME];    /* the event it counts: "CPU_CYCLES"; "" when that is still to be chosen */
     struct address low, high; /* high.size 0: one word holds all */
     uint8_t bits;
+    uint8_t shift;     /* moves once in 2^shift counts: readings are taken times that, `bits` includes them */
     uint8_t per_cycle; /* counts at most so many a cycle of the core; 0: unknown */
     bool down;
     bool zero_is_top; /* a down counter that shows 0 for the last tick before its reload */
@@ -61,6 +62,8 @@ struct block_kind {
     /* What makes the counters count these events, in this order; returns how many settings. NULL: they do. */
     size_t (*program)(const struct core *, const struct counter_block *, const struct counter_pick *,
                       size_t n, struct setting *out, size_t room);
+    /* Has the cycle counter move every 64th cycle; false when it is not ours to set. NULL: it never can. */
+    bool (*divide)(const struct core *, struct counter_block *);
     /* Which counters can count an event of `events`, as bits. NULL without such. */
     uint32_t (*counters_for)(const struct counter_block *, uint32_t code);
     /* Adds to a code what the user wrote behind an event's name, as in "NAME:cmask=2:inv"; NULL: nothing, and
@@ -79,6 +82,8 @@ uint64_t counter_elapsed(const struct counter *counter, uint64_t from, uint64_t 
 /* Counts since the last wrap. */
 uint64_t counter_phase(const struct counter *counter, uint64_t value);
 uint64_t counter_modulus(const struct counter *counter); /* UINT64_MAX for a 64-bit counter */
+/* By how much what went by between two readings may be off either way. */
+uint64_t counter_coarseness(const struct counter *counter);
 /* Adds the reads of one counter to a list; returns the index for counter_value. */
 size_t counter_add_read(const struct counter *counter, struct steps *list);
 uint64_t counter_value(const struct counter *counter, const uint64_t *results, size_t at);

@@ -23,6 +23,7 @@ enum { LSR_LOCKED = 1 << 1, MOST_COUNTERS = BLOCK_COUNTERS - 1 };
 enum { CPU_CYCLES = 0x11, CHAIN = 0x1E, NO_EVENT = 0xFF };
 enum { EXTENDED = 0x4000, BITMAP = 64 };
 enum { EVENTS_A_CYCLE = 8 }; /* at most: no core here retires or issues more */
+enum { DIVISION = 6 };       /* PMU_DIVIDE, as a power of two */
 
 static const uint32_t CYCLES = UINT32_C(1) << 31, EVEN = 0x55555555;
 static const uint32_t LAR_KEY = 0xC5ACCE55; /* any other value locks */
@@ -78,6 +79,10 @@ static void add_counters(const struct core *core, const struct pmu *pmu, struct 
         .low = places->at(core, places->cycles), .bits = places->long_cycles ? 64 : 32, .per_cycle = 1};
     if (places->long_cycles)
         cycles->high = places->at(core, places->cycles + 4);
+    if (pmu->divide) {
+        cycles->shift = DIVISION;
+        cycles->bits += places->long_cycles ? 0 : DIVISION;
+    }
     snprintf(cycles->name, sizeof cycles->name, "%s", out->counts_cycles ? "CPU_CYCLES" : "PMCCNTR");
     for (unsigned i = 0; i < pmu->n; i++)
         out->counters[i + 1] = (struct counter){
@@ -109,11 +114,16 @@ static void add_state(const struct pmu *pmu, struct counter_block *out)
 
 static void add_notes(const struct pmu *pmu, struct counter_block *out)
 {
+    size_t used = 0;
     if (counts_now(pmu) && (pmu->control & pmu->places->hindrances & PMU_FREEZE_ON_OVERFLOW) != 0)
         snprintf(out->unusable, sizeof out->unusable,
                  "the program has all counters stop at an overflow of one");
+    if (pmu->divide)
+        used = (size_t)snprintf(out->note, sizeof out->note, "cycles are counted by 64%s",
+                                (pmu->control & PMU_ENABLE) == 0 ? "; " : "");
     if ((pmu->control & PMU_ENABLE) == 0)
-        snprintf(out->note, sizeof out->note, "the PMU was off and is switched on for the time%s",
+        snprintf(out->note + used, sizeof out->note - used,
+                 "the PMU was off and is switched on for the time%s",
                  pmu->enabled != 0 ? ": counters that the program stopped count on" : "");
 }
 
@@ -192,14 +202,19 @@ static struct setting enable(const struct core *core, const struct pmu *pmu, uin
 /* What hinders a counter that is not ours stays. P and C would reset counters: they are never written. */
 static struct setting switch_on(const struct core *core, const struct pmu *pmu)
 {
-    uint32_t off = pmu->places->hindrances, resets = PMU_RESET_EVENTS | PMU_RESET_CYCLES;
+    uint32_t off = pmu->places->hindrances, on = PMU_ENABLE, resets = PMU_RESET_EVENTS | PMU_RESET_CYCLES;
     if (!cycles_are_ours(pmu))
         off &= ~(uint32_t)(PMU_DIVIDE | PMU_STOP_PROHIBITED);
     if (counts_now(pmu))
         off &= ~(uint32_t)PMU_FREEZE_ON_OVERFLOW;
+    if (pmu->divide) {
+        off &= ~(uint32_t)PMU_DIVIDE;
+        off |= pmu->places->long_cycles ? PMU_LONG_CYCLES : 0;
+        on |= PMU_DIVIDE;
+    }
     return (struct setting){.at = pmu->places->at(core, PMCR),
-                            .test = PMU_ENABLE | off,
-                            .set = PMU_ENABLE,
+                            .test = on | off,
+                            .set = on,
                             .keep = UINT32_MAX & ~(resets | off),
                             .restore = {.mask = UINT32_MAX & ~resets}};
 }
@@ -225,6 +240,17 @@ void pmu_describe(const struct core *core, const struct pmu *found, struct count
     if (cycles_are_ours(pmu))
         add_setting(out, enable(core, pmu, CYCLES));
     add_setting(out, switch_on(core, pmu));
+}
+
+bool pmu_divide(const struct core *core, struct counter_block *block)
+{
+    struct pmu found = block->pmu;
+    if (!cycles_are_ours(&found))
+        return false;
+    found.divide = true;
+    block->n_settings = 0;
+    pmu_describe(core, &found, block);
+    return true;
 }
 
 /* Looked at after they were written: the taking of the block is not. */

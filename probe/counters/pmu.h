@@ -50,6 +50,7 @@ struct pmu {
     uint32_t codes;               /* bits of an event type that hold the event */
     uint32_t exclude, include;    /* bits of it that, set, leave out states, and take one in */
     uint64_t common, extended;    /* which of the events from 0 and from 0x4000 on it has */
+    bool divide;                  /* the cycle counter is to go every 64th cycle */
     uint32_t free, idle;          /* concluded: counters not enabled by the program; not counting */
 };
 
@@ -63,7 +64,9 @@ uint64_t pmu_event_bits(uint64_t low, uint64_t high);
 /* Fills in the counters, what they are used for, and the settings, after those that `out` may have. */
 void pmu_describe(const struct core *core, const struct pmu *found, struct counter_block *out);
 
-/* For struct block_kind. CHAIN is offered where it counts the overflows of a pass's first event. */
+/* For struct block_kind. */
+bool pmu_divide(const struct core *core, struct counter_block *block);
+/* Likewise. CHAIN is offered where it counts the overflows of a pass's first event. */
 size_t pmu_program(const struct core *core, const struct counter_block *block,
                    const struct counter_pick *picks, size_t n, struct setting *out, size_t room);
 uint32_t pmu_counters_for(const struct counter_block *block, uint32_t code);

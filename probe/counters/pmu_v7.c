@@ -88,4 +88,5 @@ const struct block_kind pmu_v7_kind = {.name = "pmu",
                                        .add_identity = add_identity,
                                        .identify = identify,
                                        .program = pmu_program,
+                                       .divide = pmu_divide,
                                        .counters_for = pmu_counters_for};

@@ -3,42 +3,58 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- copies of results: no link knows them, each gets plain writes once the result is there */
+/* ---- steps on results: no link knows them. A copy becomes a plain write once the result is there; a check
+ * is made here, with nothing sent behind what it checks. */
 
-enum { COPIED = 64 };
+enum { COPIED = 64, BUDGET_US = 100000 };
 
-static size_t find_copy(const struct step *steps, size_t n)
+static size_t find_derived(const struct step *steps, size_t n)
 {
     size_t at = 0;
-    while (at < n && steps[at].op != OP_COPY)
+    while (at < n && steps[at].op != OP_COPY && steps[at].op != OP_CHECK)
         at++;
     return at;
 }
 
-/* From a copy on, up to one of a result that is not there yet. */
+/* From a copy on, up to a check, or to a copy of a result that is not there yet. */
 static size_t make_copies(const struct step *steps, size_t n, const uint64_t *results, struct step *out)
 {
     size_t length = 0;
-    for (; length < n && length < COPIED; length++) {
+    for (; length < n && length < COPIED && steps[length].op != OP_CHECK; length++) {
         out[length] = steps[length];
         if (steps[length].op != OP_COPY)
             continue;
-        if (steps[length].value <= length && length > 0)
+        if (steps[length].back <= length && length > 0)
             break;
         out[length].op = OP_WRITE;
-        out[length].value = *(results + length - steps[length].value);
+        out[length].value = *(results + length - steps[length].back);
     }
     return length;
+}
+
+static bool check(const struct step *step, uint64_t *result)
+{
+    *result = *(result - step->back);
+    return (*result & step->mask) == step->value;
 }
 
 struct outcome link_execute(struct link *link, const struct step *steps, size_t n, uint64_t *results,
                             const struct deadline *deadline, struct error *error)
 {
     size_t done = 0;
+    int64_t begun = deadline_now_us();
     while (done < n) {
         struct step made[COPIED];
+        if (done > 0 && deadline_now_us() - begun > BUDGET_US)
+            return (struct outcome){.why = NOT_YET, .done = done};
         const struct step *some = steps + done;
-        size_t length = find_copy(some, n - done);
+        if (some->op == OP_CHECK) {
+            if (!check(some, &results[done]))
+                return (struct outcome){.why = UNEXPECTED, .done = done, .saw = results[done]};
+            done++;
+            continue;
+        }
+        size_t length = find_derived(some, n - done);
         if (length == 0) {
             length = make_copies(some, n - done, results + done, made);
             some = made;

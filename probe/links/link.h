@@ -53,7 +53,8 @@ struct link {
  * nothing after k ran. An OP_UNTIL gives up with NOT_YET after a slice of about 50 ms, or when the
  * deadline passes; calling again with the rest of the list goes on. `error` is set for TARGET_* and
  * LINK_LOST only. `results` has room for n.
- * An OP_COPY writes a result of this call, or of one before it whose results lie in front of `results`.
+ * OP_COPY and OP_CHECK take a result of this call, or of one before it whose results lie in front of
+ * `results`.
  * A list that takes over 100 ms may end with NOT_YET before any step (`saw` 0): go on from there likewise.
  */
 struct outcome link_execute(struct link *link, const struct step *steps, size_t n, uint64_t *results,

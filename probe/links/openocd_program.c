@@ -89,7 +89,8 @@ static int write_item(const struct step *step, size_t length, char *out, size_t 
         a = step->mask;
         b = step->value;
         break;
-    case OP_COPY: /* made a write before it comes here */
+    case OP_COPY: /* not for links */
+    case OP_CHECK:
     case OP_TIME:
         return snprintf(out, size, "4 0 0 0 0 0 ");
     }

@@ -303,7 +303,9 @@ static void end_columns(struct delta *delta)
         for (size_t i = 0; i < plan->n; i++) {
             struct column *column = &summary->columns[plan->column[i]];
             const struct overhead *overhead = &pass->overheads[i];
-            double plus_minus = (double)overhead_plus_minus(overhead, delta->most_pairs);
+            const struct counter *counter = &delta->target->block->counters[plan->picks[i].counter];
+            double plus_minus =
+                (double)(overhead_plus_minus(overhead, delta->most_pairs) + counter_coarseness(counter));
             if (!overhead->known)
                 continue;
             /* The first counter is in every pass: the largest error stands for all */

@@ -16,6 +16,14 @@ static uint64_t add(uint64_t a, uint64_t b)
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
+/* So much can a counter have counted in the cycles of the first. */
+static uint64_t at_most(const struct evaluation *evaluation, const struct widen *out,
+                        const struct counter *counter)
+{
+    uint64_t cycles = add(out[0].total, counter_coarseness(&evaluation->reading->counters[0]));
+    return cycles > UINT64_MAX / counter->per_cycle ? UINT64_MAX : cycles * counter->per_cycle;
+}
+
 /* The target's own slow clock is worth more than the host's time. Where the two cannot both be right, the
  * host's has to agree but roughly: a target that stood still for a moment may make up for it. */
 static void narrow(const struct evaluation *evaluation, const struct counter *counter,
@@ -50,8 +58,8 @@ void evaluation_step(const struct evaluation *evaluation, const struct evaluatio
         uint64_t elapsed = counter_elapsed(counter, span->from[i], span->to[i]);
         bounds.most = bounds.most < elapsed ? elapsed : bounds.most;
         bool paced = span->halted && i > 0 && evaluation->counts_cycles && counter->per_cycle > 0;
-        if (paced && !out[0].at_least && out[0].total <= UINT64_MAX / counter->per_cycle)
-            widen_by_span(&bounds, 0, out[0].total * counter->per_cycle);
+        if (paced && !out[0].at_least)
+            widen_by_span(&bounds, 0, at_most(evaluation, out, counter));
         if (i == 0 && evaluation->counts_cycles)
             narrow(evaluation, counter, span, elapsed, &bounds);
         out[i] = (struct widen){0};
@@ -104,10 +112,9 @@ static void settle_by_cycles(const struct evaluation *evaluation, const struct e
     const struct counter *counter = &evaluation->reading->counters[i];
     struct widen_bounds bounds = {.most = UINT64_MAX};
     struct widen whole = {0};
-    if (!out[i].at_least || out[0].at_least || !evaluation->counts_cycles || counter->per_cycle == 0 ||
-        out[0].total > UINT64_MAX / counter->per_cycle)
+    if (!out[i].at_least || out[0].at_least || !evaluation->counts_cycles || counter->per_cycle == 0)
         return;
-    widen_by_span(&bounds, 0, out[0].total * counter->per_cycle);
+    widen_by_span(&bounds, 0, at_most(evaluation, out, counter));
     widen_add(&whole, counter, span->from[i], span->to[i], bounds);
     if (!whole.at_least)
         out[i] = whole;

@@ -125,6 +125,26 @@ bool coresight_walk(struct ledger *ledger, uint16_t unit, uint64_t rom, struct c
     return !walk.lost;
 }
 
+bool coresight_look(struct ledger *ledger, uint16_t unit, uint64_t base, struct component *out,
+                    const struct deadline *deadline, struct error *error)
+{
+    struct walk walk = {.ledger = ledger, .unit = unit, .deadline = deadline, .error = error};
+    *out = (struct component){.base = base};
+    out->readable = identify(&walk, out);
+    return !walk.lost;
+}
+
+const struct component *coresight_put(struct coresight *coresight, const struct component *component)
+{
+    for (size_t i = 0; i < coresight->n; i++)
+        if (coresight->components[i].base == component->base)
+            return &coresight->components[i];
+    if (coresight->n == CORESIGHT_COMPONENTS)
+        return NULL;
+    coresight->components[coresight->n] = *component;
+    return &coresight->components[coresight->n++];
+}
+
 uint16_t component_archid(const struct component *component)
 {
     return (uint16_t)component->devarch;

@@ -42,3 +42,8 @@ struct coresight {
  * the link itself fails. */
 bool coresight_walk(struct ledger *ledger, uint16_t unit, uint64_t rom, struct coresight *out,
                     const struct deadline *deadline, struct error *error);
+/* What stands at `base`, whether a table names it or not; unreadable when nothing there says what it is. */
+bool coresight_look(struct ledger *ledger, uint16_t unit, uint64_t base, struct component *out,
+                    const struct deadline *deadline, struct error *error);
+/* The component of that base, which is added when there is none yet; NULL when there is no room. */
+const struct component *coresight_put(struct coresight *coresight, const struct component *component);

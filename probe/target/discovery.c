@@ -1,14 +1,16 @@
 #include "target/discovery.h"
 
 #include "cores/armv7.h"
+#include "cores/armv8.h"
 #include "cores/knc.h"
+#include "target/placing.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* IHI 0031 C2.6: what kind of access port it is, and where its ROM table is. */
 enum { AP_BASE = 0xF8, AP_IDR = 0xFC, IDR_TYPE = 0xF, TYPE_APB = 2, TYPE_APB4 = 6 };
-enum { IDR_CLASS = 0xF << 13, IDR_CLASS_MEMORY = 8 << 13, BASE_PRESENT = 1, BASE_NONE = 3 };
+enum { IDR_CLASS = 0xF << 13, IDR_CLASS_MEMORY = 8 << 13, BASE_NONE = 3 };
 static const uint32_t BASE_ADDRESS = 0xFFFFF000, BASE_LEGACY_NONE = 0xFFFFFFFF;
 
 /* False: it cannot be read; ERROR_* only when the link itself failed. */
@@ -95,38 +97,90 @@ static const struct link_view *view_of(const struct link_view *views, size_t n, 
     return bare;
 }
 
-static bool add_core(struct target *target, const struct link_view *views, size_t n,
-                     const struct target_bus *bus, size_t at, unsigned number,
-                     const struct deadline *deadline, struct error *error)
+/* False: it refuses to be read; ERROR_* only when the link itself failed. */
+static bool read_identity(struct target *target, const struct steps *list, uint64_t *values,
+                          const struct deadline *deadline, struct error *error)
+{
+    struct error unread = {0};
+    if (target_run(target, list, values, deadline, &unread))
+        return true;
+    if (unread.kind != ERROR_FAULT && unread.kind != ERROR_ASLEEP)
+        error_set(error, unread.kind, "%s", unread.text);
+    return false;
+}
+
+static bool identify_armv7(struct target *target, uint16_t unit, uint64_t debug_base, struct core *out,
+                           const struct deadline *deadline, struct error *error)
+{
+    struct step items[ARMV7_IDENTITY];
+    uint64_t values[ARMV7_IDENTITY];
+    struct steps list = {.items = items, .room = ARMV7_IDENTITY};
+    armv7_add_identity(unit, debug_base, &list);
+    return read_identity(target, &list, values, deadline, error) &&
+           armv7_identify(unit, debug_base, values, out);
+}
+
+/* Its part number can be read even without power. */
+static bool identify_armv8(struct target *target, uint16_t unit, const struct component *debug,
+                           const struct component *cti, struct core *out, const struct deadline *deadline,
+                           struct error *error)
+{
+    struct step items[ARMV8_IDENTITY];
+    uint64_t values[ARMV8_IDENTITY], cti_base = cti != NULL ? cti->base : 0;
+    struct steps list = {.items = items, .room = ARMV8_IDENTITY};
+    armv8_add_identity(unit, debug->base, cti_base, &list);
+    if (read_identity(target, &list, values, deadline, error))
+        armv8_identify(unit, debug->base, cti_base, values, out);
+    else
+        armv8_identify_hidden(unit, debug->base, cti_base, debug->part, out);
+    return error->kind == ERROR_NONE;
+}
+
+bool discovery_identify(struct target *target, uint16_t unit, const struct component *debug,
+                        const struct component *cti, struct core *out, const struct deadline *deadline,
+                        struct error *error)
+{
+    bool known = armv8_is_archid(component_archid(debug))
+                     ? identify_armv8(target, unit, debug, cti, out, deadline, error)
+                     : identify_armv7(target, unit, debug->base, out, deadline, error);
+    if (known)
+        out->cti_base = cti != NULL ? cti->base : 0;
+    return known;
+}
+
+bool discovery_add_core(struct target *target, const struct link_view *views, size_t n,
+                        const struct target_bus *bus, size_t at, unsigned number,
+                        const struct deadline *deadline, struct error *error)
 {
     const struct coresight *coresight = &bus->coresight;
     const struct component *debug = &coresight->components[at];
     const struct link_view *view = view_of(views, n, bus, debug->base, number);
-    struct step items[ARMV7_IDENTITY];
-    uint64_t values[ARMV7_IDENTITY];
-    struct steps list = {.items = items, .room = ARMV7_IDENTITY};
     struct target_core *core = &target->cores[target->n_cores];
-    struct error unread = {0};
     if (view == NULL || target->n_cores == TARGET_CORES)
         return true;
     *core = (struct target_core){.view = *view};
-    armv7_add_identity(bus->unit, debug->base, &list);
-    if (!target_run(target, &list, values, deadline, &unread)) {
-        if (unread.kind == ERROR_FAULT || unread.kind == ERROR_ASLEEP)
-            return true;
-        return error_set(error, unread.kind, "%s", unread.text);
-    }
-    if (!armv7_identify(bus->unit, debug->base, values, &core->core))
-        return true;
     const struct component *pmu = follower(coresight, at, DEVTYPE_PMU);
     const struct component *cti = follower(coresight, at, DEVTYPE_CTI);
+    if (!discovery_identify(target, bus->unit, debug, cti, &core->core, deadline, error))
+        return error->kind == ERROR_NONE;
     core->core.pmu_base = pmu != NULL ? pmu->base : 0;
-    core->core.cti_base = cti != NULL ? cti->base : 0;
+    core->core.pmu_unit = bus->unit;
     core->server_unit = view->unit;
     core->has_memory = find_memory(target, views, n, bus->port, &core->core.memory_unit, deadline, error);
     if (error->kind != ERROR_NONE)
         return false;
     target->n_cores++;
+    return true;
+}
+
+/* Without a table: where the server was told that a core's debug registers are. */
+static bool add_told(struct target *target, const struct link_view *views, size_t n, struct target_bus *bus,
+                     const struct deadline *deadline, struct error *error)
+{
+    for (size_t i = 0; i < n; i++)
+        if (views[i].has_port && views[i].port == bus->port && views[i].debug_base != 0 &&
+            !placing_put_core(target, bus, views[i].debug_base, deadline, error))
+            return false;
     return true;
 }
 
@@ -138,19 +192,21 @@ static bool add_bus(struct target *target, const struct link_view *views, size_t
         return true;
     if (!read_port(target, view->port, AP_BASE, &base, deadline, error))
         return error->kind == ERROR_NONE;
-    struct target_bus *bus = &target->buses[target->n_buses];
+    struct target_bus *bus = &target->buses[target->n_buses++];
     *bus = (struct target_bus){.unit = view->unit, .port = view->port};
-    if (base == BASE_LEGACY_NONE || (base & BASE_NONE) == 2)
-        return true;
-    bus->rom = base & BASE_ADDRESS;
-    target->n_buses++;
-    if (!coresight_walk(target->ledger, bus->unit, bus->rom, &bus->coresight, deadline, error))
+    bus->has_rom = base != BASE_LEGACY_NONE && (base & BASE_NONE) != 2;
+    bus->rom = bus->has_rom ? base & BASE_ADDRESS : 0;
+    bool walked = !bus->has_rom ||
+                  coresight_walk(target->ledger, bus->unit, bus->rom, &bus->coresight, deadline, error);
+    if (!walked)
+        return false;
+    if (bus->coresight.n <= 1 && !add_told(target, views, n, bus, deadline, error))
         return false;
     unsigned number = 0;
     for (size_t i = 0; i < bus->coresight.n; i++) {
         if (bus->coresight.components[i].devtype != DEVTYPE_CORE)
             continue;
-        if (!add_core(target, views, n, bus, i, number++, deadline, error))
+        if (!discovery_add_core(target, views, n, bus, i, number++, deadline, error))
             return false;
     }
     return true;

@@ -10,3 +10,13 @@
  * out; false only when the link fails. */
 bool discovery_run(struct target *target, const struct link_view *views, size_t n,
                    const struct deadline *deadline, struct error *error);
+/* The core whose debug registers are component `at` of the bus, the `number`th core there. Adds none that is
+ * not known; false only when the link fails. */
+bool discovery_add_core(struct target *target, const struct link_view *views, size_t n,
+                        const struct target_bus *bus, size_t at, unsigned number,
+                        const struct deadline *deadline, struct error *error);
+/* False: no core that is known; ERROR_* only when the link failed. memory_unit and the PMU are left to the
+ * caller. */
+bool discovery_identify(struct target *target, uint16_t unit, const struct component *debug,
+                        const struct component *cti, struct core *out, const struct deadline *deadline,
+                        struct error *error);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEAVE_LOOKS = 12, LIST_RESERVE = 512, REHIT_STEPS = 24 };
+enum { LEAVE_LOOKS = 12, LIST_RESERVE = 768, REHIT_STEPS = 40 };
 
 static struct passage_plan plan_of(const struct lowered *self, unsigned rehits)
 {
@@ -208,6 +208,8 @@ static bool lowered_run(struct engine *engine, const struct engine_wish *wish, c
     rehits = rehits < fit ? rehits : (unsigned)fit;
     reception_begin(&self->reception, wish, sink);
     while (!self->reception.enough) {
+        if (deadline_cancelled(deadline))
+            return error_set(error, ERROR_CANCELLED, "cancelled");
         if (self->region.to_return && !self->guess && from <= SEGMENT_ENTRY) {
             bool inner = false;
             if (from == SEGMENT_AT_START && !reach_start(self, deadline, error))
@@ -233,7 +235,7 @@ static bool lowered_run(struct engine *engine, const struct engine_wish *wish, c
             break;
         if (at == self->list.n)
             from = self->region.start == lowered_end(self) ? SEGMENT_ENTRY : SEGMENT_AT_START;
-        else if (!recover(self, at, &from, deadline, error))
+        else if (!lowered_pay_back(self, deadline, error) || !recover(self, at, &from, deadline, error))
             return false;
     }
     return true;
@@ -288,8 +290,10 @@ static bool leave_stop(struct lowered *self, const struct deadline *deadline, st
     }
     if (!lowered_look(self, &stop, deadline, error))
         return false;
-    bool ours =
-        busy || stop.cause == STOP_RESET || stop.pc == self->region.start || stop.pc == lowered_end(self);
+    /* Nobody but us has a breakpoint there, whatever state its code is in. */
+    bool other_code = stop.unreadable != NULL && stop.cause == STOP_BREAKPOINT && self->core->sole_breakpoint;
+    bool ours = busy || other_code || stop.cause == STOP_RESET || stop.pc == self->region.start ||
+                stop.pc == lowered_end(self);
     if (self->foreign || !ours) {
         self->target->leave_halted = true;
         self->engine.stopped_at = core_code_place(stop.pc);

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <unistd.h>
 
-enum { SETTLE_TRIES = 2, NAP_US = 5000, LOOK_MS = 1000, PATIENT_MS = 5000 };
+enum { SETTLE_TRIES = 2, PLAIN_TRIES = 3, NAP_US = 5000, LOOK_MS = 1000, PATIENT_MS = 5000 };
 
 uint64_t lowered_end(const struct lowered *self)
 {
@@ -47,7 +47,7 @@ static void note_halt(struct lowered *self, size_t done)
             self->halted_by_us = halted && (proved || step->value != let_go->value);
             return;
         }
-        proved = proved || (step->op == OP_EXPECT && !halted);
+        proved = proved || ((step->op == OP_EXPECT || step->op == OP_CHECK) && !halted);
         halted = halted || at_wait(self, i);
     }
     if (halted)
@@ -155,14 +155,35 @@ bool lowered_run_list(struct lowered *self, size_t *at, uint64_t *saw, const str
     }
 }
 
-bool lowered_run_plain(struct lowered *self, const struct deadline *deadline, struct error *error)
+/* Carries out the steps [from, end) of the list, once more. */
+static struct outcome run_again(struct lowered *self, size_t from, size_t end,
+                                const struct deadline *deadline, struct error *refused)
 {
-    size_t at = 0;
-    uint64_t saw = 0;
-    return lowered_run_list(self, &at, &saw, deadline, error);
+    struct outcome outcome = {.why = DONE, .done = 0};
+    while (from < end) {
+        outcome = ledger_execute(self->target->ledger, self->items + from, end - from, self->results + from,
+                                 deadline, refused);
+        from += outcome.done;
+        if (outcome.why != DONE && (outcome.why != NOT_YET || deadline_passed(deadline)))
+            break;
+    }
+    return outcome;
 }
 
-bool lowered_give_back(struct lowered *self, const struct deadline *deadline, struct error *error)
+/* False: for now it refuses; ERROR_* when it must not be tried again. */
+static bool untangle(struct lowered *self, size_t from, const struct deadline *deadline, struct error *error)
+{
+    struct step items[8];
+    uint64_t results[8];
+    struct steps list = {.items = items, .room = 8};
+    if (self->core->ops->add_untangle == NULL)
+        return true;
+    self->core->ops->add_untangle(self->core, &list, &self->items[from]);
+    return list.n == 0 ||
+           ledger_execute(self->target->ledger, items, list.n, results, deadline, error).why == DONE;
+}
+
+bool lowered_pay_back(struct lowered *self, const struct deadline *deadline, struct error *error)
 {
     size_t from, end;
     uint64_t status;
@@ -171,16 +192,52 @@ bool lowered_give_back(struct lowered *self, const struct deadline *deadline, st
     if (!ledger_read(self->target->ledger, self->core->ops->status(self->core), &status, deadline, error))
         return false;
     if (self->core->ops->state(self->core, status) != CORE_HALTED)
-        end = from; /* after a reset: there is nobody left to give it back to */
-    while (from < end) {
-        struct error refused = {0};
-        struct outcome outcome = ledger_execute(self->target->ledger, self->items + from, end - from,
-                                                self->results + from, deadline, &refused);
-        from += outcome.done;
-        if (outcome.why != DONE && (outcome.why != NOT_YET || deadline_passed(deadline)))
-            return error_set(error, refused.kind != ERROR_NONE ? refused.kind : ERROR_ASLEEP,
-                             "what was borrowed could not be put back: %s", refused.text);
+        return true; /* after a reset: there is nobody left to give it back to */
+    struct outcome outcome = {.why = UNEXPECTED};
+    struct error refused = {0};
+    for (int i = 0; i < PLAIN_TRIES && outcome.why == UNEXPECTED; i++)
+        if (untangle(self, from, deadline, &refused))
+            outcome = run_again(self, from, end, deadline, &refused);
+    if (outcome.why != DONE)
+        return error_set(error, refused.kind != ERROR_NONE ? refused.kind : ERROR_ASLEEP,
+                         "what was borrowed could not be put back: %s", refused.text);
+    self->done = self->list.n;
+    return true;
+}
+
+static bool lets_run(const struct lowered *self)
+{
+    struct step items[4] = {0};
+    struct steps run = {.items = items, .room = 4};
+    self->core->ops->add_run(self->core, &run);
+    for (size_t i = 0; i < self->list.n; i++)
+        if (self->items[i].op == OP_WRITE && self->items[i].at.offset == items[run.n - 1].at.offset)
+            return true;
+    return false;
+}
+
+bool lowered_run_plain(struct lowered *self, const struct deadline *deadline, struct error *error)
+{
+    size_t at = 0;
+    uint64_t saw = 0;
+    for (int i = 0; i < PLAIN_TRIES; i++) {
+        if (!lowered_run_list(self, &at, &saw, deadline, error))
+            return false;
+        if (at == self->list.n || self->reception.enough)
+            return true;
+        if (!lowered_pay_back(self, deadline, error))
+            return false;
+        if (lets_run(self)) /* a step that ended otherwise */
+            return lowered_settle(self, UINT64_MAX, deadline, error);
     }
+    return error_set(error, ERROR_FAULT, "0x%08" PRIX64 " never showed what it must, but 0x%08" PRIX64,
+                     self->items[at].at.offset, saw);
+}
+
+bool lowered_give_back(struct lowered *self, const struct deadline *deadline, struct error *error)
+{
+    if (!lowered_pay_back(self, deadline, error))
+        return false;
     lowered_new_list(self);
     return true;
 }
@@ -194,6 +251,18 @@ bool lowered_look(struct lowered *self, struct stop *stop, const struct deadline
     lowered_new_list(self);
     ops->add_wait_halt(self->core, &self->list);
     size_t cause = ops->add_cause(self->core, &self->list);
+    if (ops->unreadable != NULL) {
+        if (!lowered_run_plain(self, deadline, error))
+            return false;
+        uint64_t status = self->results[cause];
+        const char *why = ops->unreadable(self->core, status);
+        if (why != NULL) {
+            *stop = (struct stop){.cause = ops->cause(self->core, status, 0), .unreadable = why};
+            return true;
+        }
+        lowered_new_list(self);
+        cause = ops->add_cause(self->core, &self->list);
+    }
     size_t pc = ops->add_register(self->core, &self->list, CORE_PC);
     size_t status = ops->add_register(self->core, &self->list, CORE_STATUS);
     if (!lowered_run_plain(self, deadline, error))
@@ -212,6 +281,9 @@ bool lowered_settle(struct lowered *self, uint64_t wanted, const struct deadline
     for (int i = 0; i < SETTLE_TRIES; i++) {
         if (!lowered_look(self, &stop, deadline, error))
             return false;
+        if (stop.unreadable != NULL && stop.cause != STOP_RESET)
+            return error_set(error, ERROR_STATE, "the core has stopped, but %s: only AArch64 is measured",
+                             stop.unreadable);
         if (stop.pc == wanted && stop.cause != STOP_RESET)
             return true;
     }

@@ -41,6 +41,7 @@ struct lowered {
 struct stop {
     uint64_t pc;
     enum stop_cause cause;
+    const char *unreadable; /* why its PC could not be read; NULL: it could */
 };
 
 /* Where this hit ends. */
@@ -52,9 +53,12 @@ void lowered_new_list(struct lowered *self);
  */
 bool lowered_run_list(struct lowered *self, size_t *at, uint64_t *saw, const struct deadline *deadline,
                       struct error *error);
-/* A short list in which nothing can come out unexpected. */
+/* A short list in which nothing comes out unexpected, unless an access was garbled, for which it is run once
+ * more, or a single step ended otherwise. */
 bool lowered_run_plain(struct lowered *self, const struct deadline *deadline, struct error *error);
 /* What a list that ended in the middle has borrowed from the program. Can be called again after a failure. */
+bool lowered_pay_back(struct lowered *self, const struct deadline *deadline, struct error *error);
+/* Likewise; the list is then a new one. */
 bool lowered_give_back(struct lowered *self, const struct deadline *deadline, struct error *error);
 /* Always false, with ERROR_RESET. */
 bool lowered_tell_reset(struct lowered *self, struct error *error);

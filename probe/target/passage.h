@@ -29,6 +29,7 @@ struct passage {
     size_t first[SEGMENTS + 1]; /* segment s is [first[s], first[s + 1]) of the list */
     enum segment from;
     unsigned rehits;
+    bool read_early;            /* the counters, at the start: before the segment in which it is left */
     size_t pending_at;          /* SIZE_MAX: none */
     size_t before_at, after_at; /* OP_TIME */
     size_t reset_at;

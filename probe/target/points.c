@@ -79,6 +79,8 @@ static bool take_comparator(struct points *points, const struct deadline *deadli
             found = true;
         }
     }
+    if (core->unstoppable != NULL)
+        return error_set(error, ERROR_NO_CORE, "the core cannot be halted: %s", core->unstoppable);
     if (core->comparators == 0)
         return error_set(error, ERROR_NO_COMPARATOR, "the core has no breakpoint comparators to be used");
     if (!found)

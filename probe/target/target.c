@@ -2,6 +2,7 @@
 
 #include "cores/cortex_m.h"
 #include "target/discovery.h"
+#include "target/placing.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -68,7 +69,8 @@ static bool look_at_state(struct target *target, struct target_core *core, const
         return (refused && core->core.family != CORE_M) || error_set(error, unread.kind, "%s", unread.text);
     }
     core->state = core->core.ops->state(&core->core, status);
-    if (core->state != CORE_HALTED)
+    if (core->state != CORE_HALTED ||
+        (core->core.ops->unreadable != NULL && core->core.ops->unreadable(&core->core, status) != NULL))
         return true;
     struct address commands[LIST_ROOM];
     size_t n = core->core.ops->commands(&core->core, commands, LIST_ROOM);
@@ -145,8 +147,8 @@ static bool may_be_cortex_m(const struct link_view *view)
     return view->is_core;
 }
 
-bool target_open(struct target *target, struct link *link, const struct deadline *deadline,
-                 struct error *error)
+bool target_open(struct target *target, struct link *link, const struct target_wish *wish,
+                 const struct deadline *deadline, struct error *error)
 {
     *target = (struct target){.link = link};
     target->ledger = ledger_new(link);
@@ -163,7 +165,8 @@ bool target_open(struct target *target, struct link *link, const struct deadline
     for (size_t i = 0; i < n && target->n_cores < TARGET_CORES; i++)
         if (may_be_cortex_m(&views[i]) && !look_at_view(target, &views[i], deadline, error))
             return false;
-    if (!discovery_run(target, views, n, deadline, error))
+    if (!discovery_run(target, views, n, deadline, error) ||
+        !placing_run(target, views, n, wish, deadline, error))
         return false;
     for (size_t i = 0; i < target->n_cores; i++)
         if (!look_at_state(target, &target->cores[i], deadline, error) ||
@@ -176,7 +179,7 @@ bool target_choose(struct target *target, int number, struct error *error)
 {
     if (target->n_cores == 0)
         return error_set(error, ERROR_NO_CORE, "no core that can be measured was found");
-    size_t at = number < 0 ? 0 : (size_t)number;
+    size_t at = number < 0 ? (size_t)target->preferred : (size_t)number;
     if (number >= 0 && target->cores[0].core.family == CORE_KNC) /* by the number of the CPU */
         for (at = 0; at < target->n_cores && target->cores[at].core.unit != number;)
             at++;
@@ -249,6 +252,10 @@ bool target_take_block(struct target *target, const char *name, const struct dea
                    : error_set(error, ERROR_NO_COUNTER, "the core has no counter block \"%.32s\"", name);
     if (!check_usable(block, error))
         return false;
+    if (target->divide && block->kind->divide == NULL)
+        return error_set(error, ERROR_NO_COUNTER, "%s has no divider", block->text);
+    if (target->divide && !block->kind->divide(&target->chosen->core, block))
+        return error_set(error, ERROR_NO_COUNTER, "the program uses the cycle counter: it cannot be divided");
     for (size_t i = 0; i < block->n_settings; i++)
         if (!ledger_apply(target->ledger, &block->settings[i], deadline, error))
             return false;

@@ -13,6 +13,7 @@
 #include "links/link.h"
 #include "target/coresight.h"
 #include "target/ledger.h"
+#include "target/place.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,8 +26,15 @@ enum { TARGET_CORES = 256, TARGET_BLOCKS = 4, TARGET_BUSES = 4, TARGET_VIEWS = 2
 struct target_bus {
     uint16_t unit; /* of the link's view that reaches it */
     uint16_t port;
-    uint64_t rom; /* 0: none */
+    bool has_rom;
+    uint64_t rom;
     struct coresight coresight;
+};
+
+/* What the user says instead of what would be found. */
+struct target_wish {
+    int core; /* by number; -1: the only or first one, or the one at `debug` */
+    struct place debug, pmu, cti;
 };
 
 struct target_core {
@@ -47,18 +55,20 @@ struct target {
     size_t n_cores;
     struct target_bus *buses; /* TARGET_BUSES of them */
     size_t n_buses;
+    int preferred;               /* the core that nobody chose otherwise */
     struct target_core *chosen;  /* one of `cores` */
     struct counter_block *block; /* the counters in use, NULL before target_take_block */
     struct reading reading;      /* what a run reads of it, and beside it */
+    bool divide;                 /* wanted before target_take_block: cycles by 64 */
     bool held;                   /* the server, if any, is kept away */
     bool halt_at_end;            /* it was halted when we came */
     bool leave_halted;           /* somebody else's stop: not ours to resume */
 };
 
 /* Looks at every view. Works on running cores; changes nothing. */
-bool target_open(struct target *target, struct link *link, const struct deadline *deadline,
-                 struct error *error);
-/* The core by number, -1 for the only or first one. */
+bool target_open(struct target *target, struct link *link, const struct target_wish *wish,
+                 const struct deadline *deadline, struct error *error);
+/* The core by number, -1 for the one that was wished. */
 bool target_choose(struct target *target, int number, struct error *error);
 /*
  * From here on the target is ours until target_close: the server stops polling, a halted core is refused with

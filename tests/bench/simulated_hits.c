@@ -126,7 +126,7 @@ static bool run(uint64_t hits, struct summary *summary, struct error *error)
     static struct simulation core = {.link.ops = &ops, .pc = START, .fp_ctrl = 0x260, .dwt_ctrl = 0x40000000};
     static struct target target;
     struct deadline deadline = deadline_in_ms(3600000, NULL);
-    bool ok = target_open(&target, &core.link, &deadline, error) && target_choose(&target, -1, error) &&
+    bool ok = target_open(&target, &core.link, &(struct target_wish){.core = -1}, &deadline, error) && target_choose(&target, -1, error) &&
               target_take(&target, true, "the start", &deadline, error) &&
               target_take_block(&target, "dwt", &deadline, error) &&
               measure(&target, hits, summary, &deadline, error);

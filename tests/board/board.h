@@ -12,6 +12,7 @@
 
 struct board {
     const struct chip *chip;
+    struct chip without_rom; // what `chip` is with --no-rom-table
     uint8_t *flash, *ram;
     struct halt_cost halt_cost;
     struct cores cores;

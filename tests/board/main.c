@@ -96,9 +96,17 @@ static bool open_probe(struct board *b, const struct options *o)
     return b->usb || !o->usb;
 }
 
+static const struct chip *hide_rom_tables(struct chip *copy, const struct chip *chip)
+{
+    *copy = *chip;
+    for (size_t i = 0; i < copy->ap_count; i++)
+        copy->aps[i].base = UINT32_MAX;
+    return copy;
+}
+
 static bool put_together(struct board *b, const struct options *o)
 {
-    b->chip = o->chip;
+    b->chip = o->no_rom_table ? hide_rom_tables(&b->without_rom, o->chip) : o->chip;
     b->halt_cost = o->halt_cost;
     b->cores.halt_cost = &b->halt_cost;
     b->cores.trace = o->verbose ? stderr : NULL;

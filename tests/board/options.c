@@ -19,6 +19,7 @@ enum {
     HALT_COST,
     HALT_IRQ,
     CORE_STATE,
+    NO_ROM_TABLE,
     DIE,
     VERBOSE,
     DAP_TCP,
@@ -45,6 +46,7 @@ static const struct option long_options[] = {
     {"halt-cost", required_argument, NULL, HALT_COST},
     {"halt-irq", required_argument, NULL, HALT_IRQ},
     {"core-state", required_argument, NULL, CORE_STATE},
+    {"no-rom-table", no_argument, NULL, NO_ROM_TABLE},
     {"die-with-parent", no_argument, NULL, DIE},
     {"verbose", no_argument, NULL, VERBOSE},
     {"dap-tcp", required_argument, NULL, DAP_TCP},
@@ -103,6 +105,9 @@ static bool take(struct options *o, int option, const char *text)
         return ok;
     case CORE_STATE:
         o->core_state = text;
+        return true;
+    case NO_ROM_TABLE:
+        o->no_rom_table = true;
         return true;
     case DAP_TCP:
         ok = number(text, 0, UINT16_MAX, &value);
@@ -180,7 +185,7 @@ bool options_parse(struct options *o, int argc, char **argv)
         fprintf(stderr,
                 " --firmware ELF [--jtag PORT] [--control PORT] [--clock HZ]\n"
                 "             [--seed N] [--halt-cost N|N..M] [--halt-irq PERMILLE] [--core-state NAME]\n"
-                "             [--die-with-parent]\n"
+                "             [--no-rom-table] [--die-with-parent]\n"
                 "             [--dap-tcp PORT] [--dap-packet BYTES] [--dap-count N] [--dap-latency US]\n"
                 "             [--dap-timer] [--dap-plain] [--dap-serial TEXT] [--dap-quirks NAME,...]\n"
                 "             [--usb DIR [--usb-v1-only|--usb-v2-only] [--usb-latency US]] [--verbose]\n");

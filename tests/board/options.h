@@ -24,6 +24,7 @@ struct options {
     uint64_t seed;
     struct halt_cost halt_cost;
     const char *core_state; // that all cores begin in, NULL for none
+    bool no_rom_table;      // the access ports know of none
     bool die_with_parent, verbose;
 };
 

@@ -6,10 +6,12 @@ import pytest
 from harness import (CALLED_TWICE, IN_RAM, LOOP_ROUND, PREEMPTED, RECURSE, WORK_BY_DATA, ARTICLE_NOP, ARTICLE_PLAIN, NOWHERE,
                      Place, at, finish_tool, passages, returned)
 
-WAYS = ["a9/swd", "a9/jtag", "a7/swd", "a9/v2", "a9", "a7"]
-DEBUG = {"a9": 0x80090000, "a7": 0x80030000}
+WAYS = ["a9/swd", "a9/jtag", "a7/swd", "a9/v2", "a9", "a7", "a53/swd", "a53/jtag", "a53/v2", "a53"]
+# Writes that halt: DBGDSCR for halting debug and DBGDRCR; on Armv8 what OpenOCD has set up, CTIAPPPULSE and CTIINTACK
+HALT = {"a9": ((0x80090088, 0x4000), (0x80090090, 1)), "a7": ((0x80030088, 0x4000), (0x80030090, 1)),
+        "a53": ((0x8042001C, 1), (0x80420010, 1))}
 COUNTED = 1 << 29
-HITS = 200
+HITS = 1000
 # What a run, not the tool, changes
 MOVING = {"pc", "sp", "lr", "cpsr", "cycles", "counted", "instructions", "halts", "csw", "tar", "accesses", "ram_hash", "run",
           "sticky", "moe", "tar0", "tar1", "csw0", "csw1"}
@@ -24,24 +26,30 @@ def exact(place, operands, is_end, hits=HITS, args=()):
     return result
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("function, bits", [("work_by_data", WORK_BY_DATA), ("called_twice", CALLED_TWICE), ("recurse", RECURSE),
-                                            ("in_ram", IN_RAM), ("counted_arm", COUNTED), ("counted_thumb", COUNTED)])
+FUNCTIONS = [("work_by_data", WORK_BY_DATA), ("called_twice", CALLED_TWICE), ("recurse", RECURSE), ("in_ram", IN_RAM)]
+IN_ONE_SET = {"a53": ("counted_a64",)}  # others have counted_arm and counted_thumb
+
+
+def functions(way):
+    return FUNCTIONS + [(name, COUNTED) for name in IN_ONE_SET.get(way.partition("/")[0], ("counted_arm", "counted_thumb"))]
+
+
+@pytest.mark.parametrize("way, function, bits", [(way, *row) for way in WAYS for row in functions(way)])
 def test_function(way, function, bits):
     with Place(way, "free", bits) as place:
-        result = exact(place, (function,), returned, HITS if place.wires else 100)
+        result = exact(place, (function,), returned, HITS if place.wires or function == "work_by_data" else 200)
         assert len(set(result.cycles)) > 1
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_start_to_end(way):
     with Place(way, "free", ARTICLE_PLAIN | ARTICLE_NOP) as place:
-        plain = exact(place, ("plain_first", "plain_second"), at(place.symbol("plain_second")), 1000 if place.wires else 100)
+        plain = exact(place, ("plain_first", "plain_second"), at(place.symbol("plain_second")), HITS)
         nop = exact(place, ("nop_first", "nop_second"), at(place.symbol("nop_second")), 100)
         assert set(nop.cycles) == {cycles + 1 for cycles in plain.cycles}
 
 
-@pytest.mark.parametrize("way", ["a9/swd", "a7/swd", "a9"])
+@pytest.mark.parametrize("way", ["a9/swd", "a7/swd", "a9", "a53/swd", "a53"])
 def test_round_of_a_loop(way):
     with Place(way, "free", LOOP_ROUND) as place:
         result = place.delta("loop_head", "loop_head", "-r", 100)
@@ -51,7 +59,7 @@ def test_round_of_a_loop(way):
         assert result.cycles == rounds[:len(result.cycles)]
 
 
-@pytest.mark.parametrize("way", ["a9/swd", "a9"])
+@pytest.mark.parametrize("way", ["a9/swd", "a9", "a53/swd", "a53"])
 def test_the_second_core_while_the_first_runs(way):
     with Place(way, "free", WORK_BY_DATA | CALLED_TWICE) as place:
         second = place.board.core(1)
@@ -64,7 +72,7 @@ def test_the_second_core_while_the_first_runs(way):
         assert place.board.read_word("round_count") > before
 
 
-@pytest.mark.parametrize("way", ["a9/swd", "a7/swd", "a9"])
+@pytest.mark.parametrize("way", ["a9/swd", "a7/swd", "a9", "a53/swd", "a53"])
 @pytest.mark.parametrize("how", ["done", "interrupted", "no end"])
 def test_everything_is_put_back(way, how):
     with Place(way, "free", WORK_BY_DATA | PREEMPTED) as place:
@@ -85,14 +93,14 @@ def test_everything_is_put_back(way, how):
         assert after["run"] == "running"
 
 
-@pytest.mark.parametrize("way", ["a9/swd", "a7/swd"])
+@pytest.mark.parametrize("way", ["a9/swd", "a7/swd", "a53/swd"])
 def test_a_halted_core_is_refused_and_resumed_on_demand(way):
     with Place(way, "free", WORK_BY_DATA) as place:
         # by hand: OpenOCD's own halt borrows R0 and gives it back at its own resume only
         server = place.start_server()
         server("poll off")
-        server(f"{place.chip}.apb mww {DEBUG[place.chip] + 0x088:#x} 0x4000")  # DBGDSCR: halting debug
-        server(f"{place.chip}.apb mww {DEBUG[place.chip] + 0x090:#x} 1")  # DBGDRCR: halt
+        for address, value in HALT[place.chip]:
+            server(f"{place.chip}.apb mww {address:#x} {value:#x}")
         server.kill()
         refused = place.run("delta", "work_by_data", "-r", 5)
         assert refused.code == 3 and "halted" in refused.err
@@ -102,17 +110,18 @@ def test_a_halted_core_is_refused_and_resumed_on_demand(way):
         assert place.board.state()["run"] == "halted"
 
 
-@pytest.mark.parametrize("way", ["a9/swd", "a7/swd", "a9"])
+@pytest.mark.parametrize("way", ["a9/swd", "a7/swd", "a9", "a53/swd", "a53"])
 def test_info_names_the_core_and_its_pmu(way):
     with Place(way) as place:
         result = place.run("info")
         assert result.code == 0, result.err
         assert "ROM table" in result.out and "core 0   Cortex-" + place.chip.upper() in result.out
-        # the A7's OS lock is closed at power-on; OpenOCD opens it
-        assert ("refuse to be read" if way == "a7/swd" else "PMUv1, 6 counters") in result.out
+        # the OS locks of A7 and A53 are closed at power-on; OpenOCD opens them
+        counters = {"a9": "PMUv1, 6 counters", "a53": "PMUv3, 6 counters"}.get(place.chip)
+        assert ("refuse to be read" if way in ("a7/swd", "a53/swd") else counters) in result.out
 
 
-@pytest.mark.parametrize("way", ["a9/swd", "a9"])
+@pytest.mark.parametrize("way", ["a9/swd", "a9", "a53/swd", "a53"])
 def test_a_reset_in_the_middle_is_no_number(way):
     with Place(way, "free", WORK_BY_DATA) as place:
         tool = place.start("delta", "work_by_data", "-r", 100000000)
@@ -123,11 +132,12 @@ def test_a_reset_in_the_middle_is_no_number(way):
 
 
 @pytest.mark.parametrize("halt_cost", ["17", "5..60"])
-@pytest.mark.parametrize("way", ["a9/swd", "a7/swd"])
+@pytest.mark.parametrize("way", ["a9/swd", "a7/swd", "a53/swd", "a9", "a53"])
 def test_two_halt_costs(way, halt_cost):
     with Place(way, "free", WORK_BY_DATA, halt_cost=halt_cost) as place:
-        result = place.delta("work_by_data", "-r", HITS)
+        hits = HITS if place.wires else 200
+        result = place.delta("work_by_data", "-r", hits)
         truth = passages(place.board.log(), place.symbol("work_by_data"), returned)
         off = result.summary["columns"]["CPU_CYCLES"]["plus_minus"]
         within = sum(abs(hit["values"]["CPU_CYCLES"] - passage.cycles) <= off for hit, passage in zip(result.hits, truth))
-        assert within >= 0.95 * HITS and (halt_cost != "17" or (off == 0 and within == HITS))
+        assert within >= 0.95 * hits and (halt_cost != "17" or (off == 0 and within == hits))

@@ -2,9 +2,10 @@
 import pytest
 
 from harness import WORK_BY_DATA, Place
+from test_application_cores import MOVING
 
 
-@pytest.mark.parametrize("way", ["rp2040/swd", "m4/swd", "m4", "m55/swd", "a9/swd", "a9"])
+@pytest.mark.parametrize("way", ["rp2040/swd", "m4/swd", "m4", "m55/swd", "a9/swd", "a9", "a53"])
 def test_a_healthy_core(way):
     with Place(way, "free", WORK_BY_DATA) as place:
         before = {name: value for name, value in place.board.state().items() if name in ("dwt_ctrl", "demcr", "syst_csr")}
@@ -15,7 +16,7 @@ def test_a_healthy_core(way):
         assert before == {name: after[name] for name in before}
 
 
-@pytest.mark.parametrize("way", ["a7/swd"])
+@pytest.mark.parametrize("way", ["a7/swd", "a53/swd"])
 def test_mend_opens_the_lock_and_leaves_it_open(way):
     with Place(way, "free", WORK_BY_DATA) as place:
         first = place.run("doctor")
@@ -24,3 +25,44 @@ def test_mend_opens_the_lock_and_leaves_it_open(way):
         mended = place.run("doctor", "--mend")
         assert mended.code == 0 and "left so" in mended.out, mended.out + mended.err
         assert place.run("doctor").code == 0
+
+
+# A Cortex-A53 in each of the states that hide its PMU, and what is said first
+STATES = {"os-locked": "the OS lock is set", "double-locked": "the OS double lock is set", "powered-off": "the core has no power",
+          "epmad": "MDCR_EL3.EPMAD", "soft-locked": "the PMU's software lock is closed",
+          "unauthenticated": "the chip does not allow non-invasive debug"}
+HIDING = {"double-locked", "powered-off", "epmad", "unauthenticated"}  # not ours to mend
+
+
+def put_into(place, state):
+    for name in ("os-locked", state):
+        place.board.command(f"core-state {name} {'on' if name == state else 'off'}")
+
+
+@pytest.mark.parametrize("way", ["a53/swd", "a53/jtag"])
+@pytest.mark.parametrize("state", STATES)
+def test_the_first_reason_why_an_a53_cannot_be_read(way, state):
+    with Place(way, "free", WORK_BY_DATA) as place:
+        put_into(place, state)
+        before = place.board.state()
+        result = place.run("doctor")
+        assert result.code == 1 and STATES[state] in result.out, result.out + result.err
+        assert "Cortex-A53" in result.out and ("--mend" in result.out) == (state not in HIDING)
+        for name, value in before.items():
+            if name not in MOVING:
+                assert place.board.state()[name] == value, name
+        assert "Cortex-A53" in place.run("info").out
+        measured = place.run("delta", "work_by_data", "-r", 3)
+        assert measured.code == (3 if state in HIDING else 0), measured.out + measured.err
+        if state not in HIDING:
+            assert place.run("doctor", "--mend").code == 0 and place.run("doctor").code == 0
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_the_other_core_of_an_a53_is_measured_all_the_same(state):
+    with Place("a53/swd", "free", WORK_BY_DATA) as place:
+        put_into(place, state)
+        place.board.core(1).watch(0xFFFFFFF0)
+        result = place.run("-C", 1, "delta", "-j", "core1_work", "-r", 10)
+        assert result.code == 0 and len(result.hits) == 10, result.err
+        assert place.run("doctor").code == 1

@@ -110,6 +110,7 @@ static bool compile_match(struct compiling *c, uint8_t request, struct note note
         }
     }
     note.kind = NOTE_MATCH;
+    note.implied = note.step;
     note.request = (uint8_t)(request | TRANSFER_READ | TRANSFER_MATCH_VALUE);
     if (!reach_mask(&compiler->reach, c->packet, mask, (uint32_t)c->at) || !put_guard(c) ||
         !packet_put(c->packet, note, &note.word))
@@ -133,7 +134,7 @@ static bool compile_look(struct compiling *c, uint8_t request, struct note note)
 static bool compile_check(struct compiling *c, uint8_t request, struct note note)
 {
     const struct step *step = &c->steps[c->at];
-    bool by_hand = !c->compiler->match || !can_match(step) || step->once;
+    bool by_hand = !c->compiler->match || !can_match(step);
     if (!c->look && !by_hand)
         return compile_match(c, request, note);
     if (!compile_look(c, request, note))
@@ -144,11 +145,30 @@ static bool compile_check(struct compiling *c, uint8_t request, struct note note
     return true;
 }
 
+/* A proof on the register whose whole word has just been matched: nothing needs to be read again. */
+static bool is_implied(struct compiling *c)
+{
+    const struct step *step = &c->steps[c->at];
+    struct note *last = c->packet->n > 0 ? &c->packet->notes[c->packet->n - 1] : NULL;
+    if (step->op != OP_EXPECT || c->look || last == NULL || last->kind != NOTE_MATCH ||
+        !c->compiler->reach.mask_known || c->compiler->reach.mask != UINT32_MAX)
+        return false;
+    const struct address *asked = &c->steps[last->step].at;
+    if (step->at.space != SPACE_MEMORY || step->at.size != 4 || asked->space != step->at.space ||
+        asked->size != step->at.size || asked->unit != step->at.unit || asked->offset != step->at.offset ||
+        (last->word & step->mask) != step->value)
+        return false;
+    last->implied = (uint32_t)c->at;
+    return true;
+}
+
 static bool compile_access(struct compiling *c)
 {
     const struct step *step = &c->steps[c->at];
     struct compiler *compiler = c->compiler;
     uint8_t request;
+    if (is_implied(c))
+        return true;
     if (!reach_step(&compiler->reach, c->packet, c->steps, c->n, c->at, &request))
         return false;
     struct note note = {.step = (uint32_t)c->at};
@@ -174,7 +194,8 @@ static bool compile_access(struct compiling *c)
     case OP_EXPECT:
         put = compile_check(c, request, note);
         break;
-    case OP_COPY: /* made a write before it comes here */
+    case OP_COPY: /* not for links */
+    case OP_CHECK:
     case OP_TIME:
         break;
     }

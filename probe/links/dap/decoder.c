@@ -67,7 +67,11 @@ static bool take_look(struct decoding *d, const struct note *note, uint32_t word
 
 static void take_match(struct decoding *d, const struct note *note)
 {
-    d->results[note->step] = off_bus(d, note, note->word);
+    uint64_t word = off_bus(d, note, note->word);
+    d->results[note->step] = word;
+    for (size_t at = note->step + 1; at <= note->implied; at++)
+        if (d->steps[at].op != OP_TIME)
+            d->results[at] = word;
     if (note->predicted)
         predict_came_true(&d->compiler->predictor, note->entry);
 }

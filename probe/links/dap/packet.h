@@ -26,12 +26,14 @@ enum note_kind {
 
 struct note {
     uint8_t kind;
-    uint8_t request; /* register, direction, port: as sent */
-    uint8_t lane;    /* bits that a narrow access is shifted by */
-    uint8_t entry;   /* NOTE_MATCH, NOTE_LEARN: the prediction's */
-    bool predicted;  /* NOTE_MATCH: on a predicted word, which says more than the step asks */
-    uint32_t step;   /* which it serves */
-    uint32_t word;   /* NOTE_MATCH: what was matched */
+    uint8_t request;  /* register, direction, port: as sent */
+    uint8_t lane;     /* bits that a narrow access is shifted by */
+    uint8_t entry;    /* NOTE_MATCH, NOTE_LEARN: the prediction's */
+    bool predicted;   /* NOTE_MATCH: on a predicted word, which says more than the step asks */
+    uint32_t step;    /* which it serves */
+    uint32_t implied; /* NOTE_MATCH: the last step behind it that asks what its whole word has answered; or
+                         `step` */
+    uint32_t word;    /* NOTE_MATCH: what was matched */
 };
 
 /* Steps [first, end) have their access in here, or are times that belong to it. */

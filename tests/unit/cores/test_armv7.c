@@ -37,6 +37,11 @@ static void assert_step(size_t at, enum op op, uint64_t offset, uint64_t mask, u
     assert_int_equal(items[at].value, value);
 }
 
+static void assert_read(size_t at, uint64_t offset)
+{
+    assert_step(at, OP_READ, offset, 0, 0);
+}
+
 static void assert_write(size_t at, uint64_t offset, uint64_t value)
 {
     assert_step(at, OP_WRITE, offset, 0, value);
@@ -151,19 +156,27 @@ static void runs_without_instruction_transfer(void **state)
     core.ops->add_run(&core, &list); /* nothing changed it since */
     assert_int_equal(list.n, 3);
     assert_write(2, 0x090, 0x6);
-    core.ops->add_expect_register(&core, &list, CORE_LR, 0x8805, false);
-    assert_int_equal(list.n, 7);
+    struct core_proof proofs[] = {{.which = CORE_LR, .value = 0x8805}, {.which = CORE_SP, .value = 0x9F00}};
+    core_begin_proofs(&core, &list, proofs, 2);
+    steps_add(&list, step_read(core_word(&core, 0)));
+    core_end_proofs(&core, &list, proofs, 2);
+    assert_int_equal(list.n, 15);
     assert_write(3, 0x088, 0x6000);
-    assert_write(4, 0x084, 0xEE00EE15);
-    assert_step(5, OP_UNTIL, 0x088, 0x05000000, 0x05000000);
-    assert_step(6, OP_EXPECT, 0x08C, 0xFFFFFFFF, 0x8805);
-    assert_true(items[6].once);
-    core.ops->add_expect_register(&core, &list, CORE_SP, 0x9F00, false);
-    assert_int_equal(list.n, 10);
-    assert_write(7, 0x084, 0xEE00DE15);
+    assert_read(4, 0x08C); /* what the program left there */
+    assert_write(5, 0x084, 0xEE00EE15);
+    assert_step(6, OP_UNTIL, 0x088, 0x05000000, 0x05000000);
+    assert_read(7, 0x08C);
+    assert_write(8, 0x084, 0xEE00DE15);
+    assert_read(10, 0x08C);
+    assert_write(11, 0x088, 0x4000);
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(items[13 + i].op, OP_CHECK);
+        assert_int_equal(items[13 + i].back, i == 0 ? 6 : 4);
+        assert_int_equal(items[13 + i].value, proofs[i].value);
+    }
     core.ops->add_run(&core, &list);
-    assert_int_equal(list.n, 12);
-    assert_write(10, 0x088, 0x4000);
+    assert_int_equal(list.n, 16);
+    assert_write(15, 0x090, 0x6);
 }
 
 static void the_only_breakpoint_needs_no_transfer(void **state)

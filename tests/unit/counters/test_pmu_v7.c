@@ -8,7 +8,7 @@ static const uint32_t CYCLES = 0x80000000;
 
 static struct core core_of(uint32_t midr)
 {
-    return (struct core){.family = CORE_ARMV7, .unit = 3, .pmu_base = BASE, .id = midr};
+    return (struct core){.family = CORE_ARMV7, .pmu_unit = 3, .pmu_base = BASE, .id = midr};
 }
 
 static struct core place(struct fake_pmu *f, uint32_t midr, uint32_t pmcr)
@@ -193,6 +193,30 @@ static void a_counter_that_goes_stays_gone(void **state)
     assert_int_equal(*fake_word(f, 0xC00), 0);
 }
 
+static void cycles_by_64_on_demand(void **state)
+{
+    struct fake_pmu *f = *state;
+    struct counter_block block;
+    struct core core = place(f, A9, 0x41093000);
+    assert_true(fake_identify(f, &pmu_v7_kind, &core, &block));
+    assert_true(pmu_v7_kind.divide(&core, &block));
+    assert_string_equal(block.counters[0].name, "CPU_CYCLES");
+    fake_take(f, &block);
+    assert_int_equal(*fake_word(f, 0xE04), 0x41093009);
+    const struct counter *cycles = &block.counters[0];
+    const uint64_t first = 0xFFFFFFFF, second = 2;
+    assert_int_equal(
+        counter_elapsed(cycles, counter_value(cycles, &first, 0), counter_value(cycles, &second, 0)), 3 * 64);
+    assert_int_equal(counter_coarseness(cycles), 63);
+    assert_int_equal(counter_coarseness(&block.counters[1]), 0);
+    fake_undo(f);
+    assert_int_equal(*fake_word(f, 0xE04), 0x41093000);
+    *fake_word(f, 0xE04) = 0x41093001;
+    *fake_word(f, 0xC00) = 0x80000000; /* the program's */
+    assert_true(fake_identify(f, &pmu_v7_kind, &core, &block));
+    assert_false(pmu_v7_kind.divide(&core, &block));
+}
+
 static void a_divided_cycle_counter_is_not_called_cycles(void **state)
 {
     struct fake_pmu *f = *state;
@@ -311,6 +335,7 @@ int main(void)
         TEST(only_a_core_with_hyp_mode_is_told_to_count_it),
         TEST(what_the_program_counts_stays_its_own),
         TEST(a_counter_that_goes_stays_gone),
+        TEST(cycles_by_64_on_demand),
         TEST(a_divided_cycle_counter_is_not_called_cycles),
         TEST(a_stopped_pmu_gets_its_values_back),
         TEST(events_that_are_not_there_are_refused),

@@ -1,4 +1,4 @@
-/* Copies of results: what no link knows is made of plain writes, once the result is there. */
+/* Copies and checks of results: no link knows them; they are made once the result is there. */
 #include "../cmocka_all.h"
 
 #include "links/link.h"
@@ -23,7 +23,7 @@ static struct outcome execute(struct link *link, const struct step *steps, size_
     (void)error;
     f.calls++;
     for (size_t i = 0; i < n; i++, f.seen++) {
-        assert_true(steps[i].op != OP_COPY);
+        assert_true(steps[i].op != OP_COPY && steps[i].op != OP_CHECK);
         if (f.seen == f.stop_at) {
             f.stop_at = SIZE_MAX;
             return (struct outcome){.why = f.stop_why, .done = i};
@@ -114,6 +114,30 @@ static void what_was_read_by_the_call_before_can_be_copied(void **state)
     }
 }
 
+static void a_check_that_fails_ends_the_list(void **state)
+{
+    (void)state;
+    const struct step steps[] = {step_read(at),         step_read(at),    step_check(2, UINT64_MAX, 1000),
+                                 step_check(2, 0xF, 9), step_copy(at, 4), step_check(4, UINT64_MAX, 1001),
+                                 step_write(at, 9)};
+    uint64_t results[7];
+    assert_int_equal(run(steps, 7, results).why, DONE);
+    assert_int_equal(results[2], 1000);
+    assert_int_equal(results[3], 1001);
+    assert_int_equal(f.n_written, 2);
+    assert_int_equal(f.written[0], 1000);
+    f.n_written = 0;
+    f.reads = 1; /* the first is wrong now */
+    struct outcome outcome = run(steps, 7, results);
+    assert_int_equal(outcome.why, UNEXPECTED);
+    assert_int_equal(outcome.done, 2);
+    assert_int_equal(outcome.saw, 1001);
+    outcome = run(steps + 3, 4, results + 3); /* of the call before */
+    assert_int_equal(outcome.why, UNEXPECTED);
+    assert_int_equal(outcome.done, 0);
+    assert_int_equal(f.n_written, 0);
+}
+
 static void nothing_runs_behind_a_failure(void **state)
 {
     (void)state;
@@ -182,6 +206,7 @@ int main(void)
         TEST(copies_write_what_was_read),
         TEST(a_result_far_behind_is_found),
         TEST(what_was_read_by_the_call_before_can_be_copied),
+        TEST(a_check_that_fails_ends_the_list),
         TEST(nothing_runs_behind_a_failure),
         TEST(many_copies_in_a_row),
         TEST(copies_among_other_steps),

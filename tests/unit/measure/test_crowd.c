@@ -83,7 +83,8 @@ static int set_up(void **state)
 
 static bool take(void)
 {
-    return target_open(&target, &card.link, &deadline, &error) &&
+    static const struct target_wish any = {.core = -1};
+    return target_open(&target, &card.link, &any, &deadline, &error) &&
            crowd_take(&crowd, &target, NULL, &deadline, &error);
 }
 

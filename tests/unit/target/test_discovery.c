@@ -3,6 +3,7 @@
 
 #include "debug_words.h"
 #include "target/discovery.h"
+#include "target/placing.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -326,7 +327,8 @@ static void ports_without_a_table_and_of_other_kinds(void **state)
         f.base[APB] = none[i];
         assert_true(run());
         assert_int_equal(f.target.n_cores, 0);
-        assert_int_equal(f.target.n_buses, 0);
+        assert_int_equal(f.target.n_buses, 1);
+        assert_false(f.target.buses[0].has_rom);
     }
     static const uint32_t others[] = {0x14760010, 0x24770001, 0x04770004, 0};
     for (size_t i = 0; i < 4; i++) { /* JTAG-AP, AHB, AXI, and one that does not answer */
@@ -346,6 +348,114 @@ static void ports_without_a_table_and_of_other_kinds(void **state)
     assert_true(run());
     assert_int_equal(f.target.n_cores, 2);
     assert_int_equal(f.target.buses[0].rom, 0x80000000);
+}
+
+/* The server knows where the cores are; a PMU next to one is taken, anything else there is not. */
+static void without_a_table_the_server_is_asked(void **state)
+{
+    (void)state;
+    static const unsigned kinds[] = {CORE, PMU, CORE, TRACE};
+    add_table(kinds, 4);
+    server_views();
+    f.base[APB] = 0xFFFFFFFF;
+    assert_true(run());
+    assert_int_equal(f.target.n_cores, 2);
+    expect_core(0, 0x80010000, 0x80011000, 0);
+    expect_core(1, 0x80012000, 0, 0);
+    assert_int_equal(f.target.buses[0].coresight.n, 3);
+}
+
+/* --- what the user says --------------------------------------------------------------------------------- */
+
+static bool place(const struct target_wish *wish)
+{
+    return run() && placing_run(&f.target, f.views, f.n_views, wish, &f.deadline, &f.error);
+}
+
+static void a_core_where_the_user_says(void **state)
+{
+    (void)state;
+    static const unsigned kinds[] = {TRACE, CORE, PMU, TRACE, PMU};
+    const struct target_wish wish = {.core = -1, .debug = {true, APB, 0x80011000}},
+                             other = {.core = -1,
+                                      .debug = {true, APB, 0x80011000},
+                                      .pmu = {true, APB, 0x80014000}};
+    add_table(kinds, 5);
+    bare_views();
+    f.base[APB] = 0xFFFFFFFF;
+    assert_true(place(&wish));
+    assert_int_equal(f.target.n_cores, 1);
+    assert_int_equal(f.target.preferred, 0);
+    expect_core(0, 0x80011000, 0x80012000, 0);
+    tear_down(NULL);
+    set_up(NULL);
+    add_table(kinds, 5);
+    bare_views();
+    f.base[APB] = 0xFFFFFFFF;
+    assert_true(place(&other));
+    expect_core(0, 0x80011000, 0x80014000, 0);
+    assert_int_equal(f.target.cores[0].core.pmu_unit, APB);
+}
+
+/* One that was found already is only chosen. */
+static void a_core_that_is_known_is_chosen(void **state)
+{
+    (void)state;
+    const struct target_wish wish = {.core = -1, .debug = {true, APB, 0x80012000}};
+    add_table(zynq, 8);
+    bare_views();
+    assert_true(place(&wish));
+    assert_int_equal(f.target.n_cores, 2);
+    assert_int_equal(f.target.preferred, 1);
+}
+
+static void what_does_not_say_so_is_not_taken(void **state)
+{
+    (void)state;
+    static const struct {
+        struct target_wish wish;
+        const char *text;
+    } cases[] = {
+        {{.core = -1, .debug = {true, APB, 0x80011000}}, "PMU"},
+        {{.core = -1, .debug = {true, APB, 0x80099000}}, "does not say"},
+        {{.core = -1, .debug = {true, AHB, 0x80010000}}, "no debug bus"},
+        {{.core = -1, .pmu = {true, APB, 0x80014000}}, "ETM"},
+        {{.core = -1, .pmu = {true, 3, 0x80011000}}, "no access port 3"},
+        {{.core = 1, .pmu = {true, APB, 0x80012000}}, "core debug"},
+        {{.core = -1, .cti = {true, APB, 0x80015000}}, "Armv8"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tear_down(NULL);
+        set_up(NULL);
+        add_table(zynq, 8);
+        bare_views();
+        assert_false(place(&cases[i].wish));
+        assert_non_null(strstr(f.error.text, cases[i].text));
+        assert_int_equal(f.target.n_cores, 2);
+        expect_core(0, 0x80010000, 0x80011000, 0x80015000);
+        expect_core(1, 0x80012000, 0x80013000, 0x80016000);
+    }
+}
+
+static void a_link_lost_while_placing(void **state)
+{
+    (void)state;
+    static const unsigned kinds[] = {CORE, PMU, TRACE, PMU};
+    const struct target_wish wish = {
+        .core = -1, .debug = {true, APB, 0x80010000}, .pmu = {true, APB, 0x80013000}};
+    unsigned at = 1;
+    for (bool all = false; !all; at++) {
+        tear_down(NULL);
+        set_up(NULL);
+        f.lost_at = at;
+        add_table(kinds, 4);
+        bare_views();
+        f.base[APB] = 0xFFFFFFFF;
+        all = place(&wish);
+        assert_int_equal(all, f.reads < at);
+        assert_int_equal(f.error.kind, all ? ERROR_NONE : ERROR_LINK_LOST);
+    }
+    expect_core(0, 0x80010000, 0x80013000, 0);
 }
 
 /* Views that say nothing of where they are (HLA adapters) are not asked. */
@@ -404,6 +514,11 @@ int main(void)
         TEST(a_core_that_is_off_is_left_out),
         TEST(cores_of_other_kinds_are_left_out),
         TEST(ports_without_a_table_and_of_other_kinds),
+        TEST(without_a_table_the_server_is_asked),
+        TEST(a_core_where_the_user_says),
+        TEST(a_core_that_is_known_is_chosen),
+        TEST(what_does_not_say_so_is_not_taken),
+        TEST(a_link_lost_while_placing),
         TEST(views_without_a_port_are_skipped),
         TEST(a_lost_link_is_an_error_wherever_it_goes),
         TEST(no_more_cores_than_there_is_room_for),

@@ -97,7 +97,8 @@ static void halt_the_model(void)
 static void open_it(void)
 {
     f.before = f.model;
-    assert_true(target_open(&f.target, &f.model.link, &f.deadline, &f.error));
+    assert_true(
+        target_open(&f.target, &f.model.link, &(struct target_wish){.core = -1}, &f.deadline, &f.error));
 }
 
 static bool take(bool resume)
@@ -186,13 +187,15 @@ static void a_lost_link_is_an_error(void **state)
         f.model.what = TROUBLE_LOST;
         f.model.trouble_at = k;
         f.model.trouble_for = 1;
-        assert_false(target_open(&f.target, &f.model.link, &f.deadline, &f.error));
+        assert_false(
+            target_open(&f.target, &f.model.link, &(struct target_wish){.core = -1}, &f.deadline, &f.error));
         assert_int_equal(f.error.kind, ERROR_LINK_LOST);
         target_close(&f.target);
     }
     set_up(NULL);
     f.n_views = 0;
-    assert_false(target_open(&f.target, &f.model.link, &f.deadline, &f.error));
+    assert_false(
+        target_open(&f.target, &f.model.link, &(struct target_wish){.core = -1}, &f.deadline, &f.error));
     assert_int_equal(f.error.kind, ERROR_NO_CORE);
 }
 

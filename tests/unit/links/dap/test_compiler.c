@@ -170,6 +170,39 @@ static void test_prediction(void **state)
     assert_packet("05 00 02 20 00 00 02 00 1f 00 00 02 00");
 }
 
+static void test_a_proof_that_the_wait_has_given(void **state)
+{
+    (void)state;
+    struct step steps[] = {step_until(word(0x1000), 3, 3), step_time(TIME_AFTER),
+                           step_expect(word(0x1000), 0xF, 7), step_expect(word(0x1000), 0xF, 5),
+                           step_expect(word(0x1004), 0xF, 7)};
+    begin(64);
+    stand_at(0x1000, false);
+    compile(steps, 1);
+    assert_int_equal(ANSWER(steps, "\x05\x03\x01\x07\x00\x03\x00").end, DECODE_DONE);
+    compile(steps, 3);
+    assert_packet("05 00 02 20 ff ff ff ff 1f 07 00 03 00");
+    struct decoded decoded = ANSWER(steps, "\x05\x02\x01");
+    assert_int_equal(decoded.end, DECODE_DONE);
+    assert_int_equal(decoded.step, 3);
+    assert_int_equal(results[0], 0x30007);
+    assert_int_equal(results[2], 0x30007);
+    decoded = ANSWER(steps, "\x05\x01\x11"); /* what was not seen has proved nothing */
+    assert_int_equal(decoded.end, DECODE_MISMATCH);
+    assert_int_equal(decoded.step, 0);
+    /* The word that was matched says otherwise; another register; another access between */
+    compile(steps, 4);
+    assert_int_equal(packet.notes[packet.n - 2].kind, NOTE_MATCH);
+    assert_int_equal(packet.notes[packet.n - 2].step, 3);
+    steps[2] = steps[4];
+    compile(steps, 3);
+    assert_int_equal(packet.notes[packet.n - 2].step, 2);
+    steps[2] = step_expect(word(0x1000), 0xF, 7);
+    steps[1] = step_write(word(0x1004), 0);
+    compile(steps, 3);
+    assert_int_equal(packet.notes[packet.n - 2].step, 2);
+}
+
 static void test_looks(void **state)
 {
     (void)state;
@@ -336,6 +369,7 @@ int main(void)
         cmocka_unit_test(test_runs_increment),
         cmocka_unit_test(test_narrow_accesses),
         cmocka_unit_test(test_prediction),
+        cmocka_unit_test(test_a_proof_that_the_wait_has_given),
         cmocka_unit_test(test_looks),
         cmocka_unit_test(test_full_packets),
         cmocka_unit_test(test_jtag_checks),

@@ -1,0 +1,347 @@
+#include "cores/armv8.h"
+
+#include "cores/armv8_transfer.h"
+
+/* EDECR, DDI 0487 H9.2. */
+enum { CATCH_RESET = 1 << 1, STEP = 1 << 2 };
+/* EDSCR.STATUS of a step: of its three values, these bits. */
+enum { STEPPED_BITS = 0x1B, STEPPED = 0x1B };
+
+/* DBGBCR, DDI 0487 D13.3: all four bytes, at all levels of both security states. */
+enum { BCR_ENABLE = 1 << 0, BCR_EVERYWHERE = 0x21E7 };
+enum { COMPARATOR_STRIDE = 16 };
+
+enum { PRSR_SPD = 1 << 1, PRSR_R = 1 << 2, PRSR_SR = 1 << 3, PRSR_OSLK = 1 << 5 };
+enum { LSR_LOCKED = 1 << 1, OSLAR_LOCK = 1 };
+static const uint32_t KEY = 0xC5ACCE55; /* opens EDLAR and CTILAR */
+
+/* Trigger outputs, and CTICONTROL.GLBEN: DDI 0487 H5.4. Bits of channels that there are not are ignored in
+ * CTIAPPPULSE; one of them tells a step from a run in a list. */
+enum { OUTPUT_HALT, OUTPUT_RUN, OUTPUTS, TRIGGERS_ON = 1 };
+static const uint32_t IS_A_STEP = UINT32_C(1) << 31;
+
+/* --- settings ------------------------------------------------------------------------------------------- */
+
+struct settings {
+    struct setting *out;
+    size_t n, room;
+};
+
+static void add_setting(struct settings *list, struct setting setting)
+{
+    if (list->n < list->room)
+        list->out[list->n] = setting;
+    list->n++;
+}
+
+/* Locked again by anything but the key; the lock's register itself cannot be read. */
+static struct setting open_lock(struct address lock, struct address status)
+{
+    return (struct setting){
+        .at = lock, .test_at = status, .test = LSR_LOCKED, .key = KEY, .restore = {.mask = 1}};
+}
+
+static struct setting make(struct address at, uint32_t test, uint32_t set, uint32_t keep)
+{
+    return (struct setting){.at = at, .test = test, .set = set, .keep = keep};
+}
+
+/* An interface that was off must not wake up with what it held, which is arbitrary after power-on. One that
+ * is on keeps all that is on other channels than ours, and ours stay behind its gate. */
+static void add_triggers(const struct core *core, struct settings *list)
+{
+    const uint32_t ours[] = {core->halt_channel, core->run_channel};
+    for (uint32_t i = 0; i < ARMV8_TRIGGERS && core->triggers_off; i++) {
+        add_setting(list, make(core_cti(core, CTIINEN0 + 4 * i), UINT32_MAX, 0, 0));
+        if (i >= OUTPUTS)
+            add_setting(list, make(core_cti(core, CTIOUTEN0 + 4 * i), UINT32_MAX, 0, 0));
+    }
+    for (uint32_t i = 0; i < OUTPUTS; i++)
+        add_setting(list, make(core_cti(core, CTIOUTEN0 + 4 * i), core->triggers_off ? UINT32_MAX : ours[i],
+                               ours[i], core->triggers_off ? 0 : UINT32_MAX));
+    uint32_t channels = core->halt_channel | core->run_channel;
+    add_setting(list, make(core_cti(core, CTIGATE), channels, 0, ~channels));
+    add_setting(list, make(core_cti(core, CTICONTROL), TRIGGERS_ON, TRIGGERS_ON, UINT32_MAX));
+}
+
+static size_t settings(const struct core *core, struct setting *out, size_t room)
+{
+    struct settings list = {.out = out, .room = room};
+    add_setting(&list, open_lock(armv8_word(core, EDLAR), armv8_word(core, EDLSR)));
+    /* That EDPRSR is read clears what it tells of resets before. */
+    add_setting(&list, (struct setting){.at = armv8_word(core, OSLAR),
+                                        .test_at = armv8_word(core, EDPRSR),
+                                        .test = PRSR_OSLK,
+                                        .restore = {.mask = OSLAR_LOCK, .key = OSLAR_LOCK}});
+    /* A reset stops the core at once, instead of letting it run on. Held, for single steps write it too. */
+    add_setting(&list,
+                (struct setting){
+                    .at = armv8_word(core, EDECR), .test = CATCH_RESET, .always = true, .set = CATCH_RESET});
+    if (core->unstoppable == NULL) {
+        add_setting(&list, open_lock(core_cti(core, CTILAR), core_cti(core, CTILSR)));
+        add_triggers(core, &list);
+    }
+    return list.n < room ? list.n : room;
+}
+
+static size_t commands(const struct core *core, struct address *out, size_t room)
+{
+    const struct address acting[] = {
+        armv8_word(core, DBGDTRRX), armv8_word(core, EDITR), armv8_word(core, EDSCR),
+        armv8_word(core, DBGDTRTX), armv8_word(core, EDRCR), core_cti(core, CTIAPPPULSE),
+        core_cti(core, CTIINTACK),
+    };
+    size_t n = sizeof acting / sizeof *acting - (core->cti_base == 0 ? 2 : 0);
+    for (size_t i = 0; i < n && i < room; i++)
+        out[i] = acting[i];
+    return n < room ? n : room;
+}
+
+static struct address control_address(const struct core *core)
+{
+    return armv8_word(core, EDSCR);
+}
+
+static struct address cause_register(const struct core *core)
+{
+    return armv8_word(core, EDPRSR);
+}
+
+/* Always written, for the lists write it too: so it is held, and put back. */
+static struct setting comparators_on(const struct core *core)
+{
+    return (struct setting){.at = armv8_word(core, EDSCR),
+                            .test = HDE,
+                            .always = true,
+                            .set = HDE,
+                            .restore = {.mask = HDE | TDA | INTDIS}};
+}
+
+/* --- run control ---------------------------------------------------------------------------------------- */
+
+static enum core_state state_of(const struct core *core, uint64_t status)
+{
+    (void)core;
+    return (status & HALTED) == HALTED ? CORE_HALTED : CORE_RUNNING;
+}
+
+static const char *unreadable(const struct core *core, uint64_t status)
+{
+    (void)core;
+    unsigned level = status >> EL_SHIFT & 3;
+    return (status >> RW_SHIFT >> level & 1) != 0 ? NULL : "it is in AArch32 state";
+}
+
+static void pulse(const struct core *core, struct steps *list, uint32_t channels)
+{
+    steps_add(list, step_write(core_cti(core, CTIAPPPULSE), channels));
+}
+
+static void add_wait_halt(const struct core *core, struct steps *list)
+{
+    steps_add(list, step_until(armv8_word(core, EDSCR), HALTED, HALTED));
+}
+
+static void add_run(const struct core *core, struct steps *list)
+{
+    armv8_set_control(core, list, LEAVING);
+    pulse(core, list, core->run_channel);
+}
+
+/* The request stays until it is acknowledged, and would stop the core again. A step that was under way ends
+ * with this as well. */
+static void add_halt(const struct core *core, struct steps *list)
+{
+    armv8_set_control(core, list, HDE);
+    pulse(core, list, core->halt_channel);
+    add_wait_halt(core, list);
+    armv8_add_write(core, list, EDECR, CATCH_RESET);
+    steps_add(list, step_write(core_cti(core, CTIINTACK), 1 << OUTPUT_HALT));
+    steps_add(list, step_until(core_cti(core, CTITRIGOUTSTATUS), 1 << OUTPUT_HALT, 0));
+}
+
+static void add_single_step(const struct core *core, struct steps *list, unsigned n, uint64_t here)
+{
+    (void)n;
+    (void)here;
+    armv8_add_write(core, list, EDECR, CATCH_RESET | STEP);
+    armv8_set_control(core, list, LEAVING | INTDIS);
+    pulse(core, list, core->run_channel | IS_A_STEP);
+    steps_add(list, step_until(armv8_word(core, EDSCR), HALTED | MA, HALTED));
+    steps_add(list, step_expect(armv8_word(core, EDSCR), STEPPED_BITS, STEPPED));
+    armv8_add_write(core, list, EDECR, CATCH_RESET);
+}
+
+/* --- comparators ---------------------------------------------------------------------------------------- */
+
+static bool can_compare(const struct core *core, uint64_t address)
+{
+    (void)core;
+    (void)address;
+    return true;
+}
+
+static struct address comparator_address(const struct core *core, unsigned n, unsigned word)
+{
+    uint32_t offset = word == 0 ? DBGBCR0 : DBGBVR0 + 4 * (word - 1);
+    return armv8_word(core, offset + COMPARATOR_STRIDE * n);
+}
+
+static bool comparator_used(const struct core *core, const uint64_t *words, uint64_t *address)
+{
+    (void)core;
+    *address = (words[1] & UINT32_MAX) | words[2] << 32;
+    return (words[0] & BCR_ENABLE) != 0;
+}
+
+static void add_comparator(const struct core *core, struct steps *list, unsigned n, uint64_t from,
+                           uint64_t to)
+{
+    bool fresh = from == UINT64_MAX;
+    if (to == UINT64_MAX) {
+        steps_add(list, step_write(comparator_address(core, n, 0), 0));
+        return;
+    }
+    if (fresh || (uint32_t)from != (uint32_t)to)
+        steps_add(list, step_write(comparator_address(core, n, 1), to & 0xFFFFFFFC));
+    if (fresh || from >> 32 != to >> 32)
+        steps_add(list, step_write(comparator_address(core, n, 2), to >> 32));
+    if (fresh)
+        steps_add(list, step_write(comparator_address(core, n, 0), BCR_EVERYWHERE));
+}
+
+/* --- stops ---------------------------------------------------------------------------------------------- */
+
+static void add_clear_breakpoint(const struct core *core, struct steps *list)
+{
+    (void)core; /* EDSCR.MA tells one stop from the next */
+    (void)list;
+}
+
+static size_t add_reset_seen(const struct core *core, struct steps *list)
+{
+    return steps_add(list, step_read(armv8_word(core, EDPRSR)));
+}
+
+/* Also when power was lost, and the comparators with it. */
+static bool reset_seen_in(const struct core *core, uint64_t value)
+{
+    (void)core;
+    return (value & (PRSR_SPD | PRSR_R | PRSR_SR)) != 0;
+}
+
+static size_t add_cause(const struct core *core, struct steps *list)
+{
+    return steps_add(list, step_read(armv8_word(core, EDSCR)));
+}
+
+static enum stop_cause cause_of(const struct core *core, uint64_t cause, uint64_t status_register)
+{
+    enum { REQUEST = 0x13, RESET_CATCH = 0x27, WATCHPOINT = 0x2B, HLT = 0x2F, EXCEPTION_CATCH = 0x37 };
+    (void)core;
+    (void)status_register;
+    switch (cause & STATUS) {
+    case AT_BREAKPOINT:
+    case HLT:
+        return STOP_BREAKPOINT;
+    case REQUEST:
+        return STOP_REQUEST;
+    case RESET_CATCH:
+        return STOP_RESET;
+    case EXCEPTION_CATCH:
+        return STOP_FAULT;
+    case WATCHPOINT:
+        return STOP_WATCHPOINT;
+    default:
+        return STOP_OTHER;
+    }
+}
+
+static size_t add_pending(const struct core *core, struct steps *list)
+{
+    (void)core;
+    (void)list;
+    return SIZE_MAX;
+}
+
+static bool pending_in(const struct core *core, uint64_t value)
+{
+    (void)core;
+    (void)value;
+    return false;
+}
+
+/* --- what there is no need for -------------------------------------------------------------------------- */
+
+static uint16_t breakpoint_instruction(const struct core *core, uint8_t *size)
+{
+    (void)core;
+    *size = 0;
+    return 0;
+}
+
+static void add_code_changed(const struct core *core, struct steps *list, uint64_t address)
+{
+    (void)core;
+    (void)list;
+    (void)address;
+}
+
+static bool returns_by_frame(const struct core *core, uint64_t lr)
+{
+    (void)core;
+    (void)lr;
+    return false;
+}
+
+static uint64_t frame_at(const struct core *core, uint64_t lr, uint64_t sp, uint64_t psp)
+{
+    (void)core;
+    (void)lr;
+    (void)psp;
+    return sp;
+}
+
+static struct return_place frame_return(const struct core *core, uint64_t lr, uint64_t frame,
+                                        const uint64_t *words)
+{
+    (void)words;
+    return (struct return_place){.pc = core_code_of_lr(core, lr), .sp = frame};
+}
+
+const struct core_ops armv8_ops = {
+    .settings = settings,
+    .commands = commands,
+    .debug_enable = control_address,
+    .cause_register = cause_register,
+    .status = control_address,
+    .state = state_of,
+    .unreadable = unreadable,
+    .add_wait_halt = add_wait_halt,
+    .add_run = add_run,
+    .add_halt = add_halt,
+    .add_single_step = add_single_step,
+    .add_register = armv8_add_register,
+    .add_untangle = armv8_add_untangle,
+    .register_value = armv8_register_value,
+    .add_expect_register = armv8_add_expect_register,
+    .add_clear_breakpoint = add_clear_breakpoint,
+    .add_wait_breakpoint = add_wait_halt,
+    .add_reset_seen = add_reset_seen,
+    .reset_seen = reset_seen_in,
+    .add_cause = add_cause,
+    .cause = cause_of,
+    .add_pending = add_pending,
+    .pending = pending_in,
+    .can_compare = can_compare,
+    .comparators_on = comparators_on,
+    .comparator_words = 3,
+    .comparator = comparator_address,
+    .comparator_used = comparator_used,
+    .add_comparator = add_comparator,
+    .breakpoint_instruction = breakpoint_instruction,
+    .add_code_changed = add_code_changed,
+    .returns_by_frame = returns_by_frame,
+    .frame = frame_at,
+    .frame_return = frame_return,
+};

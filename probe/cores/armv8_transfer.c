@@ -1,0 +1,240 @@
+#include "cores/armv8_transfer.h"
+
+/* Instructions for EDITR. */
+static const uint32_t MSR_DTR = 0xD5130400;   /* MSR DBGDTR_EL0, X0: its halves go to DBGDTRTX and DBGDTRRX */
+static const uint32_t MRS_DTR = 0xD5330400;   /* MRS X0, DBGDTR_EL0: DBGDTRRX is the low half */
+static const uint32_t MRS_DTRRX = 0xD5330500; /* MRS X0, DBGDTRRX_EL0 */
+static const uint32_t MOV_X0_SP = 0x910003E0;
+static const uint32_t MRS_X0_DLR = 0xD53B4520;   /* the PC to go on from */
+static const uint32_t MRS_X0_DSPSR = 0xD53B4500; /* PSTATE */
+enum { CLEAR_STICKY = 1 << 2 };                  /* EDRCR.CSE */
+
+/* A stop at a breakpoint, in AArch64 state at all levels, entered since LEAVING was written. */
+enum {
+    HOW_STOPPED = STATUS | ERR | 0xF << RW_SHIFT | CONTROL | ITE,
+    STOPPED_WELL = AT_BREAKPOINT | 0xF << RW_SHIFT | HDE | ITE,
+    /* Nothing of a debugger's or the program's is under way in the data transfer registers. */
+    CHANNEL = ERR | ITE | TXFULL | RXFULL,
+    CHANNEL_FREE = ITE
+};
+
+struct address armv8_word(const struct core *core, uint32_t offset)
+{
+    return core_debug(core, offset);
+}
+
+void armv8_add_write(const struct core *core, struct steps *list, uint32_t offset, uint32_t value)
+{
+    steps_add(list, step_write(armv8_word(core, offset), value));
+}
+
+/* Whether the core was let go by this step. */
+static bool lets_run(const struct core *core, const struct step *step)
+{
+    return step->op == OP_WRITE && step->at.offset == core_cti(core, CTIAPPPULSE).offset;
+}
+
+void armv8_set_control(const struct core *core, struct steps *list, uint32_t value)
+{
+    struct address control = armv8_word(core, EDSCR);
+    bool entered = false;
+    for (size_t i = list->n; i-- > 0;) {
+        struct step *step = &list->items[i];
+        entered = entered || lets_run(core, step);
+        if (step->at.offset != control.offset || step->op == OP_READ)
+            continue;
+        if (step->op == OP_COPY)
+            break;
+        bool shown = step->op != OP_WRITE;
+        if (shown && (step->mask & CONTROL) != CONTROL)
+            continue;
+        if ((step->value & CONTROL & (entered ? ~(uint64_t)MA : UINT64_MAX)) == value)
+            return;
+        if (!shown && i + 1 == list->n) {
+            step->value = value;
+            return;
+        }
+        break;
+    }
+    steps_add(list, step_write(control, value));
+}
+
+/* The next one is taken only when this one is done. */
+static void add_instruction(const struct core *core, struct steps *list, uint32_t instruction)
+{
+    armv8_add_write(core, list, EDITR, instruction);
+    steps_add(list, step_until(armv8_word(core, EDSCR), ITE, ITE));
+}
+
+/* One that fills DBGDTRTX. HDE, which is set all the time, makes the wait another question than that above:
+ * a link may guess the whole word by which one is answered, and TXfull is in that. */
+static void add_show(const struct core *core, struct steps *list, uint32_t number)
+{
+    armv8_add_write(core, list, EDITR, MSR_DTR | number);
+    steps_add(list, step_until(armv8_word(core, EDSCR), ITE | HDE, ITE | HDE));
+}
+
+static void add_expect_control(const struct core *core, struct steps *list, uint32_t mask, uint32_t value)
+{
+    steps_add(list, step_expect(armv8_word(core, EDSCR), mask, value));
+}
+
+static size_t add_read(const struct core *core, struct steps *list, uint32_t offset)
+{
+    return steps_add(list, step_read(armv8_word(core, offset)));
+}
+
+/* A register is shown in DBGDTRTX, whose read empties it, and in DBGDTRRX, which can be read again. */
+static size_t take_shown(const struct core *core, struct steps *list)
+{
+    size_t at = add_read(core, list, DBGDTRTX);
+    add_read(core, list, DBGDTRRX);
+    return at;
+}
+
+static void expect_shown(const struct core *core, struct steps *list, uint64_t value)
+{
+    steps_add(list, step_expect(armv8_word(core, DBGDTRRX), UINT32_MAX, value >> 32));
+    size_t low = add_read(core, list, DBGDTRTX);
+    steps_add(list, step_check(list->n - low, UINT32_MAX, value & UINT32_MAX));
+}
+
+/* A message of the program that nobody fetched is taken out of DBGDTRTX, and if there was none that is no
+ * error: it must not pass for a register. */
+static void empty_channel(const struct core *core, struct steps *list)
+{
+    add_read(core, list, DBGDTRTX);
+    armv8_add_write(core, list, EDRCR, CLEAR_STICKY);
+}
+
+/* Where X0 is about to be given back it may serve to empty DBGDTRRX. */
+void armv8_add_untangle(const struct core *core, struct steps *list, const struct step *first)
+{
+    if (first->at.offset != armv8_word(core, DBGDTRTX).offset)
+        return;
+    armv8_add_write(core, list, EDRCR, CLEAR_STICKY);
+    steps_add(list, step_until(armv8_word(core, EDSCR), ITE, ITE));
+    add_instruction(core, list, MRS_DTRRX);
+}
+
+static bool goes_through_x0(enum core_register which)
+{
+    return which < CORE_R0 && which != CORE_LR;
+}
+
+static uint32_t number_of(enum core_register which)
+{
+    return which >= CORE_R0 ? (uint32_t)(which - CORE_R0) : 30;
+}
+
+static uint32_t moving_to_x0(enum core_register which)
+{
+    return which == CORE_PC ? MRS_X0_DLR : which == CORE_STATUS ? MRS_X0_DSPSR : MOV_X0_SP;
+}
+
+/* What is to be given back once X0 is changed. */
+struct borrowed {
+    size_t control, low, high, since;
+};
+
+/*
+ * X0 is saved before it is changed. An access that the wire garbled and that is then made again may read
+ * DBGDTRTX twice: that sets ERR, with which no instruction is taken, and so X0 is still whole where ERR is
+ * looked for.
+ */
+static struct borrowed add_borrow(const struct core *core, struct steps *list)
+{
+    struct borrowed out = {0};
+    add_show(core, list, 0);
+    out.low = take_shown(core, list);
+    out.high = out.low + 1;
+    add_expect_control(core, list, ERR | TXFULL, 0);
+    out.since = list->n;
+    return out;
+}
+
+static void add_copy(const struct core *core, struct steps *list, uint32_t offset, size_t from, size_t since)
+{
+    steps_add(list, step_copy_since(armv8_word(core, offset), list->n - from, list->n - since));
+}
+
+/* May be begun again at any step, once untangled. */
+static void give_back(const struct core *core, struct steps *list, const struct borrowed *borrowed)
+{
+    add_copy(core, list, DBGDTRTX, borrowed->high, borrowed->since);
+    add_copy(core, list, DBGDTRRX, borrowed->low, borrowed->since);
+    armv8_add_write(core, list, EDITR, MRS_DTR);
+    add_expect_control(core, list, ERR | ITE | RXFULL, ITE);
+    add_copy(core, list, EDSCR, borrowed->control, borrowed->control);
+}
+
+size_t armv8_add_register(const struct core *core, struct steps *list, enum core_register which)
+{
+    size_t control = add_read(core, list, EDSCR);
+    armv8_set_control(core, list, HDE);
+    empty_channel(core, list);
+    if (!goes_through_x0(which)) {
+        add_show(core, list, number_of(which));
+        return take_shown(core, list);
+    }
+    struct borrowed borrowed = add_borrow(core, list);
+    borrowed.control = control;
+    add_instruction(core, list, MRS_DTRRX); /* a message that the program did not fetch */
+    add_instruction(core, list, moving_to_x0(which));
+    add_show(core, list, 0);
+    size_t at = take_shown(core, list);
+    give_back(core, list, &borrowed);
+    return at;
+}
+
+uint64_t armv8_register_value(const struct core *core, enum core_register which, const uint64_t *results,
+                              size_t at)
+{
+    (void)core;
+    (void)which;
+    return (results[at] & UINT32_MAX) | results[at + 1] << 32;
+}
+
+static void expect_through_x0(const struct core *core, struct steps *list, enum core_register which,
+                              uint64_t value)
+{
+    size_t control = add_read(core, list, EDSCR);
+    add_expect_control(core, list, CHANNEL, CHANNEL_FREE);
+    struct borrowed borrowed = add_borrow(core, list);
+    borrowed.control = control;
+    add_instruction(core, list, moving_to_x0(which));
+    add_show(core, list, 0);
+    expect_shown(core, list, value);
+    give_back(core, list, &borrowed);
+}
+
+/*
+ * When nobody else has a breakpoint, a stop at one is at ours, and so where that was put: no register needs
+ * to be transferred. What comes next is likely to be that the core runs again, so that is prepared at once.
+ */
+static void expect_place(const struct core *core, struct steps *list, uint64_t value)
+{
+    add_expect_control(core, list, HOW_STOPPED, STOPPED_WELL);
+    if (core->sole_breakpoint) {
+        armv8_set_control(core, list, LEAVING);
+        return;
+    }
+    expect_through_x0(core, list, CORE_PC, value);
+}
+
+void armv8_add_expect_register(const struct core *core, struct steps *list, enum core_register which,
+                               uint64_t value, bool repeated)
+{
+    (void)repeated;
+    if (which == CORE_PC) {
+        expect_place(core, list, value);
+        return;
+    }
+    armv8_set_control(core, list, HDE);
+    if (goes_through_x0(which)) {
+        expect_through_x0(core, list, which, value);
+        return;
+    }
+    add_show(core, list, number_of(which));
+    expect_shown(core, list, value);
+}

@@ -1,0 +1,71 @@
+/* What users write behind options, read as a whole or not at all. */
+#include "../cmocka_all.h"
+
+#include "commands/values.h"
+
+#include <string.h>
+
+static void places(void **state)
+{
+    (void)state;
+    struct place place = {0};
+    assert_true(value_place("1:0x80091000", &place));
+    assert_true(place.said);
+    assert_int_equal(place.port, 1);
+    assert_int_equal(place.base, 0x80091000);
+    assert_true(value_place("0x0A:4096", &place));
+    assert_int_equal(place.port, 10);
+    assert_int_equal(place.base, 4096);
+    assert_true(value_place("0:0xFFFFFFFFFFFFF000", &place));
+    assert_int_equal(place.base, UINT64_C(0xFFFFFFFFFFFFF000));
+    static const char *const wrong[] = {
+        "",          ":",          "1",         "1:",
+        ":0x1000",   "256:0x1000", "1:0x1004",  "1:x",
+        "1:0x1000 ", "-1:0x1000",  "1:-4096",   "1:0x10000000000000000",
+        "1: 0x1000", "a:0",        "1:0x1000:", "1000000000000000000000:0x1000"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct place kept = {0};
+        assert_false(value_place(wrong[i], &kept));
+        assert_false(kept.said);
+    }
+}
+
+static void counts_and_scaled_numbers(void **state)
+{
+    (void)state;
+    static const char *const units[] = {"", "k", NULL};
+    static const double scales[] = {1, 1e3};
+    uint64_t count = 0;
+    double value = 0;
+    assert_true(value_count("0x10", 16, &count));
+    assert_int_equal(count, 16);
+    assert_false(value_count("17", 16, &count));
+    assert_false(value_count("", 16, &count));
+    assert_false(value_count("+1", 16, &count));
+    assert_false(value_count("1x", 16, &count));
+    assert_true(value_scaled("1.5K", units, scales, &value));
+    assert_true(value == 1500);
+    assert_false(value_scaled("1.5M", units, scales, &value));
+    assert_false(value_scaled("nan", units, scales, &value));
+    assert_false(value_scaled("-1", units, scales, &value));
+    assert_false(value_scaled("k", units, scales, &value));
+}
+
+static void formats(void **state)
+{
+    (void)state;
+    enum format format = FORMAT_TEXT;
+    assert_true(value_format("junit", &format));
+    assert_int_equal(format, FORMAT_JUNIT);
+    assert_false(value_format("JUnit ", &format));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(places),
+        cmocka_unit_test(counts_and_scaled_numbers),
+        cmocka_unit_test(formats),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
