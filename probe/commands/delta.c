@@ -160,8 +160,9 @@ static bool is_printable(const struct delta_command *self, const struct error *e
 static bool check_run_control(const struct session *session, struct error *error)
 {
     return session->target.chosen->core.ops->add_run != NULL ||
-           error_set(error, ERROR_USAGE,
-                     "delta needs run control, and a processor's MSRs have none; stat and watch count over time");
+           error_set(
+               error, ERROR_USAGE,
+               "delta needs run control, and a processor's MSRs have none; stat and watch count over time");
 }
 
 int command_delta(const struct context *context, struct error *error)
@@ -172,7 +173,8 @@ int command_delta(const struct context *context, struct error *error)
     progress_begin(&self.progress, stderr);
     bool ok = outcome_begin(context->options, &check, error) && session_open_elf(&self.session, error) &&
               locate_region(&self, context->options, error) && session_open_target(&self.session, error) &&
-              check_run_control(&self.session, error) && session_take(&self.session, error) && measure(&self, error);
+              check_run_control(&self.session, error) && session_take(&self.session, error) &&
+              measure(&self, error);
     struct error after = {0};
     bool closed = session_close(&self.session, &after);
     if (self.summary.n > 0 && is_printable(&self, error)) {

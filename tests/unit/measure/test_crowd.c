@@ -55,8 +55,8 @@ static size_t views(struct link *link, struct link_view *out, size_t room, struc
     (void)link;
     (void)why;
     assert_true(room >= CPUS);
-    for (uint16_t i = 0; i < CPUS; i++)
-        out[i] = (struct link_view){.unit = i, .type = "msr", .core_id = i / 4U};
+    for (unsigned i = 0; i < CPUS; i++)
+        out[i] = (struct link_view){.unit = (uint16_t)i, .type = "msr", .core_id = i / 4U};
     return CPUS;
 }
 
