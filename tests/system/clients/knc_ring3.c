@@ -32,10 +32,11 @@ static void carry_out(int number, siginfo_t *info, void *context)
 {
     static const uint8_t rdpmc[RDPMC_LENGTH] = {0x0F, 0x33}, spflt[SPFLT_LENGTH] = {0xC5, 0xFB, 0xAE, 0xF0};
     greg_t *registers = ((ucontext_t *)context)->uc_mcontext.gregs;
-    const void *at = (const void *)(uintptr_t)registers[REG_RIP];
+    const void *at;
     uint64_t value;
     (void)number;
     (void)info;
+    memcpy(&at, &registers[REG_RIP], sizeof at);
     if (memcmp(at, rdpmc, sizeof rdpmc) == 0 && registers[REG_RCX] < PMU_KNC_COUNTERS) {
         if (pread(msr, &value, sizeof value, PERF_CNTR0 + registers[REG_RCX]) != sizeof value)
             _exit(3);

@@ -10,6 +10,7 @@
 #include "cores/armv7.h"
 #include "target/lowered.h"
 
+#include <stdlib.h>
 #include <time.h>
 
 enum { RIG_HITS = 64, RIG_REHITS = 64, BASE = 400, GROW = 7, HITS = 4, HANDLER = 90 };

@@ -55,8 +55,8 @@ static size_t views(struct link *link, struct link_view *out, size_t room, struc
     (void)link;
     (void)why;
     assert_true(room >= CPUS);
-    for (uint16_t i = 0; i < CPUS; i++)
-        out[i] = (struct link_view){.unit = i, .type = "msr", .core_id = i / 4U};
+    for (unsigned i = 0; i < CPUS; i++)
+        out[i] = (struct link_view){.unit = (uint16_t)i, .type = "msr", .core_id = i / 4U};
     return CPUS;
 }
 
@@ -83,7 +83,8 @@ static int set_up(void **state)
 
 static bool take(void)
 {
-    return target_open(&target, &card.link, &deadline, &error) &&
+    static const struct target_wish any = {.core = -1};
+    return target_open(&target, &card.link, &any, &deadline, &error) &&
            crowd_take(&crowd, &target, NULL, &deadline, &error);
 }
 

@@ -23,8 +23,8 @@ static int set_up(void **state)
         rows[i] = (struct cores_row){
             .cpu = i < 2 ? i : -1, .core = i < 3 ? 60 : -1, .cpus = i < 2 ? 1 : 2, .seconds = 0.5};
         rows[i].values[0] = (struct cores_value){.count = 550000000, .counted = true};
-        rows[i].values[1] =
-            (struct cores_value){.count = 1000U * (unsigned)(i + 1), .counted = true, .at_least = i == 2};
+        rows[i].values[1] = (struct cores_value){
+            .count = UINT64_C(1000) * (unsigned)(i + 1), .counted = true, .at_least = i == 2};
         rows[i].metrics[0] = (struct metric_result){.name = "CPI", .value = i == 3 ? (double)NAN : 1.25};
     }
     return 0;
