@@ -45,6 +45,13 @@ struct return_place {
 
 struct core;
 
+/* A register that must have this value. */
+struct core_proof {
+    enum core_register which;
+    uint64_t value;
+    size_t at; /* for core_end_proofs */
+};
+
 struct core_ops {
     /* What must be set for the time of a run, and which registers act instead of holding a value. */
     size_t (*settings)(const struct core *, struct setting *out, size_t room);
@@ -82,6 +89,8 @@ struct core_ops {
     /* Registers come through one that is emptied by reading, where no probe can match: ends their transfer.
      * NULL where add_expect_register serves for all. */
     void (*add_registers_done)(const struct core *, struct steps *);
+    /* Several at once, with all that looks at them, in fewer round trips. May be NULL. */
+    void (*add_proofs)(const struct core *, struct steps *, struct core_proof *, size_t n);
 
     /* For a stop that looks like the one before: clear its cause before running, then wait for it to come
      * again. The status may still show the old halt for a moment. */
@@ -161,11 +170,6 @@ uint64_t core_register_value(const struct core *core, enum core_register which, 
  * Proves that registers, but not the PC, have these values: what brings them here, and then
  * what looks at them, which may cost a round trip. Between the two, other things can be read on the way.
  */
-struct core_proof {
-    enum core_register which;
-    uint64_t value;
-    size_t at; /* for core_end_proofs */
-};
 void core_begin_proofs(const struct core *core, struct steps *list, struct core_proof *proofs, size_t n);
 void core_end_proofs(const struct core *core, struct steps *list, const struct core_proof *proofs, size_t n);
 /* Word-sized memory as the core sees it. */
