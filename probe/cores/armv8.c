@@ -327,6 +327,7 @@ const struct core_ops armv8_ops = {
     .add_untangle = armv8_add_untangle,
     .register_value = armv8_register_value,
     .add_expect_register = armv8_add_expect_register,
+    .add_proofs = armv8_add_proofs,
     .add_clear_breakpoint = add_clear_breakpoint,
     .add_wait_breakpoint = add_wait_halt,
     .add_reset_seen = add_reset_seen,

@@ -92,13 +92,6 @@ static size_t take_shown(const struct core *core, struct steps *list)
     return at;
 }
 
-static void expect_shown(const struct core *core, struct steps *list, uint64_t value)
-{
-    steps_add(list, step_expect(armv8_word(core, DBGDTRRX), UINT32_MAX, value >> 32));
-    size_t low = add_read(core, list, DBGDTRTX);
-    steps_add(list, step_check(list->n - low, UINT32_MAX, value & UINT32_MAX));
-}
-
 /* A message of the program that nobody fetched is taken out of DBGDTRTX, and if there was none that is no
  * error: it must not pass for a register. */
 static void empty_channel(const struct core *core, struct steps *list)
@@ -199,17 +192,38 @@ uint64_t armv8_register_value(const struct core *core, enum core_register which,
     return (results[at] & UINT32_MAX) | results[at + 1] << 32;
 }
 
-static void expect_through_x0(const struct core *core, struct steps *list, enum core_register which,
-                              uint64_t value)
+/* Whatever goes through X0, it is the checks that end a packet, and X0 is given back by the next. */
+void armv8_add_proofs(const struct core *core, struct steps *list, struct core_proof *proofs, size_t n)
 {
+    struct borrowed borrowed = {0};
+    bool borrows = false;
+    armv8_set_control(core, list, HDE);
     size_t control = add_read(core, list, EDSCR);
     add_expect_control(core, list, CHANNEL, CHANNEL_FREE);
-    struct borrowed borrowed = add_borrow(core, list);
+    for (size_t i = 0; i < n; i++) {
+        if (goes_through_x0(proofs[i].which)) {
+            borrows = true;
+            continue;
+        }
+        add_show(core, list, number_of(proofs[i].which));
+        proofs[i].at = take_shown(core, list);
+    }
+    if (borrows)
+        borrowed = add_borrow(core, list);
+    for (size_t i = 0; i < n; i++) {
+        if (!goes_through_x0(proofs[i].which))
+            continue;
+        add_instruction(core, list, moving_to_x0(proofs[i].which));
+        add_show(core, list, 0);
+        proofs[i].at = take_shown(core, list);
+    }
+    for (size_t i = 0; i < n; i++) {
+        steps_add(list, step_check(list->n - proofs[i].at, UINT32_MAX, proofs[i].value & UINT32_MAX));
+        steps_add(list, step_check(list->n - (proofs[i].at + 1), UINT32_MAX, proofs[i].value >> 32));
+    }
     borrowed.control = control;
-    add_instruction(core, list, moving_to_x0(which));
-    add_show(core, list, 0);
-    expect_shown(core, list, value);
-    give_back(core, list, &borrowed);
+    if (borrows)
+        give_back(core, list, &borrowed);
 }
 
 /*
@@ -223,7 +237,7 @@ static void expect_place(const struct core *core, struct steps *list, uint64_t v
         armv8_set_control(core, list, LEAVING);
         return;
     }
-    expect_through_x0(core, list, CORE_PC, value);
+    armv8_add_proofs(core, list, &(struct core_proof){.which = CORE_PC, .value = value}, 1);
 }
 
 void armv8_add_expect_register(const struct core *core, struct steps *list, enum core_register which,
@@ -234,11 +248,5 @@ void armv8_add_expect_register(const struct core *core, struct steps *list, enum
         expect_place(core, list, value);
         return;
     }
-    armv8_set_control(core, list, HDE);
-    if (goes_through_x0(which)) {
-        expect_through_x0(core, list, which, value);
-        return;
-    }
-    add_show(core, list, number_of(which));
-    expect_shown(core, list, value);
+    armv8_add_proofs(core, list, &(struct core_proof){.which = which, .value = value}, 1);
 }

@@ -74,5 +74,6 @@ size_t armv8_add_register(const struct core *core, struct steps *list, enum core
 void armv8_add_untangle(const struct core *core, struct steps *list, const struct step *first);
 uint64_t armv8_register_value(const struct core *core, enum core_register which, const uint64_t *results,
                               size_t at);
+void armv8_add_proofs(const struct core *core, struct steps *list, struct core_proof *proofs, size_t n);
 void armv8_add_expect_register(const struct core *core, struct steps *list, enum core_register which,
                                uint64_t value, bool repeated);

@@ -38,6 +38,10 @@ uint64_t core_register_value(const struct core *core, enum core_register which, 
 void core_begin_proofs(const struct core *core, struct steps *list, struct core_proof *proofs, size_t n)
 {
     const struct core_ops *ops = core->ops;
+    if (ops->add_proofs != NULL) {
+        ops->add_proofs(core, list, proofs, n);
+        return;
+    }
     for (size_t i = 0; i < n; i++) {
         if (ops->add_registers_done == NULL)
             ops->add_expect_register(core, list, proofs[i].which, proofs[i].value, false);

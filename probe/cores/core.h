@@ -46,6 +46,13 @@ struct return_place {
 struct core;
 struct errand_kind;
 
+/* A register that must have this value. */
+struct core_proof {
+    enum core_register which;
+    uint64_t value;
+    size_t at; /* for core_end_proofs */
+};
+
 struct core_ops {
     const struct errand_kind *errand; /* how it runs code of ours; NULL: it cannot */
 
@@ -85,6 +92,8 @@ struct core_ops {
     /* Registers come through one that is emptied by reading, where no probe can match: ends their transfer.
      * NULL where add_expect_register serves for all. */
     void (*add_registers_done)(const struct core *, struct steps *);
+    /* Several at once, with all that looks at them, in fewer round trips. May be NULL. */
+    void (*add_proofs)(const struct core *, struct steps *, struct core_proof *, size_t n);
 
     /* Registers in SPACE_CP15, by instructions that the halted core executes; of a read the result's index
      * goes to at[i]. `privileged`: in whatever mode it was halted, and only if nothing of the program's is in
@@ -170,11 +179,6 @@ uint64_t core_register_value(const struct core *core, enum core_register which, 
  * Proves that registers, but not the PC, have these values: what brings them here, and then
  * what looks at them, which may cost a round trip. Between the two, other things can be read on the way.
  */
-struct core_proof {
-    enum core_register which;
-    uint64_t value;
-    size_t at; /* for core_end_proofs */
-};
 void core_begin_proofs(const struct core *core, struct steps *list, struct core_proof *proofs, size_t n);
 void core_end_proofs(const struct core *core, struct steps *list, const struct core_proof *proofs, size_t n);
 /* Word-sized memory as the core sees it. */

@@ -129,6 +129,36 @@ static void the_only_breakpoint_needs_no_transfer(void **state)
     assert_write(2, 0x10000 + 0x01C, core.run_channel);
 }
 
+/* All is read before the first look at any of it, and X0 given back behind the last: one round trip. */
+static void proofs_share_a_round_trip(void **state)
+{
+    (void)state;
+    struct core core = a53();
+    struct core_proof proofs[] = {{.which = CORE_LR, .value = KERNEL + 0x80804},
+                                  {.which = CORE_SP, .value = KERNEL + 0x9F00}};
+    fresh();
+    core_begin_proofs(&core, &list, proofs, 2);
+    core_end_proofs(&core, &list, proofs, 2);
+    size_t first = 0, looks = 0;
+    while (first < list.n && items[first].op != OP_CHECK)
+        first++;
+    while (first + looks < list.n && items[first + looks].op == OP_CHECK)
+        looks++;
+    assert_int_equal(looks, 4);
+    static const uint32_t halves[] = {0x80804, 0xFFFF8000, 0x9F00, 0xFFFF8000};
+    for (size_t i = 0; i < looks; i++) {
+        const struct step *look = &items[first + i], *shown = look - look->back;
+        assert_int_equal(look->value, halves[i]);
+        assert_int_equal(look->mask, 0xFFFFFFFF);
+        assert_int_equal(shown->op, OP_READ);
+        assert_int_equal(shown->at.offset, 0x410000 + (i % 2 == 0 ? 0x08C : 0x080));
+    }
+    for (size_t i = 0; i < list.n; i++)
+        assert_true(items[i].op != OP_COPY || i >= first + looks);
+    assert_step(first + looks, OP_COPY, 0x08C, 0, 0);
+    assert_step(list.n - 1, OP_COPY, 0x088, 0, 0);
+}
+
 static void stops_are_told_apart(void **state)
 {
     (void)state;
@@ -253,6 +283,7 @@ int main(void)
         cmocka_unit_test(halts_and_acknowledges),
         cmocka_unit_test(steps_with_interrupts_held_off),
         cmocka_unit_test(the_only_breakpoint_needs_no_transfer),
+        cmocka_unit_test(proofs_share_a_round_trip),
         cmocka_unit_test(stops_are_told_apart),
         cmocka_unit_test(another_state_is_not_read),
         cmocka_unit_test(registers_are_read_through_the_channel),

@@ -52,7 +52,8 @@ static void every_kind_of_region_is_measured(void **state)
             struct v8_model *m = &rig->model;
             m->slow_exit = way & 1 ? 5 : 0;
             m->slow_itr = way & 2 ? 7 : 0;
-            m->has_lock = m->locked = m->cti.locked = m->os_locked = way & 4;
+            m->has_lock = m->locked = m->os_locked = way & 4;
+            m->cti.locked = m->locked;
             if (way & 8)
                 v8_add_theirs(m);
             if (way & 16)
