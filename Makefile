@@ -16,6 +16,7 @@ include make/firmware.mk
 include make/firmware-armv7.mk
 include make/stub.mk
 include make/board.mk
+include make/gdb.mk
 include make/unit.mk
 include make/symbols-fixtures.mk
 include make/fuzz.mk

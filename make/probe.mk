@@ -1,7 +1,7 @@
 # The host tool: libpmu.a is everything but main.c. Built twice: to be used, and under sanitizers for the tests.
 
 PROBE_SRC  := $(sort $(wildcard probe/*/*.c probe/*/*/*.c))
-PROBE_PKGS := libdw libelf jansson libusb-1.0 hidapi-hidraw
+PROBE_PKGS := libdw libelf jansson libusb-1.0 hidapi-hidraw expat
 PROBE_INC  := -Iprobe -I$(BUILD)/gen
 SANITIZE   := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -O1 -g
 # := inside recipes would run pkg-config before `deps` could install it

@@ -29,7 +29,8 @@ static const struct advice advice[ERROR_KINDS] = {
     [ERROR_LINK_LOST] = {EXIT_MEASURE, "Check the cable, and OpenOCD's own output where it is in between. "
                                        "What was changed on the target and not "
                                        "put back, a reset of the target clears."},
-    [ERROR_LINK_PROTOCOL] = {EXIT_MEASURE, "OpenOCD 0.12 or later is wanted at the other end."},
+    [ERROR_LINK_PROTOCOL] = {EXIT_MEASURE,
+                             "At the other end, OpenOCD 0.12 or later is wanted, or a sound GDB server."},
     [ERROR_FAULT] = {EXIT_MEASURE, "Is the address mapped, and are the target's power and clocks on?"},
     [ERROR_ASLEEP] =
         {EXIT_MEASURE,

@@ -1,5 +1,7 @@
 #include "commands/connect.h"
 
+#include "debuggers/debugger_link.h"
+#include "debuggers/gdb_remote.h"
 #include "links/openocd.h"
 
 #include <errno.h>
@@ -9,19 +11,12 @@
 
 enum { CONNECT_MS = 5000, START_MS = 20000, LIST_MS = 3000, OPENOCD_TCL_PORT = 6666 };
 
-/* "openocd", "openocd:HOST", "openocd:HOST:PORT", "openocd:[::1]:PORT" */
-static bool read_probe(const char *probe, char *host, size_t size, uint16_t *port, struct error *error)
+/* ":HOST", ":HOST:PORT", ":[::1]:PORT"; what is missing stays as it is */
+static bool read_place(const char *place, char *host, size_t size, uint16_t *port, struct error *error)
 {
-    snprintf(host, size, "localhost");
-    *port = OPENOCD_TCL_PORT;
-    if (strncmp(probe, "openocd", 7) != 0 || (probe[7] != '\0' && probe[7] != ':'))
-        return error_set(error, ERROR_USAGE,
-                         "--probe %.64s: neither openocd[:HOST[:PORT]] nor cmsis-dap[:SERIAL] nor "
-                         "cmsis-dap-tcp:HOST[:PORT]",
-                         probe);
-    if (probe[7] == '\0')
+    if (place[0] == '\0')
         return true;
-    const char *at = probe + 8;
+    const char *at = place + 1;
     const char *colon = at[0] == '[' ? strstr(at, "]:") : strrchr(at, ':');
     size_t length = colon != NULL ? (size_t)(colon - at) : strlen(at);
     const char *number = colon != NULL ? colon + (at[0] == '[' ? 2 : 1) : NULL;
@@ -44,14 +39,43 @@ static bool read_probe(const char *probe, char *host, size_t size, uint16_t *por
     return true;
 }
 
+static bool is_kind(const char *probe, const char *kind)
+{
+    size_t length = strlen(kind);
+    return strncmp(probe, kind, length) == 0 && (probe[length] == '\0' || probe[length] == ':');
+}
+
 static struct link *connect_openocd(const struct context *context, const char *probe, struct error *error)
 {
-    char host[256];
-    uint16_t port;
-    if (!read_probe(probe, host, sizeof host, &port, error))
+    char host[256] = "localhost";
+    uint16_t port = OPENOCD_TCL_PORT;
+    if (!is_kind(probe, "openocd")) {
+        error_set(error, ERROR_USAGE,
+                  "--probe %.64s: neither openocd[:HOST[:PORT]] nor cmsis-dap[:SERIAL] nor "
+                  "cmsis-dap-tcp:HOST[:PORT] nor gdb:HOST:PORT",
+                  probe);
+        return NULL;
+    }
+    if (!read_place(probe + strlen("openocd"), host, sizeof host, &port, error))
         return NULL;
     struct deadline deadline = deadline_in_ms(CONNECT_MS, context->cancel);
     return openocd_connect(host, port, &deadline, error);
+}
+
+/* A port of its own for each server: none is the usual one. */
+static struct link *connect_gdb(const struct context *context, const char *probe, struct error *error)
+{
+    char host[256] = "localhost";
+    uint16_t port = 0;
+    if (!read_place(probe + strlen("gdb"), host, sizeof host, &port, error))
+        return NULL;
+    if (port == 0) {
+        error_set(error, ERROR_USAGE, "--probe %.64s: a GDB server is named by gdb:HOST:PORT", probe);
+        return NULL;
+    }
+    struct deadline deadline = deadline_in_ms(CONNECT_MS, context->cancel);
+    struct debugger *debugger = gdb_remote_connect(host, port, &deadline, error);
+    return debugger == NULL ? NULL : debugger_link_new(debugger, error);
 }
 
 static struct link *connect_dap(const struct context *context, const char *probe, struct error *error)
@@ -106,6 +130,8 @@ struct link *connect_link(const struct context *context, struct error *error)
     }
     if (options->probe == NULL)
         return connect_default(context, error);
+    if (is_kind(options->probe, "gdb"))
+        return connect_gdb(context, options->probe, error);
     return dap_wish_is(options->probe) ? connect_dap(context, options->probe, error)
                                        : connect_openocd(context, options->probe, error);
 }

@@ -8,6 +8,7 @@
 #include "report/progress.h"
 #include "report/text.h"
 #include "target/lowered.h"
+#include "target/stepwise.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -120,7 +121,8 @@ static bool measure(struct delta_command *self, struct error *error)
                                    .plan = self->counting.plan,
                                    .at_end = self->counting.at_end.n > 0 ? &self->counting.at_end : NULL};
     struct delta_sink sink = {.context = self, .hit = on_hit, .tick = on_tick};
-    struct engine *engine = lowered_new(&session->target);
+    struct engine *engine =
+        session->target.debugger != NULL ? stepwise_new(&session->target) : lowered_new(&session->target);
     if (engine == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
     struct deadline deadline = session_deadline(session);
@@ -138,6 +140,7 @@ static bool measure(struct delta_command *self, struct error *error)
         error_clear(error);
         error_set(error, ERROR_FOREIGN_STOP, "stopped at %s, not ours", place);
     }
+    snprintf(self->summary.uncalibrated, sizeof self->summary.uncalibrated, "%s", engine->uncalibrated);
     engine->ops->free(engine);
     return ok;
 }

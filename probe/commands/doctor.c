@@ -2,6 +2,7 @@
 #include "target/doctor.h"
 #include "commands/command.h"
 #include "commands/session.h"
+#include "debuggers/debugger.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -28,6 +29,15 @@ static void print_tests(FILE *out, const struct diagnosis *diagnosis)
                 diagnosis->tests[i].detail);
 }
 
+/* For a moment. A debugger has halted the core, and does it again. */
+static bool let_run(struct target *target, const struct deadline *deadline, struct error *error)
+{
+    if (target->debugger != NULL)
+        return debugger_run_for(target->debugger, PAUSE_MS, deadline, error);
+    nanosleep(&(struct timespec){.tv_nsec = PAUSE_MS * 1000000L}, NULL);
+    return true;
+}
+
 /* The counter itself: on a running core it moves between two reads. */
 static bool try_counter(struct session *session, struct error *error)
 {
@@ -37,7 +47,8 @@ static bool try_counter(struct session *session, struct error *error)
     struct deadline deadline = session_deadline(session);
     if (!session_take(session, error) || !target_read(target, first, &before, &after, &deadline, error))
         return false;
-    nanosleep(&(struct timespec){.tv_nsec = PAUSE_MS * 1000000L}, NULL);
+    if (!let_run(target, &deadline, error))
+        return false;
     if (!target_read(target, second, &before, &after, &deadline, error) ||
         !ledger_read(target->ledger, target->chosen->core.ops->status(&target->chosen->core), &status,
                      &deadline, error))

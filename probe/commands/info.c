@@ -9,6 +9,10 @@
 static void print_state(struct session *session, const struct target_core *core, FILE *out)
 {
     char place[512];
+    if (session->target.debugger != NULL && core == session->target.chosen && core->state == CORE_RUNNING) {
+        fprintf(out, "halted for the moment, by the debugger\n");
+        return;
+    }
     switch (core->state) {
     case CORE_HALTED:
         session_place(session, core->halted_at, place, sizeof place);
@@ -67,6 +71,10 @@ static bool print_core(struct session *session, size_t number, struct error *err
         const struct counter_block *block = &core->blocks[i];
         fprintf(out, "  %-12s %-36s %s\n", block->kind->name, block->text,
                 block->unusable[0] != '\0' ? block->unusable : block->state);
+    }
+    if (session->target.debugger != NULL && core->core.comparators == 0) {
+        fprintf(out, "  %-12s %s\n", "breakpoints", "the debugger's own");
+        return true;
     }
     if (core->state != CORE_HIDDEN)
         return print_comparators(session, &core->core, out, error);

@@ -135,6 +135,17 @@ static bool clock_from_program(struct session *session, struct clock *out)
     return true;
 }
 
+bool session_sees_running(const struct session *session, const char *command, struct error *error)
+{
+    if (session->target.debugger == NULL)
+        return target_counts_running(&session->target, session->context->options->counter, error);
+    return error_set(error, ERROR_USAGE,
+                     "through a GDB server a core can be looked at only while it is halted: %s has nothing "
+                     "to read. "
+                     "It works through OpenOCD's Tcl port or a CMSIS-DAP probe; delta works here as well",
+                     command);
+}
+
 bool session_clock(struct session *session, struct clock *out, struct error *error)
 {
     const struct options *options = session->context->options;
@@ -144,6 +155,10 @@ bool session_clock(struct session *session, struct clock *out, struct error *err
     }
     if (session->target.block->counts_cycles && clock_from_program(session, out))
         return true;
+    if (session->target.debugger != NULL) { /* the counters show themselves only between two halts */
+        *out = clock_unknown();
+        return true;
+    }
     struct deadline deadline = session_deadline(session);
     return clock_measure(&session->target, CLOCK_MS, out, &deadline, error);
 }

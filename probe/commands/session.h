@@ -25,6 +25,8 @@ bool session_open_elf(struct session *session, struct error *error);
 bool session_open_target(struct session *session, struct error *error);
 /* Takes the core and its counter; from here on the target is ours. */
 bool session_take(struct session *session, struct error *error);
+/* False with ERROR_USAGE when nothing can be read while the core runs, as `command` has to. */
+bool session_sees_running(const struct session *session, const char *command, struct error *error);
 bool session_clock(struct session *session, struct clock *out, struct error *error);
 /* Fills what the session knows of the conditions. */
 void session_conditions(struct session *session, const struct clock *clock, struct conditions *out);

@@ -6,6 +6,7 @@
 enum {
     CPUID = 0xE000ED00,
     ICSR = 0xE000ED04,
+    VTOR = 0xE000ED08,
     CCR = 0xE000ED14,
     DFSR = 0xE000ED30,
     DHCSR = 0xE000EDF0,
@@ -384,4 +385,9 @@ bool cortex_m_identify(uint16_t unit, const uint64_t *values, struct core *out)
 bool cortex_m_is_v6(const struct core *core)
 {
     return (core->id >> 16 & 0xF) == 0xC && (core->id >> 4 & 0xFFF) < 0xD00;
+}
+
+struct address cortex_m_vectors(const struct core *core)
+{
+    return word_at(core->unit, VTOR);
 }

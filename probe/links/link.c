@@ -88,6 +88,11 @@ bool link_faults_are_exact(const struct link *link)
     return link->ops->exact_faults;
 }
 
+struct debugger *link_debugger(struct link *link)
+{
+    return link->ops->debugger == NULL ? NULL : link->ops->debugger(link);
+}
+
 bool link_comes_back(const struct link *link)
 {
     return link->ops->comes_back;

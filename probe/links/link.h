@@ -30,6 +30,7 @@ struct link_view {
 };
 
 struct link;
+struct debugger;
 
 struct link_ops {
     struct outcome (*execute)(struct link *, const struct step *, size_t n, uint64_t *results,
@@ -39,6 +40,9 @@ struct link_ops {
     /* The three below may be NULL: no server. All are given the core's view. */
     bool (*hold)(struct link *, bool hold, struct error *);
     bool (*server_run)(struct link *, uint16_t unit, bool run, const struct deadline *, struct error *);
+    /* What does run control in place of the core's registers, and lets memory be seen only while the core is
+     * halted. NULL: nothing does. */
+    struct debugger *(*debugger)(struct link *);
     void (*close)(struct link *);
     bool exact_faults; /* TARGET_FAULT is told of the very step; else of that or the one behind it */
     bool comes_back;   /* a lost link is opened anew by the next call */
@@ -66,6 +70,7 @@ bool link_hold(struct link *link, bool hold, struct error *error);
 /* Lets the server itself resume or halt the core, so that its caches stay true. */
 bool link_server_run(struct link *link, uint16_t unit, bool run, const struct deadline *deadline,
                      struct error *error);
+struct debugger *link_debugger(struct link *link); /* NULL: there is none */
 bool link_comes_back(const struct link *link);
 bool link_faults_are_exact(const struct link *link);
 bool link_has_server(const struct link *link);

@@ -58,6 +58,7 @@ static void name_step(const struct openocd *openocd, const struct step *step, ch
         snprintf(out, size, "%s register 0x%02" PRIx64 " of the DP", verb, at->offset);
         return;
     case SPACE_MSR:
+    case SPACE_CP15:
         break;
     }
     snprintf(out, size, "%s 0x%" PRIx64 " of CPU %u", verb, at->offset, at->unit);
@@ -234,21 +235,27 @@ static struct openocd *openocd_new(struct error *error)
     return openocd;
 }
 
-static struct link *openocd_begin(struct openocd *openocd, const char *host, uint16_t port,
-                                  const struct deadline *deadline, struct error *error)
+static struct link *openocd_opened(struct openocd *openocd, bool opened, const struct deadline *deadline,
+                                   struct error *error)
 {
-    snprintf(openocd->session.peer, sizeof openocd->session.peer, "%.100s:%u", host, port);
-    if (openocd->name[0] == '\0')
-        snprintf(openocd->name, sizeof openocd->name, "openocd %.100s:%u", host, port);
-    if (openocd_session_open(&openocd->session, host, port, deadline, error) &&
-        openocd_session_targets(&openocd->session, "pmu_open", deadline, openocd->targets, TARGETS,
-                                &openocd->n, error)) {
+    if (opened && openocd_session_targets(&openocd->session, "pmu_open", deadline, openocd->targets, TARGETS,
+                                          &openocd->n, error)) {
         if (openocd->n > TARGETS)
             openocd->n = TARGETS;
         return &openocd->link;
     }
     openocd_close(&openocd->link);
     return NULL;
+}
+
+static struct link *openocd_begin(struct openocd *openocd, const char *host, uint16_t port,
+                                  const struct deadline *deadline, struct error *error)
+{
+    snprintf(openocd->session.peer, sizeof openocd->session.peer, "%.100s:%u", host, port);
+    if (openocd->name[0] == '\0')
+        snprintf(openocd->name, sizeof openocd->name, "openocd %.100s:%u", host, port);
+    bool opened = openocd_session_open(&openocd->session, host, port, deadline, error);
+    return openocd_opened(openocd, opened, deadline, error);
 }
 
 struct link *openocd_connect(const char *host, uint16_t port, const struct deadline *deadline,
@@ -275,4 +282,16 @@ struct link *openocd_start(const char *const *options, size_t n, const struct de
     }
     return openocd_begin(openocd, "localhost", openocd_process_port(openocd->session.process), deadline,
                          error);
+}
+
+struct link *openocd_through(const struct openocd_voice *voice, const char *name,
+                             const struct deadline *deadline, struct error *error)
+{
+    struct openocd *openocd = openocd_new(error);
+    if (openocd == NULL)
+        return NULL;
+    snprintf(openocd->session.peer, sizeof openocd->session.peer, "%.127s", name);
+    snprintf(openocd->name, sizeof openocd->name, "%.127s", name);
+    bool opened = openocd_session_open_voice(&openocd->session, voice, deadline, error);
+    return openocd_opened(openocd, opened, deadline, error);
 }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "links/link.h"
+#include "links/openocd_rpc.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -21,3 +22,8 @@ struct link *openocd_connect(const char *host, uint16_t port, const struct deadl
  */
 struct link *openocd_start(const char *const *options, size_t n, const struct deadline *deadline,
                            struct error *error);
+
+/* An OpenOCD that is spoken to in another way, and called `name`. The voice stays the caller's. NULL on
+ * error. */
+struct link *openocd_through(const struct openocd_voice *voice, const char *name,
+                             const struct deadline *deadline, struct error *error);

@@ -1,6 +1,6 @@
 /*
- * OpenOCD's Tcl port: a request and its answer each end in 0x1a. Nothing is believed of the other end:
- * an answer has a largest size, and every wait an end.
+ * OpenOCD's Tcl port, or another way to its interpreter: a request and its answer each end in 0x1a. Nothing
+ * is believed of the other end: an answer has a largest size, and every wait an end.
  */
 #pragma once
 
@@ -13,14 +13,6 @@
 
 struct openocd_process;
 
-struct openocd_rpc {
-    int fd;                          /* -1: not connected */
-    struct openocd_process *process; /* its log is read while we wait; NULL if it is not ours */
-    char *buffer;                    /* what has come and was not handed out */
-    size_t used, room;
-    size_t consumed; /* of the answer that was handed out last */
-};
-
 enum openocd_end {
     OPENOCD_ANSWERED,
     OPENOCD_SILENT,    /* the deadline passed */
@@ -28,6 +20,23 @@ enum openocd_end {
     OPENOCD_CLOSED,    /* the connection, or the process behind it, is gone */
     OPENOCD_TOO_LONG,  /* more than was allowed came without an end */
     OPENOCD_NO_MEMORY,
+};
+
+/* Somebody else who gets a script evaluated at OpenOCD's top level. */
+struct openocd_voice {
+    void *context;
+    /* The answer, of at most `room` bytes, is what the script returned, by `return -code exit` too. */
+    enum openocd_end (*ask)(void *context, const char *script, size_t length, char *answer, size_t room,
+                            size_t *answer_length, const struct deadline *);
+};
+
+struct openocd_rpc {
+    int fd;                            /* -1: not connected */
+    const struct openocd_voice *voice; /* in place of a socket; NULL: there is none */
+    struct openocd_process *process;   /* its log is read while we wait; NULL if it is not ours */
+    char *buffer;                      /* what has come and was not handed out */
+    size_t used, room;
+    size_t consumed; /* of the answer that was handed out last */
 };
 
 /* False and ERROR_NO_PROBE when nobody listens there. */

@@ -25,9 +25,11 @@ struct openocd_session {
     bool lost;                       /* no sense can be made of what comes any more, or nothing comes */
 };
 
-/* Both need `process` and `peer` set, and leave cleaning up to the caller. */
+/* All need `process` and `peer` set, and leave cleaning up to the caller. */
 bool openocd_session_open(struct openocd_session *session, const char *host, uint16_t port,
                           const struct deadline *deadline, struct error *error);
+bool openocd_session_open_voice(struct openocd_session *session, const struct openocd_voice *voice,
+                                const struct deadline *deadline, struct error *error);
 void openocd_session_close(struct openocd_session *session);
 
 /* The next request's number. */

@@ -85,6 +85,7 @@ struct summary {
     size_t n_metrics;
     struct result_words at_max; /* n 0: not asked for */
     uint64_t max_number,
-        max_value;   /* the hit with the highest value of the first column; number 0: none yet */
+        max_value;         /* the hit with the highest value of the first column; number 0: none yet */
+    char uncalibrated[96]; /* why what a halt adds could not be measured; "" if it was, or was not to be */
     char ended[256]; /* why it ended before `wanted`: "Ctrl-C", "stopped at main.c:88, not ours"; else "" */
 };

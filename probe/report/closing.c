@@ -98,6 +98,8 @@ static size_t put_left(char lines[LINES][LINE], const struct summary *summary)
     if (summary->steps_past > 0)
         snprintf(lines[n++], LINE, "%s end%s in another frame, stepped past", past,
                  summary->steps_past == 1 ? "" : "s");
+    if (summary->uncalibrated[0] != '\0')
+        snprintf(lines[n++], LINE, "no calibration: %s", summary->uncalibrated);
     n += put_quantiles(lines[n], summary);
     n += put_undisturbed(lines[n], summary);
     return n + put_words(lines[n], summary);

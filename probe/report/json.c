@@ -286,6 +286,7 @@ bool json_summary(FILE *out, const struct summary *summary)
         put_object(&line, "without_exceptions", undisturbed);
     }
     put_text(&line, "ended", summary->ended);
+    put_text(&line, "uncalibrated", summary->uncalibrated);
     if (summary->at_max.n > 0 && summary->max_number > 0) {
         struct object at_max = words_object(&summary->at_max, summary->at_max.values);
         put_unsigned(&at_max, "hit", summary->max_number);

@@ -81,5 +81,6 @@ struct engine_ops {
 
 struct engine {
     const struct engine_ops *ops;
-    uint64_t stopped_at; /* after ERROR_FOREIGN_STOP and ERROR_RESET */
+    uint64_t stopped_at;   /* after ERROR_FOREIGN_STOP and ERROR_RESET */
+    char uncalibrated[96]; /* why there were no re-hits though they were wished; "" if there were */
 };

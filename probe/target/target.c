@@ -1,6 +1,9 @@
 #include "target/target.h"
 
 #include "cores/cortex_m.h"
+#include "debuggers/debugger.h"
+#include "target/apply.h"
+#include "target/attached.h"
 #include "target/discovery.h"
 #include "target/placing.h"
 
@@ -43,6 +46,10 @@ static bool identify_blocks(struct target *target, struct target_core *core, con
         struct steps list = {.items = items, .room = BLOCK_IDENTITY};
         struct counter_block *block = &core->blocks[core->n_blocks];
         struct error unread = {0};
+        if (kinds[i]->by_core) {
+            core->n_blocks += kinds[i]->identify(&core->core, NULL, block);
+            continue;
+        }
         kinds[i]->add_identity(&core->core, &list);
         if (target_run(target, &list, values, deadline, &unread)) {
             core->n_blocks += kinds[i]->identify(&core->core, values, block);
@@ -63,6 +70,8 @@ static bool look_at_state(struct target *target, struct target_core *core, const
 {
     uint64_t status;
     struct error unread = {0};
+    if (attached_has(target, core))
+        return attached_look(target, core, deadline, error);
     core->state = CORE_HIDDEN;
     if (!ledger_read(target->ledger, core->core.ops->status(&core->core), &status, deadline, &unread)) {
         bool refused = unread.kind == ERROR_FAULT || unread.kind == ERROR_ASLEEP;
@@ -150,7 +159,7 @@ static bool may_be_cortex_m(const struct link_view *view)
 bool target_open(struct target *target, struct link *link, const struct target_wish *wish,
                  const struct deadline *deadline, struct error *error)
 {
-    *target = (struct target){.link = link};
+    *target = (struct target){.link = link, .debugger = link_debugger(link)};
     target->ledger = ledger_new(link);
     if (target->ledger == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
@@ -178,13 +187,12 @@ bool target_choose(struct target *target, int number, struct error *error)
 {
     if (target->n_cores == 0)
         return error_set(error, ERROR_NO_CORE, "no core that can be measured was found");
-    if (number < 0)
-        number = target->preferred;
-    if ((size_t)number >= target->n_cores)
+    size_t chosen = number < 0 ? attached_number(target, target->preferred) : (size_t)number;
+    if (chosen >= target->n_cores)
         return error_set(error, ERROR_NO_CORE, "there is no core %d: the last one is core %zu", number,
                          target->n_cores - 1);
-    target->chosen = &target->cores[number];
-    return true;
+    target->chosen = &target->cores[chosen];
+    return attached_check(target, chosen, error);
 }
 
 /* Its debug registers can be used from here on. */
@@ -226,6 +234,10 @@ bool target_take(struct target *target, bool resume, const char *place, const st
     if (!reach_core(target, deadline, error))
         return false;
     bool halted = target->chosen->state == CORE_HALTED;
+    if (target->debugger != NULL) {
+        target->halt_at_end = resume;
+        return true;
+    }
     if (halted && !resume)
         return error_set(error, ERROR_HALTED, "the core is halted at 0x%08" PRIX64,
                          target->chosen->halted_at);
@@ -247,49 +259,76 @@ static bool check_usable(const struct counter_block *block, struct error *error)
     return error_set(error, ERROR_NO_COUNTER, "%s cannot be used: %s", block->text, block->unusable);
 }
 
+static struct counter_block *find_block(const struct target *target, const char *name, struct error *error)
+{
+    for (size_t i = 0; i < target->chosen->n_blocks; i++) {
+        struct counter_block *one = &target->chosen->blocks[i];
+        if (name == NULL ? one->unusable[0] == '\0' : strcasecmp(one->kind->name, name) == 0)
+            return one;
+    }
+    if (name == NULL)
+        error_set(error, ERROR_NO_COUNTER, "the core has no counter that can be used");
+    else
+        error_set(error, ERROR_NO_COUNTER, "the core has no counter block \"%.32s\"", name);
+    return NULL;
+}
+
+bool target_counts_running(const struct target *target, const char *name, struct error *error)
+{
+    struct error none = {0}; /* taking it will say so */
+    const struct counter_block *block = find_block(target, name, &none);
+    return block == NULL || !block->kind->by_core ||
+           error_set(
+               error, ERROR_NO_COUNTER,
+               "%s can be read only while the core is halted: stat and watch let it run, delta halts it",
+               block->text);
+}
+
+/* What the core alone can look at. */
+static bool look_by_core(struct target *target, struct counter_block *block, const struct deadline *deadline,
+                         struct error *error)
+{
+    const struct core *core = &target->chosen->core;
+    const struct block_kind *kind = block->kind;
+    struct step items[BLOCK_IDENTITY];
+    uint64_t values[BLOCK_IDENTITY];
+    struct steps list = {.items = items, .room = BLOCK_IDENTITY};
+    if (target->coprocessor == NULL)
+        target->coprocessor = coprocessor_new(target->ledger, core);
+    if (target->coprocessor == NULL)
+        return error_set(error, ERROR_SYSTEM, "out of memory");
+    if (!coprocessor_prepare(target->coprocessor, deadline, error))
+        return false;
+    kind->add_identity(core, &list);
+    for (size_t i = 0; i < list.n; i++)
+        if (!ledger_read(target->ledger, items[i].at, &values[i], deadline, error))
+            return false;
+    kind->identify(core, values, block);
+    return true;
+}
+
 bool target_take_block(struct target *target, const char *name, const struct deadline *deadline,
                        struct error *error)
 {
-    struct counter_block *block = NULL;
-    for (size_t i = 0; i < target->chosen->n_blocks && block == NULL; i++) {
-        struct counter_block *one = &target->chosen->blocks[i];
-        if (name == NULL ? one->unusable[0] == '\0' : strcasecmp(one->kind->name, name) == 0)
-            block = one;
-    }
-    if (block == NULL)
-        return name == NULL
-                   ? error_set(error, ERROR_NO_COUNTER, "the core has no counter that can be used")
-                   : error_set(error, ERROR_NO_COUNTER, "the core has no counter block \"%.32s\"", name);
-    if (!check_usable(block, error))
+    struct counter_block *block = find_block(target, name, error);
+    if (block == NULL || !check_usable(block, error))
+        return false;
+    if (block->kind->by_core &&
+        (!look_by_core(target, block, deadline, error) || !check_usable(block, error)))
         return false;
     if (target->divide && block->kind->divide == NULL)
         return error_set(error, ERROR_NO_COUNTER, "%s has no divider", block->text);
     if (target->divide && !block->kind->divide(&target->chosen->core, block))
         return error_set(error, ERROR_NO_COUNTER, "the program uses the cycle counter: it cannot be divided");
     for (size_t i = 0; i < block->n_settings; i++)
-        if (!ledger_apply(target->ledger, &block->settings[i], deadline, error))
+        if (!target_apply(target, &block->settings[i], deadline, error))
             return false;
+    if (!attached_counts(target, block, error))
+        return false;
     target->block = block;
     target->reading = (struct reading){.counters = {block->counters[0]}, .n = 1, .counted = 1};
-    return true;
-}
-
-/* A write that is ignored must not end in a counter that seems to count nothing. */
-static bool apply_and_look(struct target *target, const struct setting *setting,
-                           const struct deadline *deadline, struct error *error)
-{
-    uint64_t now;
-    if (!ledger_apply(target->ledger, setting, deadline, error))
-        return false;
-    if (setting->test == 0)
-        return true;
-    if (!ledger_read(target->ledger, setting->test_at.size != 0 ? setting->test_at : setting->at, &now,
-                     deadline, error))
-        return false;
-    return (now & setting->test) == setting->set ||
-           error_set(error, ERROR_NO_COUNTER,
-                     "the register at 0x%08" PRIX64 " does not take 0x%" PRIX64 ": it holds 0x%" PRIX64,
-                     setting->at.offset, setting->set, now);
+    target->reading.by_core = block->kind->by_core ? &target->chosen->core : NULL;
+    return ledger_leave_detour(target->ledger, deadline, error);
 }
 
 bool target_program(struct target *target, const struct counter_pick *picks, size_t n,
@@ -302,7 +341,7 @@ bool target_program(struct target *target, const struct counter_pick *picks, siz
         n_settings =
             block->kind->program(&target->chosen->core, block, picks, n, settings, BLOCK_PASS_SETTINGS);
     for (size_t i = 0; i < n_settings; i++)
-        if (!apply_and_look(target, &settings[i], deadline, error))
+        if (!target_apply(target, &settings[i], deadline, error))
             return false;
     struct reading beside = target->reading;
     target->reading.n = target->reading.counted = 0;
@@ -318,7 +357,7 @@ bool target_program(struct target *target, const struct counter_pick *picks, siz
     for (size_t i = beside.counted; i < beside.n; i++)
         if (!reading_append(&target->reading, &beside.counters[i]))
             return error_set(error, ERROR_SYSTEM, "too many counters at a time");
-    return true;
+    return ledger_leave_detour(target->ledger, deadline, error);
 }
 
 bool target_read(struct target *target, uint64_t *values, uint64_t *before_us, uint64_t *after_us,
@@ -327,6 +366,9 @@ bool target_read(struct target *target, uint64_t *values, uint64_t *before_us, u
     struct step items[READING_STEPS + 2];
     uint64_t results[READING_STEPS + 2];
     struct steps list = {.items = items, .room = READING_STEPS + 2};
+    if (target->reading.by_core != NULL)
+        return coprocessor_read(target->coprocessor, &target->reading, values, before_us, after_us, deadline,
+                                error);
     size_t before = steps_add(&list, step_time(TIME_BEFORE));
     size_t at = reading_add(&target->reading, true, &list);
     size_t after = steps_add(&list, step_time(TIME_AFTER));
@@ -373,6 +415,10 @@ bool target_undo(struct target *target, const struct deadline *deadline, struct 
     }
     /* Without a server nobody else can halt a core whose debug is about to be switched off. */
     bool halt = target->chosen != NULL && target->halt_at_end && !target->leave_halted;
+    if (target->debugger != NULL) {
+        target->debugger->stays_halted |= target->leave_halted || target->halt_at_end;
+        halt = false;
+    }
     if (halt && !link_has_server(target->link)) {
         ledger_forget(target->ledger, target->chosen->core.ops->debug_enable(&target->chosen->core));
         if (!halt_again(target, deadline, error))
@@ -393,7 +439,9 @@ bool target_undo(struct target *target, const struct deadline *deadline, struct 
 void target_close(struct target *target)
 {
     ledger_free(target->ledger);
+    coprocessor_free(target->coprocessor);
     free(target->buses);
+    target->coprocessor = NULL;
     target->buses = NULL;
     target->ledger = NULL;
 }

@@ -1,0 +1,33 @@
+#include "debuggers/debugger.h"
+
+enum { HALT_MS = 3000 };
+
+bool debugger_halt(struct debugger *debugger, struct debugger_stop *stop, struct error *error)
+{
+    struct deadline soon = deadline_in_ms(HALT_MS, NULL);
+    *stop = (struct debugger_stop){.why = DEBUGGER_REQUESTED};
+    if (!debugger->ops->is_running(debugger))
+        return true;
+    if (!debugger->ops->interrupt(debugger, error))
+        return false;
+    switch (debugger->ops->wait(debugger, stop, &soon, error)) {
+    case DEBUGGER_STOPPED:
+        return true;
+    case DEBUGGER_RUNS:
+        return error_set(error, ERROR_ASLEEP, "%s does not halt the core", debugger->facts.name);
+    case DEBUGGER_GONE:
+        break;
+    }
+    return false;
+}
+
+bool debugger_run_for(struct debugger *debugger, int64_t ms, const struct deadline *deadline,
+                      struct error *error)
+{
+    struct debugger_stop stop;
+    struct deadline slice = deadline_slice(deadline, ms);
+    if (!debugger->ops->go(debugger, DEBUGGER_RUN, deadline, error))
+        return false;
+    return debugger->ops->wait(debugger, &stop, &slice, error) != DEBUGGER_GONE &&
+           debugger_halt(debugger, &stop, error);
+}

@@ -1,0 +1,49 @@
+/*
+ * Features: what a GDB server's target description (target.xml and what it includes, GDB manual, appendix G)
+ * says: the architecture, and which registers there are, by name, number and size. Bounded in depth,
+ * documents, bytes and registers, whatever the server sends. The XML is read by expat, in which entities are
+ * switched off.
+ */
+#pragma once
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    GDB_REGISTERS = 1024,
+    GDB_NAME = 32,
+    GDB_XML_BYTES = 512 * 1024,
+    GDB_XML_DOCUMENTS = 64,
+    GDB_XML_DEPTH = 8
+};
+
+struct gdb_register {
+    char name[GDB_NAME];
+    unsigned number, bits;
+    size_t offset; /* in a `g` packet, in bytes */
+};
+
+struct gdb_features {
+    char architecture[48]; /* "arm", "aarch64"; "" if it is not said */
+    bool m_profile;        /* a feature org.gnu.gdb.arm.m-profile */
+    struct gdb_register registers[GDB_REGISTERS];
+    size_t n;
+};
+
+/* Where documents come from: false with `error` when there is none of that name. `text` stays until the next
+ * call. */
+struct gdb_documents {
+    void *context;
+    bool (*fetch)(void *context, const char *name, const char **text, size_t *length, struct error *error);
+};
+
+bool gdb_features_read(struct gdb_features *features, const struct gdb_documents *documents,
+                       struct error *error);
+/* Those of a server that describes nothing: r0 to r15 and cpsr, as GDB numbers them on Arm. */
+void gdb_features_assume_arm(struct gdb_features *features);
+/* By name, in any case; NULL: there is none. */
+const struct gdb_register *gdb_features_find(const struct gdb_features *features, const char *name);
+const struct gdb_register *gdb_features_number(const struct gdb_features *features, unsigned number);

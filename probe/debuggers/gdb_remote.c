@@ -1,0 +1,365 @@
+#include "debuggers/gdb_remote.h"
+
+#include "base/socket.h"
+#include "debuggers/gdb_session.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { INTERRUPT = 0x03, READ_MOST = 1024, WRITE_MOST = 1024, BINARY_LEAST = 16, CLOSE_MS = 1000 };
+
+struct gdb_remote {
+    struct debugger debugger; /* first */
+    struct gdb_session session;
+};
+
+static struct gdb_session *session_of(struct debugger *debugger)
+{
+    return &((struct gdb_remote *)debugger)->session;
+}
+
+static bool must_be_halted(const struct gdb_session *session, struct error *error)
+{
+    return !session->running ||
+           error_set(error, ERROR_FAULT,
+                     "through a GDB server a core can be looked at only while it is halted");
+}
+
+/* Memory and registers are those of the thread that stopped. */
+static bool select_thread(struct gdb_session *session, const struct deadline *deadline, struct error *error)
+{
+    char question[GDB_THREAD + 4];
+    size_t length;
+    if (session->thread[0] == '\0' || strcmp(session->thread, session->selected) == 0)
+        return true;
+    snprintf(question, sizeof question, "Hg%s", session->thread);
+    if (!gdb_ask(session, question, &length, deadline, error))
+        return false;
+    if (!gdb_is_ok(session))
+        return error_set(error, ERROR_LINK_PROTOCOL, "the GDB server does not know its own thread %s",
+                         session->thread);
+    snprintf(session->selected, sizeof session->selected, "%s", session->thread);
+    return true;
+}
+
+static size_t at_most(size_t n, size_t most)
+{
+    return n < most ? n : most;
+}
+
+static bool read_some(struct gdb_session *session, uint64_t at, void *out, size_t n,
+                      const struct deadline *deadline, struct error *error)
+{
+    char question[64];
+    size_t length, got;
+    snprintf(question, sizeof question, "m%" PRIx64 ",%zx", at, n);
+    if (!gdb_ask(session, question, &length, deadline, error))
+        return false;
+    if (gdb_is_refusal(session))
+        return error_set(error, ERROR_FAULT, "the GDB server cannot read 0x%08" PRIX64 " (%.16s)", at,
+                         session->wire.payload);
+    if (!gdb_hex_read(session->wire.payload, length, out, n, &got) || got > n)
+        return gdb_wire_lose(&session->wire, ERROR_LINK_PROTOCOL, "the GDB server's memory makes no sense",
+                             error);
+    return got == n ||
+           error_set(error, ERROR_FAULT, "the GDB server reads only %zu bytes at 0x%08" PRIX64, got, at);
+}
+
+static bool read_memory(struct debugger *debugger, uint64_t at, void *out, size_t n,
+                        const struct deadline *deadline, struct error *error)
+{
+    struct gdb_session *session = session_of(debugger);
+    size_t most = at_most(session->packet_size / 2 - 8, READ_MOST);
+    if (!must_be_halted(session, error) || !select_thread(session, deadline, error))
+        return false;
+    for (size_t done = 0; done < n;) {
+        size_t some = at_most(n - done, most);
+        if (!read_some(session, at + done, (char *)out + done, some, deadline, error))
+            return false;
+        done += some;
+    }
+    return true;
+}
+
+static bool write_some(struct gdb_session *session, uint64_t at, const void *bytes, size_t n,
+                       const struct deadline *deadline, struct error *error)
+{
+    char question[2 * WRITE_MOST + 64];
+    size_t length;
+    if (n >= BINARY_LEAST && !session->no_binary) {
+        int used = snprintf(question, sizeof question, "X%" PRIx64 ",%zx:", at, n);
+        memcpy(question + used, bytes, n);
+        if (!gdb_ask_bytes(session, question, (size_t)used + n, &length, deadline, error))
+            return false;
+        session->no_binary = length == 0;
+    }
+    if (n < BINARY_LEAST || session->no_binary) {
+        int used = snprintf(question, sizeof question, "M%" PRIx64 ",%zx:", at, n);
+        gdb_hex_write(bytes, n, question + used);
+        if (!gdb_ask(session, question, &length, deadline, error))
+            return false;
+    }
+    return gdb_is_ok(session) ||
+           error_set(error, ERROR_FAULT, "the GDB server cannot write 0x%08" PRIX64 " (%.16s)", at,
+                     session->wire.payload);
+}
+
+static bool write_memory(struct debugger *debugger, uint64_t at, const void *bytes, size_t n,
+                         const struct deadline *deadline, struct error *error)
+{
+    struct gdb_session *session = session_of(debugger);
+    size_t most = at_most(session->packet_size / 2 - 24, WRITE_MOST);
+    if (!must_be_halted(session, error) || !select_thread(session, deadline, error))
+        return false;
+    for (size_t done = 0; done < n;) {
+        size_t some = at_most(n - done, most);
+        if (!write_some(session, at + done, (const char *)bytes + done, some, deadline, error))
+            return false;
+        done += some;
+    }
+    return true;
+}
+
+static bool breakpoint(struct debugger *debugger, uint64_t at, unsigned size, bool set,
+                       const struct deadline *deadline, struct error *error)
+{
+    struct gdb_session *session = session_of(debugger);
+    char question[64];
+    size_t length;
+    if (!must_be_halted(session, error))
+        return false;
+    snprintf(question, sizeof question, "%c1,%" PRIx64 ",%x", set ? 'Z' : 'z', at, size);
+    if (!gdb_ask(session, question, &length, deadline, error))
+        return false;
+    if (gdb_is_ok(session))
+        return true;
+    if (length == 0)
+        return error_set(error, ERROR_NO_COMPARATOR, "the GDB server knows no hardware breakpoints");
+    return error_set(error, ERROR_ADDRESS, "the GDB server cannot %s a breakpoint at 0x%08" PRIX64 " (%.16s)",
+                     set ? "set" : "clear", at, session->wire.payload);
+}
+
+static bool go(struct debugger *debugger, enum debugger_go how, const struct deadline *deadline,
+               struct error *error)
+{
+    struct gdb_session *session = session_of(debugger);
+    char question[GDB_THREAD + 16];
+    const char *colon = session->thread[0] != '\0' ? ":" : "";
+    if (!must_be_halted(session, error))
+        return false;
+    if (!session->has_vcont)
+        snprintf(question, sizeof question, how == DEBUGGER_STEP ? "s" : "c");
+    else if (how == DEBUGGER_STEP) /* the others stand still meanwhile */
+        snprintf(question, sizeof question, "vCont;s%s%s", colon, session->thread);
+    else
+        snprintf(question, sizeof question, "vCont;c");
+    if (!gdb_wire_send(&session->wire, question, strlen(question), deadline, error))
+        return false;
+    session->running = true;
+    session->n_cached = 0;
+    session->selected[0] = '\0';
+    return true;
+}
+
+static enum debugger_wait wait_for(struct debugger *debugger, struct debugger_stop *stop,
+                                   const struct deadline *deadline, struct error *error)
+{
+    struct gdb_session *session = session_of(debugger);
+    size_t length;
+    do {
+        enum gdb_came came = gdb_wire_receive(&session->wire, &length, deadline, error);
+        if (came == GDB_CAME_NOT)
+            return DEBUGGER_RUNS;
+        if (came == GDB_CAME_NEVER)
+            return DEBUGGER_GONE;
+        if (session->wire.payload[0] != 'O' && gdb_is_refusal(session)) {
+            session->running = false;
+            error_set(error, ERROR_FAULT, "the GDB server does not let the core go on (%.16s)",
+                      session->wire.payload);
+            return DEBUGGER_GONE;
+        }
+        if (session->wire.payload[0] != 'O' && gdb_take_stop(session, stop)) {
+            if (stop->why != DEBUGGER_ENDED)
+                return DEBUGGER_STOPPED;
+            gdb_wire_lose(&session->wire, ERROR_LINK_LOST, "the GDB server has lost its core", error);
+            return DEBUGGER_GONE;
+        }
+    } while (!deadline_passed(deadline)); /* console output may come without an end */
+    return DEBUGGER_RUNS;
+}
+
+static bool interrupt(struct debugger *debugger, struct error *error)
+{
+    struct gdb_session *session = session_of(debugger);
+    struct deadline soon = deadline_in_ms(CLOSE_MS, NULL);
+    return !session->running || gdb_wire_send_raw(&session->wire, INTERRUPT, &soon, error);
+}
+
+static const struct gdb_value *cached(const struct gdb_session *session, unsigned number)
+{
+    for (size_t i = 0; i < session->n_cached; i++)
+        if (session->cache[i].number == number)
+            return &session->cache[i];
+    return NULL;
+}
+
+static size_t hex_digits(const struct gdb_register *which)
+{
+    return (size_t)(which->bits + 7) / 8 * 2;
+}
+
+static bool read_one(struct gdb_session *session, const struct gdb_register *which,
+                     const struct deadline *deadline, struct error *error)
+{
+    char question[32];
+    size_t length;
+    if (session->no_single_registers)
+        return true;
+    snprintf(question, sizeof question, "p%x", which->number);
+    if (!gdb_ask(session, question, &length, deadline, error))
+        return false;
+    if (gdb_is_refusal(session))
+        session->no_single_registers = true;
+    else
+        gdb_cache(session, which->number, session->wire.payload, at_most(length, hex_digits(which)));
+    return true;
+}
+
+static bool read_all(struct gdb_session *session, const struct deadline *deadline, struct error *error)
+{
+    size_t length;
+    if (!gdb_ask(session, "g", &length, deadline, error))
+        return false;
+    session->n_cached = 0;
+    for (size_t i = 0; i < session->features.n && !gdb_is_refusal(session); i++) {
+        const struct gdb_register *one = &session->features.registers[i];
+        size_t digits = hex_digits(one);
+        if (digits <= 16 && 2 * one->offset + digits <= length)
+            gdb_cache(session, one->number, session->wire.payload + 2 * one->offset, digits);
+    }
+    return true;
+}
+
+static bool read_register(struct debugger *debugger, const char *name, uint64_t *out,
+                          const struct deadline *deadline, struct error *error)
+{
+    struct gdb_session *session = session_of(debugger);
+    const struct gdb_register *which = gdb_features_find(&session->features, name);
+    if (!must_be_halted(session, error))
+        return false;
+    if (which == NULL || which->bits > 64)
+        return error_set(error, ERROR_FAULT, "the GDB server has no register %s", name);
+    const struct gdb_value *value = cached(session, which->number);
+    if (value == NULL) {
+        if (!select_thread(session, deadline, error) || !read_one(session, which, deadline, error))
+            return false;
+        value = cached(session, which->number);
+    }
+    if (value == NULL) {
+        if (!read_all(session, deadline, error))
+            return false;
+        value = cached(session, which->number);
+    }
+    if (value == NULL)
+        return error_set(error, ERROR_FAULT, "the GDB server does not tell its register %s", name);
+    *out = value->value;
+    return true;
+}
+
+static bool write_register(struct debugger *debugger, const char *name, uint64_t value,
+                           const struct deadline *deadline, struct error *error)
+{
+    struct gdb_session *session = session_of(debugger);
+    const struct gdb_register *which = gdb_features_find(&session->features, name);
+    char question[64];
+    uint8_t bytes[8];
+    size_t length;
+    if (!must_be_halted(session, error))
+        return false;
+    if (which == NULL || which->bits > 64)
+        return error_set(error, ERROR_FAULT, "the GDB server has no register %s", name);
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (uint8_t)(value >> 8 * i);
+    int used = snprintf(question, sizeof question, "P%x=", which->number);
+    gdb_hex_write(bytes, hex_digits(which) / 2, question + used);
+    session->n_cached = 0;
+    if (!select_thread(session, deadline, error) || !gdb_ask(session, question, &length, deadline, error))
+        return false;
+    return gdb_is_ok(session) ||
+           error_set(error, ERROR_FAULT, "the GDB server does not write its register %s (%.16s)", name,
+                     session->wire.payload);
+}
+
+static bool monitor(struct debugger *debugger, const char *command, char *out, size_t size,
+                    const struct deadline *deadline, struct error *error)
+{
+    struct gdb_session *session = session_of(debugger);
+    return must_be_halted(session, error) && gdb_monitor(session, command, out, size, deadline, error);
+}
+
+static bool is_running(const struct debugger *debugger)
+{
+    return ((const struct gdb_remote *)debugger)->session.running;
+}
+
+/* The protocol's D lets a core run on. To OpenOCD it is a good-bye only. */
+static void close_session(struct debugger *debugger, bool run)
+{
+    struct gdb_remote *remote = (struct gdb_remote *)debugger;
+    struct gdb_session *session = &remote->session;
+    struct deadline soon = deadline_in_ms(CLOSE_MS, NULL);
+    struct error ignored = {0};
+    char text[64];
+    size_t length;
+    if (run && !session->wire.lost) {
+        if (!session->running && strcmp(debugger->facts.server, "OpenOCD") == 0)
+            gdb_monitor(session, "resume", text, sizeof text, &soon, &ignored);
+        gdb_ask(session, "D", &length, &soon, &ignored);
+    }
+    gdb_wire_close(&session->wire);
+    free(remote);
+}
+
+struct debugger *gdb_remote_open(int fd, const char *name, const struct deadline *deadline,
+                                 struct error *error)
+{
+    static const struct debugger_ops ops = {.read_memory = read_memory,
+                                            .write_memory = write_memory,
+                                            .breakpoint = breakpoint,
+                                            .go = go,
+                                            .wait = wait_for,
+                                            .interrupt = interrupt,
+                                            .read_register = read_register,
+                                            .write_register = write_register,
+                                            .monitor = monitor,
+                                            .is_running = is_running,
+                                            .close = close_session};
+    struct gdb_remote *remote = calloc(1, sizeof *remote);
+    if (remote == NULL) {
+        close(fd);
+        error_set(error, ERROR_SYSTEM, "out of memory");
+        return NULL;
+    }
+    remote->debugger.ops = &ops;
+    snprintf(remote->debugger.facts.name, sizeof remote->debugger.facts.name, "%s", name);
+    gdb_wire_init(&remote->session.wire, fd);
+    if (gdb_session_begin(&remote->session, &remote->debugger.facts, deadline, error))
+        return &remote->debugger;
+    /* It was ours only to look at: it runs on */
+    close_session(&remote->debugger, !remote->session.wire.lost);
+    return NULL;
+}
+
+struct debugger *gdb_remote_connect(const char *host, uint16_t port, const struct deadline *deadline,
+                                    struct error *error)
+{
+    char name[128];
+    int fd = socket_connect(host, port, deadline, error);
+    if (fd < 0)
+        return NULL;
+    snprintf(name, sizeof name, "gdb %.100s:%u", host, port);
+    return gdb_remote_open(fd, name, deadline, error);
+}

@@ -1,0 +1,353 @@
+#include "debuggers/gdb_session.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    GRACE_MS = 250,
+    PATIENCE_MS = 2000,
+    STRAY = 256,
+    SMALLEST_PACKET = 64,
+    ASKED_FOR = 0x1000,
+    PIECES = 2048,
+    COMMAND_MOST = 3072
+};
+
+/* An answer that is due is waited for even after Ctrl-C, for a moment: else the next question would get it.
+ */
+static struct deadline answer_deadline(const struct deadline *deadline)
+{
+    struct deadline most = {.at_us = deadline->at_us};
+    struct deadline grace = deadline_in_ms(GRACE_MS, NULL), patience = deadline_in_ms(PATIENCE_MS, NULL);
+    if (most.at_us < grace.at_us)
+        most.at_us = grace.at_us;
+    if (deadline_cancelled(deadline) && most.at_us > patience.at_us)
+        most.at_us = patience.at_us;
+    return most;
+}
+
+static bool is_hex(char c)
+{
+    return gdb_hex_digit(c) >= 0;
+}
+
+/* Late, or twice, and no answer to any question but '?'. */
+static bool is_stop(const char *payload)
+{
+    return (payload[0] == 'T' || payload[0] == 'S') && is_hex(payload[1]) && is_hex(payload[2]);
+}
+
+/* Console output; without any it is how OpenOCD says that it is still there. */
+static bool is_console(const char *payload, size_t length)
+{
+    return payload[0] == 'O' && length % 2 == 1 && (length == 1 || is_hex(payload[1]));
+}
+
+static bool receive_answer(struct gdb_session *session, bool stops_count, size_t *length,
+                           const struct deadline *deadline, struct error *error)
+{
+    struct gdb_wire *wire = &session->wire;
+    for (unsigned stray = 0; stray < STRAY; stray++) {
+        switch (gdb_wire_receive(wire, length, deadline, error)) {
+        case GDB_CAME:
+            if (is_console(wire->payload, *length) || (!stops_count && is_stop(wire->payload)))
+                continue;
+            return true;
+        case GDB_CAME_NOT:
+            return gdb_wire_lose(wire, ERROR_LINK_LOST, "the GDB server does not answer", error);
+        case GDB_CAME_NEVER:
+            return false;
+        }
+    }
+    return gdb_wire_lose(wire, ERROR_LINK_PROTOCOL, "the GDB server answers what it was not asked", error);
+}
+
+static bool may_ask(const struct deadline *deadline, struct error *error)
+{
+    if (!deadline_passed(deadline))
+        return true;
+    return deadline_cancelled(deadline)
+               ? error_set(error, ERROR_CANCELLED, "cancelled")
+               : error_set(error, ERROR_ASLEEP, "no time is left for the GDB server");
+}
+
+bool gdb_ask_bytes(struct gdb_session *session, const void *question, size_t n, size_t *length,
+                   const struct deadline *deadline, struct error *error)
+{
+    struct deadline most = answer_deadline(deadline);
+    return may_ask(deadline, error) && gdb_wire_send(&session->wire, question, n, &most, error) &&
+           receive_answer(session, n == 1 && *(const char *)question == '?', length, &most, error);
+}
+
+bool gdb_ask(struct gdb_session *session, const char *question, size_t *length,
+             const struct deadline *deadline, struct error *error)
+{
+    return gdb_ask_bytes(session, question, strlen(question), length, deadline, error);
+}
+
+bool gdb_is_ok(const struct gdb_session *session)
+{
+    return strcmp(session->wire.payload, "OK") == 0;
+}
+
+bool gdb_is_refusal(const struct gdb_session *session)
+{
+    const char *payload = session->wire.payload;
+    return payload[0] == '\0' ||
+           (payload[0] == 'E' &&
+            (payload[1] == '.' || (is_hex(payload[1]) && is_hex(payload[2]) && payload[3] == '\0')));
+}
+
+bool gdb_monitor(struct gdb_session *session, const char *command, char *out, size_t size,
+                 const struct deadline *deadline, struct error *error)
+{
+    static const char verb[] = "qRcmd,";
+    struct gdb_wire *wire = &session->wire;
+    char question[sizeof verb + (size_t)2 * COMMAND_MOST];
+    size_t length = strlen(command), used = 0, n;
+    struct deadline most = answer_deadline(deadline);
+    if (length > COMMAND_MOST || sizeof verb + 2 * length > session->packet_size)
+        return error_set(error, ERROR_SYSTEM, "a command for the GDB server is too long");
+    memcpy(question, verb, sizeof verb);
+    gdb_hex_write(command, length, question + sizeof verb - 1);
+    out[0] = '\0';
+    if (!may_ask(deadline, error) || !gdb_wire_send(wire, question, strlen(question), &most, error))
+        return false;
+    for (;;) {
+        char text[GDB_CHUNK];
+        enum gdb_came came = gdb_wire_receive(wire, &length, &most, error);
+        if (came == GDB_CAME_NOT)
+            return gdb_wire_lose(wire, ERROR_LINK_LOST, "the GDB server does not answer", error);
+        if (came == GDB_CAME_NEVER)
+            return false;
+        bool more = is_console(wire->payload, length), stop = !more && is_stop(wire->payload);
+        /* Output without an end always finds the socket ready */
+        if ((more || stop) && deadline_passed(&most))
+            return gdb_wire_lose(wire, ERROR_LINK_LOST, "the GDB server does not come to an end", error);
+        if (stop)
+            continue;
+        if (!more && gdb_is_refusal(session))
+            return error_set(error, ERROR_FAULT, "the GDB server does not take the command \"%.64s\"",
+                             command);
+        const char *hex = wire->payload + (more ? 1 : 0);
+        size_t digits = strlen(hex) < 2 * sizeof text ? strlen(hex) : 2 * sizeof text;
+        if (!gdb_is_ok(session) && gdb_hex_read(hex, digits, text, sizeof text, &n)) {
+            n = n < size - 1 - used ? n : size - 1 - used;
+            memcpy(out + used, text, n);
+            used += n;
+            out[used] = '\0';
+        }
+        if (!more)
+            return true;
+    }
+}
+
+/* --- greeting ------------------------------------------------------------------------------------------- */
+
+static void take_supported(struct gdb_session *session)
+{
+    char *rest = NULL;
+    uint64_t value;
+    const char *end;
+    for (char *word = strtok_r(session->wire.payload, ";", &rest); word != NULL;
+         word = strtok_r(NULL, ";", &rest)) {
+        if (strncmp(word, "PacketSize=", 11) == 0 && gdb_number_read(word + 11, &value, &end) &&
+            value >= SMALLEST_PACKET)
+            session->packet_size = value < GDB_PAYLOAD ? (size_t)value : GDB_PAYLOAD;
+        session->has_xfer |= strcmp(word, "qXfer:features:read+") == 0;
+        session->has_no_ack |= strcmp(word, "QStartNoAckMode+") == 0;
+    }
+}
+
+struct source {
+    struct gdb_session *session;
+    const struct deadline *deadline;
+    char *text;
+    size_t length;
+};
+
+/* In pieces: 'm' and more is to come, 'l' and it was the last. */
+static bool fetch(void *context, const char *name, const char **text, size_t *length, struct error *error)
+{
+    struct source *source = context;
+    struct gdb_session *session = source->session;
+    source->length = 0;
+    for (unsigned pieces = 0;; pieces++) {
+        char question[128];
+        size_t n;
+        if (strlen(name) > 64 || strpbrk(name, ":;,#$") != NULL)
+            return error_set(error, ERROR_LINK_PROTOCOL,
+                             "the GDB server's description names a file that makes no sense");
+        snprintf(question, sizeof question, "qXfer:features:read:%s:%zx,%x", name, source->length, ASKED_FOR);
+        if (!gdb_ask(session, question, &n, source->deadline, error))
+            return false;
+        const char *payload = session->wire.payload;
+        if (n == 0 || (payload[0] != 'm' && payload[0] != 'l') || (payload[0] == 'm' && n == 1))
+            return error_set(error, ERROR_LINK_PROTOCOL, "the GDB server does not tell what is in %.64s",
+                             name);
+        if (source->length + n > GDB_XML_BYTES || pieces == PIECES)
+            return error_set(error, ERROR_LINK_PROTOCOL, "the GDB server's %.64s is too long", name);
+        char *longer = realloc(source->text, source->length + n);
+        if (longer == NULL)
+            return error_set(error, ERROR_SYSTEM, "out of memory");
+        source->text = longer;
+        memcpy(source->text + source->length, payload + 1, n - 1);
+        source->length += n - 1;
+        if (payload[0] == 'l')
+            break;
+    }
+    *text = source->text;
+    *length = source->length;
+    return true;
+}
+
+static bool read_features(struct gdb_session *session, const struct deadline *deadline, struct error *error)
+{
+    struct source source = {.session = session, .deadline = deadline};
+    const struct gdb_documents documents = {.context = &source, .fetch = fetch};
+    if (!session->has_xfer) {
+        gdb_features_assume_arm(&session->features);
+        return true;
+    }
+    bool ok = gdb_features_read(&session->features, &documents, error);
+    free(source.text);
+    return ok;
+}
+
+static void tell_profile(const struct gdb_features *features, struct debugger_facts *facts)
+{
+    snprintf(facts->architecture, sizeof facts->architecture, "%s", features->architecture);
+    if (features->m_profile)
+        facts->profile = PROFILE_M;
+    else if (strncmp(features->architecture, "aarch64", 7) == 0)
+        facts->profile = PROFILE_AARCH64;
+    else if (strncmp(features->architecture, "arm", 3) == 0)
+        facts->profile = PROFILE_ARM;
+    else
+        facts->profile = features->architecture[0] != '\0' ? PROFILE_OTHER : PROFILE_UNKNOWN;
+}
+
+/* QEMU answers a question of its own; others know the command "version", or say that they do not. */
+static bool tell_server(struct gdb_session *session, struct debugger_facts *facts,
+                        const struct deadline *deadline, struct error *error)
+{
+    static const char *const signs[][2] = {{"Open On-Chip Debugger", "OpenOCD"},
+                                           {"Black Magic", "Black Magic Probe"}};
+    char text[512];
+    size_t length;
+    struct error refused = {0};
+    if (!gdb_ask(session, "qqemu.sstepbits", &length, deadline, error))
+        return false;
+    if (strncmp(session->wire.payload, "ENABLE=", 7) == 0) {
+        snprintf(facts->server, sizeof facts->server, "QEMU");
+        facts->is_emulator = true;
+        return true;
+    }
+    if (!gdb_monitor(session, "version", text, sizeof text, deadline, &refused))
+        return refused.kind == ERROR_FAULT || error_set(error, refused.kind, "%s", refused.text);
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
+        if (strstr(text, signs[i][0]) != NULL)
+            snprintf(facts->server, sizeof facts->server, "%s", signs[i][1]);
+    return true;
+}
+
+bool gdb_session_begin(struct gdb_session *session, struct debugger_facts *facts,
+                       const struct deadline *deadline, struct error *error)
+{
+    size_t length;
+    struct debugger_stop stop;
+    struct error why = {0};
+    session->packet_size = 400; /* what every server takes, GDB manual E.4 */
+    /* An answer that went astray with whoever was connected before would else be taken for ours */
+    if (!gdb_wire_send_raw(&session->wire, '+', deadline, &why) ||
+        !gdb_ask(session, "qSupported:swbreak+;hwbreak+;vContSupported+;xmlRegisters=arm", &length, deadline,
+                 &why))
+        return session->wire.hung_up
+                   ? error_set(error, ERROR_NO_PROBE,
+                               "%s when it is greeted: it may serve one client at a time, and have one",
+                               why.text)
+                   : error_set(error, why.kind, "%s", why.text);
+    take_supported(session);
+    if (session->has_no_ack) {
+        if (!gdb_ask(session, "QStartNoAckMode", &length, deadline, error))
+            return false;
+        session->wire.acks = !gdb_is_ok(session);
+    }
+    if (!read_features(session, deadline, error) || !gdb_ask(session, "?", &length, deadline, error))
+        return false;
+    if (!gdb_take_stop(session, &stop))
+        return error_set(error, ERROR_NOT_A_PROBE, "the GDB server does not say where the core is");
+    if (stop.why == DEBUGGER_ENDED)
+        return error_set(error, ERROR_NO_CORE, "the GDB server has no core to debug");
+    if (!gdb_ask(session, "vCont?", &length, deadline, error))
+        return false;
+    session->has_vcont = strncmp(session->wire.payload, "vCont;", 6) == 0;
+    tell_profile(&session->features, facts);
+    if (!tell_server(session, facts, deadline, error))
+        return false;
+    /* OpenOCD halts on its own when we come, and says so; others say "trap" whatever it was */
+    facts->was_halted = strcmp(facts->server, "OpenOCD") == 0 && stop.why != DEBUGGER_REQUESTED;
+    return true;
+}
+
+/* --- stops ---------------------------------------------------------------------------------------------- */
+
+void gdb_cache(struct gdb_session *session, unsigned number, const char *hex, size_t digits)
+{
+    uint8_t bytes[8];
+    size_t n;
+    uint64_t value = 0;
+    if (session->n_cached == GDB_CACHE || !gdb_hex_read(hex, digits, bytes, sizeof bytes, &n) || n == 0)
+        return;
+    while (n-- > 0)
+        value = value << 8 | bytes[n];
+    session->cache[session->n_cached++] = (struct gdb_value){.number = number, .value = value};
+}
+
+/* Pairs "name:value;", of which those whose name is a number are registers. */
+static void take_pairs(struct gdb_session *session, const char *at, struct debugger_stop *stop)
+{
+    while (*at != '\0') {
+        const char *colon = strchr(at, ':'), *end, *number_end;
+        uint64_t number;
+        if (colon == NULL)
+            return;
+        end = strchr(colon, ';');
+        size_t name = (size_t)(colon - at),
+               value = end != NULL ? (size_t)(end - colon - 1) : strlen(colon + 1);
+        if (name == 6 && strncmp(at, "thread", 6) == 0 && value < sizeof stop->thread)
+            snprintf(stop->thread, sizeof stop->thread, "%.*s", (int)value, colon + 1);
+        else if (memchr(at, 'w', name) != NULL && name >= 5 && strncmp(colon - 5, "watch", 5) == 0)
+            stop->why = DEBUGGER_WATCHPOINT;
+        else if (gdb_number_read(at, &number, &number_end) && number_end == colon && number <= UINT16_MAX)
+            gdb_cache(session, (unsigned)number, colon + 1, value);
+        if (end == NULL)
+            return;
+        at = end + 1;
+    }
+}
+
+bool gdb_take_stop(struct gdb_session *session, struct debugger_stop *stop)
+{
+    enum { INTERRUPT = 2, ILLEGAL = 4, TRAP = 5, BUS = 10, SEGMENT = 11 };
+    const char *payload = session->wire.payload;
+    *stop = (struct debugger_stop){.why = DEBUGGER_TRAP};
+    session->n_cached = 0;
+    session->running = false;
+    if (payload[0] == 'W' || payload[0] == 'X' || payload[0] == 'N') {
+        stop->why = DEBUGGER_ENDED;
+        return true;
+    }
+    if (!is_stop(payload))
+        return false;
+    int number = gdb_hex_digit(payload[1]) << 4 | gdb_hex_digit(payload[2]);
+    if (number == INTERRUPT || number == 0)
+        stop->why = DEBUGGER_REQUESTED;
+    else if (number == ILLEGAL || number == BUS || number == SEGMENT)
+        stop->why = DEBUGGER_FAULT;
+    if (payload[0] == 'T')
+        take_pairs(session, payload + 3, stop);
+    snprintf(session->thread, sizeof session->thread, "%s", stop->thread);
+    return true;
+}

@@ -1,0 +1,49 @@
+/*
+ * A session with a GDB server: questions and answers, what the server said of itself, and its stops. For
+ * gdb_remote.c and gdb_session.c only.
+ */
+#pragma once
+
+#include "debuggers/debugger.h"
+#include "debuggers/gdb_features.h"
+#include "debuggers/gdb_wire.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { GDB_CACHE = 64, GDB_THREAD = 32 };
+
+struct gdb_session {
+    struct gdb_wire wire;
+    struct gdb_features features;
+    size_t packet_size; /* the largest that the server takes */
+    bool has_vcont, has_xfer, has_no_ack;
+    bool running;
+    bool no_single_registers; /* it does not answer `p` */
+    bool no_binary;           /* nor takes `X` */
+    char thread[GDB_THREAD];  /* that stopped last; "" when it was not said */
+    char selected[GDB_THREAD];
+    struct gdb_value { /* registers of this stop, as far as they are known */
+        unsigned number;
+        uint64_t value;
+    } cache[GDB_CACHE];
+    size_t n_cached;
+};
+
+/* Asks, and leaves the answer in wire.payload. */
+bool gdb_ask(struct gdb_session *session, const char *question, size_t *length,
+             const struct deadline *deadline, struct error *error);
+bool gdb_ask_bytes(struct gdb_session *session, const void *question, size_t n, size_t *length,
+                   const struct deadline *deadline, struct error *error);
+/* The answer is "OK". False without an error: it is not. */
+bool gdb_is_ok(const struct gdb_session *session);
+bool gdb_is_refusal(const struct gdb_session *session);
+/* Greets the server and reads what it says of itself. */
+bool gdb_session_begin(struct gdb_session *session, struct debugger_facts *facts,
+                       const struct deadline *deadline, struct error *error);
+bool gdb_monitor(struct gdb_session *session, const char *command, char *out, size_t size,
+                 const struct deadline *deadline, struct error *error);
+/* A stop reply, into the session and `stop`; false when the payload is none. */
+bool gdb_take_stop(struct gdb_session *session, struct debugger_stop *stop);
+void gdb_cache(struct gdb_session *session, unsigned number, const char *hex, size_t digits);

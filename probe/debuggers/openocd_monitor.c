@@ -1,0 +1,130 @@
+#include "debuggers/openocd_monitor.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/*
+ * A command is one line of bounded length, and what it returns comes in one packet, perhaps behind what
+ * OpenOCD logs: scripts go in pieces, as Tcl strings, and answers come in pieces between two marks, the first
+ * of which is followed by + where more is to come. Printed by `echo`, they would appear on OpenOCD's
+ * terminal.
+ */
+enum { MARK_BEGIN = 0x02, MARK_END = 0x03, PIECE = 2400, SMALL = 512 };
+
+static const char preparation[] =
+    "set ::pmu_in {}; proc pmu_monitor {} {set script $::pmu_in; set ::pmu_in {}; "
+    "catch -exit {uplevel #0 $script} ::pmu_out; pmu_more}; "
+    "proc pmu_more {} {set piece [string range $::pmu_out 0 5999]; "
+    "set ::pmu_out [string range $::pmu_out 6000 end]; "
+    "format %c%s%s%c 2 [expr {$::pmu_out eq {} ? {.} : {+}}] $piece 3}; format {}";
+
+static enum openocd_end end_of(const struct error *why)
+{
+    return why->kind == ERROR_LINK_LOST || why->kind == ERROR_LINK_PROTOCOL ? OPENOCD_CLOSED
+           : why->kind == ERROR_CANCELLED                                   ? OPENOCD_CANCELLED
+                                                                            : OPENOCD_SILENT;
+}
+
+/* As a part of a Tcl string in quotes; returns how many characters that took, at most four. */
+static size_t put_quoted(char c, char *out)
+{
+    size_t n = 0;
+    if (strchr("\\\"$[]{};", c) != NULL && c != '\0') {
+        out[n++] = '\\';
+        out[n++] = c;
+    } else if (c == '\n') {
+        out[n++] = '\\';
+        out[n++] = 'n';
+    } else {
+        out[n++] = c;
+    }
+    return n;
+}
+
+static bool tell(struct openocd_monitor *monitor, const struct deadline *deadline, struct error *error)
+{
+    return monitor->debugger->ops->monitor(monitor->debugger, monitor->line, monitor->reply,
+                                           sizeof monitor->reply, deadline, error);
+}
+
+/* What stands between the marks. */
+static enum openocd_end take_piece(const char *reply, char *out, size_t room, size_t *length, bool *more)
+{
+    const char *begin = strchr(reply, MARK_BEGIN), *end = strrchr(reply, MARK_END);
+    if (begin == NULL || end == NULL || end - begin < 2)
+        return OPENOCD_CLOSED;
+    *more = begin[1] == '+';
+    *length = (size_t)(end - begin - 2);
+    if (*length > room)
+        return OPENOCD_TOO_LONG;
+    if (*more && *length == 0)
+        return OPENOCD_CLOSED;
+    memcpy(out, begin + 2, *length);
+    return OPENOCD_ANSWERED;
+}
+
+/* Runs the line that has been put together, and gets all of its answer. */
+static enum openocd_end answer_to(struct openocd_monitor *monitor, char *answer, size_t room,
+                                  size_t *answer_length, const struct deadline *deadline)
+{
+    static const char next[] = "pmu_more";
+    bool more = true;
+    *answer_length = 0;
+    while (more) {
+        struct error why = {0};
+        size_t length = 0;
+        if (!tell(monitor, deadline, &why))
+            return end_of(&why);
+        enum openocd_end end =
+            take_piece(monitor->reply, answer + *answer_length, room - *answer_length, &length, &more);
+        if (end != OPENOCD_ANSWERED)
+            return end;
+        *answer_length += length;
+        memcpy(monitor->line, next, sizeof next);
+    }
+    return OPENOCD_ANSWERED;
+}
+
+static enum openocd_end ask(void *context, const char *script, size_t length, char *answer, size_t room,
+                            size_t *answer_length, const struct deadline *deadline)
+{
+    static const char head[] = "append ::pmu_in \"", tail[] = "\"; pmu_monitor";
+    struct openocd_monitor *monitor = context;
+    struct error why = {0};
+    if (!monitor->prepared) {
+        memcpy(monitor->line, preparation, sizeof preparation);
+        if (!tell(monitor, deadline, &why))
+            return end_of(&why);
+        monitor->prepared = true;
+    }
+    for (size_t at = 0;;) {
+        size_t used = sizeof head - 1;
+        memcpy(monitor->line, head, used);
+        while (at < length && used < PIECE)
+            used += put_quoted(script[at++], monitor->line + used);
+        bool last = at == length;
+        memcpy(monitor->line + used, last ? tail : "\"", last ? sizeof tail : 2);
+        if (last)
+            return answer_to(monitor, answer, room, answer_length, deadline);
+        if (!tell(monitor, deadline, &why))
+            return end_of(&why);
+    }
+}
+
+void openocd_monitor_init(struct openocd_monitor *monitor, struct debugger *debugger)
+{
+    *monitor = (struct openocd_monitor){.voice = {.context = monitor, .ask = ask}, .debugger = debugger};
+}
+
+bool openocd_monitor_target(struct openocd_monitor *monitor, char *out, size_t size,
+                            const struct deadline *deadline, struct error *error)
+{
+    static const char script[] = "target current";
+    char answer[SMALL];
+    size_t length = 0;
+    if (ask(monitor, script, sizeof script - 1, answer, sizeof answer - 1, &length, deadline) !=
+        OPENOCD_ANSWERED)
+        return error_set(error, ERROR_LINK_PROTOCOL, "OpenOCD does not say which of its targets this is");
+    snprintf(out, size, "%.*s", (int)length, answer);
+    return true;
+}

@@ -1,0 +1,24 @@
+/*
+ * OpenOCD's Tcl interpreter by way of a debugger's `monitor` command: the same conversation as on its Tcl
+ * port. It reaches what the core itself cannot see, such as the debug registers of a Cortex-A.
+ */
+#pragma once
+
+#include "debuggers/debugger.h"
+#include "links/openocd_rpc.h"
+
+#include <stddef.h>
+
+enum { OPENOCD_MONITOR_LINE = 3072, OPENOCD_MONITOR_REPLY = 16384 };
+
+struct openocd_monitor {
+    struct openocd_voice voice; /* its context is this struct */
+    struct debugger *debugger;
+    bool prepared;
+    char line[OPENOCD_MONITOR_LINE], reply[OPENOCD_MONITOR_REPLY];
+};
+
+void openocd_monitor_init(struct openocd_monitor *monitor, struct debugger *debugger);
+/* Which of OpenOCD's targets the debugger has: what `target current` says. */
+bool openocd_monitor_target(struct openocd_monitor *monitor, char *out, size_t size,
+                            const struct deadline *deadline, struct error *error);

@@ -1,0 +1,11 @@
+/*
+ * Applying what a counter block wants, and seeing that it was done: what ignores writes must not end in a
+ * number.
+ */
+#pragma once
+
+#include "target/target.h"
+
+/* ledger_apply, then a look at the register: ERROR_NO_COUNTER when it does not hold what was written. */
+bool target_apply(struct target *target, const struct setting *setting, const struct deadline *deadline,
+                  struct error *error);

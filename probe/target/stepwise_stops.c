@@ -1,0 +1,160 @@
+#include "target/stepwise_stops.h"
+
+#include "cores/cortex_m.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { SLICE_MS = 50, STEP_MS = 3000 };
+
+/* Each wish gets time of its own: the caller's deadline is that of arming. */
+static struct deadline soon(const struct deadline *deadline)
+{
+    return deadline_in_ms(STEP_MS, deadline->cancel);
+}
+
+/* As GDB's descriptions of Arm targets call it. */
+static void name_register(const struct core *core, enum core_register which, char *out, size_t size)
+{
+    static const char *const names[] = {
+        [CORE_PC] = "pc", [CORE_SP] = "sp", [CORE_LR] = "lr", [CORE_PSP] = "psp", [CORE_STATUS] = "cpsr"};
+    bool wide = core->family == CORE_ARMV8;
+    if (which >= CORE_R0)
+        snprintf(out, size, "%c%u", wide ? 'x' : 'r', (unsigned)(which - CORE_R0) & 31U);
+    else if (which == CORE_LR && wide)
+        snprintf(out, size, "x30");
+    else if (which == CORE_STATUS && core->family == CORE_M)
+        snprintf(out, size, "xpsr");
+    else
+        snprintf(out, size, "%s", names[which]);
+}
+
+bool stepwise_register(struct stepwise *self, enum core_register which, uint64_t *out,
+                       const struct deadline *deadline, struct error *error)
+{
+    char name[8];
+    struct deadline limit = soon(deadline);
+    name_register(self->core, which, name, sizeof name);
+    return self->debugger->ops->read_register(self->debugger, name, out, &limit, error);
+}
+
+unsigned stepwise_code_size(const struct stepwise *self, uint64_t code)
+{
+    bool thumb = self->core->family == CORE_M || (self->core->family == CORE_ARMV7 && (code & 1) != 0);
+    return thumb ? THUMB_KIND : 4;
+}
+
+bool stepwise_point(struct stepwise *self, uint64_t code, bool set, const struct deadline *deadline,
+                    struct error *error)
+{
+    return self->debugger->ops->breakpoint(self->debugger, core_code_place(code),
+                                           stepwise_code_size(self, code), set, deadline, error);
+}
+
+bool stepwise_move(struct stepwise *self, uint64_t to, const struct deadline *deadline, struct error *error)
+{
+    struct deadline limit = soon(deadline);
+    if (self->point == to)
+        return true;
+    if (self->point != POINT_NONE && !stepwise_point(self, self->point, false, &limit, error))
+        return false;
+    self->point = POINT_NONE;
+    if (to != POINT_NONE && !stepwise_point(self, to, true, &limit, error))
+        return false;
+    self->point = to;
+    return true;
+}
+
+static bool in_vain(const struct stepwise *self, enum engine_wait wait, struct error *error)
+{
+    double seconds = (double)self->wish->timeout_ms / 1000;
+    if (wait == WAIT_END)
+        return error_set(error, ERROR_END, "the end was not reached within %.3g s of the start", seconds);
+    return error_set(error, ERROR_START, "the start was not reached within %.3g s", seconds);
+}
+
+bool stepwise_run(struct stepwise *self, enum engine_wait wait, const struct deadline *deadline,
+                  struct error *error)
+{
+    const struct debugger_ops *ops = self->debugger->ops;
+    struct deadline limit = soon(deadline);
+    int64_t until = deadline_now_us() + self->wish->timeout_ms * 1000;
+    if (!ops->go(self->debugger, DEBUGGER_RUN, &limit, error))
+        return false;
+    for (;;) {
+        struct deadline slice = deadline_in_ms(SLICE_MS, deadline->cancel);
+        switch (ops->wait(self->debugger, &self->stop, &slice, error)) {
+        case DEBUGGER_STOPPED:
+            return true;
+        case DEBUGGER_GONE:
+            return false;
+        case DEBUGGER_RUNS:
+            break;
+        }
+        if (deadline_cancelled(deadline))
+            return error_set(error, ERROR_CANCELLED, "cancelled");
+        if (deadline_now_us() > until)
+            return in_vain(self, wait, error);
+        if (self->sink->tick != NULL)
+            self->sink->tick(self->sink->context, wait);
+    }
+}
+
+/* A server may have cleared the reason of the stop already: then it is told by where the core stands. */
+static bool is_reset(struct stepwise *self, uint64_t pc, const struct deadline *deadline)
+{
+    uint64_t cause, table, entry;
+    struct deadline limit = soon(deadline);
+    struct error unread = {0};
+    struct ledger *ledger = self->target->ledger;
+    if (ledger_read(ledger, self->core->ops->cause_register(self->core), &cause, &limit, &unread) &&
+        self->core->ops->reset_seen(self->core, cause))
+        return true;
+    return self->core->family == CORE_M &&
+           ledger_read(ledger, cortex_m_vectors(self->core), &table, &limit, &unread) &&
+           ledger_read(ledger, core_word(self->core, table + 4), &entry, &limit, &unread) &&
+           core_code_place(entry) == pc;
+}
+
+bool stepwise_prove(struct stepwise *self, uint64_t wanted, const struct deadline *deadline,
+                    struct error *error)
+{
+    static const char *const whys[] = {[DEBUGGER_TRAP] = "a breakpoint",
+                                       [DEBUGGER_REQUESTED] = "a halt request",
+                                       [DEBUGGER_FAULT] = "a fault",
+                                       [DEBUGGER_WATCHPOINT] = "a watchpoint",
+                                       [DEBUGGER_ENDED] = "the end of the program"};
+    uint64_t pc;
+    if (!stepwise_register(self, CORE_PC, &pc, deadline, error))
+        return false;
+    if (core_code_place(pc) == core_code_place(wanted) && self->stop.why != DEBUGGER_WATCHPOINT)
+        return true;
+    self->engine.stopped_at = core_code_place(pc);
+    self->was_reset = is_reset(self, core_code_place(pc), deadline);
+    if (self->was_reset)
+        return error_set(error, ERROR_RESET, "the target was reset");
+    self->foreign = true;
+    return error_set(error, ERROR_FOREIGN_STOP, "stopped by %s that is not ours, at 0x%08" PRIX64,
+                     whys[self->stop.why], core_code_place(pc));
+}
+
+bool stepwise_step(struct stepwise *self, const struct deadline *deadline, struct error *error)
+{
+    const struct debugger_ops *ops = self->debugger->ops;
+    struct deadline limit = soon(deadline);
+    if (!stepwise_move(self, POINT_NONE, deadline, error) ||
+        !ops->go(self->debugger, DEBUGGER_STEP, &limit, error))
+        return false;
+    switch (ops->wait(self->debugger, &self->stop, &limit, error)) {
+    case DEBUGGER_STOPPED:
+        return true;
+    case DEBUGGER_RUNS:
+        return deadline_cancelled(deadline)
+                   ? error_set(error, ERROR_CANCELLED, "cancelled")
+                   : error_set(error, ERROR_ASLEEP, "the core does not come to the end of a single step");
+    case DEBUGGER_GONE:
+        break;
+    }
+    return false;
+}

@@ -1,0 +1,198 @@
+"""Other GDB servers: real QEMUs, whose counters are no measure and are refused; Debian's pyOCD; and servers that are broken,
+slow, silent or gone."""
+import os
+import signal
+import socket
+import threading
+import time
+
+import pytest
+
+from gdb_place import QEMU, GdbClient, GdbPlace, Proxy, PyOcdPlace, Qemu
+from harness import (CALLED_TWICE, NOWHERE, WORK_BY_DATA, finish_tool, passages, returned, run_tool, start_tool, TOOL, wait_for)
+from usb import usb_available
+
+CORTEX_M = {"an385": "Cortex-M3", "an505": "Cortex-M33"}
+
+
+@pytest.mark.parametrize("machine", QEMU)
+def test_qemu_breakpoints_memory_and_registers(machine):
+    with Qemu(machine) as qemu, GdbClient(qemu.port) as client:
+        assert client.hello.split()[:2] == ["ok", "QEMU"]
+        work, size = qemu.symbol("work"), 2 if machine in CORTEX_M else 4
+        code = client.ask(f"read {work:x} 8")
+        assert len(code) == 16 and client.ask(f"break {work:x} {size}") == "ok"
+        for _ in range(3):
+            assert client.ask("run") == "ok"
+            assert client.ask("wait 10000").split()[0] == "trap"
+            assert int(client.ask("register pc"), 16) == work
+            assert client.ask(f"clear {work:x} {size}") == "ok" and client.ask("step") == "ok"
+            assert client.ask("wait 10000").split()[0] == "trap"
+            assert client.ask(f"break {work:x} {size}") == "ok"
+        assert client.ask(f"clear {work:x} {size}") == "ok"
+        assert client.ask("run") == "ok" and client.ask("wait 50").split()[0] == "runs"
+        assert client.ask("interrupt") == "ok" and client.ask("wait 10000").split()[0] == "requested"
+        assert client.ask(f"read {work:x} 8") == code
+        assert client.ask("close run") == "ok"
+
+
+@pytest.mark.parametrize("machine", CORTEX_M)
+def test_qemu_cortex_m_is_found_and_refused(machine):
+    with Qemu(machine) as qemu:
+        info = qemu.run("info")
+        assert info.code == 0 and CORTEX_M[machine] in info.out and "SysTick, 24 bits" in info.out
+        written = qemu.run("delta", "work", "-r", 5)
+        assert written.code == 3 and "does not take" in written.err and "CPU_CYCLES" not in written.out
+        ticking = qemu.run("delta", "work", "-r", 5, "--counter", "systick")
+        assert ticking.code == 3 and "models no cycles" in ticking.err and "CPU_CYCLES" not in ticking.out
+
+
+@pytest.mark.parametrize("machine, register", [("a15", "PMCCNTR, PMCR = 0x410F"), ("a53", "PMCCNTR_EL0, PMCR_EL0 = 0x4103")])
+def test_qemu_shows_a_pmu_that_does_not_obey(machine, register):
+    with Qemu(machine) as qemu:
+        for args in (["info"], ["delta", "work"]):
+            result = qemu.run(*args)
+            assert result.code == 3 and register in result.err and "what is written to it is ignored" in result.err
+            assert "CPU_CYCLES" not in result.out
+
+
+@pytest.mark.skipif(usb_available() is not None, reason=str(usb_available()))
+@pytest.mark.parametrize("function, bits", [("work_by_data", WORK_BY_DATA), ("called_twice", CALLED_TWICE)])
+def test_pyocd(function, bits):
+    """The m4 alone: this pyOCD knows nothing of an RP2040's multidrop wire."""
+    with PyOcdPlace("m4/v1", "free", bits, halt_cost=7) as place:
+        before = place.board.state()
+        place.serve()
+        result = place.delta(function, "-r", 10)
+        truth = passages(place.board.log(), place.symbol(function), returned)
+        assert result.cycles == [passage.cycles for passage in truth[:10]]
+        assert result.summary["columns"]["CPU_CYCLES"]["overhead"] == 7
+        place.board.wait_for(lambda state: state["run"] == "running")
+        after = place.board.state()
+        for name in ("fp_comp", "demcr", "dwt_ctrl", "syst_rvr", "code_hash", "dwt_function"):
+            assert after[name] == before[name]
+
+
+@pytest.mark.skipif(usb_available() is not None, reason=str(usb_available()))
+def test_pyocd_interrupted():
+    with PyOcdPlace("m4/v1", "free", WORK_BY_DATA) as place:
+        place.serve()
+        tool = place.start("delta", "work_by_data", "-r", 1000000)
+        place.wait_for_stops(40)
+        result = finish_tool(tool, signal.SIGINT)
+        assert result.code == 0 and "CPU_CYCLES" in result.out
+        place.board.wait_for(lambda state: state["run"] == "running")
+        assert not any(value & 1 for value in place.board.state()["fp_comp"])
+
+
+# --- servers that do not keep to it ---------------------------------------------------------------------------
+
+def frame(payload):
+    return b"$" + payload + b"#%02x" % (sum(payload) & 255)
+
+
+class Broken:
+    """Says `answer(request)` to each request, b"" to none, None: hangs up."""
+
+    def __init__(self, answer):
+        self.answer, self.listener = answer, socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self):
+        try:
+            client, _ = self.listener.accept()
+            rest = b""
+            while part := client.recv(4096):
+                rest += part
+                while b"#" in rest[:-2]:
+                    request, _, rest = rest.partition(b"#")
+                    reply = self.answer(request.partition(b"$")[2])
+                    if reply is None:
+                        client.close()
+                        return
+                    for piece in reply if isinstance(reply, list) else [reply]:
+                        client.sendall(piece)
+        except OSError:
+            pass
+
+    def close(self):
+        self.listener.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+def xml_without_end(request):
+    if request.startswith(b"qSupported"):
+        return b"+" + frame(b"PacketSize=4000;qXfer:features:read+")
+    return b"+" + frame(b"m" + b"<reg name='r'/>" * 200) if request.startswith(b"qXfer") else b"+" + frame(b"")
+
+
+def xml_in_circles(request):
+    if request.startswith(b"qSupported"):
+        return b"+" + frame(b"PacketSize=4000;qXfer:features:read+")
+    text = b'l<target xmlns:xi="http://www.w3.org/2001/XInclude"><xi:include href="target.xml"/></target>'
+    return b"+" + frame(text) if request.startswith(b"qXfer") else b"+" + frame(b"")
+
+
+def slow(request):
+    def pieces():
+        for byte in b"+" + frame(b"PacketSize=4000;" + b"x" * 100000):
+            time.sleep(0.05)
+            yield bytes([byte])
+    return list_of(pieces())
+
+
+class list_of(list):
+    """A list whose items come one after the other."""
+
+    def __init__(self, items):
+        super().__init__()
+        self.items = items
+
+    def __iter__(self):
+        return self.items
+
+
+@pytest.mark.parametrize("answer", [
+    lambda request: b"", lambda request: None, lambda request: b"HTTP/1.1 400 Bad Request\r\n\r\n",
+    lambda request: b"+$" + b"A" * (1 << 20) + b"#00", lambda request: b"-" * 1000, lambda request: b"+$OK#00",
+    lambda request: b"\x00\xff" * 100000, lambda request: b"+" + frame(b"E01"), lambda request: b"+" + frame(b"T05"),
+    lambda request: b"+" + frame(b"O41") * 1000, lambda request: b"+" + frame(b"OK\0*\xff}"),
+    lambda request: b"+" + frame(b"l" * 5000), xml_without_end, xml_in_circles, slow],
+    ids=["silent", "hangs up", "web server", "huge", "refuses all", "bad checksum", "noise", "errors only", "stops only", "chatter",
+         "bad escapes", "l", "endless XML", "circular XML", "slow"])
+def test_broken_server(answer):
+    with Broken(answer) as server:
+        result = run_tool("info", "-p", f"gdb:127.0.0.1:{server.port}")
+        assert result.code == 3 and ("GDB server" in result.err or "server's target" in result.err), result.err
+
+
+def test_silent_server_is_left_at_once_on_ctrl_c():
+    with Broken(lambda request: b"") as server:
+        tool = start_tool([TOOL, "info", "-p", f"gdb:127.0.0.1:{server.port}"])
+        wait_for(lambda: not os.path.exists(f"/proc/{tool.pid}") or b"gdb" in open(f"/proc/{tool.pid}/cmdline", "rb").read(), "it")
+        assert finish_tool(tool, signal.SIGINT).code != 0
+
+
+@pytest.mark.parametrize("chip", ["m4", "a9"])
+@pytest.mark.parametrize("how", ["cut", "damaged", "empty", "error", "twice"])
+def test_a_real_server_spoilt_on_the_way(chip, how):
+    """At every so-manieth packet of a measurement; what is printed all the same is true."""
+    spoilt = {"cut": lambda packet: None, "damaged": lambda packet: packet[:-3] + b"~" + packet[-3:],
+              "empty": lambda packet: frame(b""), "error": lambda packet: frame(b"E01"), "twice": lambda packet: packet + packet}
+    for number in (0, 3, 7, 20, 60, 151):
+        with GdbPlace(chip, "free", WORK_BY_DATA) as place:
+            proxy = Proxy(place.server.gdb_port(), lambda n, packet: spoilt[how](packet) if n == number else packet)
+            place.board.watch(NOWHERE)
+            result = run_tool("--elf", place.elf, "-p", f"gdb:127.0.0.1:{proxy.port}", "delta", "-j", "work_by_data", "-r", 2,
+                              "--no-calibrate")
+            proxy.close()
+            assert result.code in (0, 3) and (result.code == 0 or result.err), (number, result.err)
+            truth = [passage.cycles for passage in passages(place.board.log(), place.symbol("work_by_data"), returned)]
+            for cycles in result.cycles:
+                assert cycles in truth, (number, result.cycles, truth)

@@ -1,0 +1,161 @@
+#include "debuggers/gdb_features.h"
+
+#include "cmocka_all.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct file {
+    const char *name, *text;
+};
+
+static bool fetch(void *context, const char *name, const char **text, size_t *length, struct error *error)
+{
+    for (const struct file *file = context; file->name != NULL; file++)
+        if (strcmp(file->name, name) == 0) {
+            *text = file->text;
+            *length = strlen(file->text);
+            return true;
+        }
+    return error_set(error, ERROR_LINK_PROTOCOL, "no %s", name);
+}
+
+static struct gdb_features features;
+
+static bool read_files(const struct file *files, struct error *error)
+{
+    const struct gdb_documents documents = {.context = (void *)files, .fetch = fetch};
+    *error = (struct error){0};
+    return gdb_features_read(&features, &documents, error);
+}
+
+static void must_refuse(const struct file *files, const char *words)
+{
+    struct error error;
+    assert_false(read_files(files, &error));
+    assert_int_equal(error.kind, ERROR_LINK_PROTOCOL);
+    assert_non_null(strstr(error.text, words));
+}
+
+static void test_registers_across_includes(void **state)
+{
+    static const struct file files[] = {
+        {"target.xml",
+         "<?xml version=\"1.0\"?><!DOCTYPE target SYSTEM \"gdb-target.dtd\"><target>"
+         "<architecture> arm\n</architecture><xi:include href=\"m.xml\"/><xi:include href=\"s.xml\"/>"
+         "</target>"},
+        {"m.xml", "<feature name=\"org.gnu.gdb.arm.m-profile\"><reg name=\"r0\" bitsize=\"32\"/>"
+                  "<reg name=\"pc\" bitsize=\"32\" regnum=\"15\"/><reg name=\"xpsr\" bitsize=\"32\" "
+                  "regnum=\"25\"/></feature>"},
+        {"s.xml", "<feature name=\"org.gnu.gdb.arm.m-system\"><reg name=\"psp\" bitsize=\"32\"/>"
+                  "<reg name=\"d0\" bitsize=\"64\" regnum=\"3\"/></feature>"},
+        {NULL, NULL}};
+    struct error error;
+    (void)state;
+    assert_true(read_files(files, &error));
+    assert_string_equal(features.architecture, "arm");
+    assert_true(features.m_profile);
+    assert_int_equal(features.n, 5);
+    assert_int_equal(gdb_features_find(&features, "PSP")->number,
+                     26); /* one after the last, whatever document */
+    assert_int_equal(gdb_features_find(&features, "r0")->offset, 0);
+    assert_int_equal(gdb_features_find(&features, "d0")->offset, 4);
+    assert_int_equal(gdb_features_find(&features, "pc")->offset, 12); /* in the order of their numbers */
+    assert_string_equal(gdb_features_number(&features, 25)->name, "xpsr");
+    assert_null(gdb_features_find(&features, "lr"));
+    assert_null(gdb_features_number(&features, 1));
+}
+
+static void test_a_server_without_description(void **state)
+{
+    (void)state;
+    gdb_features_assume_arm(&features);
+    assert_int_equal(gdb_features_find(&features, "pc")->number, 15);
+    assert_int_equal(gdb_features_find(&features, "sp")->offset, 52);
+    assert_int_equal(gdb_features_find(&features, "xpsr")->number, 25);
+}
+
+static void test_includes_without_end(void **state)
+{
+    static const struct file itself[] = {{"target.xml", "<t><xi:include href=\"target.xml\"/></t>"},
+                                         {NULL, NULL}};
+    static const struct file circle[] = {{"target.xml", "<t><xi:include href=\"a\"/></t>"},
+                                         {"a", "<t><xi:include href=\"b\"/></t>"},
+                                         {"b", "<t><xi:include href=\"a\"/></t>"},
+                                         {NULL, NULL}};
+    static const struct file missing[] = {{"target.xml", "<t><xi:include href=\"a\"/></t>"}, {NULL, NULL}};
+    (void)state;
+    must_refuse(itself, "includes itself");
+    must_refuse(circle, "includes itself");
+    must_refuse(missing, "no a");
+}
+
+/* Eight documents that each include the next many times: 2^n without a limit. */
+static void test_includes_that_multiply(void **state)
+{
+    static const char *const names[] = {"target.xml", "a", "b", "c", "d", "e", "f", "g", "h", "i", "j"};
+    enum { N = sizeof names / sizeof *names };
+    struct file files[N + 1] = {{NULL, NULL}};
+    char texts[N][256];
+    (void)state;
+    for (size_t i = 0; i < N; i++) {
+        const char *next = i + 1 < N ? names[i + 1] : "k";
+        snprintf(texts[i], sizeof texts[i], "<t><xi:include href=\"%s\"/><xi:include href=\"%s\"/></t>", next,
+                 next);
+        files[i] = (struct file){names[i], texts[i]};
+    }
+    must_refuse(files, "includes too much"); /* too deep */
+    files[7].text = "<t/>";
+    must_refuse(files, "includes too much"); /* too many */
+}
+
+static void test_what_makes_no_sense(void **state)
+{
+    static const char *const registers[] = {"<t><reg bitsize=\"32\"/></t>",
+                                            "<t><reg name=\"a\"/></t>",
+                                            "<t><reg name=\"a\" bitsize=\"0\"/></t>",
+                                            "<t><reg name=\"a\" bitsize=\"-1\"/></t>",
+                                            "<t><reg name=\"a\" bitsize=\"99999999999999999999\"/></t>",
+                                            "<t><reg name=\"a\" bitsize=\"32\" regnum=\"70000\"/></t>",
+                                            "<t><reg name=\"a\" bitsize=\"32\" regnum=\"x\"/></t>"};
+    static const struct file no_xml[] = {{"target.xml", "E01"}, {NULL, NULL}};
+    static const struct file cut[] = {{"target.xml", "<t>"}, {NULL, NULL}};
+    static const struct file entities[] = {
+        {"target.xml", "<!DOCTYPE t [<!ENTITY a \"aaaaaaaaaaaaaaaa\"><!ENTITY b \"&a;&a;&a;\">]><t>&b;</t>"},
+        {NULL, NULL}};
+    (void)state;
+    for (size_t i = 0; i < sizeof registers / sizeof *registers; i++)
+        must_refuse((struct file[]){{"target.xml", registers[i]}, {NULL, NULL}}, "makes no sense");
+    must_refuse(no_xml, "is no XML");
+    must_refuse(cut, "is no XML");
+    must_refuse(entities, "entities");
+}
+
+static void test_too_much(void **state)
+{
+    size_t size = GDB_XML_BYTES + 1024;
+    char *text = malloc(size);
+    (void)state;
+    assert_non_null(text);
+    size_t used = (size_t)sprintf(text, "<t>");
+    for (size_t i = 0; i <= GDB_REGISTERS; i++)
+        used += (size_t)sprintf(text + used, "<reg name=\"r%zu\" bitsize=\"32\"/>", i);
+    sprintf(text + used, "</t>");
+    struct file files[] = {{"target.xml", text}, {NULL, NULL}};
+    must_refuse(files, "too many registers");
+    memset(text, ' ', size - 1);
+    text[size - 1] = '\0';
+    must_refuse(files, "too long");
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_registers_across_includes), cmocka_unit_test(test_a_server_without_description),
+        cmocka_unit_test(test_includes_without_end),      cmocka_unit_test(test_includes_that_multiply),
+        cmocka_unit_test(test_what_makes_no_sense),       cmocka_unit_test(test_too_much),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

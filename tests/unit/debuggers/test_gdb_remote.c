@@ -1,0 +1,363 @@
+#include "debuggers/gdb_remote.h"
+
+#include "gdb_server.h"
+
+enum { LIMIT_MS = 10000, SHORT_MS = 50 };
+
+static struct deadline limit(void)
+{
+    return deadline_in_ms(LIMIT_MS, NULL);
+}
+
+static struct debugger *open_server(struct gdb_server *server, const struct gdb_answer *first)
+{
+    struct error error = {0};
+    struct deadline deadline = limit();
+    gdb_server_start(server, first);
+    struct debugger *debugger = gdb_remote_open(server->fd, "gdb test", &deadline, &error);
+    assert_non_null(debugger);
+    return debugger;
+}
+
+static void refuse_to_open(const struct gdb_answer *first, int64_t ms, enum error_kind kind,
+                           const char *words)
+{
+    struct gdb_server server;
+    struct error error = {0};
+    struct deadline deadline = deadline_in_ms(ms, NULL);
+    gdb_server_start(&server, first);
+    assert_null(gdb_remote_open(server.fd, "gdb test", &deadline, &error));
+    assert_int_equal(error.kind, kind);
+    assert_non_null(strstr(error.text, words));
+    gdb_server_stop(&server);
+}
+
+static void test_facts(void **state)
+{
+    static const struct gdb_answer openocd[] = {
+        {"qRcmd,76657273696f6e", "4f70656e204f6e2d4368697020446562756767657220302e31322e30", false},
+        {NULL, NULL, false}};
+    static const struct gdb_answer qemu[] = {{"qSupported", "PacketSize=1000", false},
+                                             {"qqemu.sstepbits", "ENABLE=1,NOIRQ=2,NOTIMER=4", false},
+                                             {NULL, NULL, false}};
+    struct gdb_server server;
+    (void)state;
+    struct debugger *debugger = open_server(&server, openocd);
+    assert_string_equal(debugger->facts.server, "OpenOCD");
+    assert_string_equal(debugger->facts.architecture, "arm");
+    assert_int_equal(debugger->facts.profile, PROFILE_M);
+    assert_false(debugger->facts.is_emulator);
+    debugger->ops->close(debugger, true);
+    gdb_server_stop(&server);
+    assert_non_null(strstr(server.asked, "qRcmd,726573756d65\nD\n")); /* "resume": its own D does not */
+    debugger = open_server(&server, qemu);                            /* acknowledged, and no description */
+    assert_true(debugger->facts.is_emulator);
+    assert_int_equal(debugger->facts.profile, PROFILE_UNKNOWN);
+    debugger->ops->close(debugger, false);
+    gdb_server_stop(&server);
+    assert_null(strstr(server.asked, "D\n"));
+}
+
+static void test_memory(void **state)
+{
+    static const struct gdb_answer answers[] = {{"m20000000,4", "$O#4f$78563412#a4", true},
+                                                {"m20000010,4", "E0e", false},
+                                                {"m20000020,4", "7856", false},
+                                                {"M20000000,4:78563412", "OK", false},
+                                                {"M20000010", "E0e", false},
+                                                {"X20000000,20:", "", false},
+                                                {"M20000000,20:", "OK", false},
+                                                {NULL, NULL, false}};
+    struct gdb_server server;
+    uint32_t word = 0;
+    uint8_t bytes[32] = {0};
+    struct error errors[5] = {0};
+    struct deadline deadline = limit();
+    (void)state;
+    struct debugger *debugger = open_server(&server, answers);
+    assert_true(debugger->ops->read_memory(debugger, 0x20000000, &word, 4, &deadline, &errors[0]));
+    assert_int_equal(word, 0x12345678);
+    assert_false(debugger->ops->read_memory(debugger, 0x20000010, &word, 4, &deadline, &errors[1]));
+    assert_int_equal(errors[1].kind, ERROR_FAULT);
+    assert_false(debugger->ops->read_memory(debugger, 0x20000020, &word, 4, &deadline, &errors[2]));
+    assert_int_equal(errors[2].kind, ERROR_FAULT);
+    word = 0x12345678;
+    assert_true(debugger->ops->write_memory(debugger, 0x20000000, &word, 4, &deadline, &errors[0]));
+    assert_false(debugger->ops->write_memory(debugger, 0x20000010, &word, 4, &deadline, &errors[3]));
+    assert_int_equal(errors[3].kind, ERROR_FAULT);
+    assert_true(
+        debugger->ops->write_memory(debugger, 0x20000000, bytes, sizeof bytes, &deadline, &errors[4]));
+    debugger->ops->close(debugger, true);
+    gdb_server_stop(&server);
+}
+
+/* From the stop, one by one, or all at once where the server cannot do that. */
+static void test_registers(void **state)
+{
+    static const struct gdb_answer answers[] = {{"?", "T050d:e8ff0020;0f:70020008;thread:1;core:0;", false},
+                                                {"Hg1", "OK", false},
+                                                {"pe", "01000008", false},
+                                                {NULL, NULL, false}};
+    static const struct gdb_answer only_all[] = {
+        {"p", "E01", false}, {"g", "11000000220000003300000044000000", false}, {NULL, NULL, false}};
+    struct gdb_server server;
+    uint64_t value = 0;
+    struct error error = {0};
+    struct deadline deadline = limit();
+    (void)state;
+    struct debugger *debugger = open_server(&server, answers);
+    assert_true(debugger->ops->read_register(debugger, "pc", &value, &deadline, &error));
+    assert_int_equal(value, 0x08000270);
+    assert_true(debugger->ops->read_register(debugger, "lr", &value, &deadline, &error));
+    assert_int_equal(value, 0x08000001);
+    assert_false(debugger->ops->read_register(debugger, "psp", &value, &deadline, &error));
+    assert_int_equal(error.kind, ERROR_FAULT);
+    debugger->ops->close(debugger, true);
+    gdb_server_stop(&server);
+    assert_null(strstr(server.asked, "pf\n"));
+    debugger = open_server(&server, only_all);
+    assert_true(debugger->ops->read_register(debugger, "pc", &value, &deadline, &error));
+    assert_int_equal(value, 0x44);
+    assert_true(debugger->ops->read_register(debugger, "sp", &value, &deadline, &error));
+    assert_int_equal(value, 0x22);
+    debugger->ops->close(debugger, true);
+    gdb_server_stop(&server);
+}
+
+static enum debugger_wait wait_ms(struct debugger *debugger, struct debugger_stop *stop, int64_t ms)
+{
+    struct error error = {0};
+    struct deadline deadline = deadline_in_ms(ms, NULL);
+    return debugger->ops->wait(debugger, stop, &deadline, &error);
+}
+
+static void test_run_and_stop(void **state)
+{
+    static const struct gdb_answer answers[] = {{"Z1,8000270,2", "OK", false},
+                                                {"Z1,20000000,2", "E0e", false},
+                                                {"vCont;c", "$O6869#2c$T05hwbreak:;thread:p1.2;#00", true},
+                                                {"vCont;s:p1.2", NULL, false},
+                                                {"\x03", "T02thread:p1.2;", false},
+                                                {NULL, NULL, false}};
+    struct gdb_server server;
+    struct debugger_stop stop = {0};
+    struct error error = {0}, running = {0};
+    struct deadline deadline = limit();
+    uint32_t word;
+    (void)state;
+    struct debugger *debugger = open_server(&server, answers);
+    assert_true(debugger->ops->breakpoint(debugger, 0x8000270, 2, true, &deadline, &error));
+    assert_false(debugger->ops->breakpoint(debugger, 0x20000000, 2, true, &deadline, &error));
+    assert_int_equal(error.kind, ERROR_ADDRESS);
+    error = (struct error){0};
+    assert_true(debugger->ops->go(debugger, DEBUGGER_RUN, &deadline, &error));
+    assert_int_equal(wait_ms(debugger, &stop, LIMIT_MS), DEBUGGER_STOPPED);
+    assert_int_equal(stop.why, DEBUGGER_TRAP);
+    assert_string_equal(stop.thread, "p1.2");
+    /* That thread is the one to step, and it never stops by itself */
+    assert_true(debugger->ops->go(debugger, DEBUGGER_STEP, &deadline, &error));
+    assert_int_equal(wait_ms(debugger, &stop, SHORT_MS), DEBUGGER_RUNS);
+    assert_true(debugger->ops->is_running(debugger));
+    assert_false(debugger->ops->read_memory(debugger, 0, &word, 4, &deadline, &running));
+    assert_int_equal(running.kind, ERROR_FAULT);
+    assert_true(debugger->ops->interrupt(debugger, &error));
+    assert_int_equal(wait_ms(debugger, &stop, LIMIT_MS), DEBUGGER_STOPPED);
+    assert_int_equal(stop.why, DEBUGGER_REQUESTED);
+    assert_false(debugger->ops->is_running(debugger));
+    debugger->ops->close(debugger, true);
+    gdb_server_stop(&server);
+    assert_int_equal(server.interrupts, 1);
+}
+
+static void test_other_stops(void **state)
+{
+    static const struct {
+        const char *reply;
+        enum debugger_why why;
+    } stops[] = {{"S0b", DEBUGGER_FAULT},
+                 {"T05watch:20000000;", DEBUGGER_WATCHPOINT},
+                 {"T05rwatch:20000000;", DEBUGGER_WATCHPOINT},
+                 {"S00", DEBUGGER_REQUESTED},
+                 {"T05", DEBUGGER_TRAP},
+                 {"S11", DEBUGGER_TRAP}};
+    (void)state;
+    for (size_t i = 0; i < sizeof stops / sizeof *stops; i++) {
+        const struct gdb_answer answers[] = {{"vCont;c", stops[i].reply, false}, {NULL, NULL, false}};
+        struct gdb_server server;
+        struct debugger_stop stop = {0};
+        struct error error = {0};
+        struct deadline deadline = limit();
+        struct debugger *debugger = open_server(&server, answers);
+        assert_true(debugger->ops->go(debugger, DEBUGGER_RUN, &deadline, &error));
+        assert_int_equal(wait_ms(debugger, &stop, LIMIT_MS), DEBUGGER_STOPPED);
+        assert_int_equal(stop.why, stops[i].why);
+        debugger->ops->close(debugger, true);
+        gdb_server_stop(&server);
+    }
+}
+
+static void test_the_core_is_gone(void **state)
+{
+    static const struct gdb_answer answers[] = {{"vCont;c", "W00", false}, {NULL, NULL, false}};
+    struct gdb_server server;
+    struct debugger_stop stop;
+    struct error error = {0};
+    struct deadline deadline = limit();
+    (void)state;
+    struct debugger *debugger = open_server(&server, answers);
+    assert_true(debugger->ops->go(debugger, DEBUGGER_RUN, &deadline, &error));
+    assert_int_equal(debugger->ops->wait(debugger, &stop, &deadline, &error), DEBUGGER_GONE);
+    assert_int_equal(error.kind, ERROR_LINK_LOST);
+    debugger->ops->close(debugger, true);
+    gdb_server_stop(&server);
+}
+
+static void test_monitor(void **state)
+{
+    static const struct gdb_answer answers[] = {
+        {"qRcmd,61", "$O6869#2c$O0a#e0$OK#9a", true},
+        {"qRcmd,64", "$O#4f$6869#dd", true}, /* OpenOCD is still there */
+        {"qRcmd,62", "6869", false},
+        {"qRcmd,63", "E01", false},
+        {NULL, NULL, false}};
+    struct gdb_server server;
+    char text[32];
+    struct error error = {0};
+    struct deadline deadline = limit();
+    (void)state;
+    struct debugger *debugger = open_server(&server, answers);
+    assert_true(debugger->ops->monitor(debugger, "a", text, sizeof text, &deadline, &error));
+    assert_string_equal(text, "hi\n");
+    assert_true(debugger->ops->monitor(debugger, "a", text, 2, &deadline, &error));
+    assert_string_equal(text, "h");
+    assert_true(debugger->ops->monitor(debugger, "b", text, sizeof text, &deadline, &error));
+    assert_string_equal(text, "hi");
+    assert_true(debugger->ops->monitor(debugger, "d", text, sizeof text, &deadline, &error));
+    assert_string_equal(text, "hi");
+    assert_false(debugger->ops->monitor(debugger, "c", text, sizeof text, &deadline, &error));
+    assert_int_equal(error.kind, ERROR_FAULT);
+    debugger->ops->close(debugger, true);
+    gdb_server_stop(&server);
+}
+
+/* An answer that comes too late must not be taken for that of the next question. */
+static void test_silence_ends_it(void **state)
+{
+    static const struct gdb_answer answers[] = {
+        {"m20000000", NULL, false}, {"m", "00000000", false}, {NULL, NULL, false}};
+    struct gdb_server server;
+    uint32_t word;
+    struct error error = {0}, after = {0};
+    struct deadline soon = deadline_in_ms(SHORT_MS, NULL), deadline = limit();
+    (void)state;
+    struct debugger *debugger = open_server(&server, answers);
+    assert_false(debugger->ops->read_memory(debugger, 0x20000000, &word, 4, &soon, &error));
+    assert_int_equal(error.kind, ERROR_LINK_LOST);
+    assert_false(debugger->ops->read_memory(debugger, 0x20000004, &word, 4, &deadline, &after));
+    assert_int_equal(after.kind, ERROR_LINK_LOST);
+    debugger->ops->close(debugger, true);
+    gdb_server_stop(&server);
+}
+
+/* Acknowledged packets are sent again when they were damaged, either way. */
+static void test_damage_is_mended(void **state)
+{
+    static const struct gdb_answer answers[] = {
+        {"qSupported", "", false}, {"?", "-$S05#00$S05#b8", true}, {NULL, NULL, false}};
+    struct gdb_server server;
+    (void)state;
+    struct debugger *debugger = open_server(&server, answers);
+    debugger->ops->close(debugger, true);
+    gdb_server_stop(&server);
+    assert_non_null(strstr(server.asked, "?\n?\n"));
+}
+
+static void test_servers_that_are_none(void **state)
+{
+    static const struct gdb_answer silent[] = {{"qSupported", NULL, false}, {NULL, NULL, false}};
+    static const struct gdb_answer damaged[] = {{"qSupported", "$a#00$a#00$a#00$a#00$a#00$a#00", true},
+                                                {NULL, NULL, false}};
+    static const struct gdb_answer refusing[] = {{"qSupported", "------", true}, {NULL, NULL, false}};
+    static const struct gdb_answer no_core[] = {{"?", "W00", false}, {NULL, NULL, false}};
+    static const struct gdb_answer no_stop[] = {{"?", "OK", false}, {NULL, NULL, false}};
+    static const struct gdb_answer itself[] = {
+        {"qXfer:", "l<target><xi:include href=\"target.xml\"/></target>", false}, {NULL, NULL, false}};
+    static const struct gdb_answer endless[] = {{"qXfer:", "m<!--", false}, {NULL, NULL, false}};
+    static const struct gdb_answer nothing[] = {{"qXfer:", "m", false}, {NULL, NULL, false}};
+    (void)state;
+    refuse_to_open(silent, SHORT_MS, ERROR_LINK_LOST, "does not answer");
+    refuse_to_open(damaged, LIMIT_MS, ERROR_LINK_PROTOCOL, "checksums");
+    refuse_to_open(refusing, LIMIT_MS, ERROR_LINK_PROTOCOL, "again and again");
+    refuse_to_open(no_core, LIMIT_MS, ERROR_NO_CORE, "no core");
+    refuse_to_open(no_stop, LIMIT_MS, ERROR_NOT_A_PROBE, "does not say where");
+    refuse_to_open(itself, LIMIT_MS, ERROR_LINK_PROTOCOL, "includes itself");
+    refuse_to_open(endless, LIMIT_MS, ERROR_LINK_PROTOCOL, "too long");
+    refuse_to_open(nothing, LIMIT_MS, ERROR_LINK_PROTOCOL, "does not tell");
+}
+
+/* "OK" is what the debugger says; whether it was done is for the caller to see. */
+static void test_writing_a_register(void **state)
+{
+    static const struct gdb_answer answers[] = {
+        {"Pe=78563412", "OK", false}, {"Pd=", "E01", false}, {"pe", "01000000", false}, {NULL, NULL, false}};
+    struct gdb_server server;
+    uint64_t value = 0;
+    struct error errors[3] = {0};
+    struct deadline deadline = limit();
+    (void)state;
+    struct debugger *debugger = open_server(&server, answers);
+    assert_true(debugger->ops->read_register(debugger, "lr", &value, &deadline, &errors[0]));
+    assert_true(debugger->ops->write_register(debugger, "lr", 0x12345678, &deadline, &errors[0]));
+    assert_true(debugger->ops->read_register(debugger, "lr", &value, &deadline, &errors[0]));
+    assert_int_equal(value, 1);
+    assert_false(debugger->ops->write_register(debugger, "sp", 0, &deadline, &errors[1]));
+    assert_int_equal(errors[1].kind, ERROR_FAULT);
+    assert_false(debugger->ops->write_register(debugger, "PMCR", 0, &deadline, &errors[2]));
+    assert_int_equal(errors[2].kind, ERROR_FAULT);
+    debugger->ops->close(debugger, true);
+    gdb_server_stop(&server);
+}
+
+/* Those that serve one client at a time do so to the second. */
+static void test_a_server_that_hangs_up(void **state)
+{
+    struct gdb_server server;
+    struct error error = {0};
+    struct deadline deadline = limit();
+    (void)state;
+    gdb_server_start(&server, NULL);
+    shutdown(server.own, SHUT_RDWR);
+    assert_null(gdb_remote_open(server.fd, "gdb test", &deadline, &error));
+    assert_int_equal(error.kind, ERROR_NO_PROBE);
+    assert_non_null(strstr(error.text, "one client at a time"));
+    gdb_server_stop(&server);
+}
+
+static void test_nobody_listens(void **state)
+{
+    struct error error = {0};
+    struct deadline deadline = limit();
+    (void)state;
+    assert_null(gdb_remote_connect("127.0.0.1", 1, &deadline, &error));
+    assert_int_equal(error.kind, ERROR_NO_PROBE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_facts),
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_registers),
+        cmocka_unit_test(test_run_and_stop),
+        cmocka_unit_test(test_other_stops),
+        cmocka_unit_test(test_the_core_is_gone),
+        cmocka_unit_test(test_monitor),
+        cmocka_unit_test(test_silence_ends_it),
+        cmocka_unit_test(test_damage_is_mended),
+        cmocka_unit_test(test_servers_that_are_none),
+        cmocka_unit_test(test_writing_a_register),
+        cmocka_unit_test(test_a_server_that_hangs_up),
+        cmocka_unit_test(test_nobody_listens),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
