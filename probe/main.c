@@ -26,7 +26,8 @@ static const struct {
     {"stat", "", "counts over a time window while the core runs", command_stat},
     {"watch", "", "rates and totals while the core runs, live on a terminal", command_watch},
     {"doctor", "", "why a counter cannot be read, and what mends it", command_doctor},
-    {"stub", "load|enable|... [PLACE]", "lets the program read its own counters: see README", command_stub},
+    {"stub", "ACTION [LOCATION]", "load, enable, disable, status: for a program that counts itself",
+     command_stub},
     {"list", "[PATTERN]", "events: code, name and meaning", command_list},
 };
 

@@ -120,6 +120,9 @@ bool stub_open(struct stub *stub, struct target *target, const uint64_t *at, con
                struct error *error)
 {
     *stub = (struct stub){.target = target};
+    if (target->debugger != NULL)
+        return error_set(error, ERROR_STATE,
+                         "stub goes through a probe or OpenOCD, not through a GDB server");
     if (!target_keep(target, deadline, error))
         return false;
     const struct target_core *core = target->chosen;

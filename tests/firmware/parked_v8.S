@@ -1,6 +1,6 @@
 // Registers that all hold something, shown in RAM over and over: as long as nobody changes one, or RAM, no word of that
-// changes any more. At EL1, or (PARKED_USER) EL0. Or (PARKED_READS) EL0 that reads the cycle counter, goes on when that is
-// trapped, and is at EL1 for a moment of each round.
+// changes any more. At EL1, or (PARKED_USER) EL0. Or (PARKED_READS) half of the time EL0, which reads the cycle counter and
+// goes on when that is trapped, and half of it EL1.
     .macro fill register number
     mov \register, #0x5A00 + \number
     movk \register, #0xA500 + \number, lsl #16
@@ -37,6 +37,12 @@ start:
     ldr x0, =round_count
     mov w1, #1
     str w1, [x0]
+#ifdef PARKED_READS
+    ldr x0, =reads_vectors
+    msr vbar_el1, x0
+reads_at_el1:
+    idle
+#endif
 #ifdef PARKED_USER
     mov x0, sp
     msr sp_el0, x0
@@ -56,11 +62,10 @@ start:
     .pool
 1:
 #ifdef PARKED_READS
-1:  mrs x0, pmccntr_el0
+    mrs x0, pmccntr_el0
     str x0, [x28]
-    svc #0
     idle
-    b 1b
+    svc #0 // to reads_at_el1
 #endif
     .global parked_loop
 parked_loop:
@@ -79,6 +84,26 @@ parked_loop:
 #endif
     idle
     b parked_loop
+
+#ifdef PARKED_READS
+// An exception at EL0: to EL1 with an SVC; what else it is is counted, and passed over
+    .align 11
+reads_vectors:
+    .space 0x400
+    mrs x1, esr_el1
+    lsr x1, x1, #26
+    cmp x1, #0x15
+    b.eq reads_at_el1
+    ldr x1, =undefined_count
+    ldr w2, [x1]
+    add w2, w2, #1
+    str w2, [x1]
+    mrs x1, elr_el1
+    add x1, x1, #4
+    msr elr_el1, x1
+    eret
+    .pool
+#endif
 
     .bss
     .align 4

@@ -96,10 +96,12 @@ def test_user_mode_reads_the_counter_meanwhile(chip):
             return place.board.read_word("undefined_count") - before
 
         wait_for(lambda: place.board.read_word("undefined_count") > 10, "the program's first tries")
-        assert place.run("stub", "enable").code == 0
+        result = place.run("stub", "enable")
+        assert result.code == 0, result.err
         first = place.board.read_word("parked")
         assert refused() == 0 and place.board.read_word("parked") != first
-        assert place.run("stub", "disable").code == 0
+        result = place.run("stub", "disable")
+        assert result.code == 0, result.err
         assert refused() > 10
 
 

@@ -8,11 +8,10 @@ from harness import NOWHERE, Place, passages, returned, wait_for
 
 CHIPS = ["rp2040", "m4", "m55", "a9", "a7", "r5", "a53"]
 COUNTERS = {"m55": 8, "a9": 6, "a7": 4, "r5": 3, "a53": 6}
-# Where the tool can measure; a chip joins by being added
-WAYS = ["rp2040/swd", "m4/swd", "m55/swd", "a9/swd", "a7/swd", "a53/swd"]
+WAYS = ["rp2040/swd", "m4/swd", "m55/swd", "a9/swd", "a7/swd", "r5/swd", "a53/swd"]
 # What self_figures.counts are of, by the board's codes, and by the tool's names
 CODES = {"m4": (8, 20), "m55": (8, 6, 7), "a9": (0x68, 6, 7), "a7": (8, 6, 7), "r5": (8, 6, 7), "a53": (8, 6, 7)}
-EVENTS = {"m4": "CPICNT,LSUCNT", "m55": "r8,r6,r7", "a9": "r68,r6,r7", "a7": "r8,r6,r7", "a53": "r8,r6,r7"}
+EVENTS = {"m4": "CPICNT,LSUCNT", "m55": "r8,r6,r7", "a9": "r68,r6,r7", "a7": "r8,r6,r7", "r5": "r8,r6,r7", "a53": "r8,r6,r7"}
 CYCLES, COUNTS, JUST_RUN = 1, 2, 4  # self_what
 ROUNDS = [1, 7, 16]
 WORK, NOTHING = 0, 1
