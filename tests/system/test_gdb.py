@@ -6,11 +6,12 @@ import socket
 import pytest
 
 from gdb_place import GdbPlace
-from harness import (ARTICLE_NOP, ARTICLE_PLAIN, CALLED_TWICE, IN_RAM, LONG_REGION, LOOP_ROUND, NOWHERE, PREEMPTED, RECURSE, RESETTING,
-                     SLEEPER, WIDE_ENTRY, WORK_BY_DATA, at, finish_tool, left_handler, passages, returned, run_tool)
+from harness import (ARTICLE_NOP, ARTICLE_PLAIN, CALLED_TWICE, IN_RAM, LONG_REGION, LOOP_ROUND, NOWHERE, PREEMPTED, RECURSE,
+                     RESETTING, SLEEPER, WIDE_ENTRY, WORK_BY_DATA, at, finish_tool, left_handler, passages, returned, run_tool)
 
 CORTEX_M = ["rp2040", "m4"]
 CORTEX_A = ["a9", "a7", "a53"]
+CP15 = ["r5"]  # a PMU that the halted core itself reads
 CHIPS = CORTEX_M + CORTEX_A
 HITS = 6
 # What a run, not the tool, changes, and what OpenOCD itself leaves switched on
@@ -33,7 +34,7 @@ def same(before, after):
         assert name in MOVING or after[name] == value, (name, value, after[name])
 
 
-@pytest.mark.parametrize("chip, function, bits", [(chip, *what) for chip in CHIPS for what in [
+@pytest.mark.parametrize("chip, function, bits", [(chip, *what) for chip in CHIPS + CP15 for what in [
     ("work_by_data", WORK_BY_DATA), ("called_twice", CALLED_TWICE), ("recurse", RECURSE)]])
 def test_function(chip, function, bits):
     with GdbPlace(chip, "free", bits) as place:
@@ -139,7 +140,7 @@ def test_a_port_is_one_cores(chip):
         assert "cpu0   running" in info and "cpu1   halted for the moment, by the debugger" in info
 
 
-@pytest.mark.parametrize("chip", ["m4", "rp2040", "a9", "a53"])
+@pytest.mark.parametrize("chip", ["m4", "rp2040", "a9", "a53", "r5"])
 @pytest.mark.parametrize("how", ["done", "interrupted", "terminated", "no end"])
 def test_everything_is_put_back(chip, how):
     with GdbPlace(chip, "free", WORK_BY_DATA | PREEMPTED) as place:
