@@ -46,6 +46,8 @@ static void set_up_core(uint32_t cpsr, bool halted)
     memcpy(m->code, code, sizeof code);
     m->place = MODEL_RAM + 0x100;
     f.before = *m;
+    f.target.cores = calloc(1, sizeof *f.target.cores);
+    assert_non_null(f.target.cores);
     struct target_core *core = &f.target.cores[0];
     assert_true(armv7_identify(0, MODEL_BASE, identity, &core->core));
     core->state = halted ? CORE_HALTED : CORE_RUNNING;
