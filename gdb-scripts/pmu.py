@@ -19,6 +19,7 @@ BUILD_IT = ("pmu-probe is not found. Build it (`make` in its folder, then `make 
             "or say where it is: set pmu binary PATH")
 WHYS = {"SIGTRAP": "trap", "SIGINT": "requested", "0": "requested", "SIGSEGV": "fault", "SIGBUS": "fault", "SIGILL": "fault"}
 ANSWER_SECONDS = 20
+HARDWARE = getattr(gdb, "BP_HARDWARE_BREAKPOINT", None)
 
 
 class Refused(Exception):
@@ -73,24 +74,20 @@ class Wishes:
             self.packet(f"M{int(at, 16):x},{len(data) // 2:x}:{data}")
         return ""
 
-    # Breakpoints are set past GDB, which would step over one when it resumes there: that costs a halt more, and it is by
-    # resuming onto a breakpoint that the engine finds out what a halt costs.
-    def _point(self, set_it, at, size):
+    def _break(self, at, size):
         address = int(at, 16)
-        if set_it and address in users_breakpoints():
-            return ""  # the user's own stops there, and ends the measurement
-        if set_it or address in self.points:
-            self.packet(f"{'Z' if set_it else 'z'}1,{address:x},{int(size, 16):x}")
-        self.points.pop(address, None)
-        if set_it:
-            self.points[address] = size
+        if address not in self.points:
+            if address not in users_breakpoints():  # GDB itself would ask the server only when it resumes
+                for verb in "Zz":
+                    self.packet(f"{verb}1,{address:x},{int(size, 16):x}")
+            self.points[address] = gdb.Breakpoint(f"*0x{address:x}", type=HARDWARE, internal=True)
+            self.points[address].silent = True
+        self.points[address].enabled = True
         return ""
 
-    def _break(self, at, size):
-        return self._point(True, at, size)
-
-    def clear(self, at, size):
-        return self._point(False, at, size)
+    def clear(self, at, _size):
+        self.points[int(at, 16)].enabled = False
+        return ""
 
     def register(self, name):
         connection()
@@ -110,16 +107,23 @@ class Wishes:
     def monitor(self, command):
         return gdb.execute("monitor " + bytes.fromhex(command).decode(), to_string=True).encode().hex()
 
-    def clear_all(self):
-        for at, size in list(self.points.items()):
-            self.clear(f"{at:x}", size)
+    def onward(self):
+        """How to go on so that a breakpoint of ours at the very place stops the core again, with nothing executed: that is
+        how the engine finds out what a halt costs. GDB's `continue` would step over it."""
+        point = self.points.get(int(self.register("pc"), 16) & ~1)
+        return "with confirm off -- jump *$pc" if point is not None and point.enabled else "continue"
+
+    def forget(self):
+        for one in self.points.values():
+            if one.is_valid():
+                one.delete()
 
 
 def users_breakpoints():
     """Where the user's own breakpoints are."""
     found = set()
     for one in gdb.breakpoints():
-        if not one.enabled or one.type not in (gdb.BP_BREAKPOINT, getattr(gdb, "BP_HARDWARE_BREAKPOINT", gdb.BP_BREAKPOINT)):
+        if not one.enabled or one.type not in (gdb.BP_BREAKPOINT, HARDWARE):
             continue
         if hasattr(one, "locations"):  # GDB 13
             found.update(place.address for place in one.locations if place.enabled)
@@ -132,10 +136,12 @@ def users_breakpoints():
 
 
 class Stop:
-    """Why the core stopped, as GDB tells it while `with` lasts."""
+    """Why the core stopped, as GDB tells it while `with` lasts. `ours`: breakpoints that are not the user's."""
+
+    def __init__(self, ours):
+        self.ours, self.why = ours, "trap"
 
     def __enter__(self):
-        self.why = "trap"
         gdb.events.stop.connect(self._stopped)
         gdb.events.exited.connect(self._exited)
         return self
@@ -146,7 +152,7 @@ class Stop:
 
     def _stopped(self, event):
         if isinstance(event, gdb.BreakpointEvent):
-            self.why = "others"
+            self.why = "trap" if all(one in self.ours for one in event.breakpoints) else "others"
         elif isinstance(event, gdb.SignalEvent):
             self.why = WHYS.get(event.stop_signal, "fault")
 
@@ -198,10 +204,7 @@ class Engine:
             self.process.wait()
         self.process.stdout.close()
         self.process.stderr.close()
-        try:
-            self.wishes.clear_all()
-        except (Refused, gdb.error):
-            pass  # the target is gone, and they with it
+        self.wishes.forget()
 
     def take(self, data):
         *lines, self.rest = (self.rest + data).split(b"\n")
@@ -228,10 +231,10 @@ class Engine:
         asked = threading.Event()
         listener_end, wake = socket.socketpair()
         listener = threading.Thread(target=self.listen, args=(listener_end, asked), daemon=True)
-        with Stop() as stop, listener_end, wake:
+        with Stop(self.wishes.points.values()) as stop, listener_end, wake:
             listener.start()
             try:
-                gdb.execute("stepi" if how == "step" else "continue", to_string=True)
+                quietly("stepi" if how == "step" else self.wishes.onward())
             except gdb.error as error:
                 if gdb.selected_thread() is not None:
                     return f"no {error}"
@@ -259,6 +262,11 @@ class Engine:
                 gdb.post_event(interrupt)
             select.select([end], [], [])
             return
+
+
+def quietly(command):
+    """Without a word of where the core stops."""
+    gdb.execute("with suppress-cli-notifications on -- " + command, to_string=True)
 
 
 def interrupt():
