@@ -1,348 +1,220 @@
 """pmu-probe inside GDB: `source pmu.py`, connect to the target, then `pmu help`.
 
-A door and no more: it starts pmu-probe, carries out what that asks for over a socket (probe/debuggers/gdb_door.h says in
-which words) and prints what it prints. Registers, counters and statistics are known there, not here.
-Python 3, GDB 12 and later.
+A door and no more: pmu-probe does the work, and this carries out what that asks for. Registers, counters and statistics are
+known there, not here. Python 3, GDB 12 and later.
 """
 import os
-import select
 import shlex
-import shutil
-import signal
-import socket
-import subprocess
-import threading
+import sys
 
 import gdb
 
-BUILD_IT = ("pmu-probe is not found. Build it (`make` in its folder, then `make install`), "
-            "or say where it is: set pmu binary PATH")
-WHYS = {"SIGTRAP": "trap", "SIGINT": "requested", "0": "requested", "SIGSEGV": "fault", "SIGBUS": "fault", "SIGILL": "fault"}
-ANSWER_SECONDS = 20
-HARDWARE = getattr(gdb, "BP_HARDWARE_BREAKPOINT", None)
+sys.path.insert(0, os.path.dirname(os.path.abspath(sys._getframe().f_code.co_filename)))  # GDB 13 sets no __file__
+
+from pmu_auto import Auto
+from pmu_engine import Engine, Refused, write
 
 
-class Refused(Exception):
-    """GDB or its server does not do it; the text says why."""
+class Setting(gdb.Parameter):
+    """One of `set pmu`; `option` hands it to the engine."""
 
-
-def connection():
-    """The server that GDB is connected to, with its core halted."""
-    thread = gdb.selected_thread()
-    found = gdb.selected_inferior().connection
-    if thread is None or found is None:
-        raise Refused("there is no target yet: target extended-remote HOST:PORT")
-    if not hasattr(found, "send_packet"):
-        raise Refused(f"a target of the kind \"{found.type}\" is not reached through a GDB server")
-    if thread.is_running():
-        raise Refused("the target runs: interrupt it first")
-    return found
-
-
-class Wishes:
-    """What the engine may ask for: a method a word. Each returns the answer behind "ok"."""
-
-    def __init__(self):
-        self.points = {}  # breakpoints of ours that the server holds, by address
-        self.interrupted = False
-
-    def packet(self, text):
-        reply = connection().send_packet(text) or b""
-        if not reply or reply.startswith(b"E"):
-            raise Refused("the server " + (f"says {reply.decode(errors='replace')}" if reply else "does not know how"))
-        return reply.decode(errors="replace")
-
-    def hello(self, _version):
-        here = connection()
-        arch = gdb.newest_frame().architecture().name()
-        emulator = "QEMU" if (here.send_packet("qqemu.sstepbits") or b"").startswith(b"ENABLE=") else "-"
-        return f"{arch.split()[0] or '-'} {emulator} {''.join((here.details or '-').split())}"
-
-    def read(self, at, count):
-        at, count = int(at, 16), int(count, 16)
-        connection()
-        try:
-            return bytes(gdb.selected_inferior().read_memory(at, count)).hex()
-        except gdb.error:  # a memory map that leaves out what is there
-            return self.packet(f"m{at:x},{count:x}")
-
-    def write(self, at, data):
-        connection()
-        try:
-            gdb.selected_inferior().write_memory(int(at, 16), bytes.fromhex(data))
-        except gdb.error:
-            self.packet(f"M{int(at, 16):x},{len(data) // 2:x}:{data}")
-        return ""
-
-    def _break(self, at, size):
-        address = int(at, 16)
-        if address not in self.points:
-            if address not in users_breakpoints():  # GDB itself would ask the server only when it resumes
-                for verb in "Zz":
-                    self.packet(f"{verb}1,{address:x},{int(size, 16):x}")
-            self.points[address] = gdb.Breakpoint(f"*0x{address:x}", type=HARDWARE, internal=True)
-            self.points[address].silent = True
-        self.points[address].enabled = True
-        return ""
-
-    def clear(self, at, _size):
-        self.points[int(at, 16)].enabled = False
-        return ""
-
-    def register(self, name):
-        connection()
-        frame = gdb.newest_frame()
-        for one in frame.architecture().registers():
-            if one.name.lower() == name.lower():
-                try:
-                    return f"{int(frame.read_register(one).format_string(format='x'), 16):x}"
-                except ValueError as error:
-                    raise Refused(f"{name}: {error}") from error
-        raise Refused(f"there is no register {name}")
-
-    def set(self, name, value):
-        gdb.execute(f"set var ${name} = 0x{int(value, 16):x}", to_string=True)
-        return ""
-
-    def monitor(self, command):
-        return gdb.execute("monitor " + bytes.fromhex(command).decode(), to_string=True).encode().hex()
-
-    def onward(self):
-        """How to go on so that a breakpoint of ours at the very place stops the core again, with nothing executed: that is
-        how the engine finds out what a halt costs. GDB's `continue` would step over it."""
-        point = self.points.get(int(self.register("pc"), 16) & ~1)
-        return "with confirm off -- jump *$pc" if point is not None and point.enabled else "continue"
-
-    def forget(self):
-        for one in self.points.values():
-            if one.is_valid():
-                one.delete()
-
-
-def users_breakpoints():
-    """Where the user's own breakpoints are."""
-    found = set()
-    for one in gdb.breakpoints():
-        if not one.enabled or one.type not in (gdb.BP_BREAKPOINT, HARDWARE):
-            continue
-        if hasattr(one, "locations"):  # GDB 13
-            found.update(place.address for place in one.locations if place.enabled)
-            continue
-        try:
-            found.update(place.pc for place in gdb.decode_line(one.location)[1] or ())
-        except gdb.error:
-            pass
-    return found
-
-
-class Stop:
-    """Why the core stopped, as GDB tells it while `with` lasts. `ours`: breakpoints that are not the user's."""
-
-    def __init__(self, ours):
-        self.ours, self.why = ours, "trap"
-
-    def __enter__(self):
-        gdb.events.stop.connect(self._stopped)
-        gdb.events.exited.connect(self._exited)
-        return self
-
-    def __exit__(self, *_):
-        gdb.events.stop.disconnect(self._stopped)
-        gdb.events.exited.disconnect(self._exited)
-
-    def _stopped(self, event):
-        if isinstance(event, gdb.BreakpointEvent):
-            self.why = "trap" if all(one in self.ours for one in event.breakpoints) else "others"
-        elif isinstance(event, gdb.SignalEvent):
-            self.why = WHYS.get(event.stop_signal, "fault")
-
-    def _exited(self, _event):
-        self.why = "ended"
-
-
-class Engine:
-    """pmu-probe, started on a socket."""
-
-    def __init__(self, words, stdin=subprocess.DEVNULL):
-        connection()
-        self.wishes = Wishes()
-        self.rest = b""
-        self.socket, theirs = socket.socketpair()
-        with theirs:
-            self.process = subprocess.Popen(
-                [binary(), "--probe", f"door:{theirs.fileno()}", *words], pass_fds=[theirs.fileno()], stdin=stdin,
-                stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
-
-    def cancel(self):
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGINT)
-
-    def serve(self, until=lambda text: False):
-        """Carries out wishes and prints what comes, to the end of the engine; or until some output is what is waited for."""
-        streams = [self.process.stdout, self.process.stderr]
-        open_ones = [self.socket, *streams]
-        while any(stream in open_ones for stream in streams):
-            try:
-                for one in select.select(open_ones, [], [])[0]:
-                    data = one.recv(1 << 16) if one is self.socket else os.read(one.fileno(), 1 << 16)
-                    if not data:
-                        open_ones.remove(one)
-                    elif one is self.socket:
-                        self.take(data)
-                    elif until(data.decode(errors="replace")):
-                        return
-            except KeyboardInterrupt:
-                self.cancel()
-        self.end()
-
-    def end(self):
-        self.socket.close()
-        try:
-            self.process.wait(ANSWER_SECONDS)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-        self.process.stdout.close()
-        self.process.stderr.close()
-        self.wishes.forget()
-
-    def take(self, data):
-        *lines, self.rest = (self.rest + data).split(b"\n")
-        for line in lines:
-            answer = self.carry_out(line.decode(errors="replace").split(" "))
-            if answer is not None:
-                try:
-                    self.socket.sendall(answer.replace("\n", " ").strip().encode() + b"\n")
-                except OSError:
-                    pass  # the engine has ended
-
-    def carry_out(self, words):
-        if words == ["interrupt"]:  # too late: it stands already
-            return None
-        try:
-            if words[0] == "go":
-                return self.go(words[1])
-            return "ok " + getattr(self.wishes, "_break" if words[0] == "break" else words[0])(*words[1:])
-        except (Refused, gdb.error, gdb.MemoryError, UnicodeError, TypeError, ValueError, AttributeError) as error:
-            return f"no {error}"
-
-    def go(self, how):
-        connection()
-        asked = threading.Event()
-        listener_end, wake = socket.socketpair()
-        listener = threading.Thread(target=self.listen, args=(listener_end, asked), daemon=True)
-        with Stop(self.wishes.points.values()) as stop, listener_end, wake:
-            listener.start()
-            try:
-                quietly("stepi" if how == "step" else self.wishes.onward())
-            except gdb.error as error:
-                if gdb.selected_thread() is not None:
-                    return f"no {error}"
-                stop.why = "ended"
-            except KeyboardInterrupt:
-                stop.why = "requested"
-            finally:
-                wake.send(b".")
-                listener.join()
-        if stop.why == "requested" and not asked.is_set():
-            self.cancel()  # the user's Ctrl-C, which GDB has taken
-        threads = gdb.selected_inferior().threads()
-        thread = gdb.selected_thread()
-        return f"stopped {stop.why} {thread.num if thread is not None and len(threads) > 1 else '-'}"
-
-    def listen(self, end, asked):
-        """While the core runs, and GDB with it: for the wish to interrupt it, and for the engine's end."""
-        while True:
-            ready = select.select([self.socket, end], [], [])[0]
-            if end in ready:
-                return
-            self.socket.recv(1 << 16)  # "interrupt" is all that may come
-            if not asked.is_set():
-                asked.set()
-                gdb.post_event(interrupt)
-            select.select([end], [], [])
-            return
-
-
-def quietly(command):
-    """Without a word of where the core stops."""
-    gdb.execute("with suppress-cli-notifications on -- " + command, to_string=True)
-
-
-def interrupt():
-    thread = gdb.selected_thread()
-    if thread is not None and thread.is_running():
-        gdb.execute("interrupt", to_string=True)
-
-
-def write(text):
-    gdb.write(text)
-    gdb.flush()
-
-
-def binary():
-    said = gdb.parameter("pmu binary")
-    beside = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(binary.__code__.co_filename))), "build", "pmu-probe")
-    for one in [said] if said else ["pmu-probe", beside]:
-        if found := shutil.which(os.path.expanduser(one)):
-            return found
-    raise gdb.GdbError(BUILD_IT)
-
-
-class Binary(gdb.Parameter):
-    """The pmu-probe to start; empty: the one on the PATH, else the one built beside this script."""
-    set_doc = show_doc = "The pmu-probe to start."
-
-    def __init__(self):
-        super().__init__("pmu binary", gdb.COMMAND_DATA, gdb.PARAM_OPTIONAL_FILENAME)
-        self.value = ""
+    def __init__(self, name, kind, option, what):
+        self.name, self.option, self.what = name, option, what
+        self.set_doc, self.show_doc = f"Set {what}.", f"Show {what}."
+        self.__doc__ = f"Set {what}."
+        super().__init__("pmu " + name, gdb.COMMAND_DATA, kind)
+        self.value = True if kind == gdb.PARAM_BOOLEAN else ""
 
     def get_set_string(self):
         return ""
 
     def get_show_string(self, value):
-        return f"pmu-probe is {value or 'the one on the PATH, else the one built beside this script'}."
+        words = {True: "on", False: "off", "": "not set", None: "not set"}
+        return f"pmu {self.name} is {words.get(value, value)}: {self.what}."
+
+    def words(self):
+        if self.option == "--no-calibrate":
+            return [] if self.value else [self.option]
+        return [self.option, self.value] if self.option and self.value else []
 
 
-class Prefix(gdb.Command):
-    """Measure code by the core's own counters, through pmu-probe."""
-
-    def __init__(self, name):
-        super().__init__(name, gdb.COMMAND_DATA, gdb.COMPLETE_NONE, prefix=True)
-
-
-class Pmu(Prefix):
-    """Measure code by the core's own counters, through pmu-probe."""
-
-    def invoke(self, argument, from_tty):
-        raise gdb.GdbError("pmu delta, stat, info, list, calibrate, doctor, auto or help")
-
-
-def prepare(words):
+def engine_words(command, words):
+    """As the command line wants them. What is said goes before what is set."""
+    words, said = list(words), set(words)
+    for i, word in enumerate(words):
+        if word == "-j" and i + 1 < len(words) and not words[i + 1].startswith("-"):
+            words.insert(i + 1, "-o")  # -j FILE
+            break
+    for i, word in enumerate(words):
+        if word.startswith("*") and not word[1:2].isdigit():  # *$pc, *main+4: GDB knows
+            words[i] = f"*0x{int(gdb.parse_and_eval(f'(unsigned long long)({word[1:]})')):x}"
+        elif word.isdigit() and command == "delta" and (i == 0 or not words[i - 1].startswith("-")):
+            symtab = gdb.selected_frame().find_sal().symtab  # a line of this file
+            words[i] = f"{os.path.basename(symtab.filename)}:{word}" if symtab else word
     elf = gdb.current_progspace().filename
-    return (["--elf", elf] if elf and "--elf" not in words else []) + words
+    set_ones = [word for one in SETTINGS if one.option not in said for word in one.words()]
+    if elf and "--elf" not in said and "--elf" not in set_ones:
+        set_ones += ["--elf", elf]
+    return [command, *set_ones, *words]
 
 
-class Run(gdb.Command):
-    def __init__(self, name, doc):
-        self.__doc__ = doc
+def events():
+    """The names of the events of the core that is there."""
+    found = []
+    engine = Engine(engine_words("list", []))
+    engine.serve(lambda line: found.extend(word for word in line.split()[1:2] if line.startswith("  0x")))
+    return found
+
+
+def warn_of_conditions():
+    for one in gdb.breakpoints():
+        if one.visible and one.enabled and (one.condition or one.ignore_count):
+            gdb.write(f"breakpoint {one.number} has a condition: where it lies in what is measured, GDB's stops to test it "
+                      "are in the counts\n")
+
+
+class Command(gdb.Command):
+    """A command of the engine's; its documentation is the class's."""
+
+    def __init__(self, name, doc, moves=False):
+        self.__doc__, self.name, self.moves = doc, name, moves
         super().__init__("pmu " + name, gdb.COMMAND_DATA)
-        self.name = name
 
-    def invoke(self, argument, from_tty):
+    def invoke(self, argument, _from_tty):
+        auto = AUTO.words if AUTO.engine else None
+        if auto is not None:
+            AUTO.off()
         try:
-            words = shlex.split(argument)
-            engine = Engine(prepare([self.name, *words]))
+            engine = Engine(engine_words(self.name, shlex.split(argument)))
         except (Refused, ValueError, OSError) as error:
             raise gdb.GdbError(f"pmu: {error}") from error
-        engine.serve(write)
-        if engine.process.returncode:
-            raise gdb.GdbError(f"pmu {self.name}: exit code {engine.process.returncode}")
+        if self.moves:
+            warn_of_conditions()
+        AUTO.busy = True
+        try:
+            engine.serve(write)
+        finally:
+            AUTO.busy = False
+            if engine.text:
+                write(engine.text)
+        code = engine.process.returncode
+        if self.moves and gdb.selected_thread() is not None:
+            gdb.execute("frame")
+        if auto is not None:
+            AUTO.on(auto)
+            gdb.write("pmu auto begins anew\n")
+        if code not in (0, 1, 4):  # 1 and 4 are verdicts
+            raise gdb.GdbError(f"pmu {self.name} did not come to its end (exit code {code})")
+
+    def complete(self, text, word):
+        before = text[:len(text) - len(word)].split()
+        if before and before[-1] == "-e" or text.rstrip().endswith("-e"):
+            try:
+                return [name for name in events() if name.startswith(word.upper())]
+            except (Refused, gdb.error, OSError):
+                return []
+        return gdb.COMPLETE_LOCATION if self.moves else gdb.COMPLETE_NONE
 
 
-for setting in ("set pmu", "show pmu"):
-    Prefix(setting)
-Binary()
+class AutoCommand(gdb.Command):
+    """pmu auto on [-e EVENTS]: after every next, step, finish and continue, what it cost.
+pmu auto off puts back what that has changed on the target.
+
+While it is on, $_pmu("EVENT") is the count since then and $_pmu_delta("EVENT") that of the last step, for print, display and
+conditions. A `next` is many single steps, and each halts the core: where a halt costs cycles, which is found out at `on`, the
+count is printed as "at most"."""
+
+    def __init__(self):
+        super().__init__("pmu auto", gdb.COMMAND_DATA)
+
+    def invoke(self, argument, _from_tty):
+        words = shlex.split(argument)
+        try:
+            if words[:1] == ["on"]:
+                AUTO.on(words[1:])
+            elif words == ["off"]:
+                if AUTO.engine is not None:
+                    AUTO.off()
+            else:
+                raise Refused("on [-e EVENTS] or off")
+        except (Refused, OSError) as error:
+            raise gdb.GdbError(f"pmu auto: {error}") from error
+
+    def complete(self, text, word):
+        return [one for one in ("on", "off") if one.startswith(word)] if text == word else gdb.COMPLETE_NONE
+
+
+class Count(gdb.Function):
+    """A count of pmu auto's, by the event's name: of the last step, or since `pmu auto on`."""
+
+    def __init__(self, name, which):
+        super().__init__(name)
+        self.which = which
+
+    def invoke(self, event):
+        if AUTO.engine is None:
+            raise gdb.GdbError("pmu auto on, first")
+        if not AUTO.busy:
+            AUTO.ask("look", lambda line: None)
+        found = {name.upper(): value for name, value in AUTO.values.items()}.get(event.string().upper())
+        if found is None:
+            raise gdb.GdbError(f"{event.string()} is not counted: {', '.join(AUTO.values)}")
+        return found[self.which]
+
+
+class Pmu(gdb.Command):
+    """Measure code by the core's own counters, from the outside, through pmu-probe."""
+
+    def __init__(self, name):
+        self.name = name
+        super().__init__(name, gdb.COMMAND_DATA, gdb.COMPLETE_NONE, True)
+
+    def invoke(self, _argument, _from_tty):
+        if self.name != "show pmu":
+            gdb.execute("help " + self.name)
+            return
+        for one in SETTINGS:
+            gdb.write(one.get_show_string(one.value) + "\n")
+
+
+class Help(gdb.Command):
+    """What there is."""
+
+    def __init__(self):
+        super().__init__("pmu help", gdb.COMMAND_DATA)
+
+    def invoke(self, _argument, _from_tty):
+        for one in [*COMMANDS, AUTO_COMMAND]:
+            gdb.write(one.__doc__ + "\n\n")
+        gdb.write("Settings, by `set pmu` and `show pmu`:\n")
+        for one in SETTINGS:
+            gdb.write(f"  {one.name:12}{one.what}\n")
+
+
+AUTO = Auto(engine_words)
 Pmu("pmu")
-Run("info", "cores and counters")
-Run("delta", "measure")
+Pmu("set pmu")
+Pmu("show pmu")
+SETTINGS = [Setting(*what) for what in [
+    ("binary", gdb.PARAM_OPTIONAL_FILENAME, None, "the pmu-probe to start, else one on the PATH or built beside this script"),
+    ("elf", gdb.PARAM_OPTIONAL_FILENAME, "--elf", "the ELF of the program, else GDB's own"),
+    ("events", gdb.PARAM_STRING, "-e", "what to count: A,B,{C,D}"),
+    ("frequency", gdb.PARAM_STRING, "--freq", "the core's clock (12M), where the program does not tell"),
+    ("timeout", gdb.PARAM_STRING, "--timeout", "how many seconds to wait for the start, and then for the end"),
+    ("calibrate", gdb.PARAM_BOOLEAN, "--no-calibrate", "whether what a halt adds is measured and removed"),
+]]
+COMMANDS = [Command(*what) for what in [
+    ("delta", """pmu delta FUNCTION | START END [-r N] [-e EVENTS] [-j FILE]
+From a start to an end, over many hits. A location is symbol, symbol+0x10, file.c:42, a line of this file, or *ADDRESS.
+A breakpoint of yours on the way ends it, with what was measured until then; so does Ctrl-C. The core stays halted where the
+last hit ended.""", True),
+    ("stat", "pmu stat --for TIME [-e EVENTS]\nCounts while the core runs; each look at the counters halts it for a moment.", True),
+    ("info", "pmu info\nThe way to the target, cores, counters, and what is in use. Changes nothing."),
+    ("list", "pmu list [PATTERN]\nThe events of this core: code, name, meaning."),
+    ("calibrate", "pmu calibrate [LOCATION] [-e EVENTS]\nWhat a halt adds to the counters, where the core stands, or there.", True),
+    ("doctor", "pmu doctor [--mend]\nWhy a counter cannot be read, and what mends it."),
+]]
+AUTO_COMMAND = AutoCommand()
+Help()
+Count("_pmu", 1)
+Count("_pmu_delta", 0)

@@ -4,10 +4,12 @@
  *
  *   resumed         the core runs from now on
  *   stopped N       it stands; N halts were in it, 0: nobody knows how many
+ *   look            likewise, but what went by then still counts as part of what comes up to the next
+ * `stopped`
  *
- * Each `stopped` is answered by lines: "value NAME COUNT TOTAL" for each event, with > or < in front of a
- * number that is a bound, then "text ..." for people. `ready` comes once, before the first. At the end of the
- * input everything is put back.
+ * Each of the last two is answered by lines: "value NAME COUNT TOTAL" for each event, with > or < in front of
+ * a number that is a bound, then "text ..." for people. `ready` comes once, before the first. At the end of
+ * the input everything is put back.
  */
 #include "commands/command.h"
 #include "commands/counting.h"
@@ -35,7 +37,7 @@ struct serve_command {
     struct engine *engine;
     uint64_t last[READING_ROOM];
     int64_t resumed_us;
-    struct halts_count totals[READING_ROOM];
+    struct halts_count counts[READING_ROOM], totals[READING_ROOM]; /* up to the last stop */
     char line[LINE];
     size_t used;
 };
@@ -98,7 +100,7 @@ static void print_text(const struct serve_command *self, const struct halts_coun
     fprintf(out, "\n");
 }
 
-static bool take_stop(struct serve_command *self, unsigned pairs, struct error *error)
+static bool take_stop(struct serve_command *self, unsigned pairs, bool look, struct error *error)
 {
     FILE *out = self->session.context->out;
     uint64_t values[READING_ROOM];
@@ -113,14 +115,21 @@ static bool take_stop(struct serve_command *self, unsigned pairs, struct error *
         return error_set(error, ERROR_RESET, "the target was reset");
     if (self->resumed_us > 0)
         halts_between(&self->halts, self->last, values, (uint64_t)us, pairs, counts);
-    memcpy(self->last, values, sizeof self->last);
     for (size_t i = 0; i < reading->counted; i++) {
-        add(&self->totals[i], &counts[i]);
-        fprintf(out, "value %s %s%" PRIu64 " %s%" PRIu64 "\n", reading->counters[i].name, sign(&counts[i]),
-                counts[i].count, sign(&self->totals[i]), self->totals[i].count);
+        struct halts_count total = self->totals[i], *last = &self->counts[i];
+        add(&total, &counts[i]);
+        if (!look)
+            self->totals[i] = total;
+        if (!look || self->resumed_us > 0)
+            *last = counts[i];
+        fprintf(out, "value %s %s%" PRIu64 " %s%" PRIu64 "\n", reading->counters[i].name, sign(last),
+                last->count, sign(&total), total.count);
     }
     print_text(self, counts);
-    self->resumed_us = 0;
+    if (!look) {
+        memcpy(self->last, values, sizeof self->last);
+        self->resumed_us = 0;
+    }
     return fflush(out) == 0 || error_set(error, ERROR_SYSTEM, "the output could not be written");
 }
 
@@ -131,8 +140,10 @@ static bool obey(struct serve_command *self, const char *line, struct error *err
         self->resumed_us = deadline_now_us();
         return true;
     }
+    if (strcmp(line, "look") == 0)
+        return take_stop(self, 0, true, error);
     if (strncmp(line, stopped, sizeof stopped - 1) == 0)
-        return take_stop(self, strtoul(line + sizeof stopped - 1, NULL, 10) == 1 ? 1 : 0, error);
+        return take_stop(self, strtoul(line + sizeof stopped - 1, NULL, 10) == 1 ? 1 : 0, false, error);
     return error_set(error, ERROR_USAGE, "serve does not know \"%.32s\"", line);
 }
 
