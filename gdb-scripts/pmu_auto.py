@@ -37,6 +37,10 @@ class Auto:
         gdb.unwinder.register_unwinder(None, self.frames, replace=True)
         for event, hook in self.hooks():
             event.connect(hook)
+        try:
+            gdb.execute("show user hook-detach", to_string=True)
+        except gdb.error:  # GDB has no event for it
+            gdb.execute("define hook-detach\npmu auto off\nend", to_string=True)
 
     def hooks(self):
         return [(gdb.events.cont, self.resumed), (gdb.events.stop, self.stopped), (gdb.events.exited, self.gone),

@@ -15,7 +15,8 @@ BUILD_IT = ("pmu-probe is not found. Build it (`make` in its folder, then `make 
 WHYS = {"SIGTRAP": "trap", "SIGINT": "requested", "0": "requested", "SIGSEGV": "fault", "SIGBUS": "fault", "SIGILL": "fault"}
 ANSWER_SECONDS = 20
 HARDWARE = gdb.BP_HARDWARE_BREAKPOINT
-JUMP = "with confirm off -- jump *$pc"
+JUMP = "jump *$pc"
+QUIET = ("suppress-cli-notifications", "confirm")  # off and on again around what the engine wants
 
 
 class Refused(Exception):
@@ -164,7 +165,7 @@ class Engine:
         connection()
         if gdb.selected_thread().is_running():
             raise Refused("the target runs: interrupt it first")
-        self.wishes, self.rest, self.text = Wishes(), b"", ""
+        self.wishes, self.rest, self.text, self.settings = Wishes(), b"", "", {}
         self.socket, theirs = socket.socketpair()
         with theirs:
             self.process = subprocess.Popen(
@@ -177,6 +178,14 @@ class Engine:
 
     def serve(self, take, until=None):
         """Carries out wishes and hands out lines, to the engine's end; or to a line that begins with `until`."""
+        try:
+            return self.serve_loudly(take, until)
+        finally:
+            for name, value in self.settings.items():
+                gdb.execute(f"set {name} {'on' if value else 'off'}")
+            self.settings = {}
+
+    def serve_loudly(self, take, until):
         streams = [self.process.stdout, self.process.stderr]
         open_ones = [self.socket, *streams]
         while any(stream in open_ones for stream in streams):
@@ -251,7 +260,8 @@ class Engine:
             try:
                 for one in theirs:  # where the core stands already, they have been hit
                     one.enabled = False
-                quietly(command)
+                self.be_quiet()
+                gdb.execute(command, to_string=True)
             except gdb.error as error:
                 if gdb.selected_thread() is not None:
                     return f"no {error}"
@@ -269,6 +279,13 @@ class Engine:
         thread = gdb.selected_thread()
         return f"stopped {stop.why} {thread.num if thread is not None and len(threads) > 1 else '-'}"
 
+    def be_quiet(self):
+        """No word of where the core stops, and no questions."""
+        if not self.settings:
+            self.settings = {name: gdb.parameter(name) for name in QUIET}
+            gdb.execute("set suppress-cli-notifications on")
+            gdb.execute("set confirm off")
+
     def listen(self, end, asked):
         """While the core runs, and GDB with it: for the wish to interrupt it, and for the engine's end."""
         while True:
@@ -281,11 +298,6 @@ class Engine:
                 gdb.post_event(interrupt)
             select.select([end], [], [])
             return
-
-
-def quietly(command):
-    """Without a word of where the core stops."""
-    gdb.execute("with suppress-cli-notifications on -- " + command, to_string=True)
 
 
 def interrupt():

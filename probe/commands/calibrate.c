@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { REHITS = 32 };
+enum { REHITS = 32, STEPS = 16 };
 
 struct calibrate_command {
     struct session session;
@@ -77,7 +77,7 @@ static bool calibrate(struct calibrate_command *self, struct error *error)
     if (engine == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
     struct deadline deadline = session_deadline(session);
-    bool ok = here ? stepwise_calibrate_here(engine, REHITS, &sink, &deadline, error)
+    bool ok = here ? stepwise_calibrate_here(engine, REHITS, STEPS, &sink, &deadline, error)
                    : calibrate_there(self, engine, &sink, error);
     struct error after = {0};
     if (!session_insist(session, disarm_engine, engine, &after))

@@ -100,6 +100,21 @@ static void print_text(const struct serve_command *self, const struct halts_coun
     fprintf(out, "\n");
 }
 
+/* Where the core stands; at a branch it cannot be had, and the next stop is tried. */
+static bool calibrate(struct serve_command *self, struct error *error)
+{
+    const struct engine_sink sink = {.context = &self->halts, .rehit = halts_rehit};
+    struct deadline deadline = session_deadline(&self->session);
+    bool reset = false;
+    if (!self->session.context->options->no_calibrate && !self->halts.overheads[0].known) {
+        if (!stepwise_calibrate_here(self->engine, REHITS, 0, &sink, &deadline, error))
+            return false;
+        halts_end(&self->halts);
+    }
+    deadline = session_deadline(&self->session);
+    return stepwise_look(self->engine, self->last, &reset, &deadline, error);
+}
+
 static bool take_stop(struct serve_command *self, unsigned pairs, bool look, struct error *error)
 {
     FILE *out = self->session.context->out;
@@ -126,10 +141,10 @@ static bool take_stop(struct serve_command *self, unsigned pairs, bool look, str
                 last->count, sign(&total), total.count);
     }
     print_text(self, counts);
-    if (!look) {
-        memcpy(self->last, values, sizeof self->last);
+    if (!look)
         self->resumed_us = 0;
-    }
+    if (!look && !calibrate(self, error))
+        return false;
     return fflush(out) == 0 || error_set(error, ERROR_SYSTEM, "the output could not be written");
 }
 
@@ -150,9 +165,7 @@ static bool obey(struct serve_command *self, const char *line, struct error *err
 static bool begin(struct serve_command *self, struct error *error)
 {
     struct session *session = &self->session;
-    const struct engine_sink sink = {.context = &self->halts, .rehit = halts_rehit};
     struct clock clock;
-    bool reset = false;
     if (session->target.debugger == NULL)
         return error_set(error, ERROR_USAGE, "serve is for GDB's own use");
     if (!session_clock(session, &clock, error) || !counting_open(&self->counting, session, &clock, error))
@@ -166,13 +179,7 @@ static bool begin(struct serve_command *self, struct error *error)
     self->engine = stepwise_new(&session->target);
     if (self->engine == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
-    struct deadline deadline = session_deadline(session);
-    if (!session->context->options->no_calibrate &&
-        !stepwise_calibrate_here(self->engine, REHITS, &sink, &deadline, error))
-        return false;
-    halts_end(&self->halts);
-    deadline = session_deadline(session);
-    if (!stepwise_look(self->engine, self->last, &reset, &deadline, error))
+    if (!calibrate(self, error))
         return false;
     text_header(session->context->out, &self->conditions);
     fprintf(session->context->out, "ready\n");

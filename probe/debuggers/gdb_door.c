@@ -1,114 +1,28 @@
 #include "debuggers/gdb_door.h"
 
-#include "base/socket.h"
+#include "debuggers/door_lines.h"
 #include "debuggers/gdb_packet.h"
+#include "debuggers/gdb_remote.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <poll.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
-enum { VERSION = 1, LINE = 40 * 1024, MEMORY_MOST = 1024, COMMAND_MOST = 4096, PATIENCE_MS = 10000 };
+enum { VERSION = 1, MEMORY_MOST = 1024, COMMAND_MOST = 4096, PATIENCE_MS = 10000, HEIR_MS = 5000 };
 
 struct gdb_door {
     struct debugger debugger; /* first */
-    int fd;
-    bool running, lost;
-    char in[LINE + 1];  /* what came; up to `used` */
-    size_t used, taken; /* `taken`: of the line that was handed out, to be dropped */
-    char out[LINE + 1];
+    struct door_lines lines;
+    bool running;
+    char place[48];        /* HOST:PORT of GDB's server; "" */
+    struct debugger *heir; /* that server itself, when GDB has died and there is something to put back */
 };
 
 static struct gdb_door *door_of(struct debugger *debugger)
 {
     return (struct gdb_door *)debugger;
-}
-
-/* Marks it lost; always false. */
-static bool lose(struct gdb_door *door, enum error_kind kind, const char *why, struct error *error)
-{
-    door->lost = true;
-    return error_set(error, kind, "%s", why);
-}
-
-/* --- lines ---------------------------------------------------------------------------------------------- */
-
-static bool send_line(struct gdb_door *door, size_t n, const struct deadline *deadline, struct error *error)
-{
-    const char *bytes = door->out;
-    if (door->lost)
-        return error_set(error, ERROR_LINK_LOST, "the way to GDB is lost");
-    while (n > 0) {
-        ssize_t sent = send(door->fd, bytes, n, MSG_NOSIGNAL);
-        if (sent > 0) {
-            bytes += sent;
-            n -= (size_t)sent;
-        } else if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-            if (!socket_wait(door->fd, POLLOUT, deadline))
-                return lose(door, ERROR_LINK_LOST, "GDB takes no more wishes", error);
-        } else if (sent < 0 && errno != EINTR) {
-            return lose(door, ERROR_LINK_LOST, "GDB is gone", error);
-        }
-    }
-    return true;
-}
-
-__attribute__((format(printf, 4, 5))) static bool say(struct gdb_door *door, const struct deadline *deadline,
-                                                      struct error *error, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    int n = vsnprintf(door->out, sizeof door->out, format, arguments);
-    va_end(arguments);
-    if (n < 0 || (size_t)n >= sizeof door->out - 1)
-        return error_set(error, ERROR_SYSTEM, "a wish for GDB grew too long");
-    door->out[n] = '\n';
-    return send_line(door, (size_t)n + 1, deadline, error);
-}
-
-/* More bytes behind those that are there; false when there are none yet, or never will be. */
-static bool fill(struct gdb_door *door, struct error *error)
-{
-    if (door->used == LINE)
-        return lose(door, ERROR_LINK_PROTOCOL, "GDB answers in longer lines than it was asked for", error);
-    ssize_t got = recv(door->fd, door->in + door->used, LINE - door->used, 0);
-    if (got > 0) {
-        door->used += (size_t)got;
-        return true;
-    }
-    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
-        return false;
-    return lose(door, ERROR_LINK_LOST, "GDB is gone", error);
-}
-
-/* The next line; NULL when there is none before the deadline, or never will be: then the door is lost. */
-static char *receive_line(struct gdb_door *door, const struct deadline *deadline, struct error *error)
-{
-    if (door->lost) {
-        error_set(error, ERROR_LINK_LOST, "the way to GDB is lost");
-        return NULL;
-    }
-    memmove(door->in, door->in + door->taken, door->used - door->taken);
-    door->used -= door->taken;
-    door->taken = 0;
-    for (;;) {
-        char *end = memchr(door->in, '\n', door->used);
-        if (end != NULL) {
-            *end = '\0';
-            door->taken = (size_t)(end - door->in) + 1;
-            return door->in;
-        }
-        if (fill(door, error))
-            continue;
-        if (door->lost || !socket_wait(door->fd, POLLIN, deadline))
-            return NULL;
-    }
 }
 
 /* An answer that is due is waited for, even after Ctrl-C: else the next wish would get it. */
@@ -136,9 +50,9 @@ static const char *answer(struct gdb_door *door, enum error_kind kind, const cha
                           const struct deadline *deadline, struct error *error)
 {
     struct deadline most = answer_deadline(deadline);
-    const char *line = receive_line(door, &most, error);
+    const char *line = door_receive(&door->lines, &most, error);
     if (line == NULL) {
-        lose(door, ERROR_LINK_LOST, "GDB does not answer", error);
+        door_lose(&door->lines, ERROR_LINK_LOST, "GDB does not answer", error);
         return NULL;
     }
     if (is_refusal(line)) {
@@ -149,7 +63,7 @@ static const char *answer(struct gdb_door *door, enum error_kind kind, const cha
         return line + 2;
     if (strncmp(line, "ok ", 3) == 0)
         return line + 3;
-    lose(door, ERROR_LINK_PROTOCOL, "GDB answers what it was not asked", error);
+    door_lose(&door->lines, ERROR_LINK_PROTOCOL, "GDB answers what it was not asked", error);
     return NULL;
 }
 
@@ -165,6 +79,24 @@ static bool may_ask(const struct gdb_door *door, const struct deadline *deadline
 
 /* --- wishes --------------------------------------------------------------------------------------------- */
 
+/* When GDB has died, its server is free: what was changed on the target is put back through that. */
+static struct debugger *heir_of(struct gdb_door *door)
+{
+    struct error none = {0};
+    struct deadline soon = deadline_in_ms(HEIR_MS, NULL);
+    char host[sizeof door->place];
+    const char *colon = strrchr(door->place, ':');
+    if (!door->lines.lost || door->heir != NULL || colon == NULL)
+        return door->heir;
+    snprintf(host, sizeof host, "%.*s", (int)(colon - door->place), door->place);
+    unsigned long port = strtoul(colon + 1, NULL, 10);
+    if (port == 0 || port > UINT16_MAX)
+        return NULL;
+    door->heir = gdb_remote_connect(host, (uint16_t)port, &soon, &none);
+    door->running = false;
+    return door->heir;
+}
+
 static size_t at_most(size_t n, size_t most)
 {
     return n < most ? n : most;
@@ -174,16 +106,19 @@ static bool read_memory(struct debugger *debugger, uint64_t at, void *out, size_
                         const struct deadline *deadline, struct error *error)
 {
     struct gdb_door *door = door_of(debugger);
+    struct debugger *heir = heir_of(door);
+    if (heir != NULL)
+        return heir->ops->read_memory(heir, at, out, n, deadline, error);
     for (size_t done = 0, got; done < n; done += got) {
         size_t some = at_most(n - done, MEMORY_MOST);
         if (!may_ask(door, deadline, error) ||
-            !say(door, deadline, error, "read %" PRIx64 " %zx", at + done, some))
+            !door_say(&door->lines, deadline, error, "read %" PRIx64 " %zx", at + done, some))
             return false;
         const char *hex = answer(door, ERROR_FAULT, "cannot read", deadline, error);
         if (hex == NULL)
             return false;
         if (!gdb_hex_read(hex, strlen(hex), (char *)out + done, some, &got) || got != some)
-            return lose(door, ERROR_LINK_PROTOCOL, "GDB's memory makes no sense", error);
+            return door_lose(&door->lines, ERROR_LINK_PROTOCOL, "GDB's memory makes no sense", error);
     }
     return true;
 }
@@ -192,12 +127,15 @@ static bool write_memory(struct debugger *debugger, uint64_t at, const void *byt
                          const struct deadline *deadline, struct error *error)
 {
     struct gdb_door *door = door_of(debugger);
+    struct debugger *heir = heir_of(door);
+    if (heir != NULL)
+        return heir->ops->write_memory(heir, at, bytes, n, deadline, error);
     for (size_t done = 0; done < n;) {
         char hex[2 * MEMORY_MOST + 1];
         size_t some = at_most(n - done, MEMORY_MOST);
         gdb_hex_write((const char *)bytes + done, some, hex);
         if (!may_ask(door, deadline, error) ||
-            !say(door, deadline, error, "write %" PRIx64 " %s", at + done, hex) ||
+            !door_say(&door->lines, deadline, error, "write %" PRIx64 " %s", at + done, hex) ||
             answer(door, ERROR_FAULT, "cannot write", deadline, error) == NULL)
             return false;
         done += some;
@@ -212,7 +150,7 @@ static bool breakpoint(struct debugger *debugger, uint64_t at, unsigned size, bo
     char what[64];
     snprintf(what, sizeof what, "cannot %s a breakpoint at 0x%08" PRIX64, set ? "set" : "clear", at);
     return may_ask(door, deadline, error) &&
-           say(door, deadline, error, "%s %" PRIx64 " %x", set ? "break" : "clear", at, size) &&
+           door_say(&door->lines, deadline, error, "%s %" PRIx64 " %x", set ? "break" : "clear", at, size) &&
            answer(door, ERROR_ADDRESS, what, deadline, error) != NULL;
 }
 
@@ -221,7 +159,7 @@ static bool go(struct debugger *debugger, enum debugger_go how, const struct dea
 {
     struct gdb_door *door = door_of(debugger);
     if (!may_ask(door, deadline, error) ||
-        !say(door, deadline, error, how == DEBUGGER_STEP ? "go step" : "go run"))
+        !door_say(&door->lines, deadline, error, how == DEBUGGER_STEP ? "go step" : "go run"))
         return false;
     door->running = true;
     return true;
@@ -252,18 +190,18 @@ static enum debugger_wait wait_for(struct debugger *debugger, struct debugger_st
                                    const struct deadline *deadline, struct error *error)
 {
     struct gdb_door *door = door_of(debugger);
-    const char *line = receive_line(door, deadline, error);
+    const char *line = door_receive(&door->lines, deadline, error);
     if (line == NULL)
-        return door->lost ? DEBUGGER_GONE : DEBUGGER_RUNS;
+        return door->lines.lost ? DEBUGGER_GONE : DEBUGGER_RUNS;
     door->running = false;
     if (take_stop(line, stop)) {
         if (stop->why != DEBUGGER_ENDED)
             return DEBUGGER_STOPPED;
-        lose(door, ERROR_LINK_LOST, "GDB has lost its target", error);
+        door_lose(&door->lines, ERROR_LINK_LOST, "GDB has lost its target", error);
     } else if (is_refusal(line)) {
         refused(line, ERROR_FAULT, "does not let the core go on", error);
     } else {
-        lose(door, ERROR_LINK_PROTOCOL, "GDB tells of a stop that makes no sense", error);
+        door_lose(&door->lines, ERROR_LINK_PROTOCOL, "GDB tells of a stop that makes no sense", error);
     }
     return DEBUGGER_GONE;
 }
@@ -272,28 +210,32 @@ static bool interrupt(struct debugger *debugger, struct error *error)
 {
     struct gdb_door *door = door_of(debugger);
     struct deadline soon = deadline_in_ms(PATIENCE_MS, NULL);
-    return !door->running || say(door, &soon, error, "interrupt");
+    return !door->running || door_say(&door->lines, &soon, error, "interrupt");
 }
 
 static bool read_register(struct debugger *debugger, const char *name, uint64_t *out,
                           const struct deadline *deadline, struct error *error)
 {
     struct gdb_door *door = door_of(debugger);
+    struct debugger *heir = heir_of(door);
     const char *end;
-    if (!may_ask(door, deadline, error) || !say(door, deadline, error, "register %s", name))
+    if (heir != NULL)
+        return heir->ops->read_register(heir, name, out, deadline, error);
+    if (!may_ask(door, deadline, error) || !door_say(&door->lines, deadline, error, "register %s", name))
         return false;
     const char *value = answer(door, ERROR_FAULT, "does not tell a register", deadline, error);
     if (value == NULL)
         return false;
     return (gdb_number_read(value, out, &end) && *end == '\0') ||
-           lose(door, ERROR_LINK_PROTOCOL, "GDB's register makes no sense", error);
+           door_lose(&door->lines, ERROR_LINK_PROTOCOL, "GDB's register makes no sense", error);
 }
 
 static bool write_register(struct debugger *debugger, const char *name, uint64_t value,
                            const struct deadline *deadline, struct error *error)
 {
     struct gdb_door *door = door_of(debugger);
-    return may_ask(door, deadline, error) && say(door, deadline, error, "set %s %" PRIx64, name, value) &&
+    return may_ask(door, deadline, error) &&
+           door_say(&door->lines, deadline, error, "set %s %" PRIx64, name, value) &&
            answer(door, ERROR_FAULT, "does not write a register", deadline, error) != NULL;
 }
 
@@ -301,12 +243,15 @@ static bool monitor(struct debugger *debugger, const char *command, char *out, s
                     const struct deadline *deadline, struct error *error)
 {
     struct gdb_door *door = door_of(debugger);
+    struct debugger *heir = heir_of(door);
     char hex[2 * COMMAND_MOST + 1];
     size_t length = strlen(command), n;
+    if (heir != NULL)
+        return heir->ops->monitor(heir, command, out, size, deadline, error);
     if (length > COMMAND_MOST)
         return error_set(error, ERROR_SYSTEM, "a command for the GDB server is too long");
     gdb_hex_write(command, length, hex);
-    if (!may_ask(door, deadline, error) || !say(door, deadline, error, "monitor %s", hex))
+    if (!may_ask(door, deadline, error) || !door_say(&door->lines, deadline, error, "monitor %s", hex))
         return false;
     const char *printed =
         answer(door, ERROR_FAULT, "does not take a command of the server's", deadline, error);
@@ -314,7 +259,8 @@ static bool monitor(struct debugger *debugger, const char *command, char *out, s
         return false;
     size_t digits = at_most(strlen(printed), 2 * (size - 1));
     if (strlen(printed) % 2 != 0 || !gdb_hex_read(printed, digits, out, size - 1, &n))
-        return lose(door, ERROR_LINK_PROTOCOL, "what GDB's server printed makes no sense", error);
+        return door_lose(&door->lines, ERROR_LINK_PROTOCOL, "what GDB's server printed makes no sense",
+                         error);
     out[n] = '\0';
     return true;
 }
@@ -329,7 +275,9 @@ static void close_door(struct debugger *debugger, bool run)
 {
     struct gdb_door *door = door_of(debugger);
     (void)run;
-    close(door->fd);
+    if (door->heir != NULL)
+        door->heir->ops->close(door->heir, !door->heir->facts.was_halted);
+    close(door->lines.fd);
     free(door);
 }
 
@@ -375,14 +323,15 @@ static bool greet(struct debugger *debugger, const struct deadline *deadline, st
     struct gdb_door *door = door_of(debugger);
     struct debugger_facts *facts = &debugger->facts;
     char words[3][48] = {"", "", ""};
-    if (!say(door, deadline, error, "hello %x", (unsigned)VERSION))
+    if (!door_say(&door->lines, deadline, error, "hello %x", (unsigned)VERSION))
         return false;
     const char *line = answer(door, ERROR_NO_PROBE, "has nothing to measure", deadline, error);
     if (line == NULL)
         return false;
     if (sscanf(line, "%47s %47s %47s", words[0], words[1], words[2]) != 3)
-        return lose(door, ERROR_LINK_PROTOCOL, "GDB's greeting makes no sense", error);
+        return door_lose(&door->lines, ERROR_LINK_PROTOCOL, "GDB's greeting makes no sense", error);
     take_word(words[0], facts->architecture, sizeof facts->architecture);
+    take_word(words[2], door->place, sizeof door->place);
     take_word(words[1], facts->server, sizeof facts->server);
     facts->is_emulator = facts->server[0] != '\0';
     snprintf(facts->name, sizeof facts->name, "gdb%s%s", strcmp(words[2], "-") == 0 ? "" : " ",
@@ -404,9 +353,8 @@ struct debugger *gdb_door_open(int fd, const struct deadline *deadline, struct e
                                             .monitor = monitor,
                                             .is_running = is_running,
                                             .close = close_door};
-    int flags = fcntl(fd, F_GETFL);
     struct gdb_door *door = calloc(1, sizeof *door);
-    if (door == NULL || flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0) {
+    if (door == NULL || !door_begin(&door->lines, fd)) {
         error_set(error, ERROR_SYSTEM,
                   door == NULL ? "out of memory" : "there is no door at that descriptor");
         close(fd);
@@ -414,7 +362,6 @@ struct debugger *gdb_door_open(int fd, const struct deadline *deadline, struct e
         return NULL;
     }
     door->debugger.ops = &ops;
-    door->fd = fd;
     if (greet(&door->debugger, deadline, error))
         return &door->debugger;
     close_door(&door->debugger, false);

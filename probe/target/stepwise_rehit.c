@@ -108,26 +108,43 @@ static bool nothing(void *context, const struct raw_hit *hit)
     return false;
 }
 
-bool stepwise_calibrate_here(struct engine *engine, unsigned rehits, const struct engine_sink *sink,
-                             const struct deadline *deadline, struct error *error)
+/* Where the core stands, as code. */
+static bool find_here(struct stepwise *self, uint64_t *here, const struct deadline *deadline,
+                      struct error *error)
 {
-    enum { TIMEOUT_MS = 5000, T_BIT = 1 << 5 };
+    enum { T_BIT = 1 << 5 };
+    uint64_t pc, status = 0;
+    if (!stepwise_register(self, CORE_PC, &pc, deadline, error) ||
+        (self->core->family == CORE_ARMV7 && !stepwise_register(self, CORE_STATUS, &status, deadline, error)))
+        return false;
+    *here = core_code(self->core, pc, self->core->family == CORE_M || (status & T_BIT) != 0);
+    return true;
+}
+
+bool stepwise_calibrate_here(struct engine *engine, unsigned rehits, unsigned steps,
+                             const struct engine_sink *sink, const struct deadline *deadline,
+                             struct error *error)
+{
+    enum { TIMEOUT_MS = 5000 };
     struct stepwise *self = (struct stepwise *)engine;
     const struct engine_wish wish = {.rehits = rehits, .timeout_ms = TIMEOUT_MS};
     struct engine_sink told = *sink;
-    uint64_t pc, status = 0;
+    uint64_t here;
     bool moved = false;
     if (told.hit == NULL)
         told.hit = nothing;
     self->wish = &wish;
     self->sink = &told;
-    if (!stepwise_register(self, CORE_PC, &pc, deadline, error) ||
-        (self->core->family == CORE_ARMV7 && !stepwise_register(self, CORE_STATUS, &status, deadline, error)))
-        return false;
-    uint64_t here = core_code(self->core, pc, self->core->family == CORE_M || (status & T_BIT) != 0);
-    return stepwise_move(self, here, deadline, error) &&
-           stepwise_rehits(self, here, rehits, &moved, deadline, error) &&
-           stepwise_move(self, POINT_NONE, deadline, error);
+    for (;;) {
+        if (!find_here(self, &here, deadline, error) || !stepwise_move(self, here, deadline, error) ||
+            !stepwise_rehits(self, here, rehits, &moved, deadline, error) ||
+            !stepwise_move(self, POINT_NONE, deadline, error))
+            return false;
+        if (self->rehit != REHIT_UNKNOWN || steps-- == 0)
+            return true;
+        if (!stepwise_step(self, deadline, error)) /* a branch, behind which no guard can be put */
+            return false;
+    }
 }
 
 bool stepwise_look(struct engine *engine, uint64_t *values, bool *reset, const struct deadline *deadline,

@@ -1,7 +1,5 @@
 """A real GDB with gdb-scripts/pmu.py in it, before the virtual board or another server."""
-import json
 import os
-import re
 import subprocess
 
 import pexpect
@@ -79,15 +77,15 @@ class Mi:
             self(command)
 
     def __call__(self, command):
-        """The records up to the command's result, and its console text."""
-        self.process.stdin.write(command + "\n")
+        """All records until GDB has done it, and the console text."""
+        self.process.stdin.write(f"{command}\n77-list-features\n")
         records, text = [], ""
         for line in self.process.stdout:
+            if line.startswith("77^"):
+                break
             records.append(line.rstrip("\n"))
             if line.startswith("~"):
-                text += json.loads(line[1:])
-            if re.match(r"\^(done|error|running|connected)", line):
-                break
+                text += line[2:].rstrip("\n")[:-1].encode().decode("unicode_escape").encode("latin-1").decode()
         return records, text
 
     def wait_for_stop(self):
