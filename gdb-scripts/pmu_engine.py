@@ -165,7 +165,7 @@ class Engine:
         connection()
         if gdb.selected_thread().is_running():
             raise Refused("the target runs: interrupt it first")
-        self.wishes, self.rest, self.text, self.settings = Wishes(), b"", "", {}
+        self.wishes, self.rest, self.lines, self.text, self.settings = Wishes(), b"", [], "", {}
         self.socket, theirs = socket.socketpair()
         with theirs:
             self.process = subprocess.Popen(
@@ -229,9 +229,9 @@ class Engine:
         self.wishes.forget()
 
     def take(self, data):
-        *lines, self.rest = (self.rest + data).split(b"\n")
-        for line in lines:
-            answer = self.carry_out(line.decode(errors="replace").split(" "))
+        *self.lines, self.rest = (self.rest + data).split(b"\n")
+        while self.lines:
+            answer = self.carry_out(self.lines.pop(0).decode(errors="replace").split(" "))
             if answer is not None:
                 try:
                     self.socket.sendall(answer.replace("\n", " ").strip().encode() + b"\n")
@@ -288,16 +288,14 @@ class Engine:
 
     def listen(self, end, asked):
         """While the core runs, and GDB with it: for the wish to interrupt it, and for the engine's end."""
-        while True:
-            ready = select.select([self.socket, end], [], [])[0]
-            if end in ready:
+        if self.lines == []:
+            if end in select.select([self.socket, end], [], [])[0]:
                 return
-            self.socket.recv(1 << 16)  # "interrupt" is all that may come
-            if not asked.is_set():
-                asked.set()
-                gdb.post_event(interrupt)
-            select.select([end], [], [])
-            return
+            self.socket.recv(1 << 16)
+        self.lines = []  # "interrupt" is all that may come
+        asked.set()
+        gdb.post_event(interrupt)
+        select.select([end], [], [])
 
 
 def interrupt():

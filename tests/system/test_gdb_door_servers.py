@@ -32,7 +32,7 @@ def test_qemu_obeys_the_door(machine, monkeypatch):
 @pytest.mark.parametrize("machine, name", [("an385", "Cortex-M3"), ("an505", "Cortex-M33")])
 def test_qemu_cortex_m_is_found_and_refused(machine, name):
     with Qemu(machine) as qemu:
-        done = run_gdb(qemu.elf, qemu.port, "pmu info", "pmu delta work -r 5", "set pmu calibrate off",
+        done = run_gdb(qemu.elf, qemu.port, "hbreak work", "continue", "delete", "pmu info", "pmu delta work -r 5", "set pmu calibrate off",
                        "pmu delta work -r 5 --counter systick", "pmu auto on")
         assert name in done.out and "SysTick, 24 bits" in done.out
         assert "does not take" in done.out and "models no cycles" in done.out
