@@ -60,18 +60,23 @@ static bool puts_back(const struct step *steps, size_t at, size_t done)
 bool steps_owe(const struct step *steps, size_t n, size_t done, size_t *from, size_t *end)
 {
     size_t last = n;
-    while (last > done && !puts_back(steps, last - 1, done))
+    while (last > 0 && !(puts_back(steps, last - 1, done) && last + steps[last - 1].behind > done))
         last--;
-    if (last <= done)
+    if (last-- == 0)
         return false;
-    *end = last--;
+    *end = last + 1 + steps[last].behind;
     *from = done;
-    if (done == last && steps[last].borrowed == 0)
+    bool at_once = steps[last].borrowed == 0;
+    if (at_once && done <= last && steps[done].op == OP_COPY)
         return true;
-    /* All that is put back: it is not known how far that had come, and it does not matter. */
+    /* It is not known how far that had come. What was borrowed at once is put back from the copy on that was
+     * under way; else all is, and it does not matter. */
     *from = steps[last].back > last ? 0 : last - steps[last].back;
     while (!puts_back(steps, *from, done))
         ++*from;
+    for (size_t i = *from; at_once && i < done; i++)
+        if (puts_back(steps, i, done))
+            *from = i;
     *from -= *from > 0 && steps[*from - 1].op == OP_UNTIL;
     return true;
 }

@@ -13,6 +13,7 @@ enum space {
     SPACE_AP,     /* a register of an access port; unit = AP number, offset as in ADIv5 */
     SPACE_DP,     /* a register of the debug port */
     SPACE_MSR,    /* an x86 model-specific register; unit = CPU number */
+    SPACE_CP15,   /* a coprocessor register, which only the halted core itself reaches: no link has these */
 };
 
 struct address {
@@ -44,6 +45,7 @@ struct step {
     uint64_t value, mask;
     size_t back;
     size_t borrowed; /* OP_COPY: so many steps before it something is borrowed; 0: `back` */
+    size_t behind;   /* OP_COPY: so many steps behind it belong to what it puts back */
 };
 
 enum why {

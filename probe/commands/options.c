@@ -36,7 +36,7 @@ struct option {
 
 static const struct option table[] = {
     {'p', "probe", "PROBE", TEXT, AT(probe),
-     "openocd[:HOST[:PORT]], cmsis-dap[:SERIAL] or cmsis-dap-tcp:HOST[:PORT]"},
+     "openocd[:HOST[:PORT]], cmsis-dap[:SERIAL], cmsis-dap-tcp:HOST[:PORT] or gdb:HOST:PORT"},
     {0, "transport", "WIRES", TEXT, AT(transport), "cmsis-dap: swd or jtag; default: what answers"},
     {0, "speed", "HZ", FREQUENCY, AT(speed_hz), "cmsis-dap: the clock on the wires; default: what they take"},
     {'f', "file", "FILE", OPENOCD, 0, "start an OpenOCD of our own with this file"},

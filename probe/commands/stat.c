@@ -182,6 +182,8 @@ int command_stat(const struct context *context, struct error *error)
          (options->format == FORMAT_TEXT || options->format == FORMAT_JSON || options->format == FORMAT_CSV ||
           error_set(error, ERROR_USAGE, "stat prints text, JSON or CSV"));
     ok = ok && session_open_elf(&self.session, error) && session_open_target(&self.session, error) &&
+         (self.session.target.debugger != NULL ||
+          target_counts_running(&self.session.target, options->counter, error)) &&
          session_take(&self.session, error) && session_clock(&self.session, &self.clock, error) &&
          counting_open(&self.counting, &self.session, &self.clock, error);
     if (ok) {

@@ -175,8 +175,9 @@ int command_watch(const struct context *context, struct error *error)
     ok = ok && (options->format == FORMAT_TEXT || options->format == FORMAT_JSON ||
                 error_set(error, ERROR_USAGE, "watch prints text or JSON"));
     ok = ok && session_open_elf(&self.session, error) && session_open_target(&self.session, error) &&
-         session_sees_running(&self.session, "watch", error) && session_take(&self.session, error) &&
-         session_clock(&self.session, &self.clock, error) &&
+         session_sees_running(&self.session, "watch", error) &&
+         target_counts_running(&self.session.target, options->counter, error) &&
+         session_take(&self.session, error) && session_clock(&self.session, &self.clock, error) &&
          counting_open(&self.counting, &self.session, &self.clock, error);
     if (ok) {
         session_conditions(&self.session, &self.clock, &self.conditions);

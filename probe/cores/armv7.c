@@ -1,5 +1,6 @@
 #include "cores/armv7.h"
 
+#include "cores/armv7_coprocessor.h"
 #include "cores/armv7_transfer.h"
 
 #include <stdio.h>
@@ -290,6 +291,7 @@ static const struct core_ops armv7_ops = {
     .register_value = armv7_register_value,
     .add_expect_register = armv7_add_expect_register,
     .add_registers_done = add_registers_done,
+    .add_coprocessor = armv7_add_coprocessor,
     .add_clear_breakpoint = add_clear_breakpoint,
     .add_wait_breakpoint = add_wait_halt,
     .add_reset_seen = add_reset_seen,

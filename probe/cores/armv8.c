@@ -331,6 +331,7 @@ const struct core_ops armv8_ops = {
     .reset_seen = reset_seen_in,
     .add_cause = add_cause,
     .cause = cause_of,
+    .requests_stay = true,
     .add_pending = add_pending,
     .pending = pending_in,
     .can_compare = can_compare,

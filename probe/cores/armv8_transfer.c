@@ -107,11 +107,13 @@ static void empty_channel(const struct core *core, struct steps *list)
     armv8_add_write(core, list, EDRCR, CLEAR_STICKY);
 }
 
-/* Where X0 is about to be given back it may serve to empty DBGDTRRX. */
+/* Where X0 is about to be given back it may serve to empty DBGDTRRX. That EDSCR was given back before, with
+ * MA in it, may be all that is not known. */
 void armv8_add_untangle(const struct core *core, struct steps *list, const struct step *first)
 {
     if (first->at.offset != armv8_word(core, DBGDTRTX).offset)
         return;
+    armv8_add_write(core, list, EDSCR, HDE);
     armv8_add_write(core, list, EDRCR, CLEAR_STICKY);
     steps_add(list, step_until(armv8_word(core, EDSCR), ITE, ITE));
     add_instruction(core, list, MRS_DTRRX);
@@ -138,9 +140,9 @@ struct borrowed {
 };
 
 /*
- * X0 is saved before it is changed. An access that the wire garbled and that is then made again may read
- * DBGDTRTX twice: that sets ERR, with which no instruction is taken, and so X0 is still whole where ERR is
- * looked for.
+ * An access that the wire garbled and that is then made again may read DBGDTRTX twice. What comes then is
+ * unknown, and ERR is set, with which no instruction is taken: so X0, which is saved before it is changed, is
+ * still whole where ERR is looked for.
  */
 static struct borrowed add_borrow(const struct core *core, struct steps *list)
 {
@@ -148,8 +150,8 @@ static struct borrowed add_borrow(const struct core *core, struct steps *list)
     add_show(core, list, 0);
     out.low = take_shown(core, list);
     out.high = out.low + 1;
+    out.since = list->n; /* once that is known: of what comes next it may not be known whether it was done */
     add_expect_control(core, list, ERR | TXFULL, 0);
-    out.since = list->n;
     return out;
 }
 
@@ -163,7 +165,7 @@ static void give_back(const struct core *core, struct steps *list, const struct 
 {
     add_copy(core, list, DBGDTRTX, borrowed->high, borrowed->since);
     add_copy(core, list, DBGDTRRX, borrowed->low, borrowed->since);
-    armv8_add_write(core, list, EDITR, MRS_DTR);
+    add_instruction(core, list, MRS_DTR); /* ignored with ERR */
     add_expect_control(core, list, ERR | ITE | RXFULL, ITE);
     add_copy(core, list, EDSCR, borrowed->control, borrowed->control);
 }
@@ -175,7 +177,9 @@ size_t armv8_add_register(const struct core *core, struct steps *list, enum core
     empty_channel(core, list);
     if (!goes_through_x0(which)) {
         add_show(core, list, number_of(which));
-        return take_shown(core, list);
+        size_t shown = take_shown(core, list);
+        add_expect_control(core, list, ERR | TXFULL, 0);
+        return shown;
     }
     struct borrowed borrowed = add_borrow(core, list);
     borrowed.control = control;

@@ -83,6 +83,12 @@ struct core_ops {
      * NULL where add_expect_register serves for all. */
     void (*add_registers_done)(const struct core *, struct steps *);
 
+    /* Registers in SPACE_CP15, by instructions that the halted core executes; of a read the result's index
+     * goes to at[i]. `privileged`: in whatever mode it was halted, and only if nothing of the program's is in
+     * the way of that. What is borrowed is given back as above. NULL: there are none. */
+    void (*add_coprocessor)(const struct core *, struct steps *, const struct step *accesses, size_t n,
+                            bool privileged, size_t *at);
+
     /* For a stop that looks like the one before: clear its cause before running, then wait for it to come
      * again. The status may still show the old halt for a moment. */
     void (*add_clear_breakpoint)(const struct core *, struct steps *);
@@ -92,6 +98,8 @@ struct core_ops {
     bool (*reset_seen)(const struct core *, uint64_t value);
     size_t (*add_cause)(const struct core *, struct steps *);
     enum stop_cause (*cause)(const struct core *, uint64_t cause, uint64_t status_register);
+
+    bool requests_stay; /* a debugger's request stops the core again and again, until it acknowledges it */
 
     /* Whether an interrupt will run before the next instruction; SIZE_MAX where the core cannot tell. */
     size_t (*add_pending)(const struct core *, struct steps *);

@@ -1,6 +1,7 @@
 #include "counters/counter.h"
 
 #include "counters/dwt.h"
+#include "counters/pmu_cp15.h"
 #include "counters/pmu_v3.h"
 #include "counters/pmu_v7.h"
 #include "counters/pmu_v81m.h"
@@ -10,9 +11,9 @@
 
 size_t counter_kinds(const struct block_kind *const **out)
 {
-    enum { KINDS = 5 };
-    static const struct block_kind *const kinds[KINDS] = {&pmu_v81m_kind, &pmu_v7_kind, &pmu_v3_kind,
-                                                          &dwt_kind, &systick_kind};
+    enum { KINDS = 6 };
+    static const struct block_kind *const kinds[KINDS] = {&pmu_v81m_kind, &pmu_v7_kind, &pmu_cp15_kind,
+                                                          &pmu_v3_kind,   &dwt_kind,    &systick_kind};
     *out = kinds;
     return KINDS;
 }

@@ -55,6 +55,9 @@ struct counter_block {
 
 struct block_kind {
     const char *name; /* for --counter: "systick", "dwt" */
+    /* Its registers are in SPACE_CP15: they are looked at when the block is taken, and until then `identify`
+     * gets no values. */
+    bool by_core;
     void (*add_identity)(const struct core *, struct steps *);
     /* False when the core has no such block. */
     bool (*identify)(const struct core *, const uint64_t *values, struct counter_block *out);

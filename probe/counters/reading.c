@@ -38,9 +38,63 @@ static bool fills_gap(const struct reading *reading, size_t i)
     return end - first >= ROW && end > i + 1;
 }
 
+/* ---- counters that the core itself reads; whatever else there is follows as it is */
+
+enum { BY_CORE_STEPS = 768 };
+
+static size_t pick(const struct reading *reading, bool by_core, struct step *accesses, size_t *which)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < reading->n; i++)
+        if ((reading->counters[i].low.space == SPACE_CP15) == by_core) {
+            accesses[n] = step_read(reading->counters[i].low);
+            which[n++] = i;
+        }
+    return n;
+}
+
+/* Where each value lies. */
+static void add_by_core(const struct reading *reading, struct steps *list, size_t *at)
+{
+    struct step accesses[READING_ROOM] = {{.op = OP_READ}};
+    size_t which[READING_ROOM], places[READING_ROOM];
+    size_t n = pick(reading, true, accesses, which);
+    reading->by_core->ops->add_coprocessor(reading->by_core, list, accesses, n, false, places);
+    for (size_t i = 0; i < n; i++)
+        at[which[i]] = places[i];
+    n = pick(reading, false, accesses, which);
+    for (size_t i = 0; i < n; i++)
+        at[which[i]] = counter_add_read(&reading->counters[which[i]], list);
+}
+
+/* What lies before the first value depends on the list; from there on it is always the same. */
+static void take_by_core(const struct reading *reading, const uint64_t *results, size_t first, uint64_t *out)
+{
+    struct step items[BY_CORE_STEPS];
+    struct steps again = {.items = items, .room = BY_CORE_STEPS};
+    size_t at[READING_ROOM];
+    add_by_core(reading, &again, at);
+    for (size_t i = 0; i < reading->n; i++)
+        out[i] = counter_value(&reading->counters[i], results, first + at[i] - at[0]);
+}
+
+size_t reading_steps(const struct reading *reading)
+{
+    struct step items[BY_CORE_STEPS];
+    struct steps list = {.items = items, .room = BY_CORE_STEPS};
+    reading_add(reading, false, &list);
+    return list.n;
+}
+
+/* ---- all kinds */
+
 size_t reading_add(const struct reading *reading, bool running, struct steps *list)
 {
-    size_t at = list->n;
+    size_t at = list->n, places[READING_ROOM];
+    if (reading->by_core != NULL) {
+        add_by_core(reading, list, places);
+        return places[0];
+    }
     for (size_t i = 0; i < reading->n; i++) {
         const struct counter *counter = &reading->counters[i];
         if (running && is_split(counter))
@@ -58,6 +112,10 @@ size_t reading_add(const struct reading *reading, bool running, struct steps *li
 void reading_take(const struct reading *reading, bool running, const uint64_t *results, size_t at,
                   uint64_t *out)
 {
+    if (reading->by_core != NULL) {
+        take_by_core(reading, results, at, out);
+        return;
+    }
     for (size_t i = 0; i < reading->n; i++) {
         const struct counter *counter = &reading->counters[i];
         if (running && is_split(counter)) {

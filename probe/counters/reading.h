@@ -13,9 +13,10 @@
 #include <stdint.h>
 
 enum { READING_ROOM = 32 };
-enum { READING_STEPS = 3 * READING_ROOM }; /* of one reading, at most */
+enum { READING_STEPS = 3 * READING_ROOM }; /* of one reading without a core's help, at most */
 
 struct reading {
+    const struct core *by_core; /* some are in SPACE_CP15: this halted core reads them; else NULL */
     struct counter counters[READING_ROOM];
     size_t n;       /* all that is read */
     size_t counted; /* of them, in front, the events that were asked for */
@@ -26,6 +27,8 @@ bool reading_append(struct reading *reading, const struct counter *counter);
 /* `running`: the core is not halted, so that a counter in two words is read high, low, high. Returns the
  * index for reading_take. */
 size_t reading_add(const struct reading *reading, bool running, struct steps *list);
+/* How many steps that is at most, with the core halted. */
+size_t reading_steps(const struct reading *reading);
 /* `out` has room for reading->n. */
 void reading_take(const struct reading *reading, bool running, const uint64_t *results, size_t at,
                   uint64_t *out);

@@ -38,9 +38,10 @@ static bool is_stop(const char *payload)
     return (payload[0] == 'T' || payload[0] == 'S') && is_hex(payload[1]) && is_hex(payload[2]);
 }
 
+/* Console output; without any it is how OpenOCD says that it is still there. */
 static bool is_console(const char *payload, size_t length)
 {
-    return payload[0] == 'O' && length > 1 && length % 2 == 1 && is_hex(payload[1]);
+    return payload[0] == 'O' && length % 2 == 1 && (length == 1 || is_hex(payload[1]));
 }
 
 static bool receive_answer(struct gdb_session *session, bool stops_count, size_t *length,
@@ -120,8 +121,11 @@ bool gdb_monitor(struct gdb_session *session, const char *command, char *out, si
             return gdb_wire_lose(wire, ERROR_LINK_LOST, "the GDB server does not answer", error);
         if (came == GDB_CAME_NEVER)
             return false;
-        bool more = is_console(wire->payload, length);
-        if (!more && is_stop(wire->payload))
+        bool more = is_console(wire->payload, length), stop = !more && is_stop(wire->payload);
+        /* Output without an end always finds the socket ready */
+        if ((more || stop) && deadline_passed(&most))
+            return gdb_wire_lose(wire, ERROR_LINK_LOST, "the GDB server does not come to an end", error);
+        if (stop)
             continue;
         if (!more && gdb_is_refusal(session))
             return error_set(error, ERROR_FAULT, "the GDB server does not take the command \"%.64s\"",
@@ -255,7 +259,7 @@ bool gdb_session_begin(struct gdb_session *session, struct debugger_facts *facts
     if (!gdb_wire_send_raw(&session->wire, '+', deadline, &why) ||
         !gdb_ask(session, "qSupported:swbreak+;hwbreak+;vContSupported+;xmlRegisters=arm", &length, deadline,
                  &why))
-        return why.kind == ERROR_LINK_LOST
+        return session->wire.hung_up
                    ? error_set(error, ERROR_NO_PROBE,
                                "%s when it is greeted: it may serve one client at a time, and have one",
                                why.text)

@@ -35,7 +35,8 @@ bool gdb_wire_lose(struct gdb_wire *wire, enum error_kind kind, const char *why,
 static bool hang_up(struct gdb_wire *wire, int why, struct error *error)
 {
     wire->lost = true;
-    if (why == 0 || why == ECONNRESET || why == EPIPE)
+    wire->hung_up = why == 0 || why == ECONNRESET || why == EPIPE;
+    if (wire->hung_up)
         return error_set(error, ERROR_LINK_LOST, "the GDB server closed the connection");
     return error_set(error, ERROR_LINK_LOST, "the connection to the GDB server failed: %s", strerror(why));
 }

@@ -18,7 +18,7 @@ enum { GDB_PAYLOAD = 32 * 1024, GDB_FRAME = 2 * GDB_PAYLOAD + 8, GDB_CHUNK = 409
 
 struct gdb_wire {
     int fd;
-    bool acks, lost;
+    bool acks, lost, hung_up;      /* hung_up: by the other end */
     char payload[GDB_PAYLOAD + 1]; /* what came last */
     struct gdb_decoder decoder;
     uint8_t in[GDB_CHUNK];

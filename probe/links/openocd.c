@@ -58,6 +58,7 @@ static void name_step(const struct openocd *openocd, const struct step *step, ch
         snprintf(out, size, "%s register 0x%02" PRIx64 " of the DP", verb, at->offset);
         return;
     case SPACE_MSR:
+    case SPACE_CP15:
         break;
     }
     snprintf(out, size, "%s 0x%" PRIx64 " of CPU %u", verb, at->offset, at->unit);

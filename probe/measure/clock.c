@@ -27,17 +27,10 @@ struct sample {
 static bool take_sample(struct target *target, struct sample *out, const struct deadline *deadline,
                         struct error *error)
 {
-    struct step items[4];
-    uint64_t results[4];
-    struct steps list = {.items = items, .room = 4};
-    size_t before = steps_add(&list, step_time(TIME_BEFORE));
-    size_t at = counter_add_read(&target->block->counters[0], &list);
-    size_t after = steps_add(&list, step_time(TIME_AFTER));
-    if (!target_run(target, &list, results, deadline, error))
+    uint64_t values[READING_ROOM];
+    if (!target_read(target, values, &out->before_us, &out->after_us, deadline, error))
         return false;
-    *out = (struct sample){.value = counter_value(&target->block->counters[0], results, at),
-                           .before_us = results[before],
-                           .after_us = results[after]};
+    out->value = values[0];
     return true;
 }
 

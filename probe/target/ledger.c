@@ -15,6 +15,7 @@ struct entry {
 
 struct ledger {
     struct link *link;
+    struct ledger_detour detour; /* access NULL: none */
     struct entry held[HELD_ROOM];
     size_t n_held;
     struct address allowed[ALLOWED_ROOM];
@@ -32,6 +33,17 @@ struct ledger *ledger_new(struct link *link)
 void ledger_free(struct ledger *ledger)
 {
     free(ledger);
+}
+
+void ledger_set_detour(struct ledger *ledger, struct ledger_detour detour)
+{
+    ledger->detour = detour;
+}
+
+bool ledger_leave_detour(struct ledger *ledger, const struct deadline *deadline, struct error *error)
+{
+    return ledger == NULL || ledger->detour.leave == NULL ||
+           ledger->detour.leave(ledger->detour.context, deadline, error);
 }
 
 static bool same_address(struct address a, struct address b)
@@ -69,6 +81,11 @@ bool ledger_allow(struct ledger *ledger, struct address at, struct error *error)
 static bool do_step(struct ledger *ledger, const struct step *step, uint64_t *result,
                     const struct deadline *deadline, struct error *error)
 {
+    const struct ledger_detour *detour = &ledger->detour;
+    if (detour->access != NULL && step->at.space == detour->space)
+        return detour->access(detour->context, step, result, deadline, error);
+    if (!ledger_leave_detour(ledger, deadline, error))
+        return false;
     for (;;) {
         struct error why = {0};
         struct outcome outcome = link_execute(ledger->link, step, 1, result, deadline, &why);
@@ -177,6 +194,8 @@ struct outcome ledger_execute(struct ledger *ledger, const struct step *steps, s
                       steps[i].at.offset);
             return (struct outcome){.why = TARGET_FAULT};
         }
+    if (!ledger_leave_detour(ledger, deadline, error))
+        return (struct outcome){.why = error->kind == ERROR_LINK_LOST ? LINK_LOST : TARGET_FAULT};
     struct outcome outcome = link_execute(ledger->link, steps, n, results, deadline, error);
     return outcome.why == NOT_YET && deadline_passed(deadline)
                ? give_back(ledger, steps, n, results, outcome, error)
@@ -259,7 +278,10 @@ bool ledger_undo(struct ledger *ledger, const struct deadline *deadline, struct 
     for (size_t i = 0; i < n_left; i++)
         ledger->held[i] = left[n_left - 1 - i];
     ledger->n_held = n_left;
-    return n_left == 0 || error_set(error, first.kind, "%s", first.text);
+    struct error last = {0};
+    if (!ledger_leave_detour(ledger, deadline, &last) && first.kind == ERROR_NONE)
+        first = last;
+    return first.kind == ERROR_NONE || error_set(error, first.kind, "%s", first.text);
 }
 
 void ledger_forget(struct ledger *ledger, struct address at)

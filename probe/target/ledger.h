@@ -18,8 +18,23 @@
 
 struct ledger;
 
+/*
+ * Who carries out accesses to a space that no link has. `leave`: they are over for now, and what was done to
+ * make them possible is undone; called before anything else is accessed, too.
+ */
+struct ledger_detour {
+    void *context;
+    enum space space;
+    bool (*access)(void *context, const struct step *, uint64_t *result, const struct deadline *,
+                   struct error *);
+    bool (*leave)(void *context, const struct deadline *, struct error *);
+};
+
 struct ledger *ledger_new(struct link *link); /* NULL: out of memory */
 void ledger_free(struct ledger *ledger);      /* restores nothing */
+
+void ledger_set_detour(struct ledger *ledger, struct ledger_detour detour);
+bool ledger_leave_detour(struct ledger *ledger, const struct deadline *deadline, struct error *error);
 
 /* Declares a register that acts. */
 bool ledger_allow(struct ledger *ledger, struct address at, struct error *error);

@@ -155,6 +155,12 @@ static bool finish_by_hand(struct lowered *self, const struct passage *passage,
     memcpy(results, self->results, sizeof results);
     if (!lowered_settle(self, lowered_end(self), deadline, error))
         return false;
+    lowered_new_list(self);
+    size_t reset = self->core->ops->add_reset_seen(self->core, &self->list); /* as in the list */
+    if (!lowered_run_plain(self, deadline, error))
+        return false;
+    if (self->core->ops->reset_seen(self->core, self->results[reset]))
+        return lowered_tell_reset(self, error);
     reception_deliver(&self->reception, &whole, results);
     lowered_new_list(self);
     if (self->region.start != lowered_end(self)) {
@@ -203,7 +209,7 @@ static bool lowered_run(struct engine *engine, const struct engine_wish *wish, c
     struct lowered *self = (struct lowered *)engine;
     enum segment from = SEGMENT_AT_START;
     /* Both ends of the first passage have to fit into one list. */
-    size_t fit = (LIST_ROOM - LIST_RESERVE) / (2 * (REHIT_STEPS + 3 * self->target->reading.n));
+    size_t fit = (LIST_ROOM - LIST_RESERVE) / (2 * (REHIT_STEPS + reading_steps(&self->target->reading)));
     unsigned rehits = wish->rehits < REHITS ? wish->rehits : REHITS;
     rehits = rehits < fit ? rehits : (unsigned)fit;
     reception_begin(&self->reception, wish, sink);
@@ -279,15 +285,15 @@ static bool leave_stop(struct lowered *self, const struct deadline *deadline, st
     static const struct engine_sink quiet;
     static const struct engine_wish soon = {.timeout_ms = 1000};
     reception_begin(&self->reception, &soon, &quiet);
-    bool busy = self->halted_by_us || self->was_reset;
-    for (int i = 0; i < LEAVE_LOOKS; i++) { /* a core that was let go may still look halted for a moment */
+    bool busy = self->halted_by_us || self->was_reset, halted = !busy;
+    /* A core that was let go may look halted for a moment yet, and one that steps may not yet. */
+    for (int i = 0; i < LEAVE_LOOKS && halted != busy; i++) {
         if (!ledger_read(self->target->ledger, ops->status(self->core), &status, deadline, error))
             return false;
-        if (ops->state(self->core, status) != CORE_HALTED)
-            return true;
-        if (busy)
-            break;
+        halted = ops->state(self->core, status) == CORE_HALTED;
     }
+    if (!halted)
+        return true;
     if (!lowered_look(self, &stop, deadline, error))
         return false;
     /* Nobody but us has a breakpoint there, whatever state its code is in. */

@@ -91,8 +91,8 @@ static bool look_at_counters(struct lowered *self, const struct deadline *deadli
     uint64_t values[READING_ROOM], before_us, after_us;
     struct error unread = {0};
     struct deadline soon = deadline_in_ms(LOOK_MS, deadline->cancel);
-    if (self->reception.sink->look == NULL)
-        return true;
+    if (self->reception.sink->look == NULL || self->target->reading.by_core != NULL)
+        return true; /* or it would have to be halted for that */
     if (target_read(self->target, values, &before_us, &after_us, &soon, &unread)) {
         reception_look(&self->reception, values, before_us, after_us);
         return true;
@@ -160,12 +160,16 @@ static struct outcome run_again(struct lowered *self, size_t from, size_t end,
                                 const struct deadline *deadline, struct error *refused)
 {
     struct outcome outcome = {.why = DONE, .done = 0};
+    struct deadline patient = deadline_slice(deadline, PATIENT_MS);
     while (from < end) {
         outcome = ledger_execute(self->target->ledger, self->items + from, end - from, self->results + from,
                                  deadline, refused);
         from += outcome.done;
-        if (outcome.why != DONE && (outcome.why != NOT_YET || deadline_passed(deadline)))
+        bool later = outcome.why == NOT_YET || outcome.why == TARGET_WAIT;
+        if (outcome.why != DONE && (!later || deadline_passed(&patient)))
             break;
+        if (outcome.why == TARGET_WAIT)
+            usleep(NAP_US);
     }
     return outcome;
 }
@@ -278,13 +282,17 @@ bool lowered_settle(struct lowered *self, uint64_t wanted, const struct deadline
                     struct error *error)
 {
     struct stop stop = {0};
+    if (!lowered_pay_back(self, deadline, error))
+        return false;
     for (int i = 0; i < SETTLE_TRIES; i++) {
         if (!lowered_look(self, &stop, deadline, error))
             return false;
         if (stop.unreadable != NULL && stop.cause != STOP_RESET)
             return error_set(error, ERROR_STATE, "the core has stopped, but %s: only AArch64 is measured",
                              stop.unreadable);
-        if (stop.pc == wanted && stop.cause != STOP_RESET)
+        bool stays = stop.cause == STOP_REQUEST && self->core->ops->requests_stay;
+        self->halted_by_us = stop.pc == wanted && stop.cause != STOP_RESET && !stays;
+        if (self->halted_by_us)
             return true;
     }
     self->engine.stopped_at = core_code_place(stop.pc);

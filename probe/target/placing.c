@@ -106,7 +106,7 @@ static int core_at(const struct target *target, const struct target_bus *bus, ui
 
 static bool place_core(const struct placing *p, const struct place *place, int *number)
 {
-    uint16_t unit;
+    uint16_t unit = 0;
     struct component there;
     struct target_bus *bus = find_bus(p, place);
     if (bus == NULL)
@@ -150,7 +150,7 @@ static bool place_pmu(const struct placing *p, const struct place *place, struct
 static bool place_cti(const struct placing *p, const struct place *place, struct core *core)
 {
     struct component there, debug;
-    uint16_t unit;
+    uint16_t unit = 0;
     if (core->family != CORE_ARMV8)
         return error_set(p->error, ERROR_USAGE, "--cti: only Armv8-A cores are halted by one");
     if (!look(p, "--cti", place, DEVTYPE_CTI, &unit, &there))

@@ -46,6 +46,10 @@ static bool identify_blocks(struct target *target, struct target_core *core, con
         struct steps list = {.items = items, .room = BLOCK_IDENTITY};
         struct counter_block *block = &core->blocks[core->n_blocks];
         struct error unread = {0};
+        if (kinds[i]->by_core) {
+            core->n_blocks += kinds[i]->identify(&core->core, NULL, block);
+            continue;
+        }
         kinds[i]->add_identity(&core->core, &list);
         if (target_run(target, &list, values, deadline, &unread)) {
             core->n_blocks += kinds[i]->identify(&core->core, values, block);
@@ -240,20 +244,62 @@ static bool check_usable(const struct counter_block *block, struct error *error)
     return error_set(error, ERROR_NO_COUNTER, "%s cannot be used: %s", block->text, block->unusable);
 }
 
+static struct counter_block *find_block(const struct target *target, const char *name, struct error *error)
+{
+    for (size_t i = 0; i < target->chosen->n_blocks; i++) {
+        struct counter_block *one = &target->chosen->blocks[i];
+        if (name == NULL ? one->unusable[0] == '\0' : strcasecmp(one->kind->name, name) == 0)
+            return one;
+    }
+    if (name == NULL)
+        error_set(error, ERROR_NO_COUNTER, "the core has no counter that can be used");
+    else
+        error_set(error, ERROR_NO_COUNTER, "the core has no counter block \"%.32s\"", name);
+    return NULL;
+}
+
+bool target_counts_running(const struct target *target, const char *name, struct error *error)
+{
+    struct error none = {0}; /* taking it will say so */
+    const struct counter_block *block = find_block(target, name, &none);
+    return block == NULL || !block->kind->by_core ||
+           error_set(
+               error, ERROR_NO_COUNTER,
+               "%s can be read only while the core is halted: stat and watch let it run, delta halts it",
+               block->text);
+}
+
+/* What the core alone can look at. */
+static bool look_by_core(struct target *target, struct counter_block *block, const struct deadline *deadline,
+                         struct error *error)
+{
+    const struct core *core = &target->chosen->core;
+    const struct block_kind *kind = block->kind;
+    struct step items[BLOCK_IDENTITY];
+    uint64_t values[BLOCK_IDENTITY];
+    struct steps list = {.items = items, .room = BLOCK_IDENTITY};
+    if (target->coprocessor == NULL)
+        target->coprocessor = coprocessor_new(target->ledger, core);
+    if (target->coprocessor == NULL)
+        return error_set(error, ERROR_SYSTEM, "out of memory");
+    if (!coprocessor_prepare(target->coprocessor, deadline, error))
+        return false;
+    kind->add_identity(core, &list);
+    for (size_t i = 0; i < list.n; i++)
+        if (!ledger_read(target->ledger, items[i].at, &values[i], deadline, error))
+            return false;
+    kind->identify(core, values, block);
+    return true;
+}
+
 bool target_take_block(struct target *target, const char *name, const struct deadline *deadline,
                        struct error *error)
 {
-    struct counter_block *block = NULL;
-    for (size_t i = 0; i < target->chosen->n_blocks && block == NULL; i++) {
-        struct counter_block *one = &target->chosen->blocks[i];
-        if (name == NULL ? one->unusable[0] == '\0' : strcasecmp(one->kind->name, name) == 0)
-            block = one;
-    }
-    if (block == NULL)
-        return name == NULL
-                   ? error_set(error, ERROR_NO_COUNTER, "the core has no counter that can be used")
-                   : error_set(error, ERROR_NO_COUNTER, "the core has no counter block \"%.32s\"", name);
-    if (!check_usable(block, error))
+    struct counter_block *block = find_block(target, name, error);
+    if (block == NULL || !check_usable(block, error))
+        return false;
+    if (block->kind->by_core &&
+        (!look_by_core(target, block, deadline, error) || !check_usable(block, error)))
         return false;
     if (target->divide && block->kind->divide == NULL)
         return error_set(error, ERROR_NO_COUNTER, "%s has no divider", block->text);
@@ -266,7 +312,8 @@ bool target_take_block(struct target *target, const char *name, const struct dea
         return false;
     target->block = block;
     target->reading = (struct reading){.counters = {block->counters[0]}, .n = 1, .counted = 1};
-    return true;
+    target->reading.by_core = block->kind->by_core ? &target->chosen->core : NULL;
+    return ledger_leave_detour(target->ledger, deadline, error);
 }
 
 bool target_program(struct target *target, const struct counter_pick *picks, size_t n,
@@ -295,7 +342,7 @@ bool target_program(struct target *target, const struct counter_pick *picks, siz
     for (size_t i = beside.counted; i < beside.n; i++)
         if (!reading_append(&target->reading, &beside.counters[i]))
             return error_set(error, ERROR_SYSTEM, "too many counters at a time");
-    return true;
+    return ledger_leave_detour(target->ledger, deadline, error);
 }
 
 bool target_read(struct target *target, uint64_t *values, uint64_t *before_us, uint64_t *after_us,
@@ -304,6 +351,9 @@ bool target_read(struct target *target, uint64_t *values, uint64_t *before_us, u
     struct step items[READING_STEPS + 2];
     uint64_t results[READING_STEPS + 2];
     struct steps list = {.items = items, .room = READING_STEPS + 2};
+    if (target->reading.by_core != NULL)
+        return coprocessor_read(target->coprocessor, &target->reading, values, before_us, after_us, deadline,
+                                error);
     size_t before = steps_add(&list, step_time(TIME_BEFORE));
     size_t at = reading_add(&target->reading, true, &list);
     size_t after = steps_add(&list, step_time(TIME_AFTER));
@@ -381,7 +431,9 @@ bool target_undo(struct target *target, const struct deadline *deadline, struct 
 void target_close(struct target *target)
 {
     ledger_free(target->ledger);
+    coprocessor_free(target->coprocessor);
     free(target->buses);
+    target->coprocessor = NULL;
     target->buses = NULL;
     target->ledger = NULL;
 }

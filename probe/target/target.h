@@ -11,6 +11,7 @@
 #include "counters/counter.h"
 #include "counters/reading.h"
 #include "links/link.h"
+#include "target/coprocessor.h"
 #include "target/coresight.h"
 #include "target/ledger.h"
 #include "target/place.h"
@@ -56,14 +57,15 @@ struct target {
     size_t n_cores;
     struct target_bus *buses; /* TARGET_BUSES of them */
     size_t n_buses;
-    int preferred;               /* the core that nobody chose otherwise */
-    struct target_core *chosen;  /* one of `cores` */
-    struct counter_block *block; /* the counters in use, NULL before target_take_block */
-    struct reading reading;      /* what a run reads of it, and beside it */
-    bool divide;                 /* wanted before target_take_block: cycles by 64 */
-    bool held;                   /* the server, if any, is kept away */
-    bool halt_at_end;            /* it was halted when we came */
-    bool leave_halted;           /* somebody else's stop: not ours to resume */
+    int preferred;                   /* the core that nobody chose otherwise */
+    struct target_core *chosen;      /* one of `cores` */
+    struct counter_block *block;     /* the counters in use, NULL before target_take_block */
+    struct reading reading;          /* what a run reads of it, and beside it */
+    struct coprocessor *coprocessor; /* where the block is reached through the core itself; else NULL */
+    bool divide;                     /* wanted before target_take_block: cycles by 64 */
+    bool held;                       /* the server, if any, is kept away */
+    bool halt_at_end;                /* it was halted when we came */
+    bool leave_halted;               /* somebody else's stop: not ours to resume */
 };
 
 /* Looks at every view. Works on running cores; changes nothing. */
@@ -77,6 +79,8 @@ bool target_choose(struct target *target, int number, struct error *error);
  */
 bool target_take(struct target *target, bool resume, const char *place, const struct deadline *deadline,
                  struct error *error);
+/* Whether the block that would be taken can be read while the core runs: ERROR_NO_COUNTER, if not. */
+bool target_counts_running(const struct target *target, const char *name, struct error *error);
 /* Takes the named counter block, or the best one for NULL, and makes it count; its first counter is read. */
 bool target_take_block(struct target *target, const char *name, const struct deadline *deadline,
                        struct error *error);

@@ -164,9 +164,9 @@ class Proxy:
                 else:
                     continue
                 break
+            client.shutdown(socket.SHUT_RDWR)  # close() alone waits for the other thread
         except OSError:
             pass
-        client.shutdown(socket.SHUT_RDWR)  # close() alone waits for the other thread
         client.close()
         self._server.close()
 

@@ -38,8 +38,8 @@ def wait_for(condition, what, seconds=WAIT):
 class Server(OpenOcd):
     """A real OpenOCD whose log is read all the time, so that it never waits for us."""
 
-    def __init__(self, board, *commands, config=None):
-        super().__init__(board, *commands, config=config)
+    def __init__(self, board, *commands, config=None, **kwargs):
+        super().__init__(board, *commands, config=config, **kwargs)
         threading.Thread(target=self._drain, daemon=True).start()
 
     def _drain(self):
@@ -110,7 +110,9 @@ class Place:
             raise
 
     def start_server(self, *commands):
-        server = Server(self.board, *commands, config=self.config())
+        config = self.config()
+        target = f"{self.chip}.cpu0" if config else "virtual.cpu"
+        server = Server(self.board, *commands, config=config, target=target)
         self.servers.append(server)
         return server
 

@@ -6,12 +6,13 @@ import pytest
 from harness import (CALLED_TWICE, IN_RAM, LOOP_ROUND, PREEMPTED, RECURSE, WORK_BY_DATA, ARTICLE_NOP, ARTICLE_PLAIN, NOWHERE,
                      Place, at, finish_tool, passages, returned)
 
-WAYS = ["a9/swd", "a9/jtag", "a7/swd", "a9/v2", "a9", "a7", "a53/swd", "a53/jtag", "a53/v2", "a53"]
+WAYS = ["a9/swd", "a9/jtag", "a7/swd", "a9/v2", "a9", "a7", "a53/swd", "a53/jtag", "a53/v2", "a53",
+        "r5/swd", "r5/jtag", "r5/v2", "r5"]
 # Writes that halt: DBGDSCR for halting debug and DBGDRCR; on Armv8 what OpenOCD has set up, CTIAPPPULSE and CTIINTACK
 HALT = {"a9": ((0x80090088, 0x4000), (0x80090090, 1)), "a7": ((0x80030088, 0x4000), (0x80030090, 1)),
-        "a53": ((0x8042001C, 1), (0x80420010, 1))}
+        "r5": ((0x80001088, 0x4000), (0x80001090, 1)), "a53": ((0x8042001C, 1), (0x80420010, 1))}
 COUNTED = 1 << 29
-HITS = 200
+HITS = 1000
 # What a run, not the tool, changes
 MOVING = {"pc", "sp", "lr", "cpsr", "cycles", "counted", "instructions", "halts", "csw", "tar", "accesses", "ram_hash", "run",
           "sticky", "moe", "tar0", "tar1", "csw0", "csw1"}
@@ -37,24 +38,25 @@ def functions(way):
 @pytest.mark.parametrize("way, function, bits", [(way, *row) for way in WAYS for row in functions(way)])
 def test_function(way, function, bits):
     with Place(way, "free", bits) as place:
-        result = exact(place, (function,), returned, HITS if place.wires else 100)
+        result = exact(place, (function,), returned, HITS if place.wires or function == "work_by_data" else 200)
         assert len(set(result.cycles)) > 1
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_start_to_end(way):
     with Place(way, "free", ARTICLE_PLAIN | ARTICLE_NOP) as place:
-        plain = exact(place, ("plain_first", "plain_second"), at(place.symbol("plain_second")), 1000 if place.wires else 100)
+        plain = exact(place, ("plain_first", "plain_second"), at(place.symbol("plain_second")), HITS)
         nop = exact(place, ("nop_first", "nop_second"), at(place.symbol("nop_second")), 100)
         assert set(nop.cycles) == {cycles + 1 for cycles in plain.cycles}
 
 
-@pytest.mark.parametrize("way", ["a9/swd", "a7/swd", "a9", "a53/swd", "a53"])
+@pytest.mark.parametrize("way", ["a9/swd", "a7/swd", "a9", "a53/swd", "a53", "r5/swd", "r5"])
 def test_round_of_a_loop(way):
     with Place(way, "free", LOOP_ROUND) as place:
         result = place.delta("loop_head", "loop_head", "-r", 100)
         here = place.symbol("loop_head")
-        stops = [event for event in place.board.log() if event.kind == "halt" and event.pc == here]
+        # the core may be there, too, when it is only asked to halt
+        stops = [event for event in place.board.log() if event.kind == "halt" and event.pc == here and event.extra]
         rounds = [b.cycles - a.cycles for a, b in zip(stops, stops[1:]) if b.cycles != a.cycles]
         assert result.cycles == rounds[:len(result.cycles)]
 
@@ -72,7 +74,7 @@ def test_the_second_core_while_the_first_runs(way):
         assert place.board.read_word("round_count") > before
 
 
-@pytest.mark.parametrize("way", ["a9/swd", "a7/swd", "a9", "a53/swd", "a53"])
+@pytest.mark.parametrize("way", ["a9/swd", "a7/swd", "a9", "a53/swd", "a53", "r5/swd", "r5/jtag", "r5"])
 @pytest.mark.parametrize("how", ["done", "interrupted", "no end"])
 def test_everything_is_put_back(way, how):
     with Place(way, "free", WORK_BY_DATA | PREEMPTED) as place:
@@ -93,7 +95,7 @@ def test_everything_is_put_back(way, how):
         assert after["run"] == "running"
 
 
-@pytest.mark.parametrize("way", ["a9/swd", "a7/swd", "a53/swd"])
+@pytest.mark.parametrize("way", ["a9/swd", "a7/swd", "a53/swd", "r5/swd"])
 def test_a_halted_core_is_refused_and_resumed_on_demand(way):
     with Place(way, "free", WORK_BY_DATA) as place:
         # by hand: OpenOCD's own halt borrows R0 and gives it back at its own resume only
@@ -121,7 +123,7 @@ def test_info_names_the_core_and_its_pmu(way):
         assert ("refuse to be read" if way in ("a7/swd", "a53/swd") else counters) in result.out
 
 
-@pytest.mark.parametrize("way", ["a9/swd", "a9", "a53/swd", "a53"])
+@pytest.mark.parametrize("way", ["a9/swd", "a9", "a53/swd", "a53", "r5/swd", "r5"])
 def test_a_reset_in_the_middle_is_no_number(way):
     with Place(way, "free", WORK_BY_DATA) as place:
         tool = place.start("delta", "work_by_data", "-r", 100000000)
@@ -132,11 +134,12 @@ def test_a_reset_in_the_middle_is_no_number(way):
 
 
 @pytest.mark.parametrize("halt_cost", ["17", "5..60"])
-@pytest.mark.parametrize("way", ["a9/swd", "a7/swd", "a53/swd"])
+@pytest.mark.parametrize("way", ["a9/swd", "a7/swd", "a53/swd", "a9", "a53", "r5/swd", "r5"])
 def test_two_halt_costs(way, halt_cost):
     with Place(way, "free", WORK_BY_DATA, halt_cost=halt_cost) as place:
-        result = place.delta("work_by_data", "-r", HITS)
+        hits = HITS if place.wires else 200
+        result = place.delta("work_by_data", "-r", hits)
         truth = passages(place.board.log(), place.symbol("work_by_data"), returned)
         off = result.summary["columns"]["CPU_CYCLES"]["plus_minus"]
         within = sum(abs(hit["values"]["CPU_CYCLES"] - passage.cycles) <= off for hit, passage in zip(result.hits, truth))
-        assert within >= 0.95 * HITS and (halt_cost != "17" or (off == 0 and within == HITS))
+        assert within >= 0.95 * hits and (halt_cost != "17" or (off == 0 and within == hits))

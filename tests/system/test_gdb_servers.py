@@ -162,8 +162,8 @@ class list_of(list):
     lambda request: b"", lambda request: None, lambda request: b"HTTP/1.1 400 Bad Request\r\n\r\n",
     lambda request: b"+$" + b"A" * (1 << 20) + b"#00", lambda request: b"-" * 1000, lambda request: b"+$OK#00",
     lambda request: b"\x00\xff" * 100000, lambda request: b"+" + frame(b"E01"), lambda request: b"+" + frame(b"T05"),
-    lambda request: b"+" + frame(b"O41") * 1000, lambda request: b"+" + frame(b"OK\0*\xff}"), lambda request: b"+" + frame(b"l" * 5000),
-    xml_without_end, xml_in_circles, slow],
+    lambda request: b"+" + frame(b"O41") * 1000, lambda request: b"+" + frame(b"OK\0*\xff}"),
+    lambda request: b"+" + frame(b"l" * 5000), xml_without_end, xml_in_circles, slow],
     ids=["silent", "hangs up", "web server", "huge", "refuses all", "bad checksum", "noise", "errors only", "stops only", "chatter",
          "bad escapes", "l", "endless XML", "circular XML", "slow"])
 def test_broken_server(answer):

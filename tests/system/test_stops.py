@@ -5,8 +5,8 @@ import pytest
 
 from harness import (DAP_WAYS, LOCKING, LONG_REGION, PREEMPTED, RESETTING, WORK_BY_DATA, Place, finish_tool, wait_for)
 
-CHIPS = ["rp2040", "m4"]
-WAYS = CHIPS + DAP_WAYS
+CHIPS = ["rp2040", "m4", "m55"]
+WAYS = CHIPS + DAP_WAYS + ["m55/swd"]
 
 
 @pytest.mark.parametrize("chip", WAYS)
@@ -53,7 +53,7 @@ def test_foreign_breakpoint(chip):
         process = place.start("delta", "work_by_data", "-r", 1000000)
         place.wait_for_stops(60)
         here = place.symbol("random_number")
-        value = here & 0x1FFFFFFC | (0x80000001 if here & 2 else 0x40000001)
+        value = here | 1 if chip == "m55" else here & 0x1FFFFFFC | (0x80000001 if here & 2 else 0x40000001)
         place.server.set_word(0xE0002008, value)
         result = finish_tool(process)
         assert result.code == 3
@@ -62,7 +62,7 @@ def test_foreign_breakpoint(chip):
         state = place.board.state()
         assert state["run"] == "halted" and state["pc"] == here
         assert [v for v in state["fp_comp"] if v & 1] == [value]
-        wait_for(lambda: place.server("virtual.cpu curstate") == "halted", "OpenOCD to see it")
+        wait_for(lambda: place.server(f"{place.server.target} curstate") == "halted", "OpenOCD to see it")
         assert place.server.register("pc") == here
 
 

@@ -8,7 +8,7 @@ static struct core place(struct fake_pmu *f, uint32_t midr, uint32_t cfgr)
     f->base = BASE;
     *fake_word(f, 0xE00) = cfgr;
     f->type_mask = 0xFC000000 | (midr == A55 ? 0xFFFF : 0x3FF);
-    return (struct core){.family = CORE_ARMV8, .unit = 1, .pmu_base = BASE, .id = midr};
+    return (struct core){.family = CORE_ARMV8, .pmu_unit = 1, .pmu_base = BASE, .id = midr};
 }
 
 static void every_core_is_known(void **state)

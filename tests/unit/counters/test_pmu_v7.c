@@ -8,7 +8,7 @@ static const uint32_t CYCLES = 0x80000000;
 
 static struct core core_of(uint32_t midr)
 {
-    return (struct core){.family = CORE_ARMV7, .unit = 3, .pmu_base = BASE, .id = midr};
+    return (struct core){.family = CORE_ARMV7, .pmu_unit = 3, .pmu_base = BASE, .id = midr};
 }
 
 static struct core place(struct fake_pmu *f, uint32_t midr, uint32_t pmcr)

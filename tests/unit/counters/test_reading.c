@@ -126,6 +126,81 @@ static void a_full_one_takes_no_more_and_fits_its_list(void **state)
     assert_int_equal(list.n, READING_STEPS);
 }
 
+/* Two words apart, as PMUv3 has its counters, behind one in two words. */
+static struct reading row(unsigned n)
+{
+    struct reading reading = {0};
+    const struct counter cycles = {
+        .low = {.size = 4, .offset = 0xF8}, .high = {.size = 4, .offset = 0xFC}, .bits = 64};
+    assert_true(reading_append(&reading, &cycles));
+    for (unsigned i = 0; i < n; i++) {
+        const struct counter counter = {.low = {.size = 4, .offset = 0x200 + 8 * i}, .bits = 32};
+        assert_true(reading_append(&reading, &counter));
+    }
+    return reading;
+}
+
+static void counters_in_a_row_are_read_with_what_is_between(void **state)
+{
+    (void)state;
+    const struct reading four = row(4);
+    expect_reads(&four, false,
+                 (const uint64_t[]){0xF8, 0xFC, 0x200, 0x204, 0x208, 0x20C, 0x210, 0x214, 0x218}, 9);
+    expect_reads(&four, true,
+                 (const uint64_t[]){0xFC, 0xF8, 0xFC, 0x200, 0x204, 0x208, 0x20C, 0x210, 0x214, 0x218}, 10);
+    const uint64_t results[] = {8, 1, 2, 11, 666, 22, 666, 33, 666, 44};
+    uint64_t values[5];
+    for (unsigned running = 0; running < 2; running++) {
+        reading_take(&four, running,
+                     running ? (const uint64_t[]){2, 1, 2, 11, 666, 22, 666, 33, 666, 44} : results,
+                     running ? 0 : 1, values);
+        assert_true(values[0] == 0x200000001);
+        for (unsigned i = 1; i < 5; i++)
+            assert_int_equal(values[i], 11 * i);
+    }
+}
+
+static void a_short_row_is_not_worth_it(void **state)
+{
+    (void)state;
+    const struct reading three = row(3);
+    expect_reads(&three, false, (const uint64_t[]){0xF8, 0xFC, 0x200, 0x208, 0x210}, 5);
+    const uint64_t results[] = {1, 2, 11, 22, 33};
+    uint64_t values[4];
+    reading_take(&three, false, results, 0, values);
+    assert_int_equal(values[3], 33);
+}
+
+/* By place, by another view, by width: each ends a row, and what is left on either side is too short. */
+static void a_row_ends_where_the_next_is_elsewhere(void **state)
+{
+    (void)state;
+    for (unsigned way = 0; way < 4; way++) {
+        struct reading reading = row(6);
+        struct counter *fourth = &reading.counters[4];
+        if (way == 0)
+            for (unsigned i = 4; i < 7; i++)
+                reading.counters[i].low.offset += 8;
+        if (way == 1)
+            for (unsigned i = 4; i < 7; i++)
+                reading.counters[i].low.unit = 1;
+        if (way == 2)
+            fourth->low.size = 2;
+        if (way == 3)
+            fourth->high = (struct address){.size = 4, .offset = fourth->low.offset + 4};
+        struct step items[20];
+        struct steps list = {.items = items, .room = 20};
+        reading_add(&reading, false, &list);
+        assert_int_equal(list.n, way == 3 ? 9 : 8);
+        uint64_t results[20], values[7];
+        for (unsigned i = 0; i < list.n; i++)
+            results[i] = items[i].at.offset;
+        reading_take(&reading, false, results, 0, values);
+        for (unsigned i = 1; i < 7; i++)
+            assert_int_equal(values[i] & 0xFFFF, reading.counters[i].low.offset);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -133,6 +208,9 @@ int main(void)
         cmocka_unit_test(a_running_one_shows_the_high_word_before_and_after),
         cmocka_unit_test(a_wide_one_is_never_torn),
         cmocka_unit_test(bits_beyond_a_counter_are_not_its),
+        cmocka_unit_test(counters_in_a_row_are_read_with_what_is_between),
+        cmocka_unit_test(a_short_row_is_not_worth_it),
+        cmocka_unit_test(a_row_ends_where_the_next_is_elsewhere),
         cmocka_unit_test(a_full_one_takes_no_more_and_fits_its_list),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -60,11 +60,14 @@ static void test_facts(void **state)
 
 static void test_memory(void **state)
 {
-    static const struct gdb_answer answers[] = {
-        {"m20000000,4", "78563412", false}, {"m20000010,4", "E0e", false},
-        {"m20000020,4", "7856", false},     {"M20000000,4:78563412", "OK", false},
-        {"M20000010", "E0e", false},        {"X20000000,20:", "", false},
-        {"M20000000,20:", "OK", false},     {NULL, NULL, false}};
+    static const struct gdb_answer answers[] = {{"m20000000,4", "$O#4f$78563412#a4", true},
+                                                {"m20000010,4", "E0e", false},
+                                                {"m20000020,4", "7856", false},
+                                                {"M20000000,4:78563412", "OK", false},
+                                                {"M20000010", "E0e", false},
+                                                {"X20000000,20:", "", false},
+                                                {"M20000000,20:", "OK", false},
+                                                {NULL, NULL, false}};
     struct gdb_server server;
     uint32_t word = 0;
     uint8_t bytes[32] = {0};
@@ -211,10 +214,12 @@ static void test_the_core_is_gone(void **state)
 
 static void test_monitor(void **state)
 {
-    static const struct gdb_answer answers[] = {{"qRcmd,61", "$O6869#2c$O0a#e0$OK#9a", true},
-                                                {"qRcmd,62", "6869", false},
-                                                {"qRcmd,63", "E01", false},
-                                                {NULL, NULL, false}};
+    static const struct gdb_answer answers[] = {
+        {"qRcmd,61", "$O6869#2c$O0a#e0$OK#9a", true},
+        {"qRcmd,64", "$O#4f$6869#dd", true}, /* OpenOCD is still there */
+        {"qRcmd,62", "6869", false},
+        {"qRcmd,63", "E01", false},
+        {NULL, NULL, false}};
     struct gdb_server server;
     char text[32];
     struct error error = {0};
@@ -226,6 +231,8 @@ static void test_monitor(void **state)
     assert_true(debugger->ops->monitor(debugger, "a", text, 2, &deadline, &error));
     assert_string_equal(text, "h");
     assert_true(debugger->ops->monitor(debugger, "b", text, sizeof text, &deadline, &error));
+    assert_string_equal(text, "hi");
+    assert_true(debugger->ops->monitor(debugger, "d", text, sizeof text, &deadline, &error));
     assert_string_equal(text, "hi");
     assert_false(debugger->ops->monitor(debugger, "c", text, sizeof text, &deadline, &error));
     assert_int_equal(error.kind, ERROR_FAULT);
@@ -288,6 +295,44 @@ static void test_servers_that_are_none(void **state)
     refuse_to_open(nothing, LIMIT_MS, ERROR_LINK_PROTOCOL, "does not tell");
 }
 
+/* "OK" is what the debugger says; whether it was done is for the caller to see. */
+static void test_writing_a_register(void **state)
+{
+    static const struct gdb_answer answers[] = {
+        {"Pe=78563412", "OK", false}, {"Pd=", "E01", false}, {"pe", "01000000", false}, {NULL, NULL, false}};
+    struct gdb_server server;
+    uint64_t value = 0;
+    struct error errors[3] = {0};
+    struct deadline deadline = limit();
+    (void)state;
+    struct debugger *debugger = open_server(&server, answers);
+    assert_true(debugger->ops->read_register(debugger, "lr", &value, &deadline, &errors[0]));
+    assert_true(debugger->ops->write_register(debugger, "lr", 0x12345678, &deadline, &errors[0]));
+    assert_true(debugger->ops->read_register(debugger, "lr", &value, &deadline, &errors[0]));
+    assert_int_equal(value, 1);
+    assert_false(debugger->ops->write_register(debugger, "sp", 0, &deadline, &errors[1]));
+    assert_int_equal(errors[1].kind, ERROR_FAULT);
+    assert_false(debugger->ops->write_register(debugger, "PMCR", 0, &deadline, &errors[2]));
+    assert_int_equal(errors[2].kind, ERROR_FAULT);
+    debugger->ops->close(debugger, true);
+    gdb_server_stop(&server);
+}
+
+/* Those that serve one client at a time do so to the second. */
+static void test_a_server_that_hangs_up(void **state)
+{
+    struct gdb_server server;
+    struct error error = {0};
+    struct deadline deadline = limit();
+    (void)state;
+    gdb_server_start(&server, NULL);
+    shutdown(server.own, SHUT_RDWR);
+    assert_null(gdb_remote_open(server.fd, "gdb test", &deadline, &error));
+    assert_int_equal(error.kind, ERROR_NO_PROBE);
+    assert_non_null(strstr(error.text, "one client at a time"));
+    gdb_server_stop(&server);
+}
+
 static void test_nobody_listens(void **state)
 {
     struct error error = {0};
@@ -310,6 +355,8 @@ int main(void)
         cmocka_unit_test(test_silence_ends_it),
         cmocka_unit_test(test_damage_is_mended),
         cmocka_unit_test(test_servers_that_are_none),
+        cmocka_unit_test(test_writing_a_register),
+        cmocka_unit_test(test_a_server_that_hangs_up),
         cmocka_unit_test(test_nobody_listens),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -71,7 +71,8 @@ static inline void rig_begin(struct rig *rig)
     rig->engine = NULL;
     rig->n_hits = rig->n_rehits = rig->enough_after = 0;
     error_clear(&rig->error);
-    assert_true(target_open(&rig->target, &rig->model.link, &rig->deadline, &rig->error));
+    assert_true(target_open(&rig->target, &rig->model.link, &(struct target_wish){.core = -1}, &rig->deadline,
+                            &rig->error));
     assert_null(model_difference(&rig->model, &rig->before));
     assert_true(target_choose(&rig->target, -1, &rig->error));
     assert_true(target_take(&rig->target, false, "nowhere", &rig->deadline, &rig->error));

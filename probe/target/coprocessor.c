@@ -1,0 +1,236 @@
+#include "target/coprocessor.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { ROOM = 1024, NAP_US = 1000, OWED_MS = 500 };
+
+struct coprocessor {
+    struct ledger *ledger;
+    const struct core *core;
+    bool begun;      /* there is something to leave */
+    bool halted;     /* the core is, as far as we know */
+    bool asked;      /* that was our doing, or may be */
+    bool busy;       /* the accesses under way are our own */
+    uint64_t status; /* as found when it begun */
+    struct step items[ROOM];
+    uint64_t results[ROOM];
+    struct steps list;
+    size_t done;
+};
+
+static bool access_one(void *context, const struct step *step, uint64_t *result,
+                       const struct deadline *deadline, struct error *error);
+static bool leave(void *context, const struct deadline *deadline, struct error *error);
+
+struct coprocessor *coprocessor_new(struct ledger *ledger, const struct core *core)
+{
+    struct coprocessor *self = calloc(1, sizeof *self);
+    if (self == NULL)
+        return NULL;
+    self->ledger = ledger;
+    self->core = core;
+    ledger_set_detour(
+        ledger,
+        (struct ledger_detour){.context = self, .space = SPACE_CP15, .access = access_one, .leave = leave});
+    return self;
+}
+
+void coprocessor_free(struct coprocessor *coprocessor)
+{
+    free(coprocessor);
+}
+
+static void new_list(struct coprocessor *self)
+{
+    self->list = (struct steps){.items = self->items, .room = ROOM};
+    self->done = 0;
+}
+
+/* On from step `done` to `end`. */
+static bool run_to(struct coprocessor *self, size_t end, const struct deadline *deadline, struct error *error)
+{
+    while (self->done < end) {
+        struct error why = {0};
+        size_t at = self->done;
+        self->busy = true;
+        struct outcome outcome =
+            ledger_execute(self->ledger, self->items + at, end - at, self->results + at, deadline, &why);
+        self->busy = false;
+        self->done += outcome.done;
+        if (outcome.why == DONE)
+            break;
+        if (outcome.why == UNEXPECTED)
+            return error_set(error, ERROR_NO_COUNTER,
+                             "a message of another debugger waits for the program in DBGDTRRX");
+        if (outcome.why != NOT_YET && outcome.why != TARGET_WAIT)
+            return error_set(error, why.kind, "%s", why.text);
+        if (deadline_passed(deadline))
+            return error_set(error, deadline_cancelled(deadline) ? ERROR_CANCELLED : ERROR_ASLEEP,
+                             "the core does not do what it is told in Debug state");
+        if (outcome.why == TARGET_WAIT)
+            usleep(NAP_US);
+    }
+    return true;
+}
+
+static bool run(struct coprocessor *self, const struct deadline *deadline, struct error *error)
+{
+    if (self->list.overflow)
+        return error_set(error, ERROR_SYSTEM, "a step list grew too long");
+    return run_to(self, self->list.n, deadline, error);
+}
+
+static bool is_halted(const struct coprocessor *self, uint64_t status)
+{
+    return self->core->ops->state(self->core, status) == CORE_HALTED;
+}
+
+static bool read_status(struct coprocessor *self, uint64_t *status, const struct deadline *deadline,
+                        struct error *error)
+{
+    self->busy = true;
+    bool read = ledger_read(self->ledger, self->core->ops->status(self->core), status, deadline, error);
+    self->busy = false;
+    return read;
+}
+
+/* What an access that ended in the middle has borrowed; after a reset there is nobody left to give it to. Can
+ * be called again after a failure. */
+static bool give_back(struct coprocessor *self, const struct deadline *deadline, struct error *error)
+{
+    size_t from, end;
+    uint64_t status;
+    if (steps_owe(self->items, self->list.n, self->done, &from, &end)) {
+        if (!read_status(self, &status, deadline, error))
+            return false;
+        self->done = from;
+        if (is_halted(self, status) && !run_to(self, end, deadline, error))
+            return false;
+    }
+    new_list(self);
+    return true;
+}
+
+static bool enter(struct coprocessor *self, const struct deadline *deadline, struct error *error)
+{
+    uint64_t status;
+    if (!give_back(self, deadline, error))
+        return false;
+    if (self->halted)
+        return true;
+    if (!read_status(self, &status, deadline, error))
+        return false;
+    if (!self->begun)
+        self->status = status;
+    self->begun = true;
+    if (!is_halted(self, status)) {
+        self->asked = true;
+        self->core->ops->add_halt(self->core, &self->list);
+        if (!run(self, deadline, error))
+            return false;
+    }
+    self->halted = true;
+    new_list(self);
+    return true;
+}
+
+/* A core that stopped for another reason just before it was asked to is left for whoever waits for that. */
+static bool let_go(struct coprocessor *self, const struct deadline *deadline, struct error *error)
+{
+    new_list(self);
+    size_t status = steps_add(&self->list, step_read(self->core->ops->status(self->core)));
+    size_t cause = self->core->ops->add_cause(self->core, &self->list);
+    if (!run(self, deadline, error))
+        return false;
+    bool halted = is_halted(self, self->results[status]);
+    bool ours = self->asked && self->core->ops->cause(self->core, self->results[cause], 0) == STOP_REQUEST;
+    new_list(self);
+    if (halted && ours)
+        self->core->ops->add_run(self->core, &self->list);
+    else if (halted)
+        steps_add(&self->list, step_write(self->core->ops->status(self->core), self->status));
+    return run(self, deadline, error);
+}
+
+static bool leave(void *context, const struct deadline *deadline, struct error *error)
+{
+    struct coprocessor *self = context;
+    if (self->busy || !self->begun)
+        return true;
+    self->halted = false;
+    if (!give_back(self, deadline, error) || !let_go(self, deadline, error))
+        return false;
+    self->begun = self->asked = false;
+    return true;
+}
+
+static bool do_accesses(struct coprocessor *self, const struct step *accesses, size_t n, uint64_t *results,
+                        const struct deadline *deadline, struct error *error)
+{
+    size_t at[READING_ROOM];
+    if (!enter(self, deadline, error))
+        return false;
+    self->core->ops->add_coprocessor(self->core, &self->list, accesses, n, true, at);
+    bool done = run(self, deadline, error);
+    struct deadline soon = deadline_in_ms(OWED_MS, NULL);
+    struct error later = {0}; /* then the next call tries again */
+    for (size_t i = 0; done && i < n; i++)
+        results[i] = accesses[i].op == OP_READ ? self->results[at[i]] : 0;
+    self->halted = done;
+    if (!done && error->kind != ERROR_LINK_LOST)
+        (void)give_back(self, &soon, &later);
+    return done;
+}
+
+static bool access_one(void *context, const struct step *step, uint64_t *result,
+                       const struct deadline *deadline, struct error *error)
+{
+    return do_accesses(context, step, 1, result, deadline, error);
+}
+
+bool coprocessor_prepare(struct coprocessor *self, const struct deadline *deadline, struct error *error)
+{
+    const struct core_ops *ops = self->core->ops;
+    struct setting on = ops->comparators_on(self->core);
+    uint64_t now;
+    if (!ledger_read(self->ledger, on.at, &now, deadline, error))
+        return false;
+    bool all_off = (now & on.test) != on.set;
+    for (unsigned i = 0; all_off && i < self->core->comparators; i++) {
+        uint64_t words[COMPARATOR_WORDS], ignored;
+        for (unsigned k = 0; k < ops->comparator_words; k++)
+            if (!ledger_read(self->ledger, ops->comparator(self->core, i, k), &words[k], deadline, error))
+                return false;
+        /* Left over in a unit that is off as a whole: must not wake up with it */
+        if (ops->comparator_used(self->core, words, &ignored) &&
+            !ledger_write(self->ledger, ops->comparator(self->core, i, 0), 0, (struct restore){0}, deadline,
+                          error))
+            return false;
+    }
+    return ledger_apply(self->ledger, &on, deadline, error);
+}
+
+/* The moment, as a list of its own has it. */
+static bool note_time(struct coprocessor *self, unsigned which, uint64_t *us, const struct deadline *deadline,
+                      struct error *error)
+{
+    new_list(self);
+    size_t at = steps_add(&self->list, step_time(which));
+    if (!run(self, deadline, error))
+        return false;
+    *us = self->results[at];
+    return true;
+}
+
+bool coprocessor_read(struct coprocessor *self, const struct reading *reading, uint64_t *values,
+                      uint64_t *before_us, uint64_t *after_us, const struct deadline *deadline,
+                      struct error *error)
+{
+    struct step accesses[READING_ROOM];
+    for (size_t i = 0; i < reading->n; i++)
+        accesses[i] = step_read(reading->counters[i].low);
+    return leave(self, deadline, error) && note_time(self, TIME_BEFORE, before_us, deadline, error) &&
+           do_accesses(self, accesses, reading->n, values, deadline, error) && leave(self, deadline, error) &&
+           note_time(self, TIME_AFTER, after_us, deadline, error);
+}

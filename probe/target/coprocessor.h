@@ -1,0 +1,27 @@
+/*
+ * Coprocessor registers of a core that runs: the core is halted, executes the accesses and is let go again,
+ * so that the ledger can hold and undo such registers like all others. From one access to the next it stays
+ * halted; whatever else is accessed, and the end of a piece of work (ledger_leave_detour), lets it go first.
+ * A core that was found halted is left so.
+ */
+#pragma once
+
+#include "counters/reading.h"
+#include "target/ledger.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct coprocessor;
+
+/* Becomes the ledger's detour for SPACE_CP15. NULL: out of memory. */
+struct coprocessor *coprocessor_new(struct ledger *ledger, const struct core *core);
+void coprocessor_free(struct coprocessor *coprocessor); /* NULL is allowed */
+/* Makes the core fit to be halted, for the time of a measurement; through the ledger. */
+bool coprocessor_prepare(struct coprocessor *coprocessor, const struct deadline *deadline,
+                         struct error *error);
+/* All of a reading at one halt; the core did not run for it between these moments, and did before and after
+ * it. */
+bool coprocessor_read(struct coprocessor *coprocessor, const struct reading *reading, uint64_t *values,
+                      uint64_t *before_us, uint64_t *after_us, const struct deadline *deadline,
+                      struct error *error);

@@ -1,0 +1,46 @@
+// Started before the application, in its place: cycles count, user mode may read them, on to pmu_stub_next at the level it
+// was started at, EL1 or above. What EL3 and EL2 would keep to themselves it opens to EL1 first. AArch64. Changes x16, x17
+// and flags, no memory; runs where it is put.
+    .equ EL2, 2 << 2
+    .equ MDCR_EL3_TPM, 1 << 6
+    .equ FILTER_NSH, 1 << 27 // cycles of EL2 count too
+    .equ PMUSERENR_EN, 1
+    .equ PMCR_E_BIT, 0
+    .equ PMCR_D, 1 << 3
+    .equ PMCR_LC_AND_E, 0x41
+    .equ CYCLES, 1 << 31
+
+    .section .text.before, "ax", %progbits
+    .global pmu_stub_before
+    .type pmu_stub_before, %function
+pmu_stub_before:
+    mrs x16, currentel
+    cmp x16, #EL2
+    b.lo 2f
+    b.eq 1f
+    mrs x16, mdcr_el3
+    and x16, x16, #~MDCR_EL3_TPM
+    msr mdcr_el3, x16
+    isb
+1:  mrs x16, pmcr_el0
+    ubfx x16, x16, #11, #5
+    mrs x17, mdcr_el2
+    bfi x17, x16, #0, #7 // HPMN = PMCR.N; TPM and TPMCR, above it, to 0
+    msr mdcr_el2, x17
+    mov x16, #FILTER_NSH
+    msr pmccfiltr_el0, x16
+2:  mov x16, #PMUSERENR_EN
+    msr pmuserenr_el0, x16
+    mov x16, #CYCLES
+    msr pmcntenset_el0, x16
+    mrs x16, pmcr_el0
+    tbnz x16, #PMCR_E_BIT, 3f
+    and x16, x16, #~PMCR_D
+    mov x17, #PMCR_LC_AND_E
+    orr x16, x16, x17
+    msr pmcr_el0, x16
+3:  isb
+    ldr x16, =pmu_stub_next
+    br x16
+    .pool
+    .size pmu_stub_before, . - pmu_stub_before

@@ -1,0 +1,262 @@
+/*
+ * Armv8-A cores: the steps that stop, start and read them. Who they are: test_armv8_identity.c; what the
+ * steps do to a core: test_armv8_runs.c. The architecture's numbers are written out: a shared name would let
+ * a slip agree with itself.
+ */
+#include "rig_armv8.h"
+
+static struct step items[192];
+static struct steps list;
+
+static void fresh(void)
+{
+    list = (struct steps){.items = items, .room = COUNT(items)};
+}
+
+static struct core a53(void)
+{
+    return rig_identify(&rig_fresh(plain, COUNT(plain))->model);
+}
+
+static void assert_step(size_t at, enum op op, uint64_t offset, uint64_t mask, uint64_t value)
+{
+    assert_true(at < list.n);
+    assert_int_equal(items[at].op, op);
+    assert_int_equal(items[at].at.offset, 0x410000 + offset);
+    assert_int_equal(items[at].at.size, 4);
+    assert_int_equal(items[at].mask, mask);
+    assert_true(items[at].value == value);
+}
+
+static void assert_write(size_t at, uint64_t offset, uint64_t value)
+{
+    assert_step(at, OP_WRITE, offset, 0, value);
+}
+
+static void moves_write_what_changes(void **state)
+{
+    (void)state;
+    struct core core = a53();
+    static const struct {
+        uint64_t from, to;
+        size_t n;
+        uint32_t offset[3], value[3];
+    } moves[] = {
+        {UINT64_MAX, 0x80000, 3, {0x420, 0x424, 0x428}, {0x80000, 0, 0x21E7}},
+        {UINT64_MAX, KERNEL + 0x80000, 3, {0x420, 0x424, 0x428}, {0x80000, 0xFFFF8000, 0x21E7}},
+        {0x80000, 0x80104, 1, {0x420}, {0x80104}},
+        {0x80000, KERNEL + 0x80000, 1, {0x424}, {0xFFFF8000}},
+        {KERNEL + 0x80104, 0x80000, 2, {0x420, 0x424}, {0x80000, 0}},
+        {0x80000, UINT64_MAX, 1, {0x428}, {0}},
+    };
+    for (size_t i = 0; i < COUNT(moves); i++) {
+        fresh();
+        core.ops->add_comparator(&core, &list, 2, moves[i].from, moves[i].to);
+        assert_int_equal(list.n, moves[i].n);
+        for (size_t k = 0; k < list.n; k++)
+            assert_write(k, moves[i].offset[k], moves[i].value[k]);
+    }
+    uint64_t on[] = {0x21E7, 0x80000, 0xFFFF8000}, off[] = {0x21E6, 0x80000, 0}, address;
+    assert_true(core.ops->comparator_used(&core, on, &address));
+    assert_true(address == KERNEL + 0x80000);
+    assert_false(core.ops->comparator_used(&core, off, &address));
+    assert_int_equal(core.ops->comparator(&core, 5, 0).offset, 0x410458);
+    assert_int_equal(core.ops->comparator(&core, 5, 1).offset, 0x410450);
+    assert_int_equal(core.ops->comparator(&core, 5, 2).offset, 0x410454);
+    assert_true(core.ops->can_compare(&core, UINT64_MAX - 3));
+}
+
+static void runs_through_its_channel(void **state)
+{
+    (void)state;
+    struct core core = a53();
+    fresh();
+    core.ops->add_run(&core, &list);
+    assert_int_equal(list.n, 2);
+    assert_write(0, 0x088, 0x104000); /* HDE, and MA for the next stop to clear */
+    assert_write(1, 0x10000 + 0x01C, core.run_channel);
+    core.ops->add_wait_halt(&core, &list);
+    assert_step(2, OP_UNTIL, 0x088, 3, 3);
+    core.ops->add_run(&core, &list); /* that stop may have cleared it */
+    assert_int_equal(list.n, 5);
+    assert_write(3, 0x088, 0x104000);
+}
+
+static void halts_and_acknowledges(void **state)
+{
+    (void)state;
+    struct core core = a53();
+    fresh();
+    core.ops->add_halt(&core, &list);
+    assert_int_equal(list.n, 6);
+    assert_write(0, 0x088, 0x4000);
+    assert_write(1, 0x10000 + 0x01C, core.halt_channel);
+    assert_step(2, OP_UNTIL, 0x088, 3, 3);
+    assert_write(3, 0x024, 2); /* a step that was under way is over */
+    assert_write(4, 0x10000 + 0x010, 1);
+    assert_step(5, OP_UNTIL, 0x10000 + 0x134, 1, 0);
+}
+
+static void steps_with_interrupts_held_off(void **state)
+{
+    (void)state;
+    struct core core = a53();
+    fresh();
+    core.ops->add_single_step(&core, &list, 5, 0x80000);
+    assert_int_equal(list.n, 6);
+    assert_write(0, 0x024, 6);
+    assert_write(1, 0x088, 0xD04000);
+    assert_int_equal(items[2].at.offset, 0x42001C);
+    assert_int_equal(items[2].value & 0xF, core.run_channel);
+    assert_step(3, OP_UNTIL, 0x088, 0x100003, 3);
+    assert_step(4, OP_EXPECT, 0x088, 0x1B, 0x1B);
+    assert_write(5, 0x024, 2);
+}
+
+/* And says at once that it may run on; MA must have been cleared by this stop. */
+static void the_only_breakpoint_needs_no_transfer(void **state)
+{
+    (void)state;
+    struct core core = a53();
+    core.sole_breakpoint = true;
+    fresh();
+    core.ops->add_expect_register(&core, &list, CORE_PC, 0x80000, true);
+    assert_int_equal(list.n, 2);
+    assert_step(0, OP_EXPECT, 0x088, 0x1D07C7F, 0x1007C07);
+    assert_write(1, 0x088, 0x104000);
+    core.ops->add_run(&core, &list);
+    assert_int_equal(list.n, 3);
+    assert_write(2, 0x10000 + 0x01C, core.run_channel);
+}
+
+static void stops_are_told_apart(void **state)
+{
+    (void)state;
+    struct core core = a53();
+    const struct core_ops *ops = core.ops;
+    static const struct {
+        uint32_t status;
+        enum stop_cause cause;
+    } known[] = {
+        {0x07, STOP_BREAKPOINT}, {0x2F, STOP_BREAKPOINT}, {0x13, STOP_REQUEST}, {0x27, STOP_RESET},
+        {0x37, STOP_FAULT},      {0x2B, STOP_WATCHPOINT}, {0x1B, STOP_OTHER},   {0x1F, STOP_OTHER},
+        {0x3B, STOP_OTHER},      {0x33, STOP_OTHER},      {0x23, STOP_OTHER},
+    };
+    for (size_t i = 0; i < COUNT(known); i++) {
+        assert_int_equal(ops->cause(&core, 0x1007D00 | known[i].status, 0), known[i].cause);
+        assert_int_equal(ops->state(&core, 0x1007D00 | known[i].status), CORE_HALTED);
+    }
+    assert_int_equal(ops->state(&core, 0x02), CORE_RUNNING);
+    assert_int_equal(ops->state(&core, 0x01), CORE_RUNNING); /* on its way out */
+    assert_false(ops->reset_seen(&core, 0x811));
+    assert_true(ops->reset_seen(&core, 0x2 | 1));
+    assert_true(ops->reset_seen(&core, 0x4 | 1));
+    assert_true(ops->reset_seen(&core, 0x8 | 1));
+}
+
+/* The level that it is at, and which of the levels are in AArch32 state. */
+static void another_state_is_not_read(void **state)
+{
+    (void)state;
+    struct core core = a53();
+    for (uint32_t level = 0; level < 4; level++)
+        for (uint32_t wide = 0; wide < 16; wide++) {
+            const char *why = core.ops->unreadable(&core, 0x1004007 | level << 8 | wide << 10);
+            if (wide >> level & 1)
+                assert_null(why);
+            else
+                assert_non_null(strstr(why, "AArch32"));
+        }
+}
+
+/* Of a halted core, as they read there, with nothing left behind. */
+static void registers_are_read_through_the_channel(void **state)
+{
+    (void)state;
+    for (unsigned way = 0; way < 16; way++) {
+        struct rig *rig = rig_fresh(plain, COUNT(plain));
+        struct v8_model *m = &rig->model;
+        struct core core = rig_identify(m);
+        struct error error = {0};
+        struct deadline deadline = deadline_in_ms(1000, NULL);
+        uint64_t results[COUNT(items)];
+        m->locked = m->os_locked = false;
+        m->control = 0xC04000;
+        m->halted = true;
+        m->status = 0x07;
+        m->slow_itr = way % 4;
+        m->pc = KERNEL + 0x80000;
+        m->sp = KERNEL + 0x9F00;
+        m->tx_full = way & 4; /* a message that nobody fetched, one way or the other */
+        m->rx_full = way & 8;
+        for (unsigned i = 0; i < 31; i++)
+            m->x[i] = UINT64_C(0x100000001) * (i + 1);
+        m->program_x0 = m->x[0];
+        static const enum core_register which[] = {CORE_PC, CORE_LR,      CORE_SP,      CORE_PSP,
+                                                   CORE_R0, CORE_R0 + 29, CORE_R0 + 30, CORE_STATUS};
+        const uint64_t values[] = {m->pc, m->x[30], m->sp, m->sp, m->x[0], m->x[29], m->x[30], V8_PSTATE};
+        size_t at[COUNT(which)];
+        fresh();
+        for (size_t i = 0; i < COUNT(which); i++)
+            at[i] = core.ops->add_register(&core, &list, which[i]);
+        assert_false(list.overflow);
+        assert_int_equal(link_execute(&m->link, items, list.n, results, &deadline, &error).why, DONE);
+        for (size_t i = 0; i < COUNT(which); i++)
+            assert_true(core_register_value(&core, which[i], results, at[i]) == values[i]);
+        assert_true(m->x[0] == m->program_x0);
+        assert_false(m->tx_full || m->rx_full || m->err);
+        assert_int_equal(m->careless, 0);
+    }
+}
+
+/* Also where nobody goes on with the list afterwards. */
+static void a_read_that_is_cancelled_gives_back_what_it_borrowed(void **state)
+{
+    (void)state;
+    for (unsigned slow = 0; slow < 8; slow += 7) {
+        for (long at = 0; at < 80; at++) {
+            struct rig *rig = rig_fresh(plain, COUNT(plain));
+            struct v8_model *m = &rig->model;
+            struct core core = rig_identify(m);
+            struct error error = {0};
+            struct deadline deadline = deadline_in_ms(1000, &m->cancelled);
+            struct ledger *ledger = ledger_new(&m->link);
+            struct address acting[8];
+            uint64_t results[COUNT(items)];
+            m->locked = m->os_locked = false;
+            m->control = 0xC04000;
+            m->halted = true;
+            m->status = 0x13;
+            m->slow_itr = slow;
+            m->x[0] = m->program_x0 = 0x1234567887654321;
+            m->what = V8_CANCEL;
+            m->trouble_at = m->accesses + at;
+            fresh();
+            (void)core.ops->add_register(&core, &list, CORE_PC);
+            size_t n = core.ops->commands(&core, acting, COUNT(acting));
+            for (size_t i = 0; i < n; i++)
+                assert_true(ledger_allow(ledger, acting[i], &error));
+            (void)ledger_execute(ledger, items, list.n, results, &deadline, &error);
+            ledger_free(ledger);
+            if (m->x[0] != m->program_x0 || m->control != 0xC04000 || m->rx_full || m->careless != 0)
+                fail_msg("cancelled at access %ld: X0 0x%lX, EDSCR 0x%X", at, (unsigned long)m->x[0],
+                         m->control);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(moves_write_what_changes),
+        cmocka_unit_test(runs_through_its_channel),
+        cmocka_unit_test(halts_and_acknowledges),
+        cmocka_unit_test(steps_with_interrupts_held_off),
+        cmocka_unit_test(the_only_breakpoint_needs_no_transfer),
+        cmocka_unit_test(stops_are_told_apart),
+        cmocka_unit_test(another_state_is_not_read),
+        cmocka_unit_test(registers_are_read_through_the_channel),
+        cmocka_unit_test(a_read_that_is_cancelled_gives_back_what_it_borrowed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

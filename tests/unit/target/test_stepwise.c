@@ -1,0 +1,284 @@
+/*
+ * The stepwise engine through a modelled debugger: every kind of passage, calibration where the debugger
+ * stops again and where it does not, and stops that are not ours.
+ */
+#include "../model_debugger.h"
+#include "scenes.h"
+#include "target/stepwise.h"
+
+static struct model_debugger attached;
+static struct link *attached_link;
+
+static int tear_down(void **state)
+{
+    rig_tear_down(state);
+    link_close(attached_link);
+    attached_link = NULL;
+    return 0;
+}
+
+/* As a measurement begins; false where that is refused. */
+static bool begin(struct rig *rig)
+{
+    rig->deadline = deadline_in_ms(60000, &rig->model.cancelled);
+    rig->timeout_ms = 60000;
+    rig->n_hits = rig->n_rehits = rig->enough_after = 0;
+    error_clear(&rig->error);
+    attached_link = debugger_link_new(&attached.debugger, &rig->error);
+    assert_non_null(attached_link);
+    return target_open(&rig->target, attached_link, &(struct target_wish){.core = -1}, &rig->deadline,
+                       &rig->error) &&
+           target_choose(&rig->target, -1, &rig->error) &&
+           target_take(&rig->target, false, "nowhere", &rig->deadline, &rig->error) &&
+           target_take_block(&rig->target, "dwt", &rig->deadline, &rig->error) &&
+           (rig->engine = stepwise_new(&rig->target)) != NULL;
+}
+
+static struct rig *begin_fresh(const struct model_event *script, size_t n)
+{
+    struct rig *rig = rig_fresh(script, n);
+    rig->model.cyccnt = 0xFFFFFF00;
+    rig->model.limit = 0;
+    model_poke(&rig->model, 0x20007F00 + 24, 0x2004); /* the handler's frame */
+    model_poke(&rig->model, 0x20007F00 + 28, 0x01000000);
+    rig->before = rig->model;
+    model_debugger_init(&attached, &rig->model);
+    rig->before.dfsr = rig->model.dfsr; /* the debugger's own doing */
+    return rig;
+}
+
+static struct rig *begin_scene(size_t scene)
+{
+    return begin_fresh(scenes[scene].script, scenes[scene].n);
+}
+
+/* Puts all back; what is left over is wrong. */
+static void end(struct rig *rig, bool halted)
+{
+    struct error error = {0};
+    if (rig->engine != NULL)
+        assert_true(rig_undo(rig, &error));
+    else
+        assert_true(target_undo(&rig->target, &rig->deadline, &error));
+    rig_free(rig);
+    link_close(attached_link);
+    attached_link = NULL;
+    assert_true(attached.closed);
+    assert_int_equal(attached.closed_run, !halted);
+    assert_int_equal(attached.set, 0);
+    if (halted)
+        return;
+    const char *difference = model_difference(&rig->model, &rig->before);
+    assert_string_equal(difference == NULL ? "" : difference, "");
+}
+
+static void every_passage_is_exact(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(scenes); i++) {
+        if (scenes[i].region.start >= MODEL_RAM) /* where such a debugger has no breakpoint */
+            continue;
+        struct rig *rig = begin_scene(i);
+        assert_true(begin(rig));
+        assert_true(rig_arm(rig, &scenes[i].region));
+        assert_string_equal(rig_run(rig, HITS, 10) ? "" : rig->error.text, "");
+        assert_string_equal(rig->engine->uncalibrated, "");
+        assert_int_equal(rig->n_rehits, 20);
+        for (size_t k = 0; k < rig->n_rehits; k++)
+            assert_int_equal(rig->rehits[k], RIG_COST);
+        assert_int_equal(rig->n_hits, HITS);
+        for (size_t k = 1; k < HITS; k++) /* a step within one costs a cycle of its own */
+            assert_int_equal(rig_work(&rig->hits[k]) - rig_work(&rig->hits[k - 1]), GROW);
+        if (rig->hits[0].pairs == 1)
+            assert_int_equal((rig_work(&rig->hits[0]) - BASE) % GROW, 0);
+        end(rig, false);
+    }
+}
+
+static void code_in_ram_is_refused(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(scenes); i++) {
+        if (scenes[i].region.start < MODEL_RAM)
+            continue;
+        struct rig *rig = begin_scene(i);
+        assert_true(begin(rig));
+        assert_false(rig_arm(rig, &scenes[i].region));
+        assert_int_equal(rig->error.kind, ERROR_ADDRESS);
+        end(rig, false);
+    }
+}
+
+/* GDB does: what a passage takes must not be called the cost of a halt. */
+static void a_debugger_that_steps_over_is_not_calibrated(void **state)
+{
+    (void)state;
+    struct rig *rig = begin_scene(0);
+    attached.steps_over = true;
+    assert_true(begin(rig));
+    assert_true(rig_arm(rig, &scenes[0].region));
+    assert_true(rig_run(rig, HITS, 10));
+    assert_int_equal(rig->n_rehits, 0);
+    assert_non_null(strstr(rig->engine->uncalibrated, "steps over"));
+    assert_int_equal(rig->n_hits, HITS);
+    for (size_t k = 1; k < HITS; k++)
+        assert_int_equal(rig_work(&rig->hits[k]) - rig_work(&rig->hits[k - 1]), GROW);
+    end(rig, false);
+}
+
+/* Where a branch stands at both ends, or there is one breakpoint only, nothing tells. */
+static void what_cannot_be_told_is_said(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct rig *rig = begin_scene(0);
+        if (i == 0)
+            for (uint32_t at = 0x1000; at <= 0x1100; at += 0x100)
+                model_cell(&rig->before, at)->code = model_cell(&rig->model, at)->code = 0xE7FE;
+        attached.room = i == 0 ? 4 : 1;
+        assert_true(begin(rig));
+        assert_true(rig_arm(rig, &scenes[0].region));
+        assert_true(rig_run(rig, HITS, 10));
+        assert_int_equal(rig->n_rehits, 0);
+        assert_non_null(strstr(rig->engine->uncalibrated, "cannot be told"));
+        assert_int_equal(rig->n_hits, HITS);
+        end(rig, false);
+    }
+}
+
+static void somebody_elses_stop_is_left(void **state)
+{
+    (void)state;
+    static const struct model_event script[] = {
+        {.cycles = 150, .pc = 0x1000, .sp = 0x20007F00, .lr = 0x2005},
+        {.cycles = BASE, .pc = 0x1080, .sp = 0x20007F00, .lr = 0x2005},
+        {.cycles = BASE, .pc = 0x1100, .sp = 0x20007F00, .lr = 0x2005},
+    };
+    struct region region = {.start = 0x1000, .end = 0x1100};
+    struct rig *rig = begin_fresh(script, COUNT(script));
+    assert_true(begin(rig));
+    assert_true(rig_arm(rig, &region));
+    assert_true(rig_run(rig, 2, 0));
+    rig->model.comparators[5] = 0x40001081;
+    assert_false(rig_run(rig, 2, 0));
+    assert_int_equal(rig->error.kind, ERROR_FOREIGN_STOP);
+    assert_int_equal(rig->engine->stopped_at, 0x1080);
+    assert_int_equal(rig->n_hits, 2);
+    end(rig, true);
+    assert_true(rig->model.halted && rig->model.pc == 0x1080);
+}
+
+static void a_reset_is_no_number(void **state)
+{
+    (void)state;
+    static const struct model_event script[] = {
+        {.cycles = 150, .pc = 0x1000, .sp = 0x20007F00, .lr = 0x2005},
+        {.kind = MODEL_RESET, .cycles = BASE},
+    };
+    struct region region = {.start = 0x1000, .end = 0x1100};
+    struct rig *rig = begin_fresh(script, COUNT(script));
+    assert_true(begin(rig));
+    assert_true(rig_arm(rig, &region));
+    assert_false(rig_run(rig, 2, 0));
+    assert_int_equal(rig->error.kind, ERROR_RESET);
+    assert_int_equal(rig->n_hits, 0);
+    struct error error = {0};
+    assert_true(rig_undo(rig, &error));
+    assert_false(rig->target.leave_halted);
+    rig_free(rig);
+    link_close(attached_link);
+    attached_link = NULL;
+    assert_true(attached.closed_run);
+}
+
+static void what_does_not_come_is_given_up(void **state)
+{
+    (void)state;
+    static const struct {
+        struct region region;
+        enum error_kind kind;
+    } lines[] = {{{.start = 0x1200, .end = 0x1100}, ERROR_START},
+                 {{.start = 0x1000, .end = 0x1200}, ERROR_END}};
+    for (size_t i = 0; i < COUNT(lines); i++) {
+        struct rig *rig = begin_scene(0);
+        assert_true(begin(rig));
+        rig->timeout_ms = 2;
+        assert_true(rig_arm(rig, &lines[i].region));
+        assert_false(rig_run(rig, 2, 0));
+        assert_int_equal(rig->error.kind, lines[i].kind);
+        assert_true(attached.running);
+        end(rig, false);
+    }
+}
+
+static void a_cancelled_run_is_put_back(void **state)
+{
+    (void)state;
+    struct region region = {.start = 0x1000, .end = 0x1200};
+    struct rig *rig = begin_scene(0);
+    assert_true(begin(rig));
+    assert_true(rig_arm(rig, &region));
+    rig->model.trouble_at = rig->model.accesses + 2000;
+    rig->model.trouble_for = 1;
+    rig->model.what = TROUBLE_CANCEL;
+    assert_false(rig_run(rig, 2, 0));
+    assert_int_equal(rig->error.kind, ERROR_CANCELLED);
+    end(rig, false);
+}
+
+static void a_counter_that_goes_on_is_refused(void **state)
+{
+    (void)state;
+    struct rig *rig = begin_scene(0);
+    assert_true(begin(rig));
+    attached.counts_on = true;
+    assert_false(rig_arm(rig, &scenes[0].region));
+    assert_int_equal(rig->error.kind, ERROR_NO_COUNTER);
+    assert_non_null(strstr(rig->error.text, "goes on while the core is halted"));
+    attached.counts_on = false;
+    end(rig, false);
+}
+
+static void what_ignores_writes_or_emulates_is_refused(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"does not take", "models no cycles"};
+    for (size_t i = 0; i < COUNT(words); i++) {
+        struct rig *rig = begin_scene(0);
+        attached.ignores_writes = i == 0;
+        attached.debugger.facts.is_emulator = i == 1;
+        assert_false(begin(rig));
+        assert_int_equal(rig->error.kind, ERROR_NO_COUNTER);
+        assert_non_null(strstr(rig->error.text, words[i]));
+        end(rig, false);
+    }
+}
+
+static void a_core_that_stood_is_refused_and_stays(void **state)
+{
+    (void)state;
+    struct rig *rig = begin_scene(0);
+    attached.debugger.facts.was_halted = true;
+    assert_false(begin(rig));
+    assert_int_equal(rig->error.kind, ERROR_HALTED);
+    end(rig, true);
+    assert_true(rig->model.halted);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(every_passage_is_exact, tear_down),
+        cmocka_unit_test_teardown(code_in_ram_is_refused, tear_down),
+        cmocka_unit_test_teardown(a_debugger_that_steps_over_is_not_calibrated, tear_down),
+        cmocka_unit_test_teardown(what_cannot_be_told_is_said, tear_down),
+        cmocka_unit_test_teardown(somebody_elses_stop_is_left, tear_down),
+        cmocka_unit_test_teardown(a_reset_is_no_number, tear_down),
+        cmocka_unit_test_teardown(what_does_not_come_is_given_up, tear_down),
+        cmocka_unit_test_teardown(a_cancelled_run_is_put_back, tear_down),
+        cmocka_unit_test_teardown(a_counter_that_goes_on_is_refused, tear_down),
+        cmocka_unit_test_teardown(what_ignores_writes_or_emulates_is_refused, tear_down),
+        cmocka_unit_test_teardown(a_core_that_stood_is_refused_and_stays, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
