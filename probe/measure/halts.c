@@ -26,14 +26,6 @@ void halts_end(struct halts *halts)
         halts->overheads[i] = calibration_result(&halts->calibrations[i]);
 }
 
-bool halts_are_free(const struct halts *halts)
-{
-    for (size_t i = 0; i < halts->reading->counted; i++)
-        if (!halts->overheads[i].known || halts->overheads[i].high > 0)
-            return false;
-    return true;
-}
-
 void halts_between(const struct halts *halts, const uint64_t *from, const uint64_t *to, uint64_t us,
                    unsigned pairs, struct halts_count *out)
 {

@@ -25,8 +25,6 @@ void halts_begin(struct halts *halts, const struct target *target, const struct 
 /* For an engine_sink's `rehit`, with the struct as its context. */
 void halts_rehit(void *context, const struct raw_hit *rehit);
 void halts_end(struct halts *halts);
-/* A run is free when leaving and entering Debug state was seen to add nothing at all. */
-bool halts_are_free(const struct halts *halts);
 
 struct halts_count {
     uint64_t count, plus_minus;
