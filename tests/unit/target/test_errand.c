@@ -5,6 +5,8 @@
 #include "errand_core.h"
 #include "target/errand.h"
 
+#include <stdlib.h>
+
 enum { PROGRAM_PC = 0x8000, THUMB = 0x20, USER = 0x10, SUPERVISOR = 0x13, HYP = 0x1A, UNDOINGS = 4 };
 
 static const uint32_t code[MODEL_CODE] = {0xE1, 0xE2, 0xE3, 0xE4, 0xE1200070};
