@@ -180,9 +180,9 @@ static void comparators_that_are_taken_are_left_alone(void **state)
             }
         if (n_free == 0)
             continue;
-        bool work = n_free >= 3;
-        assert_int_equal(run_and_count(rig, scene) == 0, work);
-        assert_state(rig, work ? SPARES_WORK : SPARES_NONE);
+        bool wide_one = (taken & 0xC) != 0xC;
+        (void)run_and_count(rig, scene);
+        assert_state(rig, n_free >= 3 && wide_one ? SPARES_WORK : SPARES_NONE);
         for (unsigned i = 0; i < V7_COMPARATORS; i++)
             assert_true(!(taken >> i & 1) || rig->model.bvr[i] == 0xC000 + 16 * i);
         assert_good(rig);
