@@ -209,6 +209,7 @@ static inline void v7_init(struct v7_model *m, const struct v7_event *script, si
                            .n_script = n,
                            .pc = 0x180,
                            .cpsr = 0x10,
+                           .program_cpsr = 0x10,
                            .has_lock = true,
                            .locked = true,
                            .os_locked = true,
@@ -234,7 +235,7 @@ static inline const char *v7_difference(const struct v7_model *m, const struct v
            : m->locked != before->locked                     ? "the software lock"
            : m->os_locked != before->os_locked               ? "the OS lock"
            : m->halted != before->halted                     ? "halted"
-           : m->corrupted                                    ? "R0 was changed under the program"
+           : m->corrupted                                    ? "a register was changed"
            : m->r[0] != m->program_r0                        ? "R0"
            : m->careless                                     ? "something unpredictable was done"
            : m->strayed                                      ? "an interrupt was taken in a step"
