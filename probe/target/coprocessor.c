@@ -106,6 +106,8 @@ static bool give_back(struct coprocessor *self, const struct deadline *deadline,
         if (!read_status(self, &status, deadline, error))
             return false;
         self->begin = self->done = begin + from;
+        if (from > 0 && self->items[self->begin - 1].op == OP_UNTIL)
+            self->begin--; /* another time the wait may be needed */
         if (is_halted(self, status) && !run_to(self, begin + end, deadline, error))
             return false;
     }

@@ -51,7 +51,7 @@ struct v7_model {
 
     uint64_t wall;
     long accesses, writes, limit;
-    long trouble_at;
+    long trouble_at, trouble_again;
     enum v7_trouble what;
     volatile sig_atomic_t cancelled;
     bool hung;

@@ -128,7 +128,7 @@ static inline enum why v7_begin_access(struct v7_model *m, bool *after)
     if (m->doing > 0 && --m->doing == 0)
         v7_do(m);
     v7_advance(m, 10);
-    if (now != m->trouble_at)
+    if (now != m->trouble_at && now != m->trouble_again)
         return DONE;
     switch (m->what) {
     case V7_FINE:
@@ -220,7 +220,8 @@ static inline void v7_init(struct v7_model *m, const struct v7_event *script, si
                            .bvr = {0x7000, 0x7100, 0x7200, 0x7300},
                            .counter = 0xFFFFFF00,
                            .limit = 200000,
-                           .trouble_at = -1};
+                           .trouble_at = -1,
+                           .trouble_again = -1};
     v7_load_event(m);
     m->left += 1000;
 }
