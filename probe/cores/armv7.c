@@ -116,9 +116,11 @@ static void add_registers_done(const struct core *core, struct steps *list)
     armv7_set_control(core, list, HDBGEN);
 }
 
+/* A request that comes while Debug state is being left is ignored, C5. */
 static void add_halt(const struct core *core, struct steps *list)
 {
     armv7_set_control(core, list, HDBGEN);
+    steps_add(list, step_until(armv7_word(core, DBGDSCR), RESTARTED, RESTARTED));
     armv7_add_write(core, list, DBGDRCR, HALT_REQUEST);
     add_wait_halt(core, list);
 }

@@ -101,9 +101,11 @@ static size_t add_access(const struct core *core, struct steps *list, const stru
     return SIZE_MAX;
 }
 
-/* A debugger's message that the program has not taken yet would be taken for R0. */
+/* Nothing is under way any more, of an access that ended early. A debugger's message that the program has not
+ * taken yet would be taken for R0. */
 static void add_proof_of_quiet(const struct core *core, struct steps *list)
 {
+    add_wait(core, list, INSTRCOMPL_L);
     steps_add(list, step_expect(armv7_word(core, DBGDSCR), RXFULL_L, 0));
 }
 

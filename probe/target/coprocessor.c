@@ -16,6 +16,7 @@ struct coprocessor {
     struct step items[ROOM];
     uint64_t results[ROOM];
     struct steps list;
+    size_t begin; /* what was not begun before this step is not owed */
     size_t done;
 };
 
@@ -44,7 +45,7 @@ void coprocessor_free(struct coprocessor *coprocessor)
 static void new_list(struct coprocessor *self)
 {
     self->list = (struct steps){.items = self->items, .room = ROOM};
-    self->done = 0;
+    self->begin = self->done = 0;
 }
 
 /* On from step `done` to `end`. */
@@ -99,13 +100,15 @@ static bool read_status(struct coprocessor *self, uint64_t *status, const struct
  * be called again after a failure. */
 static bool give_back(struct coprocessor *self, const struct deadline *deadline, struct error *error)
 {
-    size_t from, end;
+    size_t from, end, begin = self->begin;
     uint64_t status;
-    if (steps_owe(self->items, self->list.n, self->done, &from, &end)) {
+    if (steps_owe(self->items + begin, self->list.n - begin, self->done - begin, &from, &end)) {
         if (!read_status(self, &status, deadline, error))
             return false;
-        self->done = from;
-        if (is_halted(self, status) && !run_to(self, end, deadline, error))
+        self->begin = self->done = begin + from;
+        if (from > 0 && self->items[self->begin - 1].op == OP_UNTIL)
+            self->begin--; /* another time the wait may be needed */
+        if (is_halted(self, status) && !run_to(self, begin + end, deadline, error))
             return false;
     }
     new_list(self);

@@ -18,6 +18,11 @@ MOVING = {"pc", "sp", "lr", "cpsr", "cycles", "counted", "instructions", "halts"
           "sticky", "moe", "tar0", "tar1", "csw0", "csw1"}
 
 
+def lasting(place):
+    """What a run of the tool must not change."""
+    return {name: value for name, value in place.board.state().items() if name not in MOVING}
+
+
 def exact(place, operands, is_end, hits=HITS, args=()):
     result = place.delta(*operands, "-r", hits, *args)
     truth = passages(place.board.log(), place.symbol(operands[0]), is_end)
@@ -104,7 +109,7 @@ def test_the_second_core_while_the_first_runs(way):
 def test_everything_is_put_back(way, how):
     with Place(way, "free", WORK_BY_DATA | PREEMPTED) as place:
         place.run("info")  # what an examination does to sticky bits is done
-        before = place.board.state()
+        before = lasting(place)
         if how == "done":
             assert place.run("delta", "work_by_data", "-r", 20).code == 0
         elif how == "interrupted":
@@ -113,11 +118,20 @@ def test_everything_is_put_back(way, how):
             finish_tool(tool, signal.SIGINT)
         else:
             assert place.run("delta", "work_by_data", "resetting" if place.chip == "m4" else "sleeper", "--timeout", 1).code == 3
+        assert lasting(place) == before
+        assert place.board.state()["run"] == "running"
+
+
+@pytest.mark.parametrize("way", ["r5/swd", "r5/jtag", "r5/v2", "r5"])
+@pytest.mark.parametrize("command", ["stat", "watch"])
+def test_what_only_a_halted_core_reads_is_not_counted_while_it_runs(way, command):
+    with Place(way, "free", WORK_BY_DATA) as place:
+        place.run("info")
+        before, halts = lasting(place), place.board.state()["halts"]
+        refused = place.run(command)
+        assert refused.code == 3 and "only while the core is halted" in refused.err and "delta" in refused.err, refused.err
         after = place.board.state()
-        for name, value in before.items():
-            if name not in MOVING:
-                assert after[name] == value, (name, value, after[name])
-        assert after["run"] == "running"
+        assert lasting(place) == before and after["halts"] == halts and after["run"] == "running"
 
 
 @pytest.mark.parametrize("way", ["a9/swd", "a7/swd", "a53/swd", "r5/swd"])

@@ -5,7 +5,7 @@ from harness import WORK_BY_DATA, Place
 from test_application_cores import MOVING
 
 
-@pytest.mark.parametrize("way", ["rp2040/swd", "m4/swd", "m4", "m55/swd", "a9/swd", "a9", "a53"])
+@pytest.mark.parametrize("way", ["rp2040/swd", "m4/swd", "m4", "m55/swd", "a9/swd", "a9", "a53", "r5/swd", "r5"])
 def test_a_healthy_core(way):
     with Place(way, "free", WORK_BY_DATA) as place:
         before = {name: value for name, value in place.board.state().items() if name in ("dwt_ctrl", "demcr", "syst_csr")}

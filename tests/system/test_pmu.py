@@ -72,7 +72,7 @@ def test_at_two_halt_costs(way, halt_cost):
         assert within >= 0.95 * len(result.hits) and (halt_cost != "13" or off == 0)
 
 
-@pytest.mark.parametrize("way", ["a9/swd", "a9"])
+@pytest.mark.parametrize("way", ["a9/swd", "a9", "r5/swd", "r5"])
 def test_cycles_by_64(way):
     """Scaled, marked, and never off by more than is said; events are counted one by one all the same."""
     with Place(way, "free", WORK_BY_DATA) as place:
@@ -83,7 +83,7 @@ def test_cycles_by_64(way):
         assert "by 64" in result.header["note"] and 63 <= off < 128
         for hit, passage in zip(result.hits, truth):
             assert abs(hit["values"]["CPU_CYCLES"] - passage.cycles) <= off, (hit, passage.cycles)
-            assert hit["values"]["LD_RETIRED"] == passage.end.counts[0x06] - passage.begin.counts[0x06]
+            assert hit["values"]["LD_RETIRED"] == passage.end.counts[0x06] - passage.begin.counts[0x06], hit
         assert len(set(result.cycles)) < len({passage.cycles for passage in truth})
         assert place.board.state()["pmcr"] == before
 

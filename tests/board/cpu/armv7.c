@@ -166,8 +166,9 @@ static void describe(struct core *core, FILE *json)
     print_words(json, "wcr", d->wcr, v7->profile->watchpoints);
     print_monitor(json, &v7->pmu);
     fprintf(json,
-            ",\"cycles\":%" PRIu64 ",\"counted\":%" PRIu64 ",\"instructions\":%" PRIu64 ",\"halts\":%" PRIu64,
-            core->cycles, core->counted, core->instructions, core->halts);
+            ",\"cycles\":%" PRIu64 ",\"counted\":%" PRIu64 ",\"instructions\":%" PRIu64 ",\"halts\":%" PRIu64
+            ",\"altered\":%" PRIu64,
+            core->cycles, core->counted, core->instructions, core->halts, v7->altered);
 }
 
 static void destroy(struct core *core)

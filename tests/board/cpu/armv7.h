@@ -100,6 +100,11 @@ struct v7_debug {
     bool mismatch;
 };
 
+// What the program must find again after a halt
+struct v7_program {
+    uint32_t r[15], pc, cpsr, pmselr;
+};
+
 struct armv7 {
     struct core core;
     const struct v7_profile *profile;
@@ -121,6 +126,8 @@ struct armv7 {
     uint32_t in_mode[32];       // which exception each mode was last entered for
     uint32_t pending_before;    // what was pending when the halt began
     uint64_t work, work_at_run; // counts what executes, to know whether anything did since the last resume
+    struct v7_program at_halt;
+    uint64_t altered; // halts after which the program found something else
 
     // The PC, and whether it is Thumb code: valid while the emulator does not run
     uint32_t pc;

@@ -3,6 +3,8 @@
 // modelled: watchpoints (registers only), linked and context comparators, monitor debug-mode.
 #include "cpu/armv7.h"
 
+#include <string.h>
+
 // The interrupt that a peripheral may raise while the core is halted
 enum { HALT_IRQ = 3 };
 // DBGBCR, DDI 0406C C11.11.2
@@ -75,8 +77,17 @@ bool v7_matches(const struct armv7 *v7, uint32_t pc)
     return false;
 }
 
+static struct v7_program program_of(const struct armv7 *v7)
+{
+    struct v7_program has = {.pc = v7->pc, .cpsr = v7_cpsr(v7), .pmselr = v7->pmu.select};
+    for (unsigned i = 0; i < sizeof has.r / sizeof *has.r; i++)
+        has.r[i] = v7_register(v7, i);
+    return has;
+}
+
 void v7_halt(struct armv7 *v7, unsigned moe)
 {
+    v7->at_halt = program_of(v7);
     v7->pending_before = v7->pending;
     v7->state = V7_HALTED;
     v7->debug.moe = moe;
@@ -91,6 +102,8 @@ void v7_halt(struct armv7 *v7, unsigned moe)
 void v7_resume(struct armv7 *v7)
 {
     uint32_t notes = v7->work == v7->work_at_run ? RUN_NOTHING_DONE : 0;
+    struct v7_program has = program_of(v7);
+    v7->altered += memcmp(&has, &v7->at_halt, sizeof has) != 0;
     v7->core.counted += halt_cost_exit(v7->core.halt_cost);
     if (v7_interrupted(v7)) {
         uint32_t first = v7->pending & -v7->pending;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "links/link.h"
+#include "model_armv7_cp15.h"
 
 #include <signal.h>
 #include <string.h>
@@ -36,7 +37,9 @@ struct v7_model {
     unsigned round;
     uint64_t left, busy; /* cycles: to the next event, of a handler before that */
 
-    uint32_t r[15], pc, cpsr, program_r0;
+    uint32_t r[15], pc, cpsr;
+    uint32_t program_r0, program_cpsr, program_select; /* what the program has in them */
+    struct v7_monitor monitor;
     bool halted, pending;
     uint32_t going, slow_exit; /* accesses until Debug state is left */
     uint32_t doing, slow_itr;  /* accesses until an instruction is done */
@@ -53,12 +56,12 @@ struct v7_model {
 
     uint64_t wall;
     long accesses, writes, limit;
-    long trouble_at;
+    long trouble_at, trouble_again;
     enum v7_trouble what;
     volatile sig_atomic_t cancelled;
     bool hung;
     unsigned careless;  /* what is unpredictable or ignored */
-    unsigned corrupted; /* the program went on with another R0 than it had */
+    unsigned corrupted; /* the program went on with another R0, CPSR or PMSELR than it had */
     unsigned strayed;   /* an interrupt was taken in a step */
     unsigned entries;
 };
@@ -116,7 +119,7 @@ static inline void v7_load_event(struct v7_model *m)
 static inline void v7_reach(struct v7_model *m, const struct v7_event *event)
 {
     m->pc = event->pc & ~1U;
-    m->cpsr = (event->user ? 0x10U : 0x1FU) | (event->pc & 1 ? 0x20U : 0);
+    m->cpsr = m->program_cpsr = (event->user ? 0x10U : 0x1FU) | (event->pc & 1 ? 0x20U : 0);
     m->r[13] = event->sp;
     m->r[14] = event->lr;
     m->r[0] = m->program_r0 = 0x11111111 * (m->round % 13 + 1);
@@ -125,8 +128,10 @@ static inline void v7_reach(struct v7_model *m, const struct v7_event *event)
 static inline void v7_reset(struct v7_model *m)
 {
     m->pc = 0;
-    m->cpsr = 0x1D3;
+    m->cpsr = m->program_cpsr = 0x1D3;
     m->r[0] = m->program_r0 = 0;
+    m->monitor = (struct v7_monitor){.control = m->monitor.control & 0xFFFFF800};
+    m->program_select = 0;
     m->pending = m->halted = false;
     m->busy = m->going = m->doing = 0;
     m->counter = 0;
@@ -211,7 +216,8 @@ static inline void v7_leave(struct v7_model *m)
     m->counter += 4;
     m->halted = false;
     m->restarted = true;
-    m->corrupted += m->r[0] != m->program_r0;
+    m->corrupted +=
+        m->r[0] != m->program_r0 || m->cpsr != m->program_cpsr || m->monitor.select != m->program_select;
     m->careless += (m->control & 0x2000) != 0 || m->sticky != 0;
     if (m->pending && !(m->control & 0x800)) {
         m->pending = false;
@@ -234,6 +240,30 @@ static inline void v7_write_bvr(struct v7_model *m, unsigned n, uint32_t value)
 
 /* --- instructions in Debug state ------------------------------------------------------------------------ */
 
+/* What it takes to get at CP15. */
+static inline bool v7_do_in_another_mode(struct v7_model *m)
+{
+    uint32_t op = m->instruction, half = (op >> 4 & 0xF000) | (op & 0xFFF);
+    bool user = (m->cpsr & 0x1F) == 0x10;
+    if ((op & 0xFFF0F000) == 0xE3000000) { /* MOVW R0 */
+        m->r[0] = half;
+    } else if ((op & 0xFFF0F000) == 0xE3400000) { /* MOVT R0 */
+        m->r[0] = (m->r[0] & 0xFFFF) | half << 16;
+    } else if (op == 0xE121F000) { /* MSR CPSR_c, R0: not the state of execution */
+        m->cpsr = (m->cpsr & ~0xDFU) | (m->r[0] & 0xDF);
+        m->monitor.mode_is_new = true;
+    } else if (op == 0xE12FF000) { /* MSR CPSR_fsxc, R0 */
+        m->cpsr = m->r[0];
+        m->monitor.mode_is_new = true;
+    } else if (op == 0xF57FF06F) { /* ISB */
+        m->monitor.select_is_new = m->monitor.mode_is_new = false;
+    } else {
+        return v7_is_of_monitor(op) &&
+               v7_monitor_access(&m->monitor, &m->counter, op, user, &m->r[op >> 12 & 0xF], &m->careless);
+    }
+    return true;
+}
+
 static inline void v7_do(struct v7_model *m)
 {
     uint32_t op = m->instruction, rt = op >> 12 & 0xF;
@@ -254,7 +284,7 @@ static inline void v7_do(struct v7_model *m)
         m->r[0] = m->pc + (v7_thumb(m) ? 4 : 8);
     } else if (op == 0xE10F0000) { /* MRS R0, CPSR */
         m->r[0] = m->cpsr;
-    } else {
+    } else if (!v7_do_in_another_mode(m)) {
         m->sticky |= 0x100;
         m->refused++;
         m->careless += (op & 0xFFFF0FF0) != 0xEE000E90; /* that one may be tried */

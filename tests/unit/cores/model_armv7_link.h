@@ -127,7 +127,7 @@ static inline enum why v7_begin_access(struct v7_model *m, bool *after)
     if (m->doing > 0 && --m->doing == 0)
         v7_do(m);
     v7_advance(m, 10);
-    if (now != m->trouble_at)
+    if (now != m->trouble_at && now != m->trouble_again)
         return DONE;
     switch (m->what) {
     case V7_FINE:
@@ -208,6 +208,7 @@ static inline void v7_init(struct v7_model *m, const struct v7_event *script, si
                            .n_script = n,
                            .pc = 0x180,
                            .cpsr = 0x10,
+                           .program_cpsr = 0x10,
                            .has_lock = true,
                            .locked = true,
                            .os_locked = true,
@@ -218,7 +219,8 @@ static inline void v7_init(struct v7_model *m, const struct v7_event *script, si
                            .bvr = {0x7000, 0x7100, 0x7200, 0x7300},
                            .counter = 0xFFFFFF00,
                            .limit = 200000,
-                           .trouble_at = -1};
+                           .trouble_at = -1,
+                           .trouble_again = -1};
     v7_load_event(m);
     m->left += 1000;
 }
@@ -233,7 +235,7 @@ static inline const char *v7_difference(const struct v7_model *m, const struct v
            : m->locked != before->locked                     ? "the software lock"
            : m->os_locked != before->os_locked               ? "the OS lock"
            : m->halted != before->halted                     ? "halted"
-           : m->corrupted                                    ? "R0 was changed under the program"
+           : m->corrupted                                    ? "a register was changed"
            : m->r[0] != m->program_r0                        ? "R0"
            : m->careless                                     ? "something unpredictable was done"
            : m->strayed                                      ? "an interrupt was taken in a step"
