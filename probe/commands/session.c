@@ -70,6 +70,11 @@ static bool check_elf(struct session *session, struct error *error)
     enum { SEGMENTS = 16, PIECE = 256 };
     struct segment segments[SEGMENTS];
     bool seen = session->target.chosen->core.family != CORE_KNC; /* a card's memory is not */
+    if (session->symbols != NULL && session->target.chosen->core.family == CORE_X86_64 &&
+        symbols_is_movable(session->symbols))
+        return error_set(error, ERROR_USAGE,
+                         "the ELF is position independent, and where a system has put it is not known: link "
+                         "it with -no-pie");
     size_t n = session->symbols != NULL && seen ? symbols_segments(session->symbols, segments, SEGMENTS) : 0;
     for (size_t i = 0; i < n; i++) {
         const struct segment *segment = &segments[i];
@@ -172,6 +177,9 @@ void session_conditions(struct session *session, const struct clock *clock, stru
     if (target->chosen->core.family == CORE_KNC)
         snprintf(out->core, sizeof out->core, "%.31s CPU %u, core %u", target->chosen->core.name,
                  (unsigned)target->chosen->core.unit, target->chosen->view.core_id);
+    else if (target->elsewhere != NULL)
+        snprintf(out->core, sizeof out->core, "%.23s, counters of %.15s CPU %u", target->chosen->core.name,
+                 target->elsewhere->core.name, (unsigned)target->elsewhere->core.unit);
     else
         snprintf(out->core, sizeof out->core, "%s core %d", target->chosen->core.name,
                  (int)(target->chosen - target->cores));

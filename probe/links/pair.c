@@ -57,7 +57,7 @@ static size_t views(struct link *link, struct link_view *out, size_t room, struc
         return 0;
     size_t second = first < room ? link_views(self->counters, out + first, room - first, error) : 0;
     for (size_t i = first; i < first + second; i++)
-        out[i].beside = true;
+        out[i].counts_only = true;
     return second > 0 ? first + second : 0;
 }
 

@@ -7,5 +7,5 @@
 
 #include "links/link.h"
 
-/* Takes both over, even when it fails; NULL on error. The views of `counters` are marked `beside`. */
+/* Takes both over, even when it fails; NULL on error. The views of `counters` are marked `counts_only`. */
 struct link *pair_new(struct link *control, struct link *counters, struct error *error);

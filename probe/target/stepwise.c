@@ -1,6 +1,7 @@
 #include "target/stepwise.h"
 
 #include "cores/flow.h"
+#include "target/elsewhere.h"
 #include "target/stepwise_stops.h"
 
 #include <inttypes.h>
@@ -33,14 +34,15 @@ static bool read_counters(struct stepwise *self, uint64_t *values, bool *pending
     struct deadline limit = some_time(deadline);
     size_t at = reading_add(&self->target->reading, false, &list);
     size_t pending_at = pending != NULL ? ops->add_pending(self->core, &list) : SIZE_MAX;
-    size_t reset_at = reset != NULL ? ops->add_reset_seen(self->core, &list) : SIZE_MAX;
+    bool may_reset = reset != NULL && ops->add_reset_seen != NULL;
+    size_t reset_at = may_reset ? ops->add_reset_seen(self->core, &list) : SIZE_MAX;
     if (!target_run(self->target, &list, results, &limit, error))
         return false;
     reading_take(&self->target->reading, false, results, at, values);
     if (pending != NULL)
         *pending = pending_at != SIZE_MAX && ops->pending(self->core, results[pending_at]);
     if (reset != NULL)
-        *reset = ops->reset_seen(self->core, results[reset_at]);
+        *reset = may_reset && ops->reset_seen(self->core, results[reset_at]);
     return true;
 }
 
@@ -70,8 +72,10 @@ static uint64_t next_after(struct stepwise *self, uint64_t here, const struct de
     unsigned size = 4;
     struct error unread = {0};
     struct deadline limit = some_time(deadline);
-    if (!self->debugger->ops->read_memory(self->debugger, core_code_place(here), code, sizeof code, &limit,
-                                          &unread))
+    if (self->core->family == CORE_X86_64) /* whose instructions are of any length */
+        return 0;
+    if (!self->debugger->ops->read_memory(self->debugger, core_place(self->core, here), code, sizeof code,
+                                          &limit, &unread))
         return 0;
     uint16_t first = (uint16_t)(code[0] | code[1] << 8), second = (uint16_t)(code[2] | code[3] << 8);
     uint32_t word = first | (uint32_t)second << 16;
@@ -106,8 +110,9 @@ static bool try_rehit(struct stepwise *self, uint64_t here, bool *moved, const s
     if (!stepwise_point(self, guard, false, &limit, error))
         return false;
     self->guard = POINT_NONE;
-    *moved = core_code_place(pc) == core_code_place(guard);
-    self->rehit = core_code_place(pc) == core_code_place(here) ? REHIT_STOPS_AGAIN : REHIT_STEPS_OVER;
+    *moved = core_place(self->core, pc) == core_place(self->core, guard);
+    self->rehit =
+        core_place(self->core, pc) == core_place(self->core, here) ? REHIT_STOPS_AGAIN : REHIT_STEPS_OVER;
     return *moved || stepwise_prove(self, here, deadline, error);
 }
 
@@ -135,26 +140,32 @@ static bool calibrate(struct stepwise *self, uint64_t here, unsigned rehits, boo
 
 /* --- a hit ---------------------------------------------------------------------------------------------- */
 
+static bool is_inside(const struct stepwise *self, uint64_t pc)
+{
+    return pc >= self->region.low && pc < self->region.high;
+}
+
 /* Halted at a function's entry: learns where this call returns to. *inner: it was called by itself. */
 static bool find_return(struct stepwise *self, bool *inner, const struct deadline *deadline,
                         struct error *error)
 {
     const struct core_ops *ops = self->core->ops;
-    if (!stepwise_register(self, CORE_LR, &self->entry_lr, deadline, error) ||
+    bool has_lr = self->core->family != CORE_X86_64;
+    if ((has_lr && !stepwise_register(self, CORE_LR, &self->entry_lr, deadline, error)) ||
         !stepwise_register(self, CORE_SP, &self->entry_sp, deadline, error))
         return false;
     *inner = false;
     if (!ops->returns_by_frame(self->core, self->entry_lr)) {
         self->place =
             (struct return_place){.pc = core_code_of_lr(self->core, self->entry_lr), .sp = self->entry_sp};
-        *inner = self->place.pc >= self->region.low && self->place.pc < self->region.high;
+        *inner = is_inside(self, self->place.pc);
         return true;
     }
     struct step items[FRAME_WORDS];
-    uint64_t words[FRAME_WORDS], psp;
+    uint64_t words[FRAME_WORDS], psp = 0;
     struct steps list = {.items = items, .room = FRAME_WORDS};
     struct deadline limit = some_time(deadline);
-    if (!stepwise_register(self, CORE_PSP, &psp, deadline, error))
+    if (has_lr && !stepwise_register(self, CORE_PSP, &psp, deadline, error))
         return false;
     uint64_t frame = ops->frame(self->core, self->entry_lr, self->entry_sp, psp);
     for (unsigned i = 0; i < FRAME_WORDS; i++)
@@ -162,6 +173,7 @@ static bool find_return(struct stepwise *self, bool *inner, const struct deadlin
     if (!target_run(self->target, &list, words, &limit, error))
         return false;
     self->place = ops->frame_return(self->core, self->entry_lr, frame, words);
+    *inner = !has_lr && is_inside(self, self->place.pc);
     return true;
 }
 
@@ -195,7 +207,7 @@ static bool reach_end(struct stepwise *self, const struct deadline *deadline, st
         if (!stepwise_prove(self, end, deadline, error) || !is_this_passage(self, &ours, deadline, error))
             return false;
         if (ours)
-            return true;
+            return elsewhere_check(self->target, &self->stop, error);
         if (!stepwise_step(self, deadline, error))
             return false;
         self->hit.pairs += 2;
@@ -243,7 +255,8 @@ static bool reach_start(struct stepwise *self, bool *again, const struct deadlin
                             !stepwise_run(self, WAIT_START, deadline, error)))
         return false;
     self->at_start = false;
-    if (!stepwise_prove(self, self->region.start, deadline, error))
+    if (!stepwise_prove(self, self->region.start, deadline, error) ||
+        !elsewhere_check(self->target, &self->stop, error))
         return false;
     snprintf(self->thread, sizeof self->thread, "%s", self->stop.thread);
     if (!self->region.to_return)
@@ -281,27 +294,6 @@ static bool pass_once(struct stepwise *self, unsigned *rehits, const struct dead
 
 /* --- the engine ----------------------------------------------------------------------------------------- */
 
-static bool stepwise_run_hits(struct engine *engine, const struct engine_wish *wish,
-                              const struct engine_sink *sink, const struct deadline *deadline,
-                              struct error *error)
-{
-    struct stepwise *self = (struct stepwise *)engine;
-    unsigned rehits = wish->rehits;
-    self->wish = wish;
-    self->sink = sink;
-    self->hits = 0;
-    self->enough = false;
-    while (!self->enough)
-        if (!pass_once(self, &rehits, deadline, error))
-            return false;
-    if (wish->rehits > 0 && self->rehit != REHIT_STOPS_AGAIN)
-        snprintf(engine->uncalibrated, sizeof engine->uncalibrated, "%s",
-                 self->rehit == REHIT_STEPS_OVER
-                     ? "the debugger steps over a breakpoint when it resumes there"
-                     : "it cannot be told whether a resumed core stops again at once");
-    return true;
-}
-
 /* A counter that goes on while the core stands would count the debugger's time. */
 static bool stands_still(struct stepwise *self, const struct deadline *deadline, struct error *error)
 {
@@ -316,8 +308,32 @@ static bool stands_still(struct stepwise *self, const struct deadline *deadline,
         if (before[i] != after[i])
             return error_set(
                 error, ERROR_NO_COUNTER,
-                "%s goes on while the core is halted: what it would count is the debugger's time",
-                reading->counters[i].name);
+                "%s goes on while the core is halted: what it would count is the debugger's time%s",
+                reading->counters[i].name, elsewhere_advice(self->target));
+    return true;
+}
+
+static bool stepwise_run_hits(struct engine *engine, const struct engine_wish *wish,
+                              const struct engine_sink *sink, const struct deadline *deadline,
+                              struct error *error)
+{
+    struct stepwise *self = (struct stepwise *)engine;
+    unsigned rehits = wish->rehits;
+    self->wish = wish;
+    self->sink = sink;
+    self->hits = 0;
+    self->enough = false;
+    /* Of each pass, where others may run on what is counted */
+    if (self->target->elsewhere != NULL && !stands_still(self, deadline, error))
+        return false;
+    while (!self->enough)
+        if (!pass_once(self, &rehits, deadline, error))
+            return false;
+    if (wish->rehits > 0 && self->rehit != REHIT_STOPS_AGAIN)
+        snprintf(engine->uncalibrated, sizeof engine->uncalibrated, "%s",
+                 self->rehit == REHIT_STEPS_OVER
+                     ? "the debugger steps over a breakpoint when it resumes there"
+                     : "it cannot be told whether a resumed core stops again at once");
     return true;
 }
 
@@ -357,8 +373,8 @@ static bool stepwise_disarm(struct engine *engine, const struct deadline *deadli
     if (ran && self->stop.why != DEBUGGER_REQUESTED) { /* it stopped by itself in the last moment */
         if (!stepwise_register(self, CORE_PC, &pc, deadline, error))
             return false;
-        self->engine.stopped_at = core_code_place(pc);
-        self->foreign = core_code_place(pc) != core_code_place(self->point);
+        self->engine.stopped_at = core_place(self->core, pc);
+        self->foreign = core_place(self->core, pc) != core_place(self->core, self->point);
     }
     self->target->leave_halted = self->foreign;
     return clear_guard(self, deadline, error) && stepwise_move(self, POINT_NONE, deadline, error);

@@ -15,7 +15,7 @@
 /* What a resume onto the breakpoint at which the core stands comes to. */
 enum rehit { REHIT_UNKNOWN, REHIT_STOPS_AGAIN, REHIT_STEPS_OVER };
 
-enum { THUMB_KIND = 2 };
+enum { THUMB_KIND = 2, X86_KIND = 1 };
 
 /* Places in code are as core_code makes them. */
 struct stepwise {

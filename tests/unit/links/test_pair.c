@@ -212,7 +212,7 @@ static void test_shows_both(void **state)
     char text[64];
     assert_int_equal(link_views(both->pair, views, 8, &error), 5);
     for (size_t i = 0; i < 5; i++)
-        assert_int_equal(views[i].beside, i >= 2);
+        assert_int_equal(views[i].counts_only, i >= 2);
     assert_string_equal(views[1].name, "control 1");
     assert_string_equal(views[2].name, "counters 0");
     assert_int_equal(link_views(both->pair, views, 3, &error), 3);
