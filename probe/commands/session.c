@@ -161,7 +161,8 @@ bool session_clock(struct session *session, struct clock *out, struct error *err
     }
     if (session->target.block->counts_cycles && clock_from_program(session, out))
         return true;
-    if (session->target.debugger != NULL) { /* the counters show themselves only between two halts */
+    /* The counters show themselves only between two halts, or are those of somebody else's clock */
+    if (session->target.debugger != NULL || session->target.elsewhere != NULL) {
         *out = clock_unknown();
         return true;
     }
