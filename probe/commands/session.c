@@ -95,12 +95,15 @@ bool session_open_target(struct session *session, struct error *error)
         return false;
     const struct options *options = session->context->options;
     const struct target_wish wish = {
-        .core = options->core, .debug = options->debug_base, .pmu = options->pmu_base, .cti = options->cti};
+        .core = options->counters != NULL ? -1 : options->core, /* of a pair it is the CPU that counts */
+        .debug = options->debug_base,
+        .pmu = options->pmu_base,
+        .cti = options->cti};
     if (wish.core >= 0 && wish.debug.said)
         return error_set(error, ERROR_USAGE, "-C and --debug-base both say which core");
     struct deadline deadline = session_deadline(session);
     return target_open(&session->target, session->link, &wish, &deadline, error) &&
-           target_choose(&session->target, wish.core, error) && check_elf(session, error);
+           target_choose(&session->target, options->core, error) && check_elf(session, error);
 }
 
 void session_place(struct session *session, uint64_t address, char *out, size_t size)

@@ -396,6 +396,6 @@ struct engine *stepwise_new(struct target *target)
     self->target = target;
     self->debugger = target->debugger;
     self->core = &target->chosen->core;
-    self->point = self->guard = POINT_NONE;
+    self->point = self->left = self->guard = POINT_NONE;
     return &self->engine;
 }

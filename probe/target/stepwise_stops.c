@@ -63,6 +63,8 @@ bool stepwise_move(struct stepwise *self, uint64_t to, const struct deadline *de
         return true;
     if (self->point != POINT_NONE && !stepwise_point(self, self->point, false, &limit, error))
         return false;
+    if (self->point != POINT_NONE)
+        self->left = self->point;
     self->point = POINT_NONE;
     if (to != POINT_NONE && !stepwise_point(self, to, true, &limit, error))
         return false;
@@ -78,19 +80,44 @@ static bool in_vain(const struct stepwise *self, enum engine_wait wait, struct e
     return error_set(error, ERROR_START, "the start was not reached within %.3g s", seconds);
 }
 
+/* A thread that came to the breakpoint before it was moved, while another one's stop was reported, is
+ * reported only now. It has nothing to wait for any more. */
+static bool is_late(struct stepwise *self, const char *previous, bool *late, const struct deadline *deadline,
+                    struct error *error)
+{
+    uint64_t pc;
+    *late = false;
+    if (self->stop.why != DEBUGGER_TRAP || self->stop.thread[0] == '\0' || self->left == POINT_NONE ||
+        self->left == self->point || strcmp(self->stop.thread, previous) == 0)
+        return true;
+    if (!stepwise_register(self, CORE_PC, &pc, deadline, error))
+        return false;
+    *late = core_place(self->core, pc) == core_place(self->core, self->left);
+    return true;
+}
+
 bool stepwise_run(struct stepwise *self, enum engine_wait wait, const struct deadline *deadline,
                   struct error *error)
 {
     const struct debugger_ops *ops = self->debugger->ops;
     struct deadline limit = soon(deadline);
     int64_t until = deadline_now_us() + self->wish->timeout_ms * 1000;
+    struct debugger_stop previous = self->stop;
+    bool late;
     if (!ops->go(self->debugger, DEBUGGER_RUN, &limit, error))
         return false;
     for (;;) {
         struct deadline slice = deadline_in_ms(SLICE_MS, deadline->cancel);
         switch (ops->wait(self->debugger, &self->stop, &slice, error)) {
         case DEBUGGER_STOPPED:
-            return true;
+            if (!is_late(self, previous.thread, &late, deadline, error))
+                return false;
+            if (!late)
+                return true;
+            limit = soon(deadline);
+            if (!ops->go(self->debugger, DEBUGGER_RUN, &limit, error))
+                return false;
+            break;
         case DEBUGGER_GONE:
             return false;
         case DEBUGGER_RUNS:

@@ -26,6 +26,7 @@ struct stepwise {
     struct region region;
 
     uint64_t point;            /* where the breakpoint is, POINT_NONE */
+    uint64_t left;             /* where it was before that */
     uint64_t guard;            /* a second one, while calibration is tried */
     struct debugger_stop stop; /* the last one */
     char thread[32];           /* that passed the start */

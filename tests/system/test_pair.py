@@ -223,6 +223,7 @@ def test_info_and_doctor_show_both():
     with Debugged() as place:
         info = place.run("info")
         assert info.code == 0 and "x86-64" in info.out and f"CPUs 0 to {CPUS - 1}" in info.out
+    with Debugged() as place:
         doctor = place.run("doctor")
         assert doctor.code == 0 and re.search(r"counter +ok +TSC", doctor.out), doctor.out + doctor.err
 
@@ -231,10 +232,10 @@ def test_what_makes_no_pair():
     with Debugged() as place:
         for words, code, text in (
                 (["--counters", place.agent.probe, "--probe", place.probe, "stat", "--for", "1s"], 2, "is for delta"),
-                (["--counters", "openocd", "--probe", place.probe, "delta", "*0x401000"], 2, "neither msr"),
-                (["--counters", place.agent.probe, "delta", "*0x401000"], 2, "run control from elsewhere"),
-                (["--counters", place.agent.probe, "--probe", place.agent.probe, "delta", "*0x401000"], 2, "from elsewhere"),
-                (["--probe", place.agent.probe, "delta", "*0x401000"], 2, "--counters for the MSRs"),
+                (["--counters", "openocd", "--probe", place.probe, "delta", "*0x401000", "*0x401004"], 2, "neither msr"),
+                (["--counters", place.agent.probe, "delta", "*0x401000", "*0x401004"], 2, "run control from elsewhere"),
+                (["--counters", place.agent.probe, "--probe", place.agent.probe, "delta", "*0x401000", "*0x401004"], 2, "from elsewhere"),
+                (["--probe", place.agent.probe, "delta", "*0x401000", "*0x401004"], 2, "--counters for the MSRs"),
                 (["--probe", place.probe, "--elf", PROGRAM, "delta", "work"], 3, "--counters names where")):
             result = run_tool(*words)
             assert result.code == code and text in result.err, (words, result.err)
