@@ -140,17 +140,12 @@ static bool calibrate(struct stepwise *self, uint64_t here, unsigned rehits, boo
 
 /* --- a hit ---------------------------------------------------------------------------------------------- */
 
-static bool is_inside(const struct stepwise *self, uint64_t pc)
-{
-    return pc >= self->region.low && pc < self->region.high;
-}
-
 /* Halted at a function's entry: learns where this call returns to. *inner: it was called by itself. */
 static bool find_return(struct stepwise *self, bool *inner, const struct deadline *deadline,
                         struct error *error)
 {
     const struct core_ops *ops = self->core->ops;
-    bool has_lr = self->core->family != CORE_X86_64;
+    bool has_lr = self->core->family != CORE_X86_64; /* there the stack has it */
     if ((has_lr && !stepwise_register(self, CORE_LR, &self->entry_lr, deadline, error)) ||
         !stepwise_register(self, CORE_SP, &self->entry_sp, deadline, error))
         return false;
@@ -158,7 +153,7 @@ static bool find_return(struct stepwise *self, bool *inner, const struct deadlin
     if (!ops->returns_by_frame(self->core, self->entry_lr)) {
         self->place =
             (struct return_place){.pc = core_code_of_lr(self->core, self->entry_lr), .sp = self->entry_sp};
-        *inner = is_inside(self, self->place.pc);
+        *inner = self->place.pc >= self->region.low && self->place.pc < self->region.high;
         return true;
     }
     struct step items[FRAME_WORDS];
@@ -173,7 +168,7 @@ static bool find_return(struct stepwise *self, bool *inner, const struct deadlin
     if (!target_run(self->target, &list, words, &limit, error))
         return false;
     self->place = ops->frame_return(self->core, self->entry_lr, frame, words);
-    *inner = !has_lr && is_inside(self, self->place.pc);
+    *inner = !has_lr && self->place.pc >= self->region.low && self->place.pc < self->region.high;
     return true;
 }
 

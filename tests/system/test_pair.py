@@ -156,8 +156,8 @@ def test_registers_at_the_longest_hit():
     with Debugged() as place:
         result = place.delta("work", "-r", 12, "-e", "TSC", "--on-max", "sp,spoiled")
         longest = max(range(12), key=inside)
-        assert result.summary["at_max"]["hit"] == longest + 1 if "hit" in result.summary.get("at_max", {}) else True
-        assert f'"spoiled":{2 * longest}' in result.out.replace(" ", "") or f"0x{2 * longest:08X}" in result.out
+        at_max = result.summary["at_max"]
+        assert at_max["hit"] == longest + 1 and at_max["spoiled"] == 2 * longest and at_max["sp"] > 1 << 32
 
 
 def test_the_program_ends():
@@ -182,15 +182,16 @@ def test_a_cpu_that_is_not_there():
         assert result.code == 3 and "--counters shows no CPU 99" in result.err
 
 
-def test_what_goes_on_while_the_program_stands():
-    """On a card whose time goes by itself nothing that it counts is the program's."""
+@pytest.mark.parametrize("event", ["TSC", "INSTRUCTIONS_EXECUTED"])
+def test_what_goes_on_while_the_program_stands(event):
+    """On a card whose time goes by itself nothing that it counts is the program's. Said before it
+    is let run."""
     with Debugged(hz=HZ) as place:
         held = place.card.registers([CPU])
-        for event in "TSC", "INSTRUCTIONS_EXECUTED":
-            with Debugged(hz=HZ) as other:
-                result = other.run("delta", "to_there", "to_there", "-r", 3, "-e", event)
-            assert result.code == 3 and f"{event} goes on while the core is halted" in result.err and ":u" in result.err
-        assert place.card.registers([CPU]).keys() == held.keys()
+        result = place.run("delta", "to_there", "to_there", "-r", 3, "-e", event)
+        assert result.code == 3 and f"{event} goes on while the core is halted" in result.err and ":u" in result.err
+        now = place.card.registers([CPU])
+        assert now[CPU, SEL0] == held[CPU, SEL0] and now[CPU, CTRL] == held[CPU, CTRL]
 
 
 def test_counters_that_go_away():
@@ -239,8 +240,6 @@ def test_what_makes_no_pair():
                 (["--probe", place.probe, "--elf", PROGRAM, "delta", "work"], 3, "--counters names where")):
             result = run_tool(*words)
             assert result.code == code and text in result.err, (words, result.err)
-            if "from elsewhere" not in text and code == 3:
-                assert place.goes_on()
 
 
 def check_against_looks(result, card, name, cpu, select):
