@@ -24,3 +24,12 @@ $(QEMU_PROGRAMS): make/gdb.mk
 	$(QEMU_CC) -nostdlib -static -no-pie -g -Wl,-e,start -Wl,--build-id=none -Wl,-n -Wl,--section-start=.vectors=$(QEMU_PLACE) $(filter %.S,$^) -o $@
 
 firmware: $(QEMU_PROGRAMS)
+
+# A program of this machine behind gdbserver, for the tests of a pair of links
+$(BUILD)/clients/pair-program: tests/system/clients/pair_program.c make/gdb.mk
+	@mkdir -p $(@D)
+	$(CC) $(CSTD) $(WARN) -O1 -g -no-pie -fno-pie -pthread $< -o $@
+$(BUILD)/clients/pair-program-pie: tests/system/clients/pair_program.c make/gdb.mk
+	@mkdir -p $(@D)
+	$(CC) $(CSTD) $(WARN) -O1 -g -pie -fPIE -pthread $< -o $@
+board: $(BUILD)/clients/pair-program $(BUILD)/clients/pair-program-pie

@@ -5,6 +5,7 @@
 #include "debuggers/gdb_remote.h"
 #include "links/msr/msr.h"
 #include "links/openocd.h"
+#include "links/pair.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -140,7 +141,7 @@ static struct link *connect_default(const struct context *context, struct error 
     return connect_dap(context, "cmsis-dap", error);
 }
 
-struct link *connect_link(const struct context *context, struct error *error)
+static struct link *connect_control(const struct context *context, struct error *error)
 {
     const struct options *options = context->options;
     if (options->n_openocd > 0) {
@@ -159,4 +160,41 @@ struct link *connect_link(const struct context *context, struct error *error)
         return connect_door(context, options->probe, error);
     return dap_wish_is(options->probe) ? connect_dap(context, options->probe, error)
                                        : connect_openocd(context, options->probe, error);
+}
+
+/* Both are named, since a pair is made on purpose. */
+static bool check_pair(const struct options *options, struct error *error)
+{
+    static const char *const commands[] = {"delta", "info", "doctor", "list", "probes"};
+    bool known = false;
+    for (size_t i = 0; options->command != NULL && i < sizeof commands / sizeof *commands; i++)
+        known = known || strcmp(options->command, commands[i]) == 0;
+    if (!known)
+        return error_set(error, ERROR_USAGE,
+                         "--counters is for delta; without run control --probe alone names the counters");
+    if (!msr_wish_is(options->counters))
+        return error_set(error, ERROR_USAGE, "--counters %.64s: neither msr[:CPU] nor msr-agent:HOST[:PORT]",
+                         options->counters);
+    bool control = options->n_openocd > 0 || (options->probe != NULL && !msr_wish_is(options->probe));
+    return control || error_set(error, ERROR_USAGE,
+                                "--counters wants run control from elsewhere: --probe gdb:HOST:PORT");
+}
+
+struct link *connect_link(const struct context *context, struct error *error)
+{
+    const char *wish = context->options->counters;
+    if (wish == NULL)
+        return connect_control(context, error);
+    if (!check_pair(context->options, error))
+        return NULL;
+    struct deadline deadline = deadline_in_ms(CONNECT_MS, context->cancel);
+    struct link *counters = msr_connect(wish, &deadline, error);
+    if (counters == NULL)
+        return NULL;
+    struct link *control = connect_control(context, error);
+    if (control == NULL) {
+        link_close(counters);
+        return NULL;
+    }
+    return pair_new(control, counters, error);
 }

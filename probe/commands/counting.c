@@ -6,9 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool read_wishes(const struct options *options, struct event_wish *wishes, size_t *n,
+static bool read_wishes(const struct session *session, struct event_wish *wishes, size_t *n,
                         struct error *error)
 {
+    const struct options *options = session->context->options;
+    const char *own_cycles = session->target.block->kind->own_cycles;
+    if (options->n_events == 0 && options->n_metrics == 0 && session->target.elsewhere != NULL &&
+        own_cycles != NULL)
+        return event_wishes_parse(own_cycles, wishes, PLAN_COLUMNS, n, error);
     for (size_t i = 0; i < options->n_events; i++)
         if (!event_wishes_parse(options->events[i], wishes, PLAN_COLUMNS, n, error))
             return false;
@@ -217,8 +222,7 @@ bool counting_open(struct counting *counting, struct session *session, const str
     if (target->block->events != NULL &&
         (counting->set = event_set_open(target->block->events, error)) == NULL)
         return false;
-    if (!read_wishes(session->context->options, wishes, &n, error) ||
-        !add_metrics(counting, session, wishes, &n, error) ||
+    if (!read_wishes(session, wishes, &n, error) || !add_metrics(counting, session, wishes, &n, error) ||
         !plan_make(counting->plan, target->block, counting->set, wishes, n, error))
         return false;
     const struct plan_pass *first = &counting->plan->passes[0];

@@ -162,10 +162,11 @@ static bool is_printable(const struct delta_command *self, const struct error *e
 
 static bool check_run_control(const struct session *session, struct error *error)
 {
-    return session->target.chosen->core.ops->add_run != NULL ||
-           error_set(
-               error, ERROR_USAGE,
-               "delta needs run control, and a processor's MSRs have none; stat and watch count over time");
+    return session->target.debugger != NULL || session->target.chosen->core.ops->add_run != NULL ||
+           error_set(error, ERROR_USAGE,
+                     "delta needs run control, and a processor's MSRs have none: --probe gdb:HOST:PORT gives "
+                     "it, with "
+                     "--counters for the MSRs; stat and watch count over time");
 }
 
 int command_delta(const struct context *context, struct error *error)

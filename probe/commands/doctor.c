@@ -43,6 +43,7 @@ static bool try_counter(struct session *session, struct error *error)
 {
     FILE *out = session->context->out;
     struct target *target = &session->target;
+    const struct core *counted = &target_counted(target)->core;
     uint64_t first[READING_ROOM], second[READING_ROOM], before, after, status;
     struct deadline deadline = session_deadline(session);
     if (!session_take(session, error) || !target_read(target, first, &before, &after, &deadline, error))
@@ -50,15 +51,14 @@ static bool try_counter(struct session *session, struct error *error)
     if (!let_run(target, &deadline, error))
         return false;
     if (!target_read(target, second, &before, &after, &deadline, error) ||
-        !ledger_read(target->ledger, target->chosen->core.ops->status(&target->chosen->core), &status,
-                     &deadline, error))
+        !ledger_read(target->ledger, counted->ops->status(counted), &status, &deadline, error))
         return false;
     const char *name = target->reading.counters[0].name;
     bool moves = first[0] != second[0];
     fprintf(out, "  %-15s %-10s %s: %" PRIu64 ", and %d ms later %" PRIu64 "\n", "counter",
             moves ? "ok" : "STANDS", name, first[0], PAUSE_MS, second[0]);
     fprintf(out, "  %-15s %-10s %s\n", "in use", target->block->state, target->block->text);
-    if (!moves && target->chosen->core.ops->state(&target->chosen->core, status) != CORE_ASLEEP)
+    if (!moves && counted->ops->state(counted, status) != CORE_ASLEEP)
         return error_set(error, ERROR_NO_COUNTER, "%s stands still while the core runs", name);
     return true;
 }

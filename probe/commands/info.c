@@ -131,12 +131,20 @@ static void print_clock(struct session *session)
         fprintf(session->context->out, "\nclock    %.6g MHz   SystemCoreClock\n", (double)value / 1e6);
 }
 
-/* Threads whose counters are alike, in one line: a card has hundreds. */
+/* Threads whose counters are alike, in one line: a card has hundreds. They stand together. */
 static void print_threads(const struct session *session)
 {
     FILE *out = session->context->out;
     const struct target_core *cores = session->target.cores;
-    size_t n = session->target.n_cores;
+    size_t n = 0;
+    for (size_t i = 0; i < session->target.n_cores; i++) {
+        if (session->target.cores[i].core.family != CORE_KNC)
+            continue;
+        if (n++ == 0)
+            cores = &session->target.cores[i];
+    }
+    if (n == 0)
+        return;
     fprintf(out, "\n%s, %zu CPUs\n", cores[0].core.name, n);
     for (size_t i = 0, end; i < n; i = end) {
         const struct counter_block *block = &cores[i].blocks[0];
@@ -168,10 +176,10 @@ int command_info(const struct context *context, struct error *error)
         for (size_t i = 0; i < session.target.n_buses; i++)
             print_bus(&session, &session.target.buses[i]);
         bool threads = session.target.chosen->core.family == CORE_KNC;
-        if (threads)
+        for (size_t i = 0; ok && i < session.target.n_cores; i++)
+            ok = session.target.cores[i].core.family == CORE_KNC || print_core(&session, i, error);
+        if (ok)
             print_threads(&session);
-        for (size_t i = 0; ok && !threads && i < session.target.n_cores; i++)
-            ok = print_core(&session, i, error);
         if (ok && !threads)
             print_clock(&session);
     }

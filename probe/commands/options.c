@@ -38,6 +38,8 @@ static const struct option table[] = {
     {'p', "probe", "PROBE", TEXT, AT(probe),
      "openocd[:HOST[:PORT]], cmsis-dap[:SERIAL], cmsis-dap-tcp:HOST[:PORT], gdb:HOST:PORT, msr[:CPU] or "
      "msr-agent:HOST[:PORT]"},
+    {0, "counters", "PROBE", TEXT, AT(counters),
+     "msr[:CPU] or msr-agent:HOST[:PORT]: delta takes the counters there, --probe does the run control"},
     {0, "transport", "WIRES", TEXT, AT(transport), "cmsis-dap: swd or jtag; default: what answers"},
     {0, "speed", "HZ", FREQUENCY, AT(speed_hz), "cmsis-dap: the clock on the wires; default: what they take"},
     {'f', "file", "FILE", OPENOCD, 0, "start an OpenOCD of our own with this file"},

@@ -16,7 +16,7 @@
 enum { OPTION_WORDS = 64, OPTION_OPERANDS = 16, OPTION_EVENTS = 16 };
 
 struct options {
-    const char *probe, *elf, *counter, *output, *transport, *tick, *on_max, *cpu;
+    const char *probe, *counters, *elf, *counter, *output, *transport, *tick, *on_max, *cpu;
     const char *baseline, *threshold;
     const char *events[OPTION_EVENTS]; /* each -e */
     size_t n_events;

@@ -70,6 +70,11 @@ static bool check_elf(struct session *session, struct error *error)
     enum { SEGMENTS = 16, PIECE = 256 };
     struct segment segments[SEGMENTS];
     bool seen = session->target.chosen->core.family != CORE_KNC; /* a card's memory is not */
+    if (session->symbols != NULL && session->target.chosen->core.family == CORE_X86_64 &&
+        symbols_is_movable(session->symbols))
+        return error_set(error, ERROR_USAGE,
+                         "the ELF is position independent, and where a system has put it is not known: link "
+                         "it with -no-pie");
     size_t n = session->symbols != NULL && seen ? symbols_segments(session->symbols, segments, SEGMENTS) : 0;
     for (size_t i = 0; i < n; i++) {
         const struct segment *segment = &segments[i];
@@ -90,12 +95,15 @@ bool session_open_target(struct session *session, struct error *error)
         return false;
     const struct options *options = session->context->options;
     const struct target_wish wish = {
-        .core = options->core, .debug = options->debug_base, .pmu = options->pmu_base, .cti = options->cti};
+        .core = options->counters != NULL ? -1 : options->core, /* of a pair it is the CPU that counts */
+        .debug = options->debug_base,
+        .pmu = options->pmu_base,
+        .cti = options->cti};
     if (wish.core >= 0 && wish.debug.said)
         return error_set(error, ERROR_USAGE, "-C and --debug-base both say which core");
     struct deadline deadline = session_deadline(session);
     return target_open(&session->target, session->link, &wish, &deadline, error) &&
-           target_choose(&session->target, wish.core, error) && check_elf(session, error);
+           target_choose(&session->target, options->core, error) && check_elf(session, error);
 }
 
 void session_place(struct session *session, uint64_t address, char *out, size_t size)
@@ -156,7 +164,8 @@ bool session_clock(struct session *session, struct clock *out, struct error *err
     }
     if (session->target.block->counts_cycles && clock_from_program(session, out))
         return true;
-    if (session->target.debugger != NULL) { /* the counters show themselves only between two halts */
+    /* The counters show themselves only between two halts, or are those of somebody else's clock */
+    if (session->target.debugger != NULL || session->target.elsewhere != NULL) {
         *out = clock_unknown();
         return true;
     }
@@ -172,6 +181,9 @@ void session_conditions(struct session *session, const struct clock *clock, stru
     if (target->chosen->core.family == CORE_KNC)
         snprintf(out->core, sizeof out->core, "%.31s CPU %u, core %u", target->chosen->core.name,
                  (unsigned)target->chosen->core.unit, target->chosen->view.core_id);
+    else if (target->elsewhere != NULL)
+        snprintf(out->core, sizeof out->core, "%.23s, counters of %.15s CPU %u", target->chosen->core.name,
+                 target->elsewhere->core.name, (unsigned)target->elsewhere->core.unit);
     else
         snprintf(out->core, sizeof out->core, "%s core %d", target->chosen->core.name,
                  (int)(target->chosen - target->cores));

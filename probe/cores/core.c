@@ -7,7 +7,7 @@ static struct address word(uint16_t unit, uint64_t offset)
 
 uint64_t core_code(const struct core *core, uint64_t address, bool thumb)
 {
-    return core_code_place(address) | (core->family == CORE_ARMV7 && thumb ? 1 : 0);
+    return core_place(core, address) | (core->family == CORE_ARMV7 && thumb ? 1 : 0);
 }
 
 uint64_t core_code_of_lr(const struct core *core, uint64_t lr)
@@ -18,6 +18,11 @@ uint64_t core_code_of_lr(const struct core *core, uint64_t lr)
 uint64_t core_code_place(uint64_t code)
 {
     return code & ~UINT64_C(1);
+}
+
+uint64_t core_place(const struct core *core, uint64_t code)
+{
+    return core->family == CORE_X86_64 ? code : core_code_place(code);
 }
 
 /* A field a kind of debug and security state; 2 is "there, not allowed", 3 allowed. What does not say either

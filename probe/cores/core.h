@@ -61,7 +61,9 @@ struct core_ops {
     size_t (*commands)(const struct core *, struct address *out, size_t room);
     /* The setting among them that switches debug on; undone last, and kept when the core is left halted. */
     struct address (*debug_enable)(const struct core *);
-    struct address (*cause_register)(const struct core *); /* what reset_seen takes is read from it */
+    /* What reset_seen takes is read from it. This, debug_enable and all that is about resets and causes is
+     * NULL where only a debugger stops it. */
+    struct address (*cause_register)(const struct core *);
 
     /* The register that every wait reads, and what a value read from it says. */
     struct address (*status)(const struct core *);
@@ -155,7 +157,7 @@ struct core_spares {
     unsigned first, second;
 };
 
-enum core_family { CORE_M, CORE_ARMV7, CORE_ARMV8, CORE_KNC };
+enum core_family { CORE_M, CORE_ARMV7, CORE_ARMV8, CORE_KNC, CORE_X86_64 };
 
 struct core {
     const struct core_ops *ops;
@@ -189,6 +191,8 @@ struct core {
 uint64_t core_code(const struct core *core, uint64_t address, bool thumb);
 uint64_t core_code_of_lr(const struct core *core, uint64_t lr);
 uint64_t core_code_place(uint64_t code); /* without that bit, as people know it */
+/* Likewise, on a core that may have instructions anywhere as well. */
+uint64_t core_place(const struct core *core, uint64_t code);
 /* DBGAUTHSTATUS of Armv7 and Armv8: whether a debugger may halt it, in either security state. */
 bool core_may_halt(uint32_t authstatus);
 /* The value of a register, `at` from add_register. */

@@ -65,6 +65,9 @@ struct block_kind {
     /* What makes the counters count these events, in this order; returns how many settings. NULL: they do. */
     size_t (*program)(const struct core *, const struct counter_block *, const struct counter_pick *,
                       size_t n, struct setting *out, size_t room);
+    /* Where counter 0 goes on while a program is halted: the event that counts the program's cycles. NULL: it
+     * does not. */
+    const char *own_cycles;
     /* Has the cycle counter move every 64th cycle; false when it is not ours to set. NULL: it never can. */
     bool (*divide)(const struct core *, struct counter_block *);
     /* Which counters can count an event of `events`, as bits. NULL without such. */

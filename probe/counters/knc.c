@@ -149,6 +149,7 @@ static bool modify(const char *text, uint32_t *code, struct error *error)
 const struct block_kind knc_kind = {.name = "pmu",
                                     .add_identity = add_identity,
                                     .identify = identify,
+                                    .own_cycles = "CPU_CLK_UNHALTED:u",
                                     .program = program,
                                     .counters_for = counters_for,
                                     .modify = modify};

@@ -13,7 +13,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum debugger_profile { PROFILE_UNKNOWN, PROFILE_M, PROFILE_ARM, PROFILE_AARCH64, PROFILE_OTHER };
+enum debugger_profile {
+    PROFILE_UNKNOWN,
+    PROFILE_M,
+    PROFILE_ARM,
+    PROFILE_AARCH64,
+    PROFILE_X86_64,
+    PROFILE_OTHER
+};
 
 struct debugger_facts {
     char name[128];        /* "gdb localhost:3333"; only ever printed */
@@ -24,6 +31,8 @@ struct debugger_facts {
     bool was_halted;  /* before we came, for a reason of somebody else's, as far as the server tells */
     bool is_emulator; /* its cores have no cycles of their own */
     bool is_attended; /* somebody's GDB: its core was halted by that somebody, and stays so */
+    bool has_cpu;     /* the server says on which CPU of a system the program was when it stopped: `cpu` */
+    unsigned cpu;
 };
 
 enum debugger_go { DEBUGGER_RUN, DEBUGGER_STEP };
@@ -41,6 +50,8 @@ enum debugger_why {
 struct debugger_stop {
     enum debugger_why why;
     char thread[32]; /* which core or thread stopped; "" when there is but one */
+    bool has_cpu;    /* it says on which CPU of a system that was: `cpu` */
+    unsigned cpu;
 };
 
 struct debugger;
@@ -51,8 +62,8 @@ struct debugger_ops {
                         struct error *);
     bool (*write_memory)(struct debugger *, uint64_t at, const void *bytes, size_t n, const struct deadline *,
                          struct error *);
-    /* A hardware breakpoint; `size` of the instruction's kind: 2 in Thumb code, else 4. ERROR_ADDRESS:
-     * refused. */
+    /* A hardware breakpoint; `size` of the instruction's kind: 2 in Thumb code, 1 on x86, else 4.
+     * ERROR_ADDRESS: refused. */
     bool (*breakpoint)(struct debugger *, uint64_t at, unsigned size, bool set, const struct deadline *,
                        struct error *);
     bool (*go)(struct debugger *, enum debugger_go, const struct deadline *, struct error *);

@@ -152,7 +152,8 @@ static size_t views(struct link *link, struct link_view *out, size_t room, struc
     struct link *beside = self_of(link)->beside;
     if (beside != NULL)
         return beside->ops->views(beside, out, room, error);
-    if (facts->profile != PROFILE_M && facts->profile != PROFILE_UNKNOWN) {
+    bool is_program = facts->profile == PROFILE_X86_64;
+    if (!is_program && facts->profile != PROFILE_M && facts->profile != PROFILE_UNKNOWN) {
         struct deadline soon = deadline_in_ms(OPEN_MS, NULL);
         register_pmu_refuse(self_of(link)->debugger, &soon, error);
         return 0;
@@ -161,7 +162,7 @@ static size_t views(struct link *link, struct link_view *out, size_t room, struc
         return 0;
     *out = (struct link_view){.is_core = true, .state = VIEW_HALTED};
     snprintf(out->name, sizeof out->name, "%s", facts->server[0] != '\0' ? facts->server : "GDB server");
-    snprintf(out->type, sizeof out->type, "cortex_m");
+    snprintf(out->type, sizeof out->type, is_program ? "x86_64" : "cortex_m");
     return 1;
 }
 

@@ -184,7 +184,10 @@ static enum debugger_wait wait_for(struct debugger *debugger, struct debugger_st
         if (session->wire.payload[0] != 'O' && gdb_take_stop(session, stop)) {
             if (stop->why != DEBUGGER_ENDED)
                 return DEBUGGER_STOPPED;
-            gdb_wire_lose(&session->wire, ERROR_LINK_LOST, "the GDB server has lost its core", error);
+            if (debugger->facts.profile == PROFILE_X86_64)
+                gdb_wire_lose(&session->wire, ERROR_STATE, "the program has ended", error);
+            else
+                gdb_wire_lose(&session->wire, ERROR_LINK_LOST, "the GDB server has lost its core", error);
             return DEBUGGER_GONE;
         }
     } while (!deadline_passed(deadline)); /* console output may come without an end */

@@ -156,6 +156,7 @@ static void take_supported(struct gdb_session *session)
             value >= SMALLEST_PACKET)
             session->packet_size = value < GDB_PAYLOAD ? (size_t)value : GDB_PAYLOAD;
         session->has_xfer |= strcmp(word, "qXfer:features:read+") == 0;
+        session->has_pass_signals |= strcmp(word, "QPassSignals+") == 0;
         session->has_no_ack |= strcmp(word, "QStartNoAckMode+") == 0;
     }
 }
@@ -210,6 +211,10 @@ static bool read_features(struct gdb_session *session, const struct deadline *de
         gdb_features_assume_arm(&session->features);
         return true;
     }
+    /* gdbserver has nothing to describe, and dies of that, before a thread is chosen: any */
+    size_t ignored;
+    if (!gdb_ask(session, "Hg0", &ignored, deadline, error))
+        return false;
     bool ok = gdb_features_read(&session->features, &documents, error);
     free(source.text);
     return ok;
@@ -224,6 +229,8 @@ static void tell_profile(const struct gdb_features *features, struct debugger_fa
         facts->profile = PROFILE_AARCH64;
     else if (strncmp(features->architecture, "arm", 3) == 0)
         facts->profile = PROFILE_ARM;
+    else if (strncmp(features->architecture, "i386:x86-64", 11) == 0)
+        facts->profile = PROFILE_X86_64;
     else
         facts->profile = features->architecture[0] != '\0' ? PROFILE_OTHER : PROFILE_UNKNOWN;
 }
@@ -248,6 +255,22 @@ static bool tell_server(struct gdb_session *session, struct debugger_facts *fact
     return true;
 }
 
+/* Signals of a program's everyday life go to it without a stop: HUP, PIPE, ALRM, URG, CHLD, IO, VTALRM, PROF,
+ * WINCH, USR1, USR2 and the real-time ones, by GDB's numbers (include/gdb/signals.def). */
+static bool pass_signals(struct gdb_session *session, const struct deadline *deadline, struct error *error)
+{
+    enum { REAL_TIME_33 = 45, REAL_TIME_63 = 75 };
+    char question[160] = "QPassSignals:1;d;e;10;14;17;1a;1b;1c;1e;1f";
+    size_t length;
+    if (!session->has_pass_signals)
+        return true;
+    for (unsigned number = REAL_TIME_33; number <= REAL_TIME_63; number++) {
+        size_t used = strlen(question);
+        snprintf(question + used, sizeof question - used, ";%x", number);
+    }
+    return gdb_ask(session, question, &length, deadline, error); /* refused, they stop it */
+}
+
 bool gdb_session_begin(struct gdb_session *session, struct debugger_facts *facts,
                        const struct deadline *deadline, struct error *error)
 {
@@ -257,8 +280,8 @@ bool gdb_session_begin(struct gdb_session *session, struct debugger_facts *facts
     session->packet_size = 400; /* what every server takes, GDB manual E.4 */
     /* An answer that went astray with whoever was connected before would else be taken for ours */
     if (!gdb_wire_send_raw(&session->wire, '+', deadline, &why) ||
-        !gdb_ask(session, "qSupported:swbreak+;hwbreak+;vContSupported+;xmlRegisters=arm", &length, deadline,
-                 &why))
+        !gdb_ask(session, "qSupported:swbreak+;hwbreak+;vContSupported+;xmlRegisters=arm,i386", &length,
+                 deadline, &why))
         return session->wire.hung_up
                    ? error_set(error, ERROR_NO_PROBE,
                                "%s when it is greeted: it may serve one client at a time, and have one",
@@ -280,7 +303,10 @@ bool gdb_session_begin(struct gdb_session *session, struct debugger_facts *facts
         return false;
     session->has_vcont = strncmp(session->wire.payload, "vCont;", 6) == 0;
     tell_profile(&session->features, facts);
-    if (!tell_server(session, facts, deadline, error))
+    facts->has_cpu = stop.has_cpu;
+    facts->cpu = stop.cpu;
+    if ((facts->profile == PROFILE_X86_64 && !pass_signals(session, deadline, error)) ||
+        !tell_server(session, facts, deadline, error))
         return false;
     /* OpenOCD halts on its own when we come, and says so; others say "trap" whatever it was */
     facts->was_halted = strcmp(facts->server, "OpenOCD") == 0 && stop.why != DEBUGGER_REQUESTED;
@@ -301,6 +327,16 @@ void gdb_cache(struct gdb_session *session, unsigned number, const char *hex, si
     session->cache[session->n_cached++] = (struct gdb_value){.number = number, .value = value};
 }
 
+static bool read_cpu(const char *text, size_t digits, unsigned *out)
+{
+    const char *end;
+    uint64_t number;
+    if (!gdb_number_read(text, &number, &end) || end != text + digits || number > UINT16_MAX)
+        return false;
+    *out = (unsigned)number;
+    return true;
+}
+
 /* Pairs "name:value;", of which those whose name is a number are registers. */
 static void take_pairs(struct gdb_session *session, const char *at, struct debugger_stop *stop)
 {
@@ -314,6 +350,8 @@ static void take_pairs(struct gdb_session *session, const char *at, struct debug
                value = end != NULL ? (size_t)(end - colon - 1) : strlen(colon + 1);
         if (name == 6 && strncmp(at, "thread", 6) == 0 && value < sizeof stop->thread)
             snprintf(stop->thread, sizeof stop->thread, "%.*s", (int)value, colon + 1);
+        else if (name == 4 && strncmp(at, "core", 4) == 0)
+            stop->has_cpu = read_cpu(colon + 1, value, &stop->cpu);
         else if (memchr(at, 'w', name) != NULL && name >= 5 && strncmp(colon - 5, "watch", 5) == 0)
             stop->why = DEBUGGER_WATCHPOINT;
         else if (gdb_number_read(at, &number, &number_end) && number_end == colon && number <= UINT16_MAX)

@@ -18,7 +18,7 @@ struct gdb_session {
     struct gdb_wire wire;
     struct gdb_features features;
     size_t packet_size; /* the largest that the server takes */
-    bool has_vcont, has_xfer, has_no_ack;
+    bool has_vcont, has_xfer, has_no_ack, has_pass_signals;
     bool running;
     bool no_single_registers; /* it does not answer `p` */
     bool no_binary;           /* nor takes `X` */

@@ -27,6 +27,7 @@ struct link_view {
     uint64_t debug_base;   /* of its debug registers, when somebody said so; else 0 */
     unsigned core_id;      /* of several cores behind one port */
     enum view_state state; /* what the server believes */
+    bool counts_only;      /* counters are taken there, for a core of another link: see pair.h */
 };
 
 struct link;

@@ -120,6 +120,7 @@ static bool read_header(struct symbols *symbols, size_t size, struct error *erro
                          "%s is cut short: its section headers should be at %" PRIu64 " of %zu bytes",
                          symbols->file, header.e_shoff, size);
     symbols->machine = header.e_machine;
+    symbols->is_movable = header.e_type == ET_DYN;
     symbols->entry = header.e_entry;
     symbols->big_endian = header.e_ident[EI_DATA] == ELFDATA2MSB;
     return true;

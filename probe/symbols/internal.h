@@ -57,6 +57,7 @@ struct symbols {
     uint8_t *image;
     Elf *elf;
     unsigned machine;
+    bool is_movable; /* ET_DYN */
     uint64_t entry;
     bool big_endian;
 

@@ -39,6 +39,11 @@ static void collect_read_only_sections(struct symbols *symbols, struct collectio
     }
 }
 
+bool symbols_is_movable(const struct symbols *symbols)
+{
+    return symbols->is_movable;
+}
+
 size_t symbols_segments(struct symbols *symbols, struct segment *out, size_t room)
 {
     struct collection collection = {.out = out, .room = room};

@@ -54,5 +54,7 @@ struct segment {
  * segments, and of writable ones the sections that are not. At most `room` of them; returns how many.
  */
 size_t symbols_segments(struct symbols *symbols, struct segment *out, size_t room);
+/* It is linked to be loaded anywhere: a position independent executable, or a shared library. */
+bool symbols_is_movable(const struct symbols *symbols);
 /* Hex digits of the build id, or of nothing: "" when the file has none. */
 const char *symbols_build_id(struct symbols *symbols);

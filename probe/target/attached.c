@@ -7,7 +7,7 @@
 bool attached_has(const struct target *target, const struct target_core *core)
 {
     const struct debugger *debugger = target->debugger;
-    return debugger != NULL &&
+    return debugger != NULL && !core->view.counts_only &&
            (debugger->facts.core[0] == '\0' || strcmp(debugger->facts.core, core->view.name) == 0);
 }
 
@@ -37,10 +37,11 @@ static bool stood_already(struct target *target, const struct core *core, bool *
     struct step items[4];
     uint64_t values[4];
     struct steps list = {.items = items, .room = 4};
-    size_t at = core->ops->add_cause(core, &list);
     *stood = target->debugger->facts.was_halted;
-    if (*stood || core->family == CORE_M) /* whose register is cleared by whoever looks at it first */
+    if (*stood || core->ops->add_cause == NULL ||
+        core->family == CORE_M) /* whose register is cleared by whoever looks at it first */
         return true;
+    size_t at = core->ops->add_cause(core, &list);
     if (!target_run(target, &list, values, deadline, error))
         return false;
     enum stop_cause cause = core->ops->cause(core, values[at], 0);
@@ -63,7 +64,8 @@ bool attached_look(struct target *target, struct target_core *core, const struct
         return false;
     core->state = stood ? CORE_HALTED : CORE_RUNNING;
     debugger->stays_halted = stood;
-    return !stood || debugger->ops->read_register(debugger, "pc", &core->halted_at, deadline, error);
+    return !stood || debugger->ops->read_register(debugger, core->core.family == CORE_X86_64 ? "rip" : "pc",
+                                                  &core->halted_at, deadline, error);
 }
 
 bool attached_counts(const struct target *target, const struct counter_block *block, struct error *error)

@@ -3,6 +3,7 @@
 #include "cores/armv7.h"
 #include "cores/armv8.h"
 #include "cores/knc.h"
+#include "cores/x86_64.h"
 #include "target/placing.h"
 
 #include <stdlib.h>
@@ -230,6 +231,15 @@ static void add_thread(struct target *target, const struct link_view *view)
     knc_describe(view->unit, &core->core);
 }
 
+static void add_program(struct target *target, const struct link_view *view)
+{
+    if (target->n_cores == TARGET_CORES)
+        return;
+    struct target_core *core = &target->cores[target->n_cores++];
+    *core = (struct target_core){.view = *view, .server_unit = view->unit, .has_memory = true};
+    x86_64_describe(view->unit, &core->core);
+}
+
 bool discovery_run(struct target *target, const struct link_view *views, size_t n,
                    const struct deadline *deadline, struct error *error)
 {
@@ -237,6 +247,8 @@ bool discovery_run(struct target *target, const struct link_view *views, size_t 
         uint32_t idr;
         if (strcmp(views[i].type, "msr") == 0)
             add_thread(target, &views[i]);
+        if (strcmp(views[i].type, "x86_64") == 0)
+            add_program(target, &views[i]);
         if (!views[i].has_port)
             continue;
         if (!read_port(target, views[i].port, AP_IDR, &idr, deadline, error)) {

@@ -1,6 +1,7 @@
 #include "target/stepwise.h"
 
 #include "cores/flow.h"
+#include "target/elsewhere.h"
 #include "target/stepwise_stops.h"
 
 #include <inttypes.h>
@@ -45,7 +46,8 @@ static bool find_return(struct stepwise *self, bool *inner, const struct deadlin
                         struct error *error)
 {
     const struct core_ops *ops = self->core->ops;
-    if (!stepwise_register(self, CORE_LR, &self->entry_lr, deadline, error) ||
+    bool has_lr = self->core->family != CORE_X86_64; /* there the stack has it */
+    if ((has_lr && !stepwise_register(self, CORE_LR, &self->entry_lr, deadline, error)) ||
         !stepwise_register(self, CORE_SP, &self->entry_sp, deadline, error))
         return false;
     *inner = false;
@@ -56,10 +58,10 @@ static bool find_return(struct stepwise *self, bool *inner, const struct deadlin
         return true;
     }
     struct step items[FRAME_WORDS];
-    uint64_t words[FRAME_WORDS], psp;
+    uint64_t words[FRAME_WORDS], psp = 0;
     struct steps list = {.items = items, .room = FRAME_WORDS};
     struct deadline limit = some_time(deadline);
-    if (!stepwise_register(self, CORE_PSP, &psp, deadline, error))
+    if (has_lr && !stepwise_register(self, CORE_PSP, &psp, deadline, error))
         return false;
     uint64_t frame = ops->frame(self->core, self->entry_lr, self->entry_sp, psp);
     for (unsigned i = 0; i < FRAME_WORDS; i++)
@@ -67,6 +69,7 @@ static bool find_return(struct stepwise *self, bool *inner, const struct deadlin
     if (!target_run(self->target, &list, words, &limit, error))
         return false;
     self->place = ops->frame_return(self->core, self->entry_lr, frame, words);
+    *inner = !has_lr && self->place.pc >= self->region.low && self->place.pc < self->region.high;
     return true;
 }
 
@@ -100,7 +103,7 @@ static bool reach_end(struct stepwise *self, const struct deadline *deadline, st
         if (!stepwise_prove(self, end, deadline, error) || !is_this_passage(self, &ours, deadline, error))
             return false;
         if (ours)
-            return true;
+            return elsewhere_check(self->target, &self->stop, error);
         if (!stepwise_step(self, deadline, error))
             return false;
         self->hit.pairs += 2;
@@ -148,7 +151,8 @@ static bool reach_start(struct stepwise *self, bool *again, const struct deadlin
                             !stepwise_run(self, WAIT_START, deadline, error)))
         return false;
     self->at_start = false;
-    if (!stepwise_prove(self, self->region.start, deadline, error))
+    if (!stepwise_prove(self, self->region.start, deadline, error) ||
+        !elsewhere_check(self->target, &self->stop, error))
         return false;
     snprintf(self->thread, sizeof self->thread, "%s", self->stop.thread);
     if (!self->region.to_return)
@@ -186,27 +190,6 @@ static bool pass_once(struct stepwise *self, unsigned *rehits, const struct dead
 
 /* --- the engine ----------------------------------------------------------------------------------------- */
 
-static bool stepwise_run_hits(struct engine *engine, const struct engine_wish *wish,
-                              const struct engine_sink *sink, const struct deadline *deadline,
-                              struct error *error)
-{
-    struct stepwise *self = (struct stepwise *)engine;
-    unsigned rehits = wish->rehits;
-    self->wish = wish;
-    self->sink = sink;
-    self->hits = 0;
-    self->enough = false;
-    while (!self->enough)
-        if (!pass_once(self, &rehits, deadline, error))
-            return false;
-    if (wish->rehits > 0 && self->rehit != REHIT_STOPS_AGAIN)
-        snprintf(engine->uncalibrated, sizeof engine->uncalibrated, "%s",
-                 self->rehit == REHIT_STEPS_OVER
-                     ? "the debugger steps over a breakpoint when it resumes there"
-                     : "it cannot be told whether a resumed core stops again at once");
-    return true;
-}
-
 /* A counter that goes on while the core stands would count the debugger's time. */
 static bool stands_still(struct stepwise *self, const struct deadline *deadline, struct error *error)
 {
@@ -221,8 +204,32 @@ static bool stands_still(struct stepwise *self, const struct deadline *deadline,
         if (before[i] != after[i])
             return error_set(
                 error, ERROR_NO_COUNTER,
-                "%s goes on while the core is halted: what it would count is the debugger's time",
-                reading->counters[i].name);
+                "%s goes on while the core is halted: what it would count is the debugger's time%s",
+                reading->counters[i].name, elsewhere_advice(self->target));
+    return true;
+}
+
+static bool stepwise_run_hits(struct engine *engine, const struct engine_wish *wish,
+                              const struct engine_sink *sink, const struct deadline *deadline,
+                              struct error *error)
+{
+    struct stepwise *self = (struct stepwise *)engine;
+    unsigned rehits = wish->rehits;
+    self->wish = wish;
+    self->sink = sink;
+    self->hits = 0;
+    self->enough = false;
+    /* Of each pass, where others may run on what is counted */
+    if (self->target->elsewhere != NULL && !stands_still(self, deadline, error))
+        return false;
+    while (!self->enough)
+        if (!pass_once(self, &rehits, deadline, error))
+            return false;
+    if (wish->rehits > 0 && self->rehit != REHIT_STOPS_AGAIN)
+        snprintf(engine->uncalibrated, sizeof engine->uncalibrated, "%s",
+                 self->rehit == REHIT_STEPS_OVER
+                     ? "the debugger steps over a breakpoint when it resumes there"
+                     : "it cannot be told whether a resumed core stops again at once");
     return true;
 }
 
@@ -262,8 +269,8 @@ static bool stepwise_disarm(struct engine *engine, const struct deadline *deadli
     if (ran && self->stop.why != DEBUGGER_REQUESTED) { /* it stopped by itself in the last moment */
         if (!stepwise_register(self, CORE_PC, &pc, deadline, error))
             return false;
-        self->engine.stopped_at = core_code_place(pc);
-        self->foreign = core_code_place(pc) != core_code_place(self->point);
+        self->engine.stopped_at = core_place(self->core, pc);
+        self->foreign = core_place(self->core, pc) != core_place(self->core, self->point);
     }
     self->target->leave_halted = self->foreign;
     return clear_guard(self, deadline, error) && stepwise_move(self, POINT_NONE, deadline, error);
@@ -285,6 +292,6 @@ struct engine *stepwise_new(struct target *target)
     self->target = target;
     self->debugger = target->debugger;
     self->core = &target->chosen->core;
-    self->point = self->guard = POINT_NONE;
+    self->point = self->left = self->guard = POINT_NONE;
     return &self->engine;
 }

@@ -21,14 +21,15 @@ bool stepwise_read(struct stepwise *self, uint64_t *values, bool *pending, bool 
     struct deadline limit = some_time(deadline);
     size_t at = reading_add(&self->target->reading, false, &list);
     size_t pending_at = pending != NULL ? ops->add_pending(self->core, &list) : SIZE_MAX;
-    size_t reset_at = reset != NULL ? ops->add_reset_seen(self->core, &list) : SIZE_MAX;
+    bool may_reset = reset != NULL && ops->add_reset_seen != NULL;
+    size_t reset_at = may_reset ? ops->add_reset_seen(self->core, &list) : SIZE_MAX;
     if (!target_run(self->target, &list, results, &limit, error))
         return false;
     reading_take(&self->target->reading, false, results, at, values);
     if (pending != NULL)
         *pending = pending_at != SIZE_MAX && ops->pending(self->core, results[pending_at]);
     if (reset != NULL)
-        *reset = ops->reset_seen(self->core, results[reset_at]);
+        *reset = may_reset && ops->reset_seen(self->core, results[reset_at]);
     return true;
 }
 
@@ -39,8 +40,10 @@ static uint64_t next_after(struct stepwise *self, uint64_t here, const struct de
     unsigned size = 4;
     struct error unread = {0};
     struct deadline limit = some_time(deadline);
-    if (!self->debugger->ops->read_memory(self->debugger, core_code_place(here), code, sizeof code, &limit,
-                                          &unread))
+    if (self->core->family == CORE_X86_64) /* whose instructions are of any length */
+        return 0;
+    if (!self->debugger->ops->read_memory(self->debugger, core_place(self->core, here), code, sizeof code,
+                                          &limit, &unread))
         return 0;
     uint16_t first = (uint16_t)(code[0] | code[1] << 8), second = (uint16_t)(code[2] | code[3] << 8);
     uint32_t word = first | (uint32_t)second << 16;
@@ -75,8 +78,9 @@ static bool try_rehit(struct stepwise *self, uint64_t here, bool *moved, const s
     if (!stepwise_point(self, guard, false, &limit, error))
         return false;
     self->guard = POINT_NONE;
-    *moved = core_code_place(pc) == core_code_place(guard);
-    self->rehit = core_code_place(pc) == core_code_place(here) ? REHIT_STOPS_AGAIN : REHIT_STEPS_OVER;
+    *moved = core_place(self->core, pc) == core_place(self->core, guard);
+    self->rehit =
+        core_place(self->core, pc) == core_place(self->core, here) ? REHIT_STOPS_AGAIN : REHIT_STEPS_OVER;
     return *moved || stepwise_prove(self, here, deadline, error);
 }
 

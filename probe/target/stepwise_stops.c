@@ -14,11 +14,13 @@ static struct deadline soon(const struct deadline *deadline)
     return deadline_in_ms(STEP_MS, deadline->cancel);
 }
 
-/* As GDB's descriptions of Arm targets call it. */
+/* As GDB's descriptions of targets call it. */
 static void name_register(const struct core *core, enum core_register which, char *out, size_t size)
 {
     static const char *const names[] = {
         [CORE_PC] = "pc", [CORE_SP] = "sp", [CORE_LR] = "lr", [CORE_PSP] = "psp", [CORE_STATUS] = "cpsr"};
+    static const char *const x86_names[] = {
+        [CORE_PC] = "rip", [CORE_SP] = "rsp", [CORE_LR] = "", [CORE_PSP] = "", [CORE_STATUS] = "eflags"};
     bool wide = core->family == CORE_ARMV8;
     if (which >= CORE_R0)
         snprintf(out, size, "%c%u", wide ? 'x' : 'r', (unsigned)(which - CORE_R0) & 31U);
@@ -26,6 +28,8 @@ static void name_register(const struct core *core, enum core_register which, cha
         snprintf(out, size, "x30");
     else if (which == CORE_STATUS && core->family == CORE_M)
         snprintf(out, size, "xpsr");
+    else if (core->family == CORE_X86_64)
+        snprintf(out, size, "%s", x86_names[which]);
     else
         snprintf(out, size, "%s", names[which]);
 }
@@ -42,13 +46,13 @@ bool stepwise_register(struct stepwise *self, enum core_register which, uint64_t
 unsigned stepwise_code_size(const struct stepwise *self, uint64_t code)
 {
     bool thumb = self->core->family == CORE_M || (self->core->family == CORE_ARMV7 && (code & 1) != 0);
-    return thumb ? THUMB_KIND : 4;
+    return self->core->family == CORE_X86_64 ? X86_KIND : thumb ? THUMB_KIND : 4;
 }
 
 bool stepwise_point(struct stepwise *self, uint64_t code, bool set, const struct deadline *deadline,
                     struct error *error)
 {
-    return self->debugger->ops->breakpoint(self->debugger, core_code_place(code),
+    return self->debugger->ops->breakpoint(self->debugger, core_place(self->core, code),
                                            stepwise_code_size(self, code), set, deadline, error);
 }
 
@@ -59,6 +63,8 @@ bool stepwise_move(struct stepwise *self, uint64_t to, const struct deadline *de
         return true;
     if (self->point != POINT_NONE && !stepwise_point(self, self->point, false, &limit, error))
         return false;
+    if (self->point != POINT_NONE)
+        self->left = self->point;
     self->point = POINT_NONE;
     if (to != POINT_NONE && !stepwise_point(self, to, true, &limit, error))
         return false;
@@ -74,19 +80,44 @@ static bool in_vain(const struct stepwise *self, enum engine_wait wait, struct e
     return error_set(error, ERROR_START, "the start was not reached within %.3g s", seconds);
 }
 
+/* A thread that came to the breakpoint before it was moved, while another one's stop was reported, is
+ * reported only now. It has nothing to wait for any more. */
+static bool is_late(struct stepwise *self, const char *previous, bool *late, const struct deadline *deadline,
+                    struct error *error)
+{
+    uint64_t pc;
+    *late = false;
+    if (self->stop.why != DEBUGGER_TRAP || self->stop.thread[0] == '\0' || self->left == POINT_NONE ||
+        self->left == self->point || strcmp(self->stop.thread, previous) == 0)
+        return true;
+    if (!stepwise_register(self, CORE_PC, &pc, deadline, error))
+        return false;
+    *late = core_place(self->core, pc) == core_place(self->core, self->left);
+    return true;
+}
+
 bool stepwise_run(struct stepwise *self, enum engine_wait wait, const struct deadline *deadline,
                   struct error *error)
 {
     const struct debugger_ops *ops = self->debugger->ops;
     struct deadline limit = soon(deadline);
     int64_t until = deadline_now_us() + self->wish->timeout_ms * 1000;
+    struct debugger_stop previous = self->stop;
+    bool late;
     if (!ops->go(self->debugger, DEBUGGER_RUN, &limit, error))
         return false;
     for (;;) {
         struct deadline slice = deadline_in_ms(SLICE_MS, deadline->cancel);
         switch (ops->wait(self->debugger, &self->stop, &slice, error)) {
         case DEBUGGER_STOPPED:
-            return true;
+            if (!is_late(self, previous.thread, &late, deadline, error))
+                return false;
+            if (!late)
+                return true;
+            limit = soon(deadline);
+            if (!ops->go(self->debugger, DEBUGGER_RUN, &limit, error))
+                return false;
+            break;
         case DEBUGGER_GONE:
             return false;
         case DEBUGGER_RUNS:
@@ -108,6 +139,8 @@ static bool is_reset(struct stepwise *self, uint64_t pc, const struct deadline *
     struct deadline limit = soon(deadline);
     struct error unread = {0};
     struct ledger *ledger = self->target->ledger;
+    if (self->core->ops->cause_register == NULL)
+        return false;
     if (ledger_read(ledger, self->core->ops->cause_register(self->core), &cause, &limit, &unread) &&
         self->core->ops->reset_seen(self->core, cause))
         return true;
@@ -127,18 +160,18 @@ bool stepwise_prove(struct stepwise *self, uint64_t wanted, const struct deadlin
     uint64_t pc;
     if (!stepwise_register(self, CORE_PC, &pc, deadline, error))
         return false;
-    if (core_code_place(pc) == core_code_place(wanted) && self->stop.why != DEBUGGER_WATCHPOINT &&
-        self->stop.why != DEBUGGER_OTHERS)
+    if (core_place(self->core, pc) == core_place(self->core, wanted) &&
+        self->stop.why != DEBUGGER_WATCHPOINT && self->stop.why != DEBUGGER_OTHERS)
         return true;
     if (self->stop.why == DEBUGGER_REQUESTED && deadline_cancelled(deadline))
         return error_set(error, ERROR_CANCELLED, "cancelled");
-    self->engine.stopped_at = core_code_place(pc);
-    self->was_reset = is_reset(self, core_code_place(pc), deadline);
+    self->engine.stopped_at = core_place(self->core, pc);
+    self->was_reset = is_reset(self, core_place(self->core, pc), deadline);
     if (self->was_reset)
         return error_set(error, ERROR_RESET, "the target was reset");
     self->foreign = true;
     return error_set(error, ERROR_FOREIGN_STOP, "stopped by %s that is not ours, at 0x%08" PRIX64,
-                     whys[self->stop.why], core_code_place(pc));
+                     whys[self->stop.why], core_place(self->core, pc));
 }
 
 bool stepwise_step(struct stepwise *self, const struct deadline *deadline, struct error *error)

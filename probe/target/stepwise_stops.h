@@ -15,7 +15,7 @@
 /* What a resume onto the breakpoint at which the core stands comes to. */
 enum rehit { REHIT_UNKNOWN, REHIT_STOPS_AGAIN, REHIT_STEPS_OVER };
 
-enum { THUMB_KIND = 2 };
+enum { THUMB_KIND = 2, X86_KIND = 1 };
 
 /* Places in code are as core_code makes them. */
 struct stepwise {
@@ -26,6 +26,7 @@ struct stepwise {
     struct region region;
 
     uint64_t point;            /* where the breakpoint is, POINT_NONE */
+    uint64_t left;             /* where it was before that */
     uint64_t guard;            /* a second one, while calibration is tried */
     struct debugger_stop stop; /* the last one */
     char thread[32];           /* that passed the start */

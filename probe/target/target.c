@@ -5,6 +5,7 @@
 #include "target/apply.h"
 #include "target/attached.h"
 #include "target/discovery.h"
+#include "target/elsewhere.h"
 #include "target/placing.h"
 
 #include <inttypes.h>
@@ -149,7 +150,7 @@ static bool look_at_view(struct target *target, const struct link_view *view, co
 /* By what a server calls it; a bare access port may be anything. */
 static bool may_be_cortex_m(const struct link_view *view)
 {
-    static const char *const others[] = {"cortex_a", "cortex_r4", "aarch64", "armv8r"};
+    static const char *const others[] = {"cortex_a", "cortex_r4", "aarch64", "armv8r", "x86_64"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strcmp(view->type, others[i]) == 0)
             return false;
@@ -189,6 +190,8 @@ bool target_choose(struct target *target, int number, struct error *error)
 {
     if (target->n_cores == 0)
         return error_set(error, ERROR_NO_CORE, "no core that can be measured was found");
+    if (elsewhere_is_there(target))
+        return elsewhere_choose(target, number, error);
     size_t chosen = number < 0 ? attached_number(target, target->preferred) : (size_t)number;
     if (number >= 0 && target->cores[0].core.family == CORE_KNC) /* by the number of the CPU */
         for (chosen = 0; chosen < target->n_cores && target->cores[chosen].core.unit != number;)
@@ -266,14 +269,23 @@ static bool check_usable(const struct counter_block *block, struct error *error)
     return error_set(error, ERROR_NO_COUNTER, "%s cannot be used: %s", block->text, block->unusable);
 }
 
+struct target_core *target_counted(const struct target *target)
+{
+    return target->elsewhere != NULL ? target->elsewhere : target->chosen;
+}
+
 static struct counter_block *find_block(const struct target *target, const char *name, struct error *error)
 {
-    for (size_t i = 0; i < target->chosen->n_blocks; i++) {
-        struct counter_block *one = &target->chosen->blocks[i];
+    struct target_core *core = target_counted(target);
+    for (size_t i = 0; i < core->n_blocks; i++) {
+        struct counter_block *one = &core->blocks[i];
         if (name == NULL ? one->unusable[0] == '\0' : strcasecmp(one->kind->name, name) == 0)
             return one;
     }
-    if (name == NULL)
+    if (core->core.family == CORE_X86_64)
+        error_set(error, ERROR_NO_COUNTER,
+                  "a debugger shows no counters of an x86-64 program: --counters names where they are");
+    else if (name == NULL)
         error_set(error, ERROR_NO_COUNTER, "the core has no counter that can be used");
     else
         error_set(error, ERROR_NO_COUNTER, "the core has no counter block \"%.32s\"", name);
@@ -325,13 +337,15 @@ bool target_take_block(struct target *target, const char *name, const struct dea
         return false;
     if (target->divide && block->kind->divide == NULL)
         return error_set(error, ERROR_NO_COUNTER, "%s has no divider", block->text);
-    if (target->divide && !block->kind->divide(&target->chosen->core, block))
+    if (target->divide && !block->kind->divide(&target_counted(target)->core, block))
         return error_set(error, ERROR_NO_COUNTER, "the program uses the cycle counter: it cannot be divided");
     for (size_t i = 0; i < block->n_settings; i++)
         if (!target_apply(target, &block->settings[i], deadline, error))
             return false;
     if (!attached_counts(target, block, error))
         return false;
+    if (target->elsewhere != NULL && block->kind->own_cycles != NULL)
+        block->counts_cycles = false;
     target->block = block;
     target->reading = (struct reading){.counters = {block->counters[0]}, .n = 1, .counted = 1};
     target->reading.by_core = block->kind->by_core ? &target->chosen->core : NULL;
@@ -345,8 +359,8 @@ bool target_program(struct target *target, const struct counter_pick *picks, siz
     struct setting settings[BLOCK_PASS_SETTINGS];
     size_t n_settings = 0;
     if (block->kind->program != NULL)
-        n_settings =
-            block->kind->program(&target->chosen->core, block, picks, n, settings, BLOCK_PASS_SETTINGS);
+        n_settings = block->kind->program(&target_counted(target)->core, block, picks, n, settings,
+                                          BLOCK_PASS_SETTINGS);
     for (size_t i = 0; i < n_settings; i++)
         if (!target_apply(target, &settings[i], deadline, error))
             return false;
@@ -417,8 +431,10 @@ bool target_undo(struct target *target, const struct deadline *deadline, struct 
     if (target->chosen != NULL && target->leave_halted) {
         /* Whoever set that breakpoint must still find debug enabled and the reason of the stop. */
         const struct core *core = &target->chosen->core;
-        ledger_forget(target->ledger, core->ops->debug_enable(core));
-        ledger_forget(target->ledger, core->ops->cause_register(core));
+        if (core->ops->debug_enable != NULL)
+            ledger_forget(target->ledger, core->ops->debug_enable(core));
+        if (core->ops->cause_register != NULL)
+            ledger_forget(target->ledger, core->ops->cause_register(core));
     }
     /* Without a server nobody else can halt a core whose debug is about to be switched off. */
     bool halt = target->chosen != NULL && target->halt_at_end && !target->leave_halted;

@@ -61,6 +61,7 @@ struct target {
     size_t n_buses;
     int preferred;                   /* the core that nobody chose otherwise */
     struct target_core *chosen;      /* one of `cores` */
+    struct target_core *elsewhere;   /* by another link: whose counters are taken; NULL: those of `chosen` */
     struct counter_block *block;     /* the counters in use, NULL before target_take_block */
     struct reading reading;          /* what a run reads of it, and beside it */
     struct coprocessor *coprocessor; /* where the block is reached through the core itself; else NULL */
@@ -73,8 +74,10 @@ struct target {
 /* Looks at every view. Works on running cores; changes nothing. */
 bool target_open(struct target *target, struct link *link, const struct target_wish *wish,
                  const struct deadline *deadline, struct error *error);
-/* The core by number, -1 for the one that was wished. */
+/* The core by number, -1 for the one that was wished. Where counters come by another link, the number is that
+ * of the CPU that has them, and -1 the one on which a debugger stopped the program. */
 bool target_choose(struct target *target, int number, struct error *error);
+struct target_core *target_counted(const struct target *target); /* whose counters are taken */
 /*
  * From here on the target is ours until target_close: the server stops polling, a halted core is refused with
  * ERROR_HALTED, or resumed by the server when `resume`. `place` words where it is halted, for the message.

@@ -1,0 +1,64 @@
+/* A program on an x86-64 processor: where a function returns to, and what it does not have. */
+#include "cores/x86_64.h"
+
+#include "cmocka_all.h"
+
+static void test_returns_to_what_call_has_pushed(void **state)
+{
+    /* Words as they are read from the stack, on which the upper half of a result counts for nothing */
+    const uint64_t words[FRAME_WORDS] = {UINT64_C(0xFFFFFFFF89ABCDE1), 0x7FFF, 1, 2, 3, 4, 5, 6};
+    const uint64_t sp = UINT64_C(0x7FFFFFFFE3F8);
+    struct core core;
+    (void)state;
+    x86_64_describe(0, &core);
+    assert_true(core.ops->returns_by_frame(&core, 0));
+    assert_int_equal(core.ops->frame(&core, 0, sp, 0x1234), sp);
+    struct return_place place = core.ops->frame_return(&core, 0, sp, words);
+    assert_int_equal(place.pc, UINT64_C(0x7FFF89ABCDE1));
+    assert_int_equal(place.sp, sp + 8);
+}
+
+/* Instructions begin anywhere: no bit of an address is another instruction set. */
+static void test_every_bit_of_a_place_counts(void **state)
+{
+    struct core core, arm = {.family = CORE_ARMV7};
+    (void)state;
+    x86_64_describe(0, &core);
+    assert_int_equal(core_place(&core, 0x401001), 0x401001);
+    assert_int_equal(core_code(&core, 0x401001, false), 0x401001);
+    assert_int_equal(core_code_of_lr(&core, 0x401001), 0x401001);
+    assert_int_equal(core_place(&arm, 0x401001), 0x401000);
+    assert_int_equal(core_code(&arm, 0x401000, true), 0x401001);
+}
+
+static void test_has_nothing_that_only_a_debugger_has(void **state)
+{
+    struct core core;
+    struct setting settings[CORE_SETTINGS];
+    struct address commands[1];
+    struct step items[4];
+    struct steps list = {.items = items, .room = 4};
+    (void)state;
+    x86_64_describe(3, &core);
+    assert_int_equal(core.family, CORE_X86_64);
+    assert_int_equal(core.memory_unit, 3);
+    assert_string_equal(core.name, "x86-64");
+    assert_int_equal(core.comparators, 0);
+    assert_non_null(core.unstoppable);
+    assert_int_equal(core.ops->settings(&core, settings, CORE_SETTINGS), 0);
+    assert_int_equal(core.ops->commands(&core, commands, 1), 0);
+    assert_int_equal(core.ops->add_pending(&core, &list), SIZE_MAX);
+    assert_int_equal(list.n, 0);
+    assert_null(core.ops->add_run);
+    assert_null(core.ops->cause_register);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_returns_to_what_call_has_pushed),
+        cmocka_unit_test(test_every_bit_of_a_place_counts),
+        cmocka_unit_test(test_has_nothing_that_only_a_debugger_has),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
