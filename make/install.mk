@@ -8,4 +8,5 @@ install: $(BUILD)/pmu-probe
 	install -d $(DESTDIR)$(PREFIX)/share/pmu-probe/openocd-cfg/boards
 	install -m 644 openocd-cfg/pmu.tcl $(DESTDIR)$(PREFIX)/share/pmu-probe/openocd-cfg/
 	install -m 644 openocd-cfg/boards/*.cfg $(DESTDIR)$(PREFIX)/share/pmu-probe/openocd-cfg/boards/
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/pmu-probe/gdb-scripts gdb-scripts/*.py
 	install -D -m 644 udev/60-pmu-probe.rules $(DESTDIR)$(UDEV_RULES)/60-pmu-probe.rules

@@ -28,14 +28,18 @@ static const struct {
     {"doctor", "", "why a counter cannot be read, and what mends it", command_doctor},
     {"stub", "ACTION [LOCATION]", "load, enable, disable, status: for a program that counts itself",
      command_stub},
+    {"calibrate", "[LOCATION]", "what a halt adds to the counters there", command_calibrate},
     {"list", "[PATTERN]", "events: code, name and meaning", command_list},
+    {"serve", "", NULL, command_serve}, /* for GDB's Python */
 };
 
 static void print_help(FILE *out)
 {
     fprintf(out, "pmu-probe measures code on Arm targets from the outside, through a debug probe.\n\n");
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        fprintf(out, "  pmu-probe %-8s%-22s%s\n", commands[i].name, commands[i].operands, commands[i].help);
+        if (commands[i].help != NULL)
+            fprintf(out, "  pmu-probe %-10s%-22s%s\n", commands[i].name, commands[i].operands,
+                    commands[i].help);
     fprintf(out, "\nA location is symbol, symbol+0x10, file.c:42 or *0x10000200.\n\n");
     options_print(out);
     fprintf(out, "\nExit codes: 0 done, 1 regressed, 2 wrong usage, 3 could not measure, 4 inconclusive.\n");

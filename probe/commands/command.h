@@ -27,5 +27,7 @@ int command_delta(const struct context *context, struct error *error);
 int command_stat(const struct context *context, struct error *error);
 int command_list(const struct context *context, struct error *error);
 int command_doctor(const struct context *context, struct error *error);
+int command_calibrate(const struct context *context, struct error *error);
+int command_serve(const struct context *context, struct error *error);
 int command_watch(const struct context *context, struct error *error);
 int command_stub(const struct context *context, struct error *error);

@@ -1,6 +1,7 @@
 #include "commands/connect.h"
 
 #include "debuggers/debugger_link.h"
+#include "debuggers/gdb_door.h"
 #include "debuggers/gdb_remote.h"
 #include "links/msr/msr.h"
 #include "links/openocd.h"
@@ -79,6 +80,23 @@ static struct link *connect_gdb(const struct context *context, const char *probe
     return debugger == NULL ? NULL : debugger_link_new(debugger, error);
 }
 
+/* "door:N": the descriptor at whose other end GDB's Python is, which started this process. */
+static struct link *connect_door(const struct context *context, const char *probe, struct error *error)
+{
+    enum { FIRST = 3 };
+    char *end;
+    errno = 0;
+    const char *number = probe[strlen("door")] == ':' ? probe + strlen("door:") : "";
+    long fd = strtol(number, &end, 10);
+    if (end == number || *end != '\0' || errno != 0 || fd < FIRST || fd > INT16_MAX) {
+        error_set(error, ERROR_USAGE, "--probe door is for GDB's own use");
+        return NULL;
+    }
+    struct deadline deadline = deadline_in_ms(CONNECT_MS, context->cancel);
+    struct debugger *debugger = gdb_door_open((int)fd, &deadline, error);
+    return debugger == NULL ? NULL : debugger_link_new(debugger, error);
+}
+
 static struct link *connect_dap(const struct context *context, const char *probe, struct error *error)
 {
     struct dap_wish wish;
@@ -137,6 +155,8 @@ struct link *connect_link(const struct context *context, struct error *error)
         struct deadline deadline = deadline_in_ms(CONNECT_MS, context->cancel);
         return msr_connect(options->probe, &deadline, error);
     }
+    if (is_kind(options->probe, "door"))
+        return connect_door(context, options->probe, error);
     return dap_wish_is(options->probe) ? connect_dap(context, options->probe, error)
                                        : connect_openocd(context, options->probe, error);
 }

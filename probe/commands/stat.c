@@ -3,6 +3,7 @@
 #include "commands/counting.h"
 #include "commands/everyone.h"
 #include "commands/session.h"
+#include "debuggers/debugger.h"
 #include "measure/window.h"
 #include "report/counts.h"
 #include "report/text.h"
@@ -19,6 +20,7 @@ struct stat_command {
     struct clock clock;
     struct window window;
     struct counts counts; /* of all windows */
+    bool stopped;         /* by somebody, under a debugger */
 };
 
 static struct counts_row *row_of(struct stat_command *self, size_t column)
@@ -44,7 +46,40 @@ static void put_rows(struct stat_command *self, const struct plan_pass *pass, co
 static bool is_over(const struct stat_command *self, int64_t end_us)
 {
     const struct context *context = self->session.context;
-    return *context->cancel != 0 || (context->options->for_s > 0 && deadline_now_us() >= end_us);
+    return *context->cancel != 0 || self->stopped ||
+           (context->options->for_s > 0 && deadline_now_us() >= end_us);
+}
+
+/* Under a debugger the core runs only between samples, and each of them halts it. */
+static bool pass_time(struct stat_command *self, int64_t us, struct error *error)
+{
+    const struct context *context = self->session.context;
+    struct debugger *debugger = self->session.target.debugger;
+    struct debugger_stop stop;
+    if (us <= 0 || *context->cancel != 0)
+        return true;
+    if (debugger == NULL) {
+        nanosleep(&(struct timespec){.tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000}, NULL);
+        return true;
+    }
+    struct deadline deadline = deadline_in_ms((us + 999) / 1000, context->cancel);
+    if (!debugger->ops->go(debugger, DEBUGGER_RUN, &deadline, error))
+        return false;
+    switch (debugger->ops->wait(debugger, &stop, &deadline, error)) {
+    case DEBUGGER_GONE:
+        return false;
+    case DEBUGGER_STOPPED:
+        self->stopped = true;
+        self->session.target.leave_halted = true;
+        return true;
+    case DEBUGGER_RUNS:
+        break;
+    }
+    if (!debugger_halt(debugger, &stop, error))
+        return false;
+    self->stopped = stop.why != DEBUGGER_REQUESTED;
+    self->session.target.leave_halted |= self->stopped;
+    return true;
 }
 
 /* Samples until `until_us`, often enough that no counter wraps unseen where that can be had. */
@@ -55,13 +90,13 @@ static bool sample_until(struct stat_command *self, int64_t until_us, struct err
         int64_t left_us = until_us - deadline_now_us();
         int64_t pace_us = window_pace_ms(&self->window) * INT64_C(1000);
         int64_t us = left_us < pace_us ? left_us : pace_us;
-        if (us > 0 && *context->cancel == 0)
-            nanosleep(&(struct timespec){.tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000}, NULL);
+        if (!pass_time(self, us, error))
+            return false;
         struct deadline deadline = session_deadline(&self->session);
         deadline.cancel = NULL; /* the sample that ends the window */
         if (!window_sample(&self->window, &deadline, error))
             return false;
-        if (*context->cancel != 0 || deadline_now_us() >= until_us)
+        if (*context->cancel != 0 || self->stopped || deadline_now_us() >= until_us)
             return true;
     }
 }
@@ -150,11 +185,15 @@ int command_stat(const struct context *context, struct error *error)
     if (ok && options->all_cpus)
         return everyone_stat(context, error);
     ok = ok && session_open_elf(&self.session, error) && session_open_target(&self.session, error) &&
-         session_sees_running(&self.session, "stat", error) && session_take(&self.session, error) &&
-         session_clock(&self.session, &self.clock, error) &&
+         (self.session.target.debugger != NULL ||
+          target_counts_running(&self.session.target, options->counter, error)) &&
+         session_take(&self.session, error) && session_clock(&self.session, &self.clock, error) &&
          counting_open(&self.counting, &self.session, &self.clock, error);
     if (ok) {
         session_conditions(&self.session, &self.clock, &self.conditions);
+        if (self.session.target.debugger != NULL)
+            snprintf(self.conditions.note, sizeof self.conditions.note,
+                     "each look halts the core for a moment, and what that adds is in the counts");
         ok = run_windows(&self, error);
     }
     struct error after = {0};

@@ -1,6 +1,7 @@
 #include "cores/armv7.h"
 
 #include "cores/armv7_coprocessor.h"
+#include "cores/armv7_spares.h"
 #include "cores/armv7_transfer.h"
 #include "cores/errand.h"
 
@@ -295,6 +296,9 @@ static const struct core_ops armv7_ops = {
     .register_value = armv7_register_value,
     .add_expect_register = armv7_add_expect_register,
     .add_registers_done = add_registers_done,
+    .add_held_proofs = armv7_add_held_proofs,
+    .holding_word = armv7_holding_word,
+    .add_ready = armv7_add_ready,
     .add_coprocessor = armv7_add_coprocessor,
     .add_clear_breakpoint = add_clear_breakpoint,
     .add_wait_breakpoint = add_wait_halt,
@@ -356,7 +360,8 @@ bool armv7_identify(uint16_t unit, uint64_t debug_base, const uint64_t *values, 
                          .debug_base = debug_base,
                          .id = id,
                          .comparators =
-                             core_may_halt((uint32_t)values[ARMV7_AUTHSTATUS]) ? (didr >> 24 & 0xF) + 1 : 0};
+                             core_may_halt((uint32_t)values[ARMV7_AUTHSTATUS]) ? (didr >> 24 & 0xF) + 1 : 0,
+                         .whole_comparators = armv7_whole_comparators(didr)};
     snprintf(out->name, sizeof out->name, "%s r%up%u", name, id >> 20 & 0xF, id & 0xF);
     return true;
 }

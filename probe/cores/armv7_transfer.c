@@ -7,7 +7,7 @@ static const uint32_t MCR_DTRTX = 0xEE000E15; /* MCR p14, 0, R0, c0, c5, 0 */
 static const uint32_t MRC_DTRRX = 0xEE100E15; /* MRC p14, 0, R0, c0, c5, 0 */
 static const uint32_t MOV_R0_PC = 0xE1A0000F;
 static const uint32_t MRS_R0_CPSR = 0xE10F0000;
-enum { RT_SHIFT = 12, AHEAD_ARM = 8, AHEAD_THUMB = 4 }; /* by how much R15 reads ahead, C5 */
+enum { AHEAD_ARM = 8, AHEAD_THUMB = 4 }; /* by how much R15 reads ahead, C5 */
 
 struct address armv7_word(const struct core *core, uint32_t offset)
 {
@@ -17,6 +17,21 @@ struct address armv7_word(const struct core *core, uint32_t offset)
 void armv7_add_write(const struct core *core, struct steps *list, uint32_t offset, uint32_t value)
 {
     steps_add(list, step_write(armv7_word(core, offset), value));
+}
+
+/* Whether the list has issued an instruction without waiting until it is done. */
+static bool is_under_way(const struct core *core, const struct steps *list)
+{
+    struct address control = armv7_word(core, DBGDSCR), instruction = armv7_word(core, DBGITR);
+    for (size_t i = list->n; i-- > 0;) {
+        const struct step *step = &list->items[i];
+        bool waits = step->op == OP_UNTIL || step->op == OP_EXPECT;
+        if (waits && step->at.offset == control.offset && (step->value & INSTRCOMPL_L))
+            return false;
+        if (step->at.offset == instruction.offset)
+            return true;
+    }
+    return false;
 }
 
 bool armv7_set_control(const struct core *core, struct steps *list, uint32_t value)
@@ -30,6 +45,8 @@ bool armv7_set_control(const struct core *core, struct steps *list, uint32_t val
             return false;
         break;
     }
+    if ((value & ITREN) && is_under_way(core, list))
+        steps_add(list, step_until(control, INSTRCOMPL_L, INSTRCOMPL_L));
     steps_add(list, step_write(control, value));
     return true;
 }
@@ -47,10 +64,10 @@ static void add_instruction(const struct core *core, struct steps *list, uint32_
 }
 
 /* One of the general registers into DBGDTRTX. Reading that empties it only after TXfull was seen. */
-static void add_transfer(const struct core *core, struct steps *list, unsigned number)
+static void add_transfer(const struct core *core, struct steps *list, uint32_t number)
 {
     const uint32_t there = INSTRCOMPL_L | TXFULL_L;
-    armv7_add_write(core, list, DBGITR, MCR_DTRTX | (uint32_t)number << RT_SHIFT);
+    armv7_add_write(core, list, DBGITR, MCR_DTRTX | number << RT_SHIFT);
     steps_add(list, step_until(armv7_word(core, DBGDSCR), there, there));
 }
 
@@ -59,9 +76,9 @@ static size_t take_transferred(const struct core *core, struct steps *list)
     return steps_add(list, step_read(armv7_word(core, DBGDTRTX)));
 }
 
-static unsigned number_of(enum core_register which)
+uint32_t armv7_register_number(enum core_register which)
 {
-    return which >= CORE_R0 ? (unsigned)(which - CORE_R0) : which == CORE_LR ? 14 : 13;
+    return which >= CORE_R0 ? (uint32_t)(which - CORE_R0) : which == CORE_LR ? 14 : 13;
 }
 
 static bool goes_through_r0(enum core_register which)
@@ -74,7 +91,7 @@ static bool goes_through_r0(enum core_register which)
 static void add_through_r0(const struct core *core, struct steps *list, enum core_register which,
                            bool cpsr_too)
 {
-    size_t control = steps_add(list, step_read(armv7_word(core, DBGDSCR)));
+    size_t control = steps_add(list, step_until(armv7_word(core, DBGDSCR), INSTRCOMPL_L, INSTRCOMPL_L));
     steps_add(list, step_write(armv7_word(core, DBGDSCR), HDBGEN | ITREN));
     take_transferred(core, list);
     add_transfer(core, list, 0);
@@ -101,7 +118,7 @@ size_t armv7_add_register(const struct core *core, struct steps *list, enum core
     } else {
         if (armv7_set_control(core, list, HDBGEN | ITREN))
             take_transferred(core, list);
-        add_transfer(core, list, number_of(which));
+        add_transfer(core, list, armv7_register_number(which));
     }
     return take_transferred(core, list);
 }

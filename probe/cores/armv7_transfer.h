@@ -49,6 +49,7 @@ enum {
     TXFULL_L = 1 << 26,
     DSCR_KEPT = DBGACK | INTDIS | UDCCDIS | HDBGEN | MDBGEN | ADADISCARD | EXTDCCMODE,
 };
+enum { RT_SHIFT = 12 }; /* of MCR and MRC, A8.8 */
 enum {
     MOE_HALT_REQUEST = 0,
     MOE_BREAKPOINT = 1,
@@ -64,6 +65,9 @@ struct address armv7_word(const struct core *core, uint32_t offset);
 void armv7_add_write(const struct core *core, struct steps *list, uint32_t offset, uint32_t value);
 /* Writes DBGDSCR unless what the list wrote there last is just that; true when it had to be written. */
 bool armv7_set_control(const struct core *core, struct steps *list, uint32_t value);
+
+/* As instructions number it; for the general ones, LR and SP. */
+uint32_t armv7_register_number(enum core_register which);
 
 /* As in struct core_ops. */
 size_t armv7_add_register(const struct core *core, struct steps *list, enum core_register which);

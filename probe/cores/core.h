@@ -95,6 +95,16 @@ struct core_ops {
     /* Several at once, with all that looks at them, in fewer round trips. May be NULL. */
     void (*add_proofs)(const struct core *, struct steps *, struct core_proof *, size_t n);
 
+    /* Proofs of registers that are left in the values of two spare comparators, where a probe can look as
+     * often as it likes; at most two. `fresh`: nothing is known of what these hold, nor that it works.
+     * What keeps a comparator so: in its first word. Both NULL: never, and `whole_comparators` is 0. */
+    void (*add_held_proofs)(const struct core *, struct steps *, const struct core_proof *proofs, size_t n,
+                            bool fresh);
+    uint64_t (*holding_word)(const struct core *, unsigned n);
+    /* Before registers are read after a list that ended early: nothing is under way in the halted core, and
+     * no refusal sticks. NULL: nothing can. */
+    void (*add_ready)(const struct core *, struct steps *);
+
     /* Registers in SPACE_CP15, by instructions that the halted core executes; of a read the result's index
      * goes to at[i]. `privileged`: in whatever mode it was halted, and only if nothing of the program's is in
      * the way of that. What is borrowed is given back as above. NULL: there are none. */
@@ -139,6 +149,12 @@ struct core_ops {
 
 enum { CORE_SETTINGS = 40, FRAME_WORDS = 8, COMPARATOR_WORDS = 3 };
 
+/* Two comparators that are off and nobody's, as places for registers; the first holds a whole word. */
+struct core_spares {
+    enum { SPARES_NONE, SPARES_UNTRIED, SPARES_WORK } state;
+    unsigned first, second;
+};
+
 enum core_family { CORE_M, CORE_ARMV7, CORE_ARMV8, CORE_KNC };
 
 struct core {
@@ -154,6 +170,9 @@ struct core {
     uint32_t id;          /* CPUID or MIDR */
     unsigned comparators; /* for code */
     unsigned comparator_revision;
+    /* So many of them, the last ones, hold a whole word, which the halted core itself can put there. */
+    unsigned whole_comparators;
+    struct core_spares spares;
     const char *unstoppable; /* why it cannot be halted; NULL: it can */
     /* Channels of the cross trigger interface, as bits: those that halt it and let it run for us; whether the
      * interface was found switched off, when what it held counts for nothing. */
@@ -176,8 +195,8 @@ bool core_may_halt(uint32_t authstatus);
 uint64_t core_register_value(const struct core *core, enum core_register which, const uint64_t *results,
                              size_t at);
 /*
- * Proves that registers, but not the PC, have these values: what brings them here, and then
- * what looks at them, which may cost a round trip. Between the two, other things can be read on the way.
+ * Proofs of registers: what brings them here, and then what looks at them, which may cost a round trip.
+ * Between the two, other things can be read on the way.
  */
 void core_begin_proofs(const struct core *core, struct steps *list, struct core_proof *proofs, size_t n);
 void core_end_proofs(const struct core *core, struct steps *list, const struct core_proof *proofs, size_t n);

@@ -1,6 +1,18 @@
 #include "debuggers/debugger.h"
 
+#include <string.h>
+
 enum { HALT_MS = 3000 };
+
+const char *debugger_server_of(const char *version)
+{
+    static const char *const signs[][2] = {{"Open On-Chip Debugger", "OpenOCD"},
+                                           {"Black Magic", "Black Magic Probe"}};
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
+        if (strstr(version, signs[i][0]) != NULL)
+            return signs[i][1];
+    return "";
+}
 
 bool debugger_halt(struct debugger *debugger, struct debugger_stop *stop, struct error *error)
 {

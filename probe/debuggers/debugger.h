@@ -23,6 +23,7 @@ struct debugger_facts {
     enum debugger_profile profile;
     bool was_halted;  /* before we came, for a reason of somebody else's, as far as the server tells */
     bool is_emulator; /* its cores have no cycles of their own */
+    bool is_attended; /* somebody's GDB: its core was halted by that somebody, and stays so */
 };
 
 enum debugger_go { DEBUGGER_RUN, DEBUGGER_STEP };
@@ -33,7 +34,8 @@ enum debugger_why {
     DEBUGGER_REQUESTED, /* an interrupt */
     DEBUGGER_FAULT,
     DEBUGGER_WATCHPOINT,
-    DEBUGGER_ENDED, /* there is no program any more */
+    DEBUGGER_OTHERS, /* a breakpoint that somebody else set through the same debugger */
+    DEBUGGER_ENDED,  /* there is no program any more */
 };
 
 struct debugger_stop {
@@ -78,6 +80,8 @@ struct debugger {
     bool stays_halted; /* somebody wants it so when the session ends */
 };
 
+/* Who prints this for "version"; "": nobody that is known. */
+const char *debugger_server_of(const char *version);
 /* Interrupts a running core and waits until it stands. `stop` is why it did: of one that stood already, as
  * asked. */
 bool debugger_halt(struct debugger *debugger, struct debugger_stop *stop, struct error *error);

@@ -232,8 +232,6 @@ static void tell_profile(const struct gdb_features *features, struct debugger_fa
 static bool tell_server(struct gdb_session *session, struct debugger_facts *facts,
                         const struct deadline *deadline, struct error *error)
 {
-    static const char *const signs[][2] = {{"Open On-Chip Debugger", "OpenOCD"},
-                                           {"Black Magic", "Black Magic Probe"}};
     char text[512];
     size_t length;
     struct error refused = {0};
@@ -246,9 +244,7 @@ static bool tell_server(struct gdb_session *session, struct debugger_facts *fact
     }
     if (!gdb_monitor(session, "version", text, sizeof text, deadline, &refused))
         return refused.kind == ERROR_FAULT || error_set(error, refused.kind, "%s", refused.text);
-    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
-        if (strstr(text, signs[i][0]) != NULL)
-            snprintf(facts->server, sizeof facts->server, "%s", signs[i][1]);
+    snprintf(facts->server, sizeof facts->server, "%s", debugger_server_of(text));
     return true;
 }
 

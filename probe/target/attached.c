@@ -54,6 +54,11 @@ bool attached_look(struct target *target, struct target_core *core, const struct
     struct debugger *debugger = target->debugger;
     bool stood = false;
     core->core.unstoppable = "a debugger does that"; /* and what else it needs is left to it */
+    if (debugger->facts.is_attended) {
+        core->state = CORE_RUNNING;
+        debugger->stays_halted = true;
+        return true;
+    }
     if (!stood_already(target, &core->core, &stood, deadline, error))
         return false;
     core->state = stood ? CORE_HALTED : CORE_RUNNING;

@@ -165,7 +165,7 @@ bool discovery_add_core(struct target *target, const struct link_view *views, si
     const struct component *debug = &coresight->components[at];
     const struct link_view *view = view_of(views, n, bus, debug->base, number);
     struct target_core *core = &target->cores[target->n_cores];
-    if (view == NULL || target->n_cores == TARGET_CORES)
+    if (view == NULL || target->n_cores == target->room)
         return true;
     *core = (struct target_core){.view = *view};
     const struct component *pmu = follower(coresight, at, DEVTYPE_PMU);
@@ -223,7 +223,7 @@ static bool add_bus(struct target *target, const struct link_view *views, size_t
 
 static void add_thread(struct target *target, const struct link_view *view)
 {
-    if (target->n_cores == TARGET_CORES)
+    if (target->n_cores == target->room)
         return;
     struct target_core *core = &target->cores[target->n_cores++];
     *core = (struct target_core){.view = *view, .server_unit = view->unit};

@@ -26,13 +26,38 @@ static struct passage_plan plan_of(const struct lowered *self, unsigned rehits)
 
 /* --- functions ------------------------------------------------------------------------------------------ */
 
+/* Where registers are known: whether they could be proved by way of two more comparators. */
+static bool try_spares(struct lowered *self, const struct deadline *deadline, struct error *error)
+{
+    const struct core_proof known[] = {{.which = CORE_LR, .value = self->entry_lr},
+                                       {.which = CORE_SP, .value = self->entry_sp}};
+    struct core *core = self->points.core;
+    size_t at = 0;
+    uint64_t saw = 0;
+    if (core->spares.state != SPARES_UNTRIED)
+        return true;
+    core->spares.state = SPARES_NONE;
+    if (!points_hold_spares(&self->points, deadline, error))
+        return false;
+    lowered_new_registers(self);
+    core->ops->add_held_proofs(core, &self->list, known, 2, true);
+    if (!lowered_run_list(self, &at, &saw, deadline, error))
+        return false;
+    if (at == self->list.n) {
+        core->spares.state = SPARES_WORK;
+        return true;
+    }
+    lowered_new_registers(self);
+    return lowered_run_plain(self, deadline, error);
+}
+
 /* Halted at the entry: learns where this call returns to. Sets *inner when the caller is the function itself.
  */
 static bool find_return(struct lowered *self, bool *inner, const struct deadline *deadline,
                         struct error *error)
 {
     const struct core_ops *ops = self->core->ops;
-    lowered_new_list(self);
+    lowered_new_registers(self);
     size_t lr = ops->add_register(self->core, &self->list, CORE_LR);
     size_t sp = ops->add_register(self->core, &self->list, CORE_SP);
     size_t psp = ops->add_register(self->core, &self->list, CORE_PSP);
@@ -60,6 +85,8 @@ static bool find_return(struct lowered *self, bool *inner, const struct deadline
     }
     *inner = !self->by_frame && self->place.pc >= self->region.low && self->place.pc < self->region.high;
     self->guess = !self->by_frame && !*inner;
+    if (!try_spares(self, deadline, error))
+        return false;
     /* The start first, so that it is not the one that makes room. */
     return *inner || (points_prepare(&self->points, self->region.start, deadline, error) &&
                       points_prepare(&self->points, self->place.pc, deadline, error));
@@ -126,7 +153,7 @@ static bool go_on_after_wrong_frame(struct lowered *self, const struct deadline 
 static bool look_at_frame(struct lowered *self, enum segment *from, const struct deadline *deadline,
                           struct error *error)
 {
-    lowered_new_list(self);
+    lowered_new_registers(self);
     size_t sp = self->core->ops->add_register(self->core, &self->list, CORE_SP);
     if (!lowered_run_plain(self, deadline, error))
         return false;

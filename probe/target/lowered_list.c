@@ -17,6 +17,13 @@ void lowered_new_list(struct lowered *self)
     reception_expect_none(&self->reception);
 }
 
+void lowered_new_registers(struct lowered *self)
+{
+    lowered_new_list(self);
+    if (self->core->ops->add_ready != NULL)
+        self->core->ops->add_ready(self->core, &self->list);
+}
+
 static enum segment segment_at(const struct lowered *self, size_t at)
 {
     const struct passage *passage = reception_current(&self->reception);
@@ -267,6 +274,8 @@ bool lowered_look(struct lowered *self, struct stop *stop, const struct deadline
         lowered_new_list(self);
         cause = ops->add_cause(self->core, &self->list);
     }
+    if (ops->add_ready != NULL)
+        ops->add_ready(self->core, &self->list);
     size_t pc = ops->add_register(self->core, &self->list, CORE_PC);
     size_t status = ops->add_register(self->core, &self->list, CORE_STATUS);
     if (!lowered_run_plain(self, deadline, error))

@@ -47,6 +47,8 @@ struct stop {
 /* Where this hit ends. */
 uint64_t lowered_end(const struct lowered *self);
 void lowered_new_list(struct lowered *self);
+/* For the registers of a core that is halted, whatever the list before had begun. */
+void lowered_new_registers(struct lowered *self);
 /*
  * Runs the list from its beginning. True when it came to its end, or to an UNEXPECTED (the step is in *at,
  * what was seen instead in *saw), or when the sink has enough.

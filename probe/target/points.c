@@ -44,7 +44,36 @@ static bool hold_comparator(struct points *points, const struct deadline *deadli
     return true;
 }
 
-/* Takes the last free comparator: other debuggers start with the first. */
+static unsigned last_of(uint32_t set)
+{
+    unsigned n = 0;
+    while (set > 1) {
+        set >>= 1;
+        n++;
+    }
+    return n;
+}
+
+/* The last free ones: other debuggers start with the first. */
+static void choose_comparators(struct points *points, uint32_t free)
+{
+    struct core *core = points->core;
+    uint32_t narrow = (UINT32_C(1) << (core->comparators - core->whole_comparators)) - 1, rest = free;
+    core->spares.state = SPARES_NONE;
+    points->comparator = last_of(free);
+    if (core->whole_comparators == 0 || (free & ~narrow) == 0)
+        return;
+    unsigned first = last_of(free);
+    rest &= ~(UINT32_C(1) << first);
+    unsigned second = last_of(rest);
+    rest &= ~(UINT32_C(1) << second);
+    if (rest == 0)
+        return;
+    core->spares = (struct core_spares){.state = SPARES_UNTRIED, .first = first, .second = second};
+    points->comparator = last_of(rest);
+}
+
+/* Takes a free comparator, and finds out which others are free. */
 static bool take_comparator(struct points *points, const struct deadline *deadline, struct error *error)
 {
     struct core *core = points->core;
@@ -57,7 +86,8 @@ static bool take_comparator(struct points *points, const struct deadline *deadli
     bool all_off = (now & on.test) != on.set;
     char taken[128] = "";
     size_t used = 0;
-    bool found = false, sole = true;
+    uint32_t free = 0;
+    bool sole = true;
     for (unsigned i = core->comparators; i-- > 0;) {
         uint64_t words[COMPARATOR_WORDS], address;
         if (!read_comparator(points, i, words, deadline, error))
@@ -74,22 +104,37 @@ static bool take_comparator(struct points *points, const struct deadline *deadli
                 continue;
             }
         }
-        if (!found) {
-            points->comparator = i;
-            found = true;
-        }
+        free |= UINT32_C(1) << i;
     }
     if (core->unstoppable != NULL)
         return error_set(error, ERROR_NO_CORE, "the core cannot be halted: %s", core->unstoppable);
     if (core->comparators == 0)
         return error_set(error, ERROR_NO_COMPARATOR, "the core has no breakpoint comparators to be used");
-    if (!found)
+    if (free == 0)
         return error_set(error, ERROR_NO_COMPARATOR, "all %u breakpoint comparators are taken, by%s",
                          core->comparators, taken);
     core->sole_breakpoint = sole;
+    choose_comparators(points, free);
     points->comparator_held =
         hold_comparator(points, deadline, error) && ledger_apply(points->ledger, &on, deadline, error);
     return points->comparator_held;
+}
+
+static bool hold_spare(struct points *points, unsigned n, const struct deadline *deadline,
+                       struct error *error)
+{
+    const struct core_ops *ops = points->core->ops;
+    return ledger_hold(points->ledger, ops->comparator(points->core, n, 1), (struct restore){0}, NULL,
+                       deadline, error) &&
+           ledger_write(points->ledger, ops->comparator(points->core, n, 0),
+                        ops->holding_word(points->core, n), (struct restore){0}, deadline, error);
+}
+
+bool points_hold_spares(struct points *points, const struct deadline *deadline, struct error *error)
+{
+    const struct core_spares *spares = &points->core->spares;
+    return hold_spare(points, spares->first, deadline, error) &&
+           hold_spare(points, spares->second, deadline, error);
 }
 
 static bool prepare_soft(struct points *points, uint64_t address, const struct deadline *deadline,

@@ -34,6 +34,8 @@ void points_init(struct points *points, struct ledger *ledger, struct core *core
  * breakpoint. */
 bool points_prepare(struct points *points, uint64_t address, const struct deadline *deadline,
                     struct error *error);
+/* The two comparators that the core is to leave registers in are for us alone from now on. */
+bool points_hold_spares(struct points *points, const struct deadline *deadline, struct error *error);
 /* Adds the steps that move the stop from one prepared address to another; either may be POINT_NONE. */
 void points_add_move(const struct points *points, struct steps *list, uint64_t from, uint64_t to);
 /* Adds a proof that a breakpoint instruction at `address` really got into memory; nothing for comparators. */

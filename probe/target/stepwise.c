@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { LIST_ROOM = READING_STEPS + 8, READ_MS = 5000, STILL_MS = 20, REHITS = 32 };
+enum { LIST_ROOM = READING_STEPS + 8, READ_MS = 5000, STILL_MS = 20 };
 
 static struct deadline some_time(const struct deadline *deadline)
 {
@@ -19,29 +19,6 @@ static struct deadline some_time(const struct deadline *deadline)
 static uint64_t end_of(const struct stepwise *self)
 {
     return self->region.to_return ? self->place.pc : self->region.end;
-}
-
-/* All counters, while the core stands; what is pending, and whether there was a reset, may be asked for as
- * well. */
-static bool read_counters(struct stepwise *self, uint64_t *values, bool *pending, bool *reset,
-                          const struct deadline *deadline, struct error *error)
-{
-    const struct core_ops *ops = self->core->ops;
-    struct step items[LIST_ROOM];
-    uint64_t results[LIST_ROOM];
-    struct steps list = {.items = items, .room = LIST_ROOM};
-    struct deadline limit = some_time(deadline);
-    size_t at = reading_add(&self->target->reading, false, &list);
-    size_t pending_at = pending != NULL ? ops->add_pending(self->core, &list) : SIZE_MAX;
-    size_t reset_at = reset != NULL ? ops->add_reset_seen(self->core, &list) : SIZE_MAX;
-    if (!target_run(self->target, &list, results, &limit, error))
-        return false;
-    reading_take(&self->target->reading, false, results, at, values);
-    if (pending != NULL)
-        *pending = pending_at != SIZE_MAX && ops->pending(self->core, results[pending_at]);
-    if (reset != NULL)
-        *reset = ops->reset_seen(self->core, results[reset_at]);
-    return true;
 }
 
 static bool is_pending(struct stepwise *self, bool *pending, const struct deadline *deadline,
@@ -58,78 +35,6 @@ static bool is_pending(struct stepwise *self, bool *pending, const struct deadli
     if (!target_run(self->target, &list, results, &limit, error))
         return false;
     *pending = self->core->ops->pending(self->core, results[at]);
-    return true;
-}
-
-/* --- calibration ---------------------------------------------------------------------------------------- */
-
-/* Where the instruction behind the one at `here` begins; 0: the core may go elsewhere. */
-static uint64_t next_after(struct stepwise *self, uint64_t here, const struct deadline *deadline)
-{
-    uint8_t code[4];
-    unsigned size = 4;
-    struct error unread = {0};
-    struct deadline limit = some_time(deadline);
-    if (!self->debugger->ops->read_memory(self->debugger, core_code_place(here), code, sizeof code, &limit,
-                                          &unread))
-        return 0;
-    uint16_t first = (uint16_t)(code[0] | code[1] << 8), second = (uint16_t)(code[2] | code[3] << 8);
-    uint32_t word = first | (uint32_t)second << 16;
-    bool falls = self->core->family == CORE_ARMV8               ? a64_falls_through(word)
-                 : stepwise_code_size(self, here) == THUMB_KIND ? thumb_falls_through(first, second, &size)
-                                                                : arm_falls_through(word);
-    return falls ? here + size : 0;
-}
-
-/*
- * Whether a resume onto our own breakpoint executes nothing. A server that steps over its breakpoints would
- * make whole passages look like the cost of a halt: a second breakpoint behind the instruction tells. *moved:
- * the core did.
- */
-static bool try_rehit(struct stepwise *self, uint64_t here, bool *moved, const struct deadline *deadline,
-                      struct error *error)
-{
-    uint64_t guard = next_after(self, here, deadline), pc = 0;
-    struct error refused = {0};
-    struct deadline limit = some_time(deadline);
-    *moved = false;
-    if (guard == 0)
-        return true;
-    if (!stepwise_point(self, guard, true, &limit, &refused))
-        return refused.kind == ERROR_ADDRESS || refused.kind == ERROR_NO_COMPARATOR ||
-               error_set(error, refused.kind, "%s", refused.text);
-    self->guard = guard;
-    bool ok = stepwise_run(self, WAIT_END, deadline, error) &&
-              stepwise_register(self, CORE_PC, &pc, deadline, error);
-    if (!ok)
-        return false; /* disarm takes the guard away */
-    if (!stepwise_point(self, guard, false, &limit, error))
-        return false;
-    self->guard = POINT_NONE;
-    *moved = core_code_place(pc) == core_code_place(guard);
-    self->rehit = core_code_place(pc) == core_code_place(here) ? REHIT_STOPS_AGAIN : REHIT_STEPS_OVER;
-    return *moved || stepwise_prove(self, here, deadline, error);
-}
-
-/* From the stop at `here` to the same stop, with nothing executed. */
-static bool calibrate(struct stepwise *self, uint64_t here, unsigned rehits, bool *moved,
-                      const struct deadline *deadline, struct error *error)
-{
-    *moved = false;
-    if (rehits > 0 && self->rehit == REHIT_UNKNOWN && !try_rehit(self, here, moved, deadline, error))
-        return false;
-    if (self->rehit != REHIT_STOPS_AGAIN)
-        return true;
-    for (unsigned i = 0; i < rehits && i < REHITS; i++) {
-        struct raw_hit rehit = {.pairs = 1};
-        bool pending = false;
-        if (!read_counters(self, rehit.from, &pending, NULL, deadline, error) ||
-            !stepwise_run(self, WAIT_END, deadline, error) || !stepwise_prove(self, here, deadline, error) ||
-            !read_counters(self, rehit.to, NULL, NULL, deadline, error))
-            return false;
-        if (!pending) /* else a handler ran in it */
-            self->sink->rehit(self->sink->context, &rehit);
-    }
     return true;
 }
 
@@ -220,7 +125,7 @@ static bool read_words(struct stepwise *self, const struct deadline *deadline, s
 static bool deliver(struct stepwise *self, const struct deadline *deadline, struct error *error)
 {
     bool reset = false;
-    if (!read_counters(self, self->hit.to, NULL, &reset, deadline, error) ||
+    if (!stepwise_read(self, self->hit.to, NULL, &reset, deadline, error) ||
         !read_words(self, deadline, error))
         return false;
     if (reset) {
@@ -259,13 +164,13 @@ static bool pass_once(struct stepwise *self, unsigned *rehits, const struct dead
         return false;
     if (again)
         return true;
-    if (!calibrate(self, self->region.start, *rehits, &moved, deadline, error))
+    if (!stepwise_rehits(self, self->region.start, *rehits, &moved, deadline, error))
         return false;
     if (moved)
         return true;
     round = self->region.start == end_of(self);
     self->hit = (struct raw_hit){.pairs = round ? 2 : 1};
-    if (!read_counters(self, self->hit.from, NULL, NULL, deadline, error))
+    if (!stepwise_read(self, self->hit.from, NULL, NULL, deadline, error))
         return false;
     self->hit.before_us = (uint64_t)deadline_now_us();
     if ((round && !stepwise_step(self, deadline, error)) || !reach_end(self, deadline, error) ||
@@ -273,7 +178,7 @@ static bool pass_once(struct stepwise *self, unsigned *rehits, const struct dead
         return false;
     unsigned after = *rehits;
     *rehits = 0;
-    if (!calibrate(self, end_of(self), after, &moved, deadline, error))
+    if (!stepwise_rehits(self, end_of(self), after, &moved, deadline, error))
         return false;
     self->at_start = round && !moved;
     return true;
@@ -307,10 +212,10 @@ static bool stands_still(struct stepwise *self, const struct deadline *deadline,
 {
     uint64_t before[READING_ROOM], after[READING_ROOM];
     const struct reading *reading = &self->target->reading;
-    if (!read_counters(self, before, NULL, NULL, deadline, error))
+    if (!stepwise_read(self, before, NULL, NULL, deadline, error))
         return false;
     nanosleep(&(struct timespec){.tv_nsec = STILL_MS * 1000000L}, NULL);
-    if (!read_counters(self, after, NULL, NULL, deadline, error))
+    if (!stepwise_read(self, after, NULL, NULL, deadline, error))
         return false;
     for (size_t i = 0; i < reading->counted; i++)
         if (before[i] != after[i])

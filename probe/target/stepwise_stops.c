@@ -120,16 +120,18 @@ static bool is_reset(struct stepwise *self, uint64_t pc, const struct deadline *
 bool stepwise_prove(struct stepwise *self, uint64_t wanted, const struct deadline *deadline,
                     struct error *error)
 {
-    static const char *const whys[] = {[DEBUGGER_TRAP] = "a breakpoint",
-                                       [DEBUGGER_REQUESTED] = "a halt request",
-                                       [DEBUGGER_FAULT] = "a fault",
-                                       [DEBUGGER_WATCHPOINT] = "a watchpoint",
-                                       [DEBUGGER_ENDED] = "the end of the program"};
+    static const char *const whys[] = {
+        [DEBUGGER_TRAP] = "a breakpoint",   [DEBUGGER_REQUESTED] = "a halt request",
+        [DEBUGGER_FAULT] = "a fault",       [DEBUGGER_WATCHPOINT] = "a watchpoint",
+        [DEBUGGER_OTHERS] = "a breakpoint", [DEBUGGER_ENDED] = "the end of the program"};
     uint64_t pc;
     if (!stepwise_register(self, CORE_PC, &pc, deadline, error))
         return false;
-    if (core_code_place(pc) == core_code_place(wanted) && self->stop.why != DEBUGGER_WATCHPOINT)
+    if (core_code_place(pc) == core_code_place(wanted) && self->stop.why != DEBUGGER_WATCHPOINT &&
+        self->stop.why != DEBUGGER_OTHERS)
         return true;
+    if (self->stop.why == DEBUGGER_REQUESTED && deadline_cancelled(deadline))
+        return error_set(error, ERROR_CANCELLED, "cancelled");
     self->engine.stopped_at = core_code_place(pc);
     self->was_reset = is_reset(self, core_code_place(pc), deadline);
     if (self->was_reset)

@@ -59,3 +59,11 @@ bool stepwise_prove(struct stepwise *self, uint64_t wanted, const struct deadlin
                     struct error *error);
 /* One instruction. The breakpoint is out of the way. */
 bool stepwise_step(struct stepwise *self, const struct deadline *deadline, struct error *error);
+/* All counters, while the core stands; what is pending, and whether there was a reset, may be asked for as
+ * well. */
+bool stepwise_read(struct stepwise *self, uint64_t *values, bool *pending, bool *reset,
+                   const struct deadline *deadline, struct error *error);
+/* From the stop at `here` to the same stop, with nothing executed; told to the sink. *moved: while it was
+ * found out whether that is possible, the core went on. */
+bool stepwise_rehits(struct stepwise *self, uint64_t here, unsigned rehits, bool *moved,
+                     const struct deadline *deadline, struct error *error);

@@ -163,15 +163,16 @@ bool target_open(struct target *target, struct link *link, const struct target_w
     target->ledger = ledger_new(link);
     if (target->ledger == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
-    target->cores = calloc(TARGET_CORES, sizeof *target->cores);
-    target->buses = calloc(TARGET_BUSES, sizeof *target->buses);
-    if (target->cores == NULL || target->buses == NULL)
-        return error_set(error, ERROR_SYSTEM, "out of memory");
     struct link_view views[TARGET_VIEWS];
     size_t n = link_views(link, views, TARGET_VIEWS, error);
     if (n == 0)
         return error_set(error, ERROR_NO_CORE, "the link shows no target");
-    for (size_t i = 0; i < n && target->n_cores < TARGET_CORES; i++)
+    target->room = n > TARGET_CORES ? n : TARGET_CORES;
+    target->cores = calloc(target->room, sizeof *target->cores);
+    target->buses = calloc(TARGET_BUSES, sizeof *target->buses);
+    if (target->cores == NULL || target->buses == NULL)
+        return error_set(error, ERROR_SYSTEM, "out of memory");
+    for (size_t i = 0; i < n && target->n_cores < target->room; i++)
         if (may_be_cortex_m(&views[i]) && !look_at_view(target, &views[i], deadline, error))
             return false;
     if (!discovery_run(target, views, n, deadline, error) ||

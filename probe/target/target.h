@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 /* A Knights Corner has up to 61 cores of 4 threads, which are cores to us. */
-enum { TARGET_CORES = 256, TARGET_BLOCKS = 4, TARGET_BUSES = 4, TARGET_VIEWS = 256 };
+enum { TARGET_CORES = 16, TARGET_BLOCKS = 4, TARGET_BUSES = 4, TARGET_VIEWS = 256 };
 
 /* A debug bus: the one behind an access port that has a ROM table. */
 struct target_bus {
@@ -54,7 +54,8 @@ struct target {
     struct debugger
         *debugger; /* the link's, which halted the core when it came; NULL: run control is by registers */
     struct ledger *ledger;
-    struct target_core *cores; /* TARGET_CORES of them */
+    struct target_core *cores; /* `room` of them: TARGET_CORES, or as many as the link has views */
+    size_t room;
     size_t n_cores;
     struct target_bus *buses; /* TARGET_BUSES of them */
     size_t n_buses;

@@ -100,7 +100,7 @@ def bench_probe(chip, title, options):
 
 # What is counted, by chip: packets a hit at 64 B and 512 B, START END and FUNCTION, that are aimed at
 APPLICATION = {
-    "a9": {"cycles": ((), None), "6 events": (("-e", "LD_RETIRED,ST_RETIRED,L1D_CACHE,L1D_CACHE_REFILL,PC_WRITE_RETIRED,EXC_TAKEN"),
+    "a9": {"cycles": ((), {"64": (None, 3), "512": (None, 0.34)}), "6 events": (("-e", "LD_RETIRED,ST_RETIRED,L1D_CACHE,L1D_CACHE_REFILL,PC_WRITE_RETIRED,EXC_TAKEN"),
                                               {"64": (2, 3), "512": (0.25, 0.34)})},
     "a53": {"cycles": ((), {"64": (2, None), "512": (0.25, None)}),
             "6 events": (("-e", "LD_RETIRED,ST_RETIRED,L1D_CACHE,L1D_CACHE_REFILL,INST_RETIRED,EXC_TAKEN"),

@@ -47,6 +47,31 @@ def test_function(way, function, bits):
         assert len(set(result.cycles)) > 1
 
 
+# Comparators of A9 and A7: the debug page, and how many there are
+COMPARATORS = {"a9": (0x80090100, 6), "a7": (0x80030100, 6)}
+
+
+@pytest.mark.parametrize("way", ["a9/swd", "a7/swd", "a9/v2"])
+@pytest.mark.parametrize("free", [1, 2, 3, 5])
+def test_function_beside_the_breakpoints_of_others(way, free):
+    """Those who have most of the comparators keep them, whether what is left is enough to prove registers with or not."""
+    with Place(way, "free", CALLED_TWICE) as place:
+        values, count = COMPARATORS[place.chip]
+        server = place.start_server()
+        server("poll off")
+        address, value = HALT[place.chip][0]
+        server(f"{place.chip}.apb mww {address:#x} {value:#x}")
+        for n in range(count - free):
+            server(f"{place.chip}.apb mww {values + 4 * n:#x} {0xFFFF0000 + 16 * n:#x}")
+            server(f"{place.chip}.apb mww {values + 0x40 + 4 * n:#x} 0x1e7")
+        server.kill()
+        before = place.board.state()
+        assert sum(word & 1 for word in before["bcr"]) == count - free
+        exact(place, ("called_twice",), returned, 100)
+        after = place.board.state()
+        assert (after["bcr"], after["bvr"]) == (before["bcr"], before["bvr"])
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_start_to_end(way):
     with Place(way, "free", ARTICLE_PLAIN | ARTICLE_NOP) as place:

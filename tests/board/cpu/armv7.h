@@ -177,6 +177,7 @@ void v7_log(struct armv7 *, enum truth_kind, uint32_t pc, uint32_t extra);
 bool v7_halting(const struct armv7 *); // halting debug is on
 bool v7_matches(const struct armv7 *, uint32_t pc);
 void v7_comparators_changed(struct armv7 *);
+uint32_t v7_value_bits(const struct armv7 *, unsigned n); // of DBGBVRn, those that hold what is written
 void v7_halt(struct armv7 *, unsigned moe);
 void v7_resume(struct armv7 *);
 

@@ -11,6 +11,7 @@ enum {
     DBGDTR_INT = 5,
     DBGVCR = 7,
     DBGDSCR_EXT = 0x22,
+    DBGBVR0 = 0x40,
     DBGOSLAR = 0xC0,
     DBGOSLSR = 0xC1
 };
@@ -29,12 +30,31 @@ static void write_dtr(struct armv7 *v7, uint32_t value)
     v7->debug.tx_full = true;
 }
 
+// DBGDIDR.Version: 3 and 5 have the extended interface, 4 the basic one (DDI 0406C C6.4, C11.11)
+static bool extended(const struct armv7 *v7)
+{
+    return v7->profile->didr >> 16 & 1;
+}
+
+static bool breakpoint_value(struct armv7 *v7, unsigned n, bool write, uint32_t *value)
+{
+    if (!extended(v7) || n >= v7->profile->breakpoints)
+        return false;
+    if (write)
+        v7_debug_write(v7, 4 * (DBGBVR0 + n), *value);
+    else
+        *value = v7_debug_read(v7, 4 * (DBGBVR0 + n));
+    return true;
+}
+
 // Only the registers that a program or a stuffed instruction needs; the others are undefined here
 static bool debug_register(struct armv7 *v7, unsigned number, bool write, uint32_t *value)
 {
     bool privileged = !v7_user(v7);
     if (!privileged && ((v7->debug.control & DSCR_UDCCDIS) || number == DBGVCR || number > DBGDTR_INT))
         return false;
+    if (number >= DBGBVR0 && number < DBGBVR0 + 16)
+        return breakpoint_value(v7, number - DBGBVR0, write, value);
     switch (number) {
     case DBGDTR_INT:
         if (write)

@@ -12,7 +12,7 @@ enum { HALT_IRQ = 3 };
 #define BCR_PMC(bcr)  ((bcr) >> 1 & 3)
 #define BCR_BAS(bcr)  ((bcr) >> 5 & 15)
 #define BCR_TYPE(bcr) ((bcr) >> 20 & 15)
-enum { TYPE_MATCH = 0, TYPE_MISMATCH = 4 };
+enum { TYPE_MATCH = 0, TYPE_CONTEXT = 2, TYPE_LINKED_CONTEXT = 3, TYPE_MISMATCH = 4 };
 enum { PMC_USER_SYSTEM_SVC = 0, PMC_PRIVILEGED = 1, PMC_USER = 2 };
 
 bool v7_halting(const struct armv7 *v7)
@@ -37,6 +37,14 @@ void v7_comparators_changed(struct armv7 *v7)
         d->bloom |= bit_of(d->bvr[i]);
     }
     v7->attention = true;
+}
+
+// The last comparators can match a context ID, and hold all of it while they are set to
+uint32_t v7_value_bits(const struct armv7 *v7, unsigned n)
+{
+    unsigned contexts = (v7->profile->didr >> 20 & 15) + 1, type = BCR_TYPE(v7->debug.bcr[n]);
+    bool capable = n + contexts >= v7->profile->breakpoints;
+    return capable && (type == TYPE_CONTEXT || type == TYPE_LINKED_CONTEXT) ? 0xFFFFFFFF : 0xFFFFFFFC;
 }
 
 static bool in_mode(const struct armv7 *v7, uint32_t pmc)

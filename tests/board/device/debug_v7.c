@@ -40,7 +40,7 @@ enum {
 #define DRCR_HALT     (1u << 0)
 #define DRCR_RESTART  (1u << 1)
 #define DRCR_CLEAR    (1u << 2) // the sticky exception bits
-#define BVR_WRITABLE  0xFFFFFFFCu
+#define WVR_WRITABLE  0xFFFFFFFCu
 #define BCR_WRITABLE  0x1F7FFFFFu
 #define WCR_WRITABLE  0x1F1FFFFFu
 #define OSLSR_MODEL   (1u << 3) // OSLM 0b10: a lock, no save and restore registers
@@ -159,11 +159,13 @@ static uint32_t *array_register(struct armv7 *v7, uint32_t offset, uint32_t *wri
     struct v7_debug *d = &v7->debug;
     unsigned b = v7->profile->breakpoints, w = v7->profile->watchpoints;
     uint32_t *found;
-    if ((*writable = BVR_WRITABLE, found = in_array(d->bvr, b, DBGBVR0, offset)))
+    if ((found = in_array(d->bvr, b, DBGBVR0, offset))) {
+        *writable = v7_value_bits(v7, (offset - DBGBVR0) / 4);
         return found;
+    }
     if ((*writable = BCR_WRITABLE, found = in_array(d->bcr, b, DBGBCR0, offset)))
         return found;
-    if ((*writable = BVR_WRITABLE, found = in_array(d->wvr, w, DBGWVR0, offset)))
+    if ((*writable = WVR_WRITABLE, found = in_array(d->wvr, w, DBGWVR0, offset)))
         return found;
     *writable = WCR_WRITABLE;
     return in_array(d->wcr, w, DBGWCR0, offset);

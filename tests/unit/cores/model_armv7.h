@@ -25,6 +25,7 @@ struct v7_event {
     enum v7_kind kind;
     uint32_t cycles, grow; /* after the event before, and so many more in each round of the script */
     uint32_t pc, sp, lr;   /* bit 0 of pc: Thumb */
+    bool user;             /* in User mode; else in System mode */
 };
 
 enum v7_trouble { V7_FINE, V7_CANCEL, V7_LOSE, V7_LOSE_AFTER, V7_DO_RESET, V7_DO_HALT, V7_DO_PEND };
@@ -46,6 +47,10 @@ struct v7_model {
     bool restarted, complete, complete_l, tx_full, tx_l, rx_full, rx_l;
     uint32_t control, sticky, dtr_tx, dtr_rx;
     uint32_t bvr[V7_COMPARATORS], bcr[V7_COMPARATORS], vcr;
+    bool extended;           /* the core reaches all debug registers by CP14 ... */
+    bool refuses;            /* ... but does not do it */
+    bool narrow;             /* no comparator holds a whole word */
+    unsigned taken, refused; /* messages in DBGDTRTX; instructions */
     bool has_lock, locked, os_locked, was_reset;
     uint32_t counter;
 
@@ -114,7 +119,7 @@ static inline void v7_load_event(struct v7_model *m)
 static inline void v7_reach(struct v7_model *m, const struct v7_event *event)
 {
     m->pc = event->pc & ~1U;
-    m->cpsr = m->program_cpsr = 0x10 | (event->pc & 1 ? 0x20U : 0);
+    m->cpsr = m->program_cpsr = (event->user ? 0x10U : 0x1FU) | (event->pc & 1 ? 0x20U : 0);
     m->r[13] = event->sp;
     m->r[14] = event->lr;
     m->r[0] = m->program_r0 = 0x11111111 * (m->round % 13 + 1);
@@ -225,6 +230,14 @@ static inline void v7_leave(struct v7_model *m)
         v7_step(m);
 }
 
+/* The last two can compare a context ID, and are as wide as that while they are set to. */
+static inline void v7_write_bvr(struct v7_model *m, unsigned n, uint32_t value)
+{
+    bool wide = !m->narrow && n >= V7_COMPARATORS - 2 && (m->bcr[n] >> 20 & 0xF) == 2;
+    m->careless += (m->bcr[n] & 1) != 0 && (value & 3) != 0;
+    m->bvr[n] = wide ? value : value & ~3U;
+}
+
 /* --- instructions in Debug state ------------------------------------------------------------------------ */
 
 /* What it takes to get at CP15. */
@@ -259,24 +272,29 @@ static inline void v7_do(struct v7_model *m)
         m->careless += m->tx_full;
         m->dtr_tx = m->r[rt];
         m->tx_full = true;
+        m->taken++;
     } else if ((op & 0xFFFF0FFF) == 0xEE100E15 && rt < 15) { /* MRC */
         m->careless += !m->rx_full;
         m->r[rt] = m->dtr_rx;
         m->rx_full = false;
+    } else if ((op & 0xFFFF0FF0) == 0xEE000E90 && rt < 15 && (op & 0xF) < V7_COMPARATORS && m->extended &&
+               !m->refuses && (m->cpsr & 0xF) != 0) { /* MCR p14, 0, Rt, c0, cn, 4; not in User mode */
+        v7_write_bvr(m, op & 0xF, m->r[rt]);
     } else if (op == 0xE1A0000F) { /* MOV R0, PC */
         m->r[0] = m->pc + (v7_thumb(m) ? 4 : 8);
     } else if (op == 0xE10F0000) { /* MRS R0, CPSR */
         m->r[0] = m->cpsr;
     } else if (!v7_do_in_another_mode(m)) {
         m->sticky |= 0x100;
-        m->careless++;
+        m->refused++;
+        m->careless += (op & 0xFFFF0FF0) != 0xEE000E90; /* that one may be tried */
     }
 }
 
 static inline void v7_write_itr(struct v7_model *m, uint32_t op)
 {
     if (!m->halted || !(m->control & 0x2000) || !m->complete_l || m->sticky) {
-        m->careless += m->halted;
+        m->careless += m->halted && !m->extended; /* it is ignored, which may be found out afterwards */
         return;
     }
     m->instruction = op;

@@ -45,7 +45,7 @@ static inline uint32_t v7_read(struct v7_model *m, uint32_t offset)
     bool sr = m->was_reset;
     switch (offset) {
     case 0x000:
-        return 0x33141000;
+        return m->extended ? 0x33131000 : 0x33141000;
     case 0x01C:
         return m->vcr;
     case 0x088:
@@ -105,8 +105,7 @@ static inline void v7_write(struct v7_model *m, uint32_t offset, uint32_t value)
     } else if (offset == 0x090) {
         v7_write_drcr(m, value);
     } else if (offset >= 0x100 && offset < 0x100 + 4 * V7_COMPARATORS) {
-        m->bvr[(offset - 0x100) / 4] = value & ~3U;
-        m->careless += (value & 3) != 0;
+        v7_write_bvr(m, (offset - 0x100) / 4, value);
     } else if (offset >= 0x140 && offset < 0x140 + 4 * V7_COMPARATORS) {
         m->bcr[(offset - 0x140) / 4] = value;
     }

@@ -68,6 +68,20 @@ static const struct v7_event function[] = {
     {.cycles = 150, .pc = 0x8003, .sp = 0x9F00, .lr = 0x8807},
     {.cycles = BASE, .grow = GROW, .pc = 0x8807, .sp = 0x9F00, .lr = 0x8807},
 };
+static const struct v7_event modes[] = {
+    /* where the core itself does not reach its debug registers */
+    {.cycles = 150, .pc = 0x8000, .sp = 0x9F00, .lr = 0x8804},
+    {.cycles = BASE, .grow = 2 * GROW, .pc = 0x8804, .sp = 0x9F00, .lr = 0x8804},
+    {.cycles = 150, .pc = 0x8000, .sp = 0x9F00, .lr = 0x8804, .user = true},
+    {.cycles = BASE + GROW, .grow = 2 * GROW, .pc = 0x8804, .sp = 0x9F00, .lr = 0x8804, .user = true},
+};
+/* Returns to either half of one word. */
+static const struct v7_event halves[] = {
+    {.cycles = 150, .pc = 0x8001, .sp = 0x9F00, .lr = 0x8805},
+    {.cycles = BASE, .grow = 2 * GROW, .pc = 0x8805, .sp = 0x9F00, .lr = 0x8805},
+    {.cycles = 150, .pc = 0x8001, .sp = 0x9F00, .lr = 0x8807},
+    {.cycles = BASE + GROW, .grow = 2 * GROW, .pc = 0x8807, .sp = 0x9F00, .lr = 0x8807},
+};
 static const struct v7_event recursion[] = {
     {.cycles = 150, .pc = 0x8000, .sp = 0x9E00, .lr = 0x8040},
     {.cycles = 150, .pc = 0x8000, .sp = 0x9F00, .lr = 0x8804},
@@ -100,6 +114,11 @@ static const struct scene {
      callers,
      COUNT(callers),
      {.start = 0x8000, .to_return = true, .low = 0x8000, .high = 0x8080}},
+    {"either mode", modes, COUNT(modes), {.start = 0x8000, .to_return = true}},
+    {"returns to one word",
+     halves,
+     COUNT(halves),
+     {.start = 0x8000, .start_is_thumb = true, .to_return = true}},
     {"recursion",
      recursion,
      COUNT(recursion),

@@ -10,6 +10,7 @@
 #include "cores/armv8.h"
 #include "target/lowered.h"
 
+#include <stdlib.h>
 #include <time.h>
 
 enum { RIG_HITS = 64, RIG_REHITS = 64, BASE = 400, GROW = 7, HITS = 4, HANDLER = 90 };
@@ -140,6 +141,8 @@ static inline void rig_begin(struct rig *rig)
     error_clear(&rig->error);
     rig->target =
         (struct target){.link = &rig->model.link, .ledger = ledger_new(&rig->model.link), .n_cores = 1};
+    rig->target.cores = calloc(1, sizeof *rig->target.cores);
+    assert_non_null(rig->target.cores);
     rig->target.cores[0].core = rig_identify(&rig->model);
     rig->target.chosen = &rig->target.cores[0];
     rig->target.reading = (struct reading){.n = 1, .counted = 1};

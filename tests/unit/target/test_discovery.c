@@ -88,7 +88,8 @@ static int set_up(void **state)
     f.target.link = &f.link;
     f.target.ledger = ledger_new(&f.link);
     f.target.buses = calloc(TARGET_BUSES, sizeof *f.target.buses);
-    f.target.cores = calloc(TARGET_CORES, sizeof *f.target.cores);
+    f.target.room = TARGET_CORES;
+    f.target.cores = calloc(f.target.room, sizeof *f.target.cores);
     f.idr[AHB] = 0x44770001;
     f.idr[APB] = 0x24770002;
     f.base[APB] = 0x80000000;

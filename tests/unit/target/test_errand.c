@@ -5,6 +5,8 @@
 #include "errand_core.h"
 #include "target/errand.h"
 
+#include <stdlib.h>
+
 enum { PROGRAM_PC = 0x8000, THUMB = 0x20, USER = 0x10, SUPERVISOR = 0x13, HYP = 0x1A, UNDOINGS = 4 };
 
 static const uint32_t code[MODEL_CODE] = {0xE1, 0xE2, 0xE3, 0xE4, 0xE1200070};
@@ -46,6 +48,8 @@ static void set_up_core(uint32_t cpsr, bool halted)
     memcpy(m->code, code, sizeof code);
     m->place = MODEL_RAM + 0x100;
     f.before = *m;
+    f.target.cores = calloc(1, sizeof *f.target.cores);
+    assert_non_null(f.target.cores);
     struct target_core *core = &f.target.cores[0];
     assert_true(armv7_identify(0, MODEL_BASE, identity, &core->core));
     core->state = halted ? CORE_HALTED : CORE_RUNNING;

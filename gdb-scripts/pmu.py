@@ -1,0 +1,220 @@
+"""pmu-probe inside GDB: `source pmu.py`, connect to the target, then `pmu help`.
+
+A door and no more: pmu-probe does the work, and this carries out what that asks for. Registers, counters and statistics are
+known there, not here. Python 3, GDB 12 and later.
+"""
+import os
+import shlex
+import sys
+
+import gdb
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(sys._getframe().f_code.co_filename)))  # GDB 13 sets no __file__
+
+from pmu_auto import Auto
+from pmu_engine import Engine, Refused, write
+
+
+class Setting(gdb.Parameter):
+    """One of `set pmu`; `option` hands it to the engine."""
+
+    def __init__(self, name, kind, option, what):
+        self.name, self.option, self.what = name, option, what
+        self.set_doc, self.show_doc = f"Set {what}.", f"Show {what}."
+        self.__doc__ = f"Set {what}."
+        super().__init__("pmu " + name, gdb.COMMAND_DATA, kind)
+        self.value = True if kind == gdb.PARAM_BOOLEAN else ""
+
+    def get_set_string(self):
+        return ""
+
+    def get_show_string(self, value):
+        words = {True: "on", False: "off", "": "not set", None: "not set"}
+        return f"pmu {self.name} is {words.get(value, value)}: {self.what}."
+
+    def words(self):
+        if self.option == "--no-calibrate":
+            return [] if self.value else [self.option]
+        return [self.option, self.value] if self.option and self.value else []
+
+
+def engine_words(command, words):
+    """As the command line wants them. What is said goes before what is set."""
+    words, said = list(words), set(words)
+    for i, word in enumerate(words):
+        if word == "-j" and i + 1 < len(words) and not words[i + 1].startswith("-"):
+            words.insert(i + 1, "-o")  # -j FILE
+            break
+    for i, word in enumerate(words):
+        if word.startswith("*") and not word[1:2].isdigit():  # *$pc, *main+4: GDB knows
+            words[i] = f"*0x{int(gdb.parse_and_eval(f'(unsigned long long)({word[1:]})')):x}"
+        elif word.isdigit() and command == "delta" and (i == 0 or not words[i - 1].startswith("-")):
+            symtab = gdb.selected_frame().find_sal().symtab  # a line of this file
+            words[i] = f"{os.path.basename(symtab.filename)}:{word}" if symtab else word
+    elf = gdb.current_progspace().filename
+    set_ones = [word for one in SETTINGS if one.option not in said for word in one.words()]
+    if elf and "--elf" not in said and "--elf" not in set_ones:
+        set_ones += ["--elf", elf]
+    return [command, *set_ones, *words]
+
+
+def events():
+    """The names of the events of the core that is there."""
+    found = []
+    engine = Engine(engine_words("list", []))
+    engine.serve(lambda line: found.extend(word for word in line.split()[1:2] if line.startswith("  0x")))
+    return found
+
+
+def warn_of_conditions():
+    for one in gdb.breakpoints():
+        if one.visible and one.enabled and (one.condition or one.ignore_count):
+            gdb.write(f"breakpoint {one.number} has a condition: where it lies in what is measured, GDB's stops to test it "
+                      "are in the counts\n")
+
+
+class Command(gdb.Command):
+    """A command of the engine's; its documentation is the class's."""
+
+    def __init__(self, name, doc, moves=False):
+        self.__doc__, self.name, self.moves = doc, name, moves
+        super().__init__("pmu " + name, gdb.COMMAND_DATA)
+
+    def invoke(self, argument, _from_tty):
+        auto = AUTO.words if AUTO.engine else None
+        if auto is not None:
+            AUTO.off()
+        try:
+            engine = Engine(engine_words(self.name, shlex.split(argument)))
+        except (Refused, ValueError, OSError) as error:
+            raise gdb.GdbError(f"pmu: {error}") from error
+        if self.moves:
+            warn_of_conditions()
+        AUTO.busy = True
+        try:
+            engine.serve(write)
+        finally:
+            AUTO.busy = False
+            if engine.text:
+                write(engine.text)
+        code = engine.process.returncode
+        if self.moves and gdb.selected_thread() is not None:
+            gdb.execute("frame")
+        if auto is not None:
+            AUTO.on(auto)
+            gdb.write("pmu auto begins anew\n")
+        if code not in (0, 1, 4):  # 1 and 4 are verdicts
+            raise gdb.GdbError(f"pmu {self.name} did not come to its end (exit code {code})")
+
+    def complete(self, text, word):
+        before = text[:len(text) - len(word)].split()
+        if before and before[-1] == "-e" or text.rstrip().endswith("-e"):
+            try:
+                return [name for name in events() if name.startswith(word.upper())]
+            except (Refused, gdb.error, OSError):
+                return []
+        return gdb.COMPLETE_LOCATION if self.moves else gdb.COMPLETE_NONE
+
+
+class AutoCommand(gdb.Command):
+    """pmu auto on [-e EVENTS]: after every next, step, finish and continue, what it cost.
+pmu auto off puts back what that has changed on the target.
+
+While it is on, $_pmu("EVENT") is the count since then and $_pmu_delta("EVENT") that of the last step, for print, display and
+conditions. A `next` is many single steps, and each halts the core: where a halt costs cycles, which is found out at `on`, the
+count is printed as "at most"."""
+
+    def __init__(self):
+        super().__init__("pmu auto", gdb.COMMAND_DATA)
+
+    def invoke(self, argument, _from_tty):
+        words = shlex.split(argument)
+        try:
+            if words[:1] == ["on"]:
+                AUTO.on(words[1:])
+            elif words == ["off"]:
+                if AUTO.engine is not None:
+                    AUTO.off()
+            else:
+                raise Refused("on [-e EVENTS] or off")
+        except (Refused, OSError) as error:
+            raise gdb.GdbError(f"pmu auto: {error}") from error
+
+    def complete(self, text, word):
+        return [one for one in ("on", "off") if one.startswith(word)] if text == word else gdb.COMPLETE_NONE
+
+
+class Count(gdb.Function):
+    """A count of pmu auto's, by the event's name: of the last step, or since `pmu auto on`."""
+
+    def __init__(self, name, which):
+        super().__init__(name)
+        self.which = which
+
+    def invoke(self, event):
+        if AUTO.engine is None:
+            raise gdb.GdbError("pmu auto on, first")
+        if not AUTO.busy:
+            AUTO.ask("look", lambda line: None)
+        found = {name.upper(): value for name, value in AUTO.values.items()}.get(event.string().upper())
+        if found is None:
+            raise gdb.GdbError(f"{event.string()} is not counted: {', '.join(AUTO.values)}")
+        return found[self.which]
+
+
+class Pmu(gdb.Command):
+    """Measure code by the core's own counters, from the outside, through pmu-probe."""
+
+    def __init__(self, name):
+        self.name = name
+        super().__init__(name, gdb.COMMAND_DATA, gdb.COMPLETE_NONE, True)
+
+    def invoke(self, _argument, _from_tty):
+        if self.name != "show pmu":
+            gdb.execute("help " + self.name)
+            return
+        for one in SETTINGS:
+            gdb.write(one.get_show_string(one.value) + "\n")
+
+
+class Help(gdb.Command):
+    """What there is."""
+
+    def __init__(self):
+        super().__init__("pmu help", gdb.COMMAND_DATA)
+
+    def invoke(self, _argument, _from_tty):
+        for one in [*COMMANDS, AUTO_COMMAND]:
+            gdb.write(one.__doc__ + "\n\n")
+        gdb.write("Settings, by `set pmu` and `show pmu`:\n")
+        for one in SETTINGS:
+            gdb.write(f"  {one.name:12}{one.what}\n")
+
+
+AUTO = Auto(engine_words)
+Pmu("pmu")
+Pmu("set pmu")
+Pmu("show pmu")
+SETTINGS = [Setting(*what) for what in [
+    ("binary", gdb.PARAM_OPTIONAL_FILENAME, None, "the pmu-probe to start, else one on the PATH or built beside this script"),
+    ("elf", gdb.PARAM_OPTIONAL_FILENAME, "--elf", "the ELF of the program, else GDB's own"),
+    ("events", gdb.PARAM_STRING, "-e", "what to count: A,B,{C,D}"),
+    ("frequency", gdb.PARAM_STRING, "--freq", "the core's clock (12M), where the program does not tell"),
+    ("timeout", gdb.PARAM_STRING, "--timeout", "how many seconds to wait for the start, and then for the end"),
+    ("calibrate", gdb.PARAM_BOOLEAN, "--no-calibrate", "whether what a halt adds is measured and removed"),
+]]
+COMMANDS = [Command(*what) for what in [
+    ("delta", """pmu delta FUNCTION | START END [-r N] [-e EVENTS] [-j FILE]
+From a start to an end, over many hits. A location is symbol, symbol+0x10, file.c:42, a line of this file, or *ADDRESS.
+A breakpoint of yours on the way ends it, with what was measured until then; so does Ctrl-C. The core stays halted where the
+last hit ended.""", True),
+    ("stat", "pmu stat --for TIME [-e EVENTS]\nCounts while the core runs; each look at the counters halts it for a moment.", True),
+    ("info", "pmu info\nThe way to the target, cores, counters, and what is in use. Changes nothing."),
+    ("list", "pmu list [PATTERN]\nThe events of this core: code, name, meaning."),
+    ("calibrate", "pmu calibrate [LOCATION] [-e EVENTS]\nWhat a halt adds to the counters, where the core stands, or there.", True),
+    ("doctor", "pmu doctor [--mend]\nWhy a counter cannot be read, and what mends it."),
+]]
+AUTO_COMMAND = AutoCommand()
+Help()
+Count("_pmu", 1)
+Count("_pmu_delta", 0)

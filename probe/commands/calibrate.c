@@ -1,0 +1,129 @@
+/* calibrate [LOCATION]: what a halt adds to the counters there. */
+#include "commands/command.h"
+#include "commands/counting.h"
+#include "commands/session.h"
+#include "debuggers/debugger.h"
+#include "measure/halts.h"
+#include "report/number.h"
+#include "report/text.h"
+#include "target/lowered.h"
+#include "target/stepwise.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { REHITS = 32, STEPS = 16 };
+
+struct calibrate_command {
+    struct session session;
+    struct location location;
+    struct counting counting;
+    struct conditions conditions;
+    struct halts halts;
+};
+
+static bool locate(struct calibrate_command *self, const struct options *options, struct error *error)
+{
+    if (options->n_operands > 1 || options->format != FORMAT_TEXT)
+        return error_set(error, ERROR_USAGE, "calibrate takes a location, and prints text only");
+    return options->n_operands == 0 ||
+           symbols_locate(self->session.symbols, options->operands[0], &self->location, error);
+}
+
+static bool one_is_enough(void *context, const struct raw_hit *hit)
+{
+    (void)context;
+    (void)hit;
+    return false;
+}
+
+/* One round from the location to itself, with re-hits at its ends. */
+static bool calibrate_there(struct calibrate_command *self, struct engine *engine,
+                            const struct engine_sink *sink, struct error *error)
+{
+    const struct options *options = self->session.context->options;
+    bool thumb = self->location.isa == ISA_THUMB;
+    const struct region region = {.start = self->location.address,
+                                  .end = self->location.address,
+                                  .start_is_thumb = thumb,
+                                  .end_is_thumb = thumb};
+    const struct engine_wish wish = {
+        .hits = 1, .rehits = REHITS / 2, .timeout_ms = (int64_t)(options->timeout_s * 1000)};
+    struct deadline deadline = session_deadline(&self->session);
+    return engine->ops->arm(engine, &region, &deadline, error) &&
+           engine->ops->run(engine, &wish, sink, &deadline, error);
+}
+
+static bool disarm_engine(void *engine, const struct deadline *deadline, struct error *error)
+{
+    return ((struct engine *)engine)->ops->disarm(engine, deadline, error);
+}
+
+static bool calibrate(struct calibrate_command *self, struct error *error)
+{
+    struct session *session = &self->session;
+    struct target *target = &session->target;
+    const struct engine_sink sink = {.context = &self->halts, .hit = one_is_enough, .rehit = halts_rehit};
+    bool here = session->context->options->n_operands == 0;
+    struct clock clock;
+    if (here && (target->debugger == NULL || !target->debugger->facts.is_attended))
+        return error_set(error, ERROR_USAGE, "calibrate wants a location that the program comes to");
+    if (!session_clock(session, &clock, error) || !counting_open(&self->counting, session, &clock, error))
+        return false;
+    session_conditions(session, &clock, &self->conditions);
+    halts_begin(&self->halts, target, &clock);
+    struct engine *engine = target->debugger != NULL ? stepwise_new(target) : lowered_new(target);
+    if (engine == NULL)
+        return error_set(error, ERROR_SYSTEM, "out of memory");
+    struct deadline deadline = session_deadline(session);
+    bool ok = here ? stepwise_calibrate_here(engine, REHITS, STEPS, &sink, &deadline, error)
+                   : calibrate_there(self, engine, &sink, error);
+    struct error after = {0};
+    if (!session_insist(session, disarm_engine, engine, &after))
+        ok = error_add(error, &after);
+    engine->ops->free(engine);
+    halts_end(&self->halts);
+    return ok;
+}
+
+static void print(const struct calibrate_command *self)
+{
+    FILE *out = self->session.context->out;
+    const struct reading *reading = &self->session.target.reading;
+    text_header(out, &self->conditions);
+    fprintf(out, "what a halt adds%s%s, by resuming onto a breakpoint\n\n",
+            self->location.name[0] != '\0' ? " at " : " here", self->location.name);
+    for (size_t i = 0; i < reading->counted; i++) {
+        char mean[NUMBER_ROOM], low[NUMBER_ROOM], high[NUMBER_ROOM], error[NUMBER_ROOM];
+        const struct overhead *overhead = &self->halts.overheads[i];
+        if (!overhead->known) {
+            fprintf(out, "%-20s <not counted>\n", reading->counters[i].name);
+            continue;
+        }
+        fprintf(out, "%-20s %12s   %s to %s in %zu re-hits   ± %s\n", reading->counters[i].name,
+                number_decimal(mean, sizeof mean, overhead->mean, 1),
+                number_unsigned(low, sizeof low, overhead->low),
+                number_unsigned(high, sizeof high, overhead->high), overhead->kept,
+                number_unsigned(error, sizeof error, overhead_plus_minus(overhead, 1)));
+    }
+}
+
+int command_calibrate(const struct context *context, struct error *error)
+{
+    struct calibrate_command *self = calloc(1, sizeof *self);
+    if (self == NULL)
+        return error_exit_code((error_set(error, ERROR_SYSTEM, "out of memory"), error->kind));
+    self->session.context = context;
+    bool ok = session_open_elf(&self->session, error) && locate(self, context->options, error) &&
+              session_open_target(&self->session, error) && session_take(&self->session, error) &&
+              calibrate(self, error);
+    if (ok)
+        print(self);
+    struct error after = {0};
+    counting_close(&self->counting);
+    if (!session_close(&self->session, &after))
+        ok = error_add(error, &after);
+    free(self);
+    return ok ? EXIT_DONE : error_exit_code(error->kind);
+}

@@ -1,0 +1,218 @@
+/*
+ * serve: for GDB's Python. The counters count for as long as it lasts, and are read at each stop; standard
+ * input says when that is, a word a line:
+ *
+ *   resumed         the core runs from now on
+ *   stopped N       it stands; N halts were in it, 0: nobody knows how many
+ *   look            likewise, but what went by then still counts as part of what comes up to the next
+ * `stopped`
+ *
+ * Each of the last two is answered by lines: "value NAME COUNT TOTAL" for each event, with > or < in front of
+ * a number that is a bound, then "text ..." for people. `ready` comes once, before the first. At the end of
+ * the input everything is put back.
+ */
+#include "commands/command.h"
+#include "commands/counting.h"
+#include "commands/session.h"
+#include "measure/halts.h"
+#include "report/number.h"
+#include "report/text.h"
+#include "target/stepwise.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LINE = 128, REHITS = 8, WAIT_MS = 200 };
+
+struct serve_command {
+    struct session session;
+    struct counting counting;
+    struct conditions conditions;
+    struct halts halts;
+    struct engine *engine;
+    uint64_t last[READING_ROOM];
+    int64_t resumed_us;
+    struct halts_count counts[READING_ROOM], totals[READING_ROOM]; /* up to the last stop */
+    char line[LINE];
+    size_t used;
+};
+
+/* The next line of standard input; false at its end, and when cancelled. */
+static bool next_line(struct serve_command *self, char *out)
+{
+    const struct context *context = self->session.context;
+    for (;;) {
+        char *end = memchr(self->line, '\n', self->used);
+        if (end != NULL) {
+            size_t length = (size_t)(end - self->line);
+            memcpy(out, self->line, length);
+            out[length] = '\0';
+            self->used -= length + 1;
+            memmove(self->line, end + 1, self->used);
+            return true;
+        }
+        struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
+        if (self->used == LINE || *context->cancel != 0)
+            return false;
+        if (poll(&in, 1, WAIT_MS) <= 0)
+            continue;
+        ssize_t got = read(STDIN_FILENO, self->line + self->used, LINE - self->used);
+        if (got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN))
+            return false;
+        self->used += got > 0 ? (size_t)got : 0;
+    }
+}
+
+static const char *sign(const struct halts_count *count)
+{
+    return count->at_least ? ">" : count->at_most ? "<" : "";
+}
+
+static void add(struct halts_count *total, const struct halts_count *count)
+{
+    total->count += count->count;
+    total->plus_minus += count->plus_minus;
+    total->at_least |= count->at_least;
+    total->at_most |= count->at_most;
+}
+
+/* "+1,204 ± 1 cycles, +31 LD_RETIRED" */
+static void print_text(const struct serve_command *self, const struct halts_count *counts)
+{
+    FILE *out = self->session.context->out;
+    const struct reading *reading = &self->session.target.reading;
+    fprintf(out, "text ");
+    for (size_t i = 0; i < reading->counted; i++) {
+        char number[NUMBER_ROOM], error[NUMBER_ROOM];
+        const char *name = reading->counters[i].name;
+        const char *bound = counts[i].at_least ? "at least " : counts[i].at_most ? "at most " : "";
+        fprintf(out, "%s%s+%s", i > 0 ? ", " : "", bound,
+                number_unsigned(number, sizeof number, counts[i].count));
+        if (bound[0] == '\0')
+            fprintf(out, " ± %s", number_unsigned(error, sizeof error, counts[i].plus_minus));
+        fprintf(out, " %s", strcmp(name, "CPU_CYCLES") == 0 ? "cycles" : name);
+    }
+    fprintf(out, "\n");
+}
+
+/* Where the core stands; at a branch it cannot be had, and the next stop is tried. */
+static bool calibrate(struct serve_command *self, struct error *error)
+{
+    const struct engine_sink sink = {.context = &self->halts, .rehit = halts_rehit};
+    struct deadline deadline = session_deadline(&self->session);
+    bool reset = false;
+    if (!self->session.context->options->no_calibrate && !self->halts.overheads[0].known) {
+        if (!stepwise_calibrate_here(self->engine, REHITS, 0, &sink, &deadline, error))
+            return false;
+        halts_end(&self->halts);
+    }
+    deadline = session_deadline(&self->session);
+    return stepwise_look(self->engine, self->last, &reset, &deadline, error);
+}
+
+static bool take_stop(struct serve_command *self, unsigned pairs, bool look, struct error *error)
+{
+    FILE *out = self->session.context->out;
+    uint64_t values[READING_ROOM];
+    struct halts_count counts[READING_ROOM] = {0};
+    const struct reading *reading = &self->session.target.reading;
+    struct deadline deadline = session_deadline(&self->session);
+    bool reset = false;
+    int64_t us = self->resumed_us > 0 ? deadline_now_us() - self->resumed_us : 0;
+    if (!stepwise_look(self->engine, values, &reset, &deadline, error))
+        return false;
+    if (reset)
+        return error_set(error, ERROR_RESET, "the target was reset");
+    if (self->resumed_us > 0)
+        halts_between(&self->halts, self->last, values, (uint64_t)us, pairs, counts);
+    for (size_t i = 0; i < reading->counted; i++) {
+        struct halts_count total = self->totals[i], *last = &self->counts[i];
+        add(&total, &counts[i]);
+        if (!look)
+            self->totals[i] = total;
+        if (!look || self->resumed_us > 0)
+            *last = counts[i];
+        fprintf(out, "value %s %s%" PRIu64 " %s%" PRIu64 "\n", reading->counters[i].name, sign(last),
+                last->count, sign(&total), total.count);
+    }
+    print_text(self, counts);
+    if (!look)
+        self->resumed_us = 0;
+    if (!look && !calibrate(self, error))
+        return false;
+    return fflush(out) == 0 || error_set(error, ERROR_SYSTEM, "the output could not be written");
+}
+
+static bool obey(struct serve_command *self, const char *line, struct error *error)
+{
+    static const char stopped[] = "stopped ";
+    if (strcmp(line, "resumed") == 0) {
+        self->resumed_us = deadline_now_us();
+        return true;
+    }
+    if (strcmp(line, "look") == 0)
+        return take_stop(self, 0, true, error);
+    if (strncmp(line, stopped, sizeof stopped - 1) == 0)
+        return take_stop(self, strtoul(line + sizeof stopped - 1, NULL, 10) == 1 ? 1 : 0, false, error);
+    return error_set(error, ERROR_USAGE, "serve does not know \"%.32s\"", line);
+}
+
+static bool begin(struct serve_command *self, struct error *error)
+{
+    struct session *session = &self->session;
+    struct clock clock;
+    if (session->target.debugger == NULL)
+        return error_set(error, ERROR_USAGE, "serve is for GDB's own use");
+    if (!session_clock(session, &clock, error) || !counting_open(&self->counting, session, &clock, error))
+        return false;
+    if (self->counting.plan->n_passes != 1)
+        return error_set(
+            error, ERROR_USAGE,
+            "these events do not fit on the counters at once: between two stops there is but one pass");
+    session_conditions(session, &clock, &self->conditions);
+    halts_begin(&self->halts, &session->target, &clock);
+    self->engine = stepwise_new(&session->target);
+    if (self->engine == NULL)
+        return error_set(error, ERROR_SYSTEM, "out of memory");
+    if (!calibrate(self, error))
+        return false;
+    text_header(session->context->out, &self->conditions);
+    fprintf(session->context->out, "ready\n");
+    return fflush(session->context->out) == 0;
+}
+
+static bool disarm_engine(void *engine, const struct deadline *deadline, struct error *error)
+{
+    return ((struct engine *)engine)->ops->disarm(engine, deadline, error);
+}
+
+int command_serve(const struct context *context, struct error *error)
+{
+    struct serve_command *self = calloc(1, sizeof *self);
+    char line[LINE];
+    if (self == NULL)
+        return error_exit_code((error_set(error, ERROR_SYSTEM, "out of memory"), error->kind));
+    self->session.context = context;
+    bool ok = command_is_plain(context, error) && session_open_elf(&self->session, error) &&
+              session_open_target(&self->session, error) && session_take(&self->session, error) &&
+              begin(self, error);
+    while (ok && next_line(self, line))
+        ok = obey(self, line, error);
+    struct error after = {0};
+    if (self->engine != NULL) {
+        if (!session_insist(&self->session, disarm_engine, self->engine, &after))
+            ok = error_add(error, &after);
+        self->engine->ops->free(self->engine);
+    }
+    counting_close(&self->counting);
+    after = (struct error){0};
+    if (!session_close(&self->session, &after))
+        ok = error_add(error, &after);
+    free(self);
+    return ok ? EXIT_DONE : error_exit_code(error->kind);
+}

@@ -1,0 +1,100 @@
+"""A real GDB with gdb-scripts/pmu.py in it, before the virtual board or another server."""
+import os
+import subprocess
+
+import pexpect
+
+from gdb_place import GdbPlace
+from harness import NOWHERE, ROOT, TOOL, WAIT, Run
+
+SCRIPT = os.path.join(ROOT, "gdb-scripts", "pmu.py")
+GDB = ["gdb-multiarch", "-q", "-nx", "-iex", "set debuginfod enabled off", "-iex", "set pagination off"]
+
+
+def environment():
+    found = dict(os.environ, ASAN_OPTIONS="detect_leaks=1:exitcode=99", UBSAN_OPTIONS="halt_on_error=1", TERM="dumb")
+    found.pop("PMU_PROBE", None)
+    return found
+
+
+def setup(port):
+    return [f"source {SCRIPT}", f"set pmu binary {TOOL}", f"target extended-remote 127.0.0.1:{port}"]
+
+
+def run_gdb(elf, port, *commands):
+    """In batch mode; GDB goes on after an error, and detaches at the end."""
+    words = [*GDB, "-batch", *(elf and [elf] or [])]
+    for command in [*setup(port), *commands]:
+        words += ["-ex", command]
+    done = subprocess.run(words, text=True, errors="replace", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, timeout=3 * WAIT, env=environment())
+    assert "Sanitizer" not in done.stdout and "runtime error" not in done.stdout, done.stdout[-4000:]
+    assert "Traceback" not in done.stderr and "Python Exception" not in done.stderr, done.stderr[-4000:]
+    return Run(done.returncode, done.stdout, done.stderr)
+
+
+class DoorPlace(GdbPlace):
+    """Behind a real OpenOCD. The board's log holds what happens from here on."""
+
+    def gdb(self, *commands):
+        self.board.watch(NOWHERE)
+        return run_gdb(self.elf, self.server.gdb_port(self.core), *commands)
+
+    def delta_in_gdb(self, tmp_path, words, *before):
+        file = tmp_path / "run.jsonl"
+        done = self.gdb(*before, f"pmu delta {words} -j {file}")
+        result = Run(done.code, file.read_text() if file.exists() else "", done.err)
+        result.said = done.out
+        return result
+
+
+class Terminal:
+    """GDB as somebody types into it."""
+
+    def __init__(self, elf, port, *words):
+        self.child = pexpect.spawn(GDB[0], [*GDB[1:], "-iex", "set style enabled off", *words, elf], encoding="utf-8",
+                                   codec_errors="replace", timeout=WAIT, env=environment(), echo=False)
+        self.child.expect_exact("(gdb) ")
+        for command in ["set confirm off", "set width 0", *setup(port)]:
+            self(command)
+
+    def __call__(self, command):
+        self.child.sendline(command)
+        self.child.expect_exact("(gdb) ")
+        return self.child.before
+
+    def close(self):
+        self.child.close(force=True)
+
+
+class Mi:
+    """GDB in the way that an IDE uses it."""
+
+    def __init__(self, elf, port):
+        self.process = subprocess.Popen([*GDB, "--interpreter=mi2", elf], text=True, errors="replace", stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, env=environment(), bufsize=1)
+        for command in ["-gdb-set mi-async on", *setup(port)]:
+            self(command)
+
+    def __call__(self, command):
+        """All records until GDB has done it, and the console text."""
+        self.process.stdin.write(f"{command}\n77-list-features\n")
+        records, text = [], ""
+        for line in self.process.stdout:
+            if line.startswith("77^"):
+                break
+            records.append(line.rstrip("\n"))
+            if line.startswith("~"):
+                text += line[2:].rstrip("\n")[:-1].encode().decode("unicode_escape").encode("latin-1").decode()
+        return records, text
+
+    def wait_for_stop(self):
+        for line in self.process.stdout:
+            if line.startswith("*stopped"):
+                return line
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdin.close()
+        self.process.stdout.close()

@@ -1,0 +1,188 @@
+"""`pmu` in a real GDB behind a real OpenOCD: each subcommand against the board's truth, hit by hit."""
+import re
+
+import pytest
+
+from gdb_door import DoorPlace, Mi, Terminal
+from harness import CALLED_TWICE, IN_RAM, LOOP_ROUND, WORK_BY_DATA, passages, returned
+
+CHIPS = ["rp2040", "m4", "a9", "a53"]
+HITS = 3
+EVENT = {"a9": ("LD_RETIRED", 0x06), "a53": ("INST_RETIRED", 0x08)}
+# What the run and not the tool changes, and what OpenOCD itself leaves switched on
+PUT_BACK = ["fp_comp", "dwt_ctrl", "syst_rvr", "syst_csr", "code_hash", "dwt_function", "demcr", "pmcr", "pmcntenset", "pmuserenr"]
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_delta(chip, tmp_path):
+    with DoorPlace(chip, "free", WORK_BY_DATA, halt_cost=7) as place:
+        before = place.board.state()
+        events = f"-e CPU_CYCLES,{EVENT[chip][0]}" if chip in EVENT else ""
+        result = place.delta_in_gdb(tmp_path, f"work_by_data -r {HITS} {events}")
+        truth = passages(place.board.log(), place.symbol("work_by_data"), returned)
+        assert result.code == 0 and result.cycles == [passage.cycles for passage in truth[:HITS]]
+        column = result.summary["columns"]["CPU_CYCLES"]
+        assert column["calibrated"] and column["overhead"] == 7 and column["plus_minus"] == 0
+        if chip in EVENT:
+            name, code = EVENT[chip]
+            assert [hit["values"][name] for hit in result.hits] == [
+                passage.end.counts[code] - passage.begin.counts[code] for passage in truth[:HITS]]
+        assert "Program received signal" not in result.said
+        after = place.board.state()
+        for name in PUT_BACK:
+            assert after.get(name) == before.get(name), name
+
+
+def test_places(tmp_path):
+    with DoorPlace("m4", "free", CALLED_TWICE | LOOP_ROUND) as place:
+        pair = place.delta_in_gdb(tmp_path, "called_twice -r 2")
+        truth = passages(place.board.log(), place.symbol("called_twice"), returned)
+        assert pair.cycles == [passage.cycles for passage in truth[:2]]
+        loop = place.delta_in_gdb(tmp_path, "*&loop_head loop_head -r 2")  # the first by GDB's own expression
+        assert len(loop.hits) == 2 and int(loop.header["region"]["addresses"]["start"], 0) == place.symbol("loop_head")
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_stat(chip):
+    with DoorPlace(chip, "free", WORK_BY_DATA) as place:
+        done = place.gdb("pmu stat --for 0.3s")
+        counted = int(re.search(r"([\d,]+)  CPU_CYCLES", done.out).group(1).replace(",", ""))
+        halts = [event for event in place.board.log() if event.kind == "halt"]
+        assert done.code == 0 and counted == halts[-1].cycles - halts[0].cycles > 0
+        assert "each look halts the core" in done.out
+
+
+@pytest.mark.parametrize("chip, name", [("rp2040", "Cortex-M0+"), ("m4", "Cortex-M4"), ("a9", "Cortex-A9"), ("a53", "Cortex-A53")])
+def test_info_list_calibrate_doctor(chip, name):
+    with DoorPlace(chip, "free", WORK_BY_DATA, halt_cost=7) as place:
+        done = place.gdb("pmu info", "pmu list", "pmu calibrate", "pmu calibrate work_by_data", "pmu doctor")
+        assert done.code == 0, done.err
+        assert name in done.out and "OpenOCD" in done.out and "halted for the moment, by the debugger" in done.out
+        adds = re.findall(r"CPU_CYCLES +([\d.]+)   (\d+) to (\d+) in (\d+) re-hits   ± (\d+)", done.out)
+        assert [line[:3] + line[4:] for line in adds] == [("7.0", "7", "7", "0")] * 2 and all(int(line[3]) > 8 for line in adds)
+        if chip in EVENT:
+            assert EVENT[chip][0] in done.out and "ok" in done.out
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("halt_cost", [0, 7])
+def test_auto_sums_to_the_whole(chip, halt_cost):
+    with DoorPlace(chip, "free", WORK_BY_DATA, halt_cost=halt_cost) as place:
+        before = place.board.state()
+        # `finish` sets a breakpoint in software, which the A53's ROM does not take
+        steps = ["next", "next", "stepi", "next", "stepi" if chip == "a53" else "finish", "continue", "next"]
+        done = place.gdb("hbreak work_by_data", "continue", "pmu auto on", *steps,
+                         'print $_pmu("cpu_cycles")', 'print $_pmu_delta("CPU_CYCLES")', "pmu auto off")
+        assert done.code == 0, done.err
+        said = re.findall(r"(at most |at least |)\+([\d,]+)(?: ± (\d+))? cycles", done.out)
+        counts = [int(count.replace(",", "")) for _, count, _ in said]
+        assert len(counts) == len(steps)
+        total, last = (int(number) for number in re.findall(r"\$\d+ = (\d+)", done.out))
+        assert total == sum(counts) and last == counts[-1]
+        log = [event for event in place.board.log() if event.kind == "halt"]
+        begin = next(event for event in log if event.pc == place.symbol("work_by_data"))
+        whole = log[-1].cycles - begin.cycles
+        if halt_cost == 0:
+            assert total == whole and {(bound, off) for bound, _, off in said} == {("", "0")}
+        else:  # a `next` is an unknown number of halts
+            assert total > whole and all(bound == "at most " for bound, _, _ in said[:4])
+        after = place.board.state()
+        for name in PUT_BACK:
+            assert name == "fp_comp" or after.get(name) == before.get(name), name
+
+
+def test_auto_in_conditions_and_displays():
+    with DoorPlace("m4", "free", WORK_BY_DATA) as place:
+        done = place.gdb("pmu auto on", 'break work_by_data if $_pmu_delta("CPU_CYCLES") > 3000', 'display $_pmu_delta("CPU_CYCLES")',
+                         "continue", "pmu delta work_by_data -r 1", 'print $_pmu("NOTHING")', "pmu auto off", 'print $_pmu("CPU_CYCLES")')
+        assert int(re.findall(r"\$_pmu_delta\(\"CPU_CYCLES\"\) = (\d+)", done.out)[-1]) > 3000
+        assert "has a condition" in done.out and "pmu auto begins anew" in done.out
+        assert "NOTHING is not counted: " in done.err and "pmu auto on, first" in done.err
+
+
+def test_users_breakpoint_ends_it(tmp_path):
+    with DoorPlace("m4", "free", WORK_BY_DATA) as place:
+        here = place.symbol("random_number")
+        done = place.gdb("tbreak work_by_data", "continue", "break random_number if 0", "ignore 2 3", f"pmu delta work_by_data -r 50",
+                         "print/x $pc", "delete", "pmu delta work_by_data -r 1")
+        assert "has a condition" in done.out and "50 hits" in done.out
+        stopped = place.gdb("break random_number", f"pmu delta work_by_data -r 50", "print/x $pc", "info breakpoints")
+        assert "stopped at scenarios.c:" in stopped.out and "not ours" in stopped.out and "did not come to its end" in stopped.err
+        assert f"= {here:#x}" in stopped.out and "breakpoint already hit" in stopped.out
+
+
+def test_refusals(tmp_path):
+    with DoorPlace("m4", "free", WORK_BY_DATA | IN_RAM) as place:
+        done = place.gdb("pmu delta in_ram -r 2", "pmu delta nothing_of_that_name", "pmu auto maybe", "pmu nonsense",
+                         "pmu watch", "set pmu binary /nowhere/pmu-probe", "pmu info")
+        assert "cannot set a breakpoint at 0x2000" in done.out + done.err
+        assert "nothing_of_that_name" in done.out and "pmu auto: on [-e EVENTS] or off" in done.err
+        assert "pmu-probe is not found. Build it" in done.err
+        done = place.gdb("detach", "pmu info", "pmu help", "show pmu", "set pmu events A,B", "show pmu events", "help pmu delta")
+        assert "there is no target yet: target extended-remote HOST:PORT" in done.err
+        assert "pmu auto on" in done.out and "pmu events is A,B" in done.out and done.out.count("pmu delta FUNCTION") == 2
+
+
+def test_completion():
+    with DoorPlace("a9", "free", WORK_BY_DATA) as place:
+        done = place.gdb("complete pmu ", "complete pmu delta work_by", "complete pmu delta work_by_data -e L1D_CACHE", "complete pmu auto o",
+                         "complete set pmu ")
+        for line in ("pmu delta work_by_data", "pmu delta work_by_data -e L1D_CACHE_REFILL", "pmu auto on", "pmu calibrate", "set pmu events"):
+            assert line in done.out.splitlines()
+
+
+def test_ctrl_c_keeps_what_there_is():
+    with DoorPlace("m4", "free", WORK_BY_DATA) as place:
+        terminal = Terminal(place.elf, place.server.gdb_port())
+        try:
+            terminal.child.sendline("pmu delta work_by_data -r 100000")
+            place.wait_for_stops(24)
+            terminal.child.sendintr()
+            terminal.child.expect_exact("(gdb) ")
+            assert "CPU_CYCLES" in terminal.child.before and "Ctrl-C" in terminal.child.before
+            assert "exit code" not in terminal.child.before
+            place.board.wait_for(lambda state: state["run"] == "halted")
+            assert not any(value & 1 for value in place.board.state()["fp_comp"])
+            assert "1 hit" in terminal("pmu delta work_by_data -r 1")
+        finally:
+            terminal.close()
+
+
+@pytest.mark.parametrize("how", ["quit", "detach", "died"])
+def test_auto_ends_with_gdb(how):
+    with DoorPlace("m4", "free", WORK_BY_DATA) as place:
+        before = place.board.state()
+        terminal = Terminal(place.elf, place.server.gdb_port())
+        try:
+            terminal("pmu auto on")
+            assert place.board.state()["dwt_ctrl"] & 1
+            if how == "died":
+                terminal.child.kill(9)
+            else:
+                terminal.child.sendline(how)
+            place.board.wait_for(lambda state: all(state[name] == before[name] for name in ("dwt_ctrl", "demcr")))
+        finally:
+            terminal.close()
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_mi(chip, tmp_path):
+    with DoorPlace(chip, "free", WORK_BY_DATA) as place:
+        mi = Mi(place.elf, place.server.gdb_port())
+        try:
+            place.board.watch(0xFFFFFFF0)
+            records, text = mi('-interpreter-exec console "pmu delta work_by_data -r 2"')
+            assert "2 hits" in text and not any(record.startswith("^error") for record in records)
+            truth = passages(place.board.log(), place.symbol("work_by_data"), returned)
+            low, high = sorted(passage.cycles for passage in truth[:2])
+            line = next(line for line in text.splitlines() if line.startswith("CPU_CYCLES"))
+            assert line.split()[-2:] == [f"{low:,}", f"{high:,}"]
+            assert "is switched on" in mi('-interpreter-exec console "pmu auto on"')[1] or chip == "rp2040"
+            begin = place.board.state()["cycles"]
+            mi("-exec-next")
+            assert 'reason="end-stepping-range"' in mi.wait_for_stop()
+            value = next(line for line in mi('-data-evaluate-expression "$_pmu(\\"CPU_CYCLES\\")"')[0] if line.startswith("^done"))
+            assert value == f'^done,value="{place.board.state()["cycles"] - begin}"'
+            assert "^done" in mi('-interpreter-exec console "pmu auto off"')[0]
+        finally:
+            mi.close()

@@ -1,0 +1,60 @@
+"""`pmu` in GDB before other servers: real QEMUs, whose counters are no measure and are refused, and Debian's pyOCD."""
+import os
+import re
+
+import pytest
+
+from gdb_door import run_gdb
+from gdb_place import PyOcdPlace, QEMU, Qemu
+from harness import ROOT, WORK_BY_DATA, passages, returned
+from usb import usb_available
+
+CLIENT = os.path.join(ROOT, "tests", "system", "clients", "door_client.py")
+NO_USB = pytest.mark.skipif(usb_available() is not None, reason=str(usb_available()))
+
+
+@pytest.mark.parametrize("machine", QEMU)
+def test_qemu_obeys_the_door(machine, monkeypatch):
+    with Qemu(machine) as qemu:
+        work, size = qemu.symbol("work"), 2 if machine.startswith("an") else 4
+        monkeypatch.setenv("DOOR_PLACE", f"{work:x} {size}")
+        done = run_gdb(qemu.elf, qemu.port, f"set pmu binary {CLIENT}", "pmu info")
+        said = dict(re.findall(r"^(.+?): (.*)$", done.out, re.MULTILINE))
+        assert said["hello 1"].split()[0] == "ok" and said["hello 1"].split()[2] == "QEMU", done.out + done.err
+        assert re.fullmatch("ok [0-9a-f]{8}", said[f"read {work:x} 4"]) and said[f"break {work:x} {size}"] == "ok"
+        assert done.out.count("go run: stopped trap -") == 2 and said["go step"] == "stopped trap -"
+        assert said["register pc"] == said["register PC"] == f"ok {work:x}"
+        assert said["interrupted"] == "stopped requested -"
+        for wish in ("register nothing", "break zz 2", "dance", "read 0"):
+            assert said[wish].startswith("no "), (wish, said)
+
+
+@pytest.mark.parametrize("machine, name", [("an385", "Cortex-M3"), ("an505", "Cortex-M33")])
+def test_qemu_cortex_m_is_found_and_refused(machine, name):
+    with Qemu(machine) as qemu:
+        done = run_gdb(qemu.elf, qemu.port, "hbreak work", "continue", "delete", "pmu info", "pmu delta work -r 5", "set pmu calibrate off",
+                       "pmu delta work -r 5 --counter systick", "pmu auto on")
+        assert name in done.out and "SysTick, 24 bits" in done.out
+        assert "does not take" in done.out and "models no cycles" in done.out
+        assert "CPU_CYCLES" not in done.out and "auto is not on" in done.err
+
+
+@pytest.mark.parametrize("machine, register", [("a15", "PMCCNTR, PMCR = 0x410F"), ("a53", "PMCCNTR_EL0, PMCR_EL0 = 0x4103")])
+def test_qemu_shows_a_pmu_that_does_not_obey(machine, register):
+    with Qemu(machine) as qemu:
+        done = run_gdb(qemu.elf, qemu.port, "pmu info", "pmu delta work -r 5")
+        assert done.out.count(register) == 2 and done.out.count("what is written to it is ignored") == 2
+        assert "CPU_CYCLES" not in done.out
+
+
+@NO_USB
+def test_pyocd(tmp_path):
+    with PyOcdPlace("m4/v1", "free", WORK_BY_DATA, halt_cost=7) as place:
+        place.serve()
+        place.board.watch(0xFFFFFFF0)
+        file = tmp_path / "run.csv"
+        done = run_gdb(place.elf, place.pyocd.port, "pmu info", f"pmu delta work_by_data -r 3 -x , -o {file}", "pmu delta work_by_data -r 3")
+        truth = passages(place.board.log(), place.symbol("work_by_data"), returned)
+        assert "Cortex-M4" in done.out and "3 hits" in done.out and "overhead 7 removed" in done.out, done.out + done.err
+        cycles = sorted(passage.cycles for passage in truth[:3])
+        assert [f"{cycles[0]}", f"{cycles[-1]}"] == [word for word in re.split("[,\n]", file.read_text()) if word in (str(cycles[0]), str(cycles[-1]))][:2]

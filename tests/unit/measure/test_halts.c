@@ -1,0 +1,95 @@
+#include "measure/halts.h"
+
+#include "cmocka_all.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { COST = 7 };
+
+struct rig {
+    struct target target;
+    struct counter_block block;
+    struct halts halts;
+};
+
+static struct rig *begin(void)
+{
+    struct rig *rig = calloc(1, sizeof *rig);
+    const struct clock clock = clock_given(1e6, "--freq");
+    assert_non_null(rig);
+    rig->block.counts_cycles = true;
+    rig->target.block = &rig->block;
+    rig->target.reading = (struct reading){.counters = {{.name = "CPU_CYCLES", .bits = 32, .per_cycle = 1},
+                                                        {.name = "LSUCNT", .bits = 8, .per_cycle = 1}},
+                                           .n = 2,
+                                           .counted = 2};
+    halts_begin(&rig->halts, &rig->target, &clock);
+    return rig;
+}
+
+static void rehit(struct rig *rig, uint64_t cycles)
+{
+    const struct raw_hit raw = {
+        .from = {UINT32_MAX - 2, 250}, .to = {(cycles - 3) & UINT32_MAX, 250}, .pairs = 1};
+    halts_rehit(&rig->halts, &raw);
+}
+
+static void between(const struct rig *rig, uint64_t cycles, unsigned pairs, struct halts_count *out)
+{
+    const uint64_t from[READING_ROOM] = {UINT32_MAX - 9, 200}, to[READING_ROOM] = {cycles - 10, 10};
+    halts_between(&rig->halts, from, to, 1000000, pairs, out);
+}
+
+static void test_known_cost(void **state)
+{
+    struct rig *rig = begin();
+    struct halts_count counts[READING_ROOM];
+    (void)state;
+    for (uint64_t i = 0; i < 8; i++)
+        rehit(rig, COST + i % 2); /* 7 or 8 */
+    halts_end(&rig->halts);
+    between(rig, 107, 1, counts);
+    assert_int_equal(counts[0].count, 99); /* of 107 the mean, 7.5, rounded away from zero */
+    assert_int_equal(counts[0].plus_minus, 1);
+    assert_false(counts[0].at_least || counts[0].at_most);
+    assert_int_equal(counts[1].count, 66); /* across its wrap, of which there is but one in 107 cycles */
+    assert_false(counts[1].at_least);
+    between(rig, 107, 0, counts); /* an unknown number of halts */
+    assert_int_equal(counts[0].count, 107);
+    assert_true(counts[0].at_most && !counts[1].at_most);
+    free(rig);
+}
+
+static void test_free_halts(void **state)
+{
+    struct rig *rig = begin();
+    struct halts_count counts[READING_ROOM];
+    (void)state;
+    rehit(rig, 0);
+    halts_end(&rig->halts);
+    between(rig, 107, 0, counts);
+    assert_int_equal(counts[0].count, 107);
+    assert_true(!counts[0].at_most && !counts[0].at_least && counts[0].plus_minus == 0);
+    between(rig, 330, 0, counts); /* in so many cycles eight bits may wrap once more */
+    assert_true(counts[1].at_least && counts[1].count == 66);
+    free(rig);
+}
+
+static void test_nothing_measured(void **state)
+{
+    struct rig *rig = begin();
+    struct halts_count counts[READING_ROOM];
+    (void)state;
+    halts_end(&rig->halts);
+    between(rig, 107, 1, counts);
+    assert_true(counts[0].at_most && counts[0].count == 107);
+    free(rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_known_cost), cmocka_unit_test(test_free_halts),
+                                       cmocka_unit_test(test_nothing_measured)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
