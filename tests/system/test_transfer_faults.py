@@ -29,7 +29,7 @@ APPLICATION_STRIDE = {"a9/swd": 307, "r5/swd": 211}
 
 
 def snapshot(place):
-    """On Armv7 that is more: not one register of the program was another when it went on."""
+    """What a run leaves as it was. On Armv7 not one register of the program was another when it went on, either."""
     return lasting(place) if "altered" in place.board.state() else test_trace.snapshot(place)
 
 
