@@ -316,7 +316,8 @@ static bool look_by_core(struct target *target, struct counter_block *block, con
         target->coprocessor = coprocessor_new(target->ledger, core);
     if (target->coprocessor == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
-    if (!coprocessor_prepare(target->coprocessor, deadline, error))
+    /* A debugger has the core halted already, and relies on DBGDSCR as it left it. */
+    if (target->debugger == NULL && !coprocessor_prepare(target->coprocessor, deadline, error))
         return false;
     kind->add_identity(core, &list);
     for (size_t i = 0; i < list.n; i++)
