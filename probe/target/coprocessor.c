@@ -138,28 +138,16 @@ static bool enter(struct coprocessor *self, const struct deadline *deadline, str
     return true;
 }
 
-/* A core that was reset meanwhile may have been given what the program before that had, its mode for one. */
-static bool refuse_reset(struct coprocessor *self, bool halted, struct error *error)
-{
-    self->begun = self->asked = false;
-    return error_set(error, ERROR_RESET, "the core was reset while its counters were set up or put back%s",
-                     halted ? ", and is left halted" : "");
-}
-
 /* A core that stopped for another reason just before it was asked to is left for whoever waits for that. */
 static bool let_go(struct coprocessor *self, const struct deadline *deadline, struct error *error)
 {
     new_list(self);
     size_t status = steps_add(&self->list, step_read(self->core->ops->status(self->core)));
-    size_t cause = self->core->ops->add_cause(self->core, &self->list), reset = SIZE_MAX;
-    if (self->asked) /* else it is told to whoever runs the core */
-        reset = self->core->ops->add_reset_seen(self->core, &self->list);
+    size_t cause = self->core->ops->add_cause(self->core, &self->list);
     if (!run(self, deadline, error))
         return false;
     bool halted = is_halted(self, self->results[status]);
     bool ours = self->asked && self->core->ops->cause(self->core, self->results[cause], 0) == STOP_REQUEST;
-    if (reset != SIZE_MAX && self->core->ops->reset_seen(self->core, self->results[reset]))
-        return refuse_reset(self, halted, error);
     new_list(self);
     if (halted && ours)
         self->core->ops->add_run(self->core, &self->list);
