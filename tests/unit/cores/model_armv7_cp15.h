@@ -13,7 +13,7 @@ enum { V7_EVENT_COUNTERS = 3 };
 struct v7_monitor {
     uint32_t control, enabled, overflown, interrupts, user, select;
     uint32_t type[V7_EVENT_COUNTERS], value[V7_EVENT_COUNTERS];
-    bool select_is_new, mode_is_new; /* no ISB since: not certain to be seen yet */
+    uint32_t select_is_new, mode_is_new; /* no ISB since: not certain to be seen yet */
 };
 
 /* What an access of c9 finds; NULL: there is nothing. The cycle counter is the core's. */

@@ -152,10 +152,10 @@ static void others_are_not_touched(void **state)
 {
     (void)state;
     struct core a9 = core_of(A9), mapped = core_of(R5), others_make = core_of(0x511FC153), v8 = core_of(R5);
-    const struct core *others[] = {&a9, &mapped, &others_make, &v8};
+    const struct core *others[4] = {&a9, &mapped, &others_make, &v8};
     mapped.pmu_base = 0x80091000;
     v8.family = CORE_ARMV8;
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+    for (size_t i = 0; i < 4; i++) {
         struct step items[BLOCK_IDENTITY];
         struct steps list = {.items = items, .room = BLOCK_IDENTITY};
         struct counter_block block;
