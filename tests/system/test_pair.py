@@ -43,15 +43,26 @@ def rounds(count):
 class Debugged:
     """The program behind gdbserver, kept on one CPU, with a card whose agent shows that CPU's counters."""
 
-    def __init__(self, mode="", hz=0, program=PROGRAM):
+    def __init__(self, mode="", hz=0, program=PROGRAM, attach=False):
         self.card = Card(CPUS, hz=hz)
         self.agent = Agent(self.card)
-        self.elf = program
-        words = ["gdbserver", "--once", "localhost:0", program, os.path.join(self.card.root, "control"), *mode.split()]
-        self.server = subprocess.Popen(words, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
-                                       text=True, preexec_fn=lambda: os.sched_setaffinity(0, {CPU}))
+        self.elf, self.runs = program, None
+        words = [program, os.path.join(self.card.root, "control"), *mode.split()]
+        if attach:
+            self.runs = self.launch(words)
+            cycle = self.card.read(CPU, TSC)
+            wait_for(lambda: self.card.read(CPU, TSC) != cycle, "the program to run")
+            words = ["--attach", "localhost:0", str(self.runs.pid)]
+        else:
+            words = ["localhost:0", *words]
+        self.server = self.launch(["gdbserver", "--once", *words], stderr=subprocess.PIPE, text=True)
         self.pid = int(re.search(r"pid = (\d+)", self.server.stderr.readline())[1])
         self.probe = "gdb:localhost:" + re.search(r"port (\d+)", self.server.stderr.readline())[1]
+
+    @staticmethod
+    def launch(words, **kwargs):
+        return subprocess.Popen(words, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
+                                preexec_fn=lambda: os.sched_setaffinity(0, {CPU}), **kwargs)
 
     def words(self, *args):
         return [TOOL, "--probe", self.probe, "--counters", self.agent.probe, "--elf", self.elf, *map(str, args)]
@@ -87,6 +98,8 @@ class Debugged:
         self.server.kill()
         self.server.wait()
         self.server.stderr.close()
+        if self.runs is not None:
+            self.runs.wait()
         self.agent.close()
         self.card.close()
 
@@ -142,6 +155,14 @@ def test_from_one_place_to_another(mode):
         assert values(result, "TSC") == [number % 8 + 1 for number in range(40)]
         assert values(result, "INSTRUCTIONS_EXECUTED") == [place.expected(EVENTS["INSTRUCTIONS_EXECUTED"], nested, there)
                                                            for *_, nested, there in rounds(40)]
+        assert place.goes_on()
+
+
+def test_a_program_that_runs_already():
+    with Debugged(attach=True) as place:
+        result = place.delta("from_here", "to_there", "-r", 16, "-e", "TSC")
+        hits = values(result, "TSC")
+        assert [value % 8 + 1 for value in hits[:-1]] == hits[1:]
         assert place.goes_on()
 
 
