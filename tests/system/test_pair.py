@@ -241,10 +241,13 @@ def test_a_program_that_may_be_anywhere_is_refused():
         assert result.code == 2 and "-no-pie" in result.err
 
 
-def test_info_and_doctor_show_both():
+def test_info_list_and_doctor_show_both():
     with Debugged() as place:
         info = place.run("info")
         assert info.code == 0 and "x86-64" in info.out and f"CPUs 0 to {CPUS - 1}" in info.out
+    with Debugged() as place:
+        listed = place.run("list", "L2_READ_MISS")
+        assert listed.code == 0 and "L2_READ_MISS" in listed.out
     with Debugged() as place:
         doctor = place.run("doctor")
         assert doctor.code == 0 and re.search(r"counter +ok +TSC", doctor.out), doctor.out + doctor.err
