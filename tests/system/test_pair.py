@@ -46,7 +46,7 @@ class Debugged:
     def __init__(self, mode="", hz=0, program=PROGRAM, attach=False):
         self.card = Card(CPUS, hz=hz)
         self.agent = Agent(self.card)
-        self.elf, self.runs = program, None
+        self.elf, self.runs, self.counters = program, None, self.agent.probe
         words = [program, os.path.join(self.card.root, "control"), *mode.split()]
         if attach:
             self.runs = self.launch(words)
@@ -65,7 +65,7 @@ class Debugged:
                                 preexec_fn=lambda: os.sched_setaffinity(0, {CPU}), **kwargs)
 
     def words(self, *args):
-        return [TOOL, "--probe", self.probe, "--counters", self.agent.probe, "--elf", self.elf, *map(str, args)]
+        return [TOOL, "--probe", self.probe, "--counters", self.counters, "--elf", self.elf, *map(str, args)]
 
     def run(self, *args):
         return finish_tool(start_tool(self.words(*args)))
@@ -126,6 +126,16 @@ def test_cycles_of_the_program_without_a_wish():
         result = place.delta("work", "-r", 5)
         select = EVENTS["CPU_CLK_UNHALTED:u"]
         assert values(result, "CPU_CLK_UNHALTED:u") == [place.expected(select, *cycles[:2]) for cycles in rounds(5)]
+
+
+@pytest.mark.parametrize("which", ["msr", f"msr:{CPU}"])
+def test_counters_of_the_same_machine(which):
+    """As its msr driver shows them, without an agent."""
+    with Debugged() as place:
+        place.counters = f"{which}@{place.card.root}"
+        result = place.delta("work", "-r", 5, "-e", "INSTRUCTIONS_EXECUTED")
+        select = EVENTS["INSTRUCTIONS_EXECUTED"]
+        assert values(result, "INSTRUCTIONS_EXECUTED") == [place.expected(select, *cycles[:2]) for cycles in rounds(5)]
 
 
 def test_passes_over_two_counters():
