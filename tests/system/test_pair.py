@@ -298,7 +298,7 @@ def test_any_pair(way):
         now = card.registers([5])
         assert now[5, SEL0] == held[5, SEL0] and now[5, CTRL] == held[5, CTRL]
         unsaid = place.run("delta", "work_by_data", "--counters", agent.probe)
-        assert unsaid.code == 2 and "-C N" in unsaid.err
+        assert unsaid.code == 2 and "-C N" in unsaid.err, unsaid.err
 
 
 def test_any_pair_behind_a_gdb_server():
