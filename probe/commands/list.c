@@ -50,8 +50,8 @@ static bool print_target(const struct context *context, struct error *error)
     struct session session = {.context = context};
     bool ok = session_open_target(&session, error);
     bool any = false;
-    for (size_t i = 0; ok && i < session.target.chosen->n_blocks; i++) {
-        const struct counter_block *block = &session.target.chosen->blocks[i];
+    for (size_t i = 0; ok && i < target_counted(&session.target)->n_blocks; i++) {
+        const struct counter_block *block = &target_counted(&session.target)->blocks[i];
         if (block->unusable[0] != '\0')
             continue;
         any = true;

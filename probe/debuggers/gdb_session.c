@@ -229,7 +229,8 @@ static void tell_profile(const struct gdb_features *features, struct debugger_fa
         facts->profile = PROFILE_AARCH64;
     else if (strncmp(features->architecture, "arm", 3) == 0)
         facts->profile = PROFILE_ARM;
-    else if (strncmp(features->architecture, "i386:x86-64", 11) == 0)
+    else if (strncmp(features->architecture, "i386:x86-64", 11) == 0 ||
+             strncmp(features->architecture, "k1om", 4) == 0) /* as BFD calls Knights Corner's */
         facts->profile = PROFILE_X86_64;
     else
         facts->profile = features->architecture[0] != '\0' ? PROFILE_OTHER : PROFILE_UNKNOWN;

@@ -229,6 +229,8 @@ static bool stepwise_run_hits(struct engine *engine, const struct engine_wish *w
         snprintf(engine->uncalibrated, sizeof engine->uncalibrated, "%s",
                  self->rehit == REHIT_STEPS_OVER
                      ? "the debugger steps over a breakpoint when it resumes there"
+                 : self->core->family == CORE_X86_64
+                     ? "where an x86-64 instruction ends is not known, nor whether a resume steps over it"
                      : "it cannot be told whether a resumed core stops again at once");
     return true;
 }

@@ -190,16 +190,21 @@ static void receive_some(struct agent *agent)
     }
 }
 
+/* By now: what has just come sets its own beginning. */
+static bool is_late(const struct agent *agent)
+{
+    return owes(agent) && sys_now_us() - agent->since_us > SLOW_US;
+}
+
 static void serve(struct agent *agent, short happened)
 {
-    uint64_t late_us = sys_now_us() - agent->since_us;
     if (agent->session.n_out > 0 && (happened & SYS_WRITABLE) != 0)
         send_some(agent);
     else if (agent->session.n_out == 0 && happened != 0)
         receive_some(agent);
-    else if (happened != 0 || (owes(agent) && late_us > SLOW_US))
+    else if (happened != 0)
         leave(agent);
-    if (agent->client >= 0 && owes(agent) && late_us > SLOW_US)
+    if (agent->client >= 0 && is_late(agent))
         leave(agent);
 }
 

@@ -6,6 +6,7 @@ import signal
 import socket
 import struct
 import subprocess
+import time
 
 import pytest
 
@@ -317,3 +318,16 @@ def test_a_tool_that_is_killed_leaves_nothing_behind(card):
         process.kill()
         process.communicate()
         wait_for(lambda: set(card.registers().values()) == {0}, "the agent to put all back")
+
+
+def test_a_client_may_think(card, agent):
+    """Longer than one that stops in the middle is waited for: between its requests it owes nothing."""
+    client = agent.connect()
+    time.sleep(5.5)
+    assert client.read(0, TSC)[0] == DONE
+    client.socket.sendall(client.request([(READ, 0, TSC, 0)], 2)[:8])
+    time.sleep(0.5)
+    client.serial = 2
+    client.socket.sendall(client.request([(READ, 0, TSC, 0)], 2)[8:])
+    assert client.reply()[0] == DONE
+    client.close()

@@ -43,18 +43,29 @@ def rounds(count):
 class Debugged:
     """The program behind gdbserver, kept on one CPU, with a card whose agent shows that CPU's counters."""
 
-    def __init__(self, mode="", hz=0, program=PROGRAM):
+    def __init__(self, mode="", hz=0, program=PROGRAM, attach=False):
         self.card = Card(CPUS, hz=hz)
         self.agent = Agent(self.card)
-        self.elf = program
-        words = ["gdbserver", "--once", "localhost:0", program, os.path.join(self.card.root, "control"), *mode.split()]
-        self.server = subprocess.Popen(words, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
-                                       text=True, preexec_fn=lambda: os.sched_setaffinity(0, {CPU}))
+        self.elf, self.runs, self.counters = program, None, self.agent.probe
+        words = [program, os.path.join(self.card.root, "control"), *mode.split()]
+        if attach:
+            self.runs = self.launch(words)
+            cycle = self.card.read(CPU, TSC)
+            wait_for(lambda: self.card.read(CPU, TSC) != cycle, "the program to run")
+            words = ["--attach", "localhost:0", str(self.runs.pid)]
+        else:
+            words = ["localhost:0", *words]
+        self.server = self.launch(["gdbserver", "--once", *words], stderr=subprocess.PIPE, text=True)
         self.pid = int(re.search(r"pid = (\d+)", self.server.stderr.readline())[1])
         self.probe = "gdb:localhost:" + re.search(r"port (\d+)", self.server.stderr.readline())[1]
 
+    @staticmethod
+    def launch(words, **kwargs):
+        return subprocess.Popen(words, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
+                                preexec_fn=lambda: os.sched_setaffinity(0, {CPU}), **kwargs)
+
     def words(self, *args):
-        return [TOOL, "--probe", self.probe, "--counters", self.agent.probe, "--elf", self.elf, *map(str, args)]
+        return [TOOL, "--probe", self.probe, "--counters", self.counters, "--elf", self.elf, *map(str, args)]
 
     def run(self, *args):
         return finish_tool(start_tool(self.words(*args)))
@@ -87,6 +98,8 @@ class Debugged:
         self.server.kill()
         self.server.wait()
         self.server.stderr.close()
+        if self.runs is not None:
+            self.runs.wait()
         self.agent.close()
         self.card.close()
 
@@ -113,6 +126,16 @@ def test_cycles_of_the_program_without_a_wish():
         result = place.delta("work", "-r", 5)
         select = EVENTS["CPU_CLK_UNHALTED:u"]
         assert values(result, "CPU_CLK_UNHALTED:u") == [place.expected(select, *cycles[:2]) for cycles in rounds(5)]
+
+
+@pytest.mark.parametrize("which", ["msr", f"msr:{CPU}"])
+def test_counters_of_the_same_machine(which):
+    """As its msr driver shows them, without an agent."""
+    with Debugged() as place:
+        place.counters = f"{which}@{place.card.root}"
+        result = place.delta("work", "-r", 5, "-e", "INSTRUCTIONS_EXECUTED")
+        select = EVENTS["INSTRUCTIONS_EXECUTED"]
+        assert values(result, "INSTRUCTIONS_EXECUTED") == [place.expected(select, *cycles[:2]) for cycles in rounds(5)]
 
 
 def test_passes_over_two_counters():
@@ -142,6 +165,14 @@ def test_from_one_place_to_another(mode):
         assert values(result, "TSC") == [number % 8 + 1 for number in range(40)]
         assert values(result, "INSTRUCTIONS_EXECUTED") == [place.expected(EVENTS["INSTRUCTIONS_EXECUTED"], nested, there)
                                                            for *_, nested, there in rounds(40)]
+        assert place.goes_on()
+
+
+def test_a_program_that_runs_already():
+    with Debugged(attach=True) as place:
+        result = place.delta("from_here", "to_there", "-r", 16, "-e", "TSC")
+        hits = values(result, "TSC")
+        assert [value % 8 + 1 for value in hits[:-1]] == hits[1:]
         assert place.goes_on()
 
 
@@ -220,10 +251,13 @@ def test_a_program_that_may_be_anywhere_is_refused():
         assert result.code == 2 and "-no-pie" in result.err
 
 
-def test_info_and_doctor_show_both():
+def test_info_list_and_doctor_show_both():
     with Debugged() as place:
         info = place.run("info")
         assert info.code == 0 and "x86-64" in info.out and f"CPUs 0 to {CPUS - 1}" in info.out
+    with Debugged() as place:
+        listed = place.run("list", "L2_READ_MISS")
+        assert listed.code == 0 and "L2_READ_MISS" in listed.out
     with Debugged() as place:
         doctor = place.run("doctor")
         assert doctor.code == 0 and re.search(r"counter +ok +TSC", doctor.out), doctor.out + doctor.err
@@ -264,7 +298,7 @@ def test_any_pair(way):
         now = card.registers([5])
         assert now[5, SEL0] == held[5, SEL0] and now[5, CTRL] == held[5, CTRL]
         unsaid = place.run("delta", "work_by_data", "--counters", agent.probe)
-        assert unsaid.code == 2 and "-C N" in unsaid.err
+        assert unsaid.code == 2 and "-C N" in unsaid.err, unsaid.err
 
 
 def test_any_pair_behind_a_gdb_server():

@@ -22,6 +22,10 @@ struct model_debugger {
     unsigned resumes, set; /* times; breakpoints there are */
     enum debugger_why why; /* of each stop but those asked for */
     bool asked;
+    /* At that resume another thread's stop at `late_pc` is reported, and nothing moves; 0: never */
+    unsigned late_resume;
+    uint32_t late_pc;
+    bool is_late;
 };
 
 static inline struct model_debugger *model_debugger_of(const struct debugger *debugger)
@@ -94,7 +98,11 @@ static inline bool model_debugger_go(struct debugger *debugger, enum debugger_go
     if (!model_debugger_halted(d, error))
         return false;
     uint32_t was_on = d->m->fp_ctrl;
-    d->resumes++;
+    d->is_late = ++d->resumes == d->late_resume;
+    if (d->is_late) {
+        d->running = true;
+        return true;
+    }
     d->m->debug = true;
     if (d->steps_over || how == DEBUGGER_STEP) {
         d->m->fp_ctrl &= ~1U;
@@ -112,6 +120,11 @@ static inline enum debugger_wait model_debugger_wait(struct debugger *debugger, 
                                                      const struct deadline *deadline, struct error *error)
 {
     struct model_debugger *d = model_debugger_of(debugger);
+    if (d->is_late) {
+        *stop = (struct debugger_stop){.why = DEBUGGER_TRAP, .thread = "2"};
+        d->running = false;
+        return DEBUGGER_STOPPED;
+    }
     for (int i = 0; i < MODEL_POLLS; i++) {
         bool after;
         if (model_begin_access(d->m, &after) == LINK_LOST) {
@@ -142,7 +155,7 @@ static inline bool model_debugger_register(struct debugger *debugger, const char
 {
     struct model_debugger *d = model_debugger_of(debugger);
     static const char *const names[] = {"pc", "sp", "lr", "psp", "xpsr"};
-    const uint32_t values[] = {d->m->pc, d->m->sp, d->m->lr, d->m->psp, d->m->xpsr};
+    const uint32_t values[] = {d->is_late ? d->late_pc : d->m->pc, d->m->sp, d->m->lr, d->m->psp, d->m->xpsr};
     (void)deadline;
     if (!model_debugger_halted(d, error))
         return false;

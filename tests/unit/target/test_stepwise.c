@@ -168,6 +168,38 @@ static void somebody_elses_stop_is_left(void **state)
     assert_true(rig->model.halted && rig->model.pc == 0x1080);
 }
 
+/* Of a thread that came to the breakpoint just before it was moved on: here from the start to the end. */
+static void a_late_stop_is_passed_over(void **state)
+{
+    (void)state;
+    struct rig *rig = begin_scene(0);
+    attached.late_resume = 2;
+    attached.late_pc = (uint32_t)scenes[0].region.start;
+    assert_true(begin(rig));
+    assert_true(rig_arm(rig, &scenes[0].region));
+    assert_string_equal(rig_run(rig, HITS, 0) ? "" : rig->error.text, "");
+    assert_int_equal(rig->n_hits, HITS);
+    for (size_t k = 1; k < HITS; k++)
+        assert_int_equal(rig_work(&rig->hits[k]) - rig_work(&rig->hits[k - 1]), GROW);
+    assert_int_equal(attached.resumes, 2 * HITS + 1);
+    end(rig, false);
+}
+
+/* One that nobody had a breakpoint for. */
+static void another_threads_stop_elsewhere_is_not_ours(void **state)
+{
+    (void)state;
+    struct rig *rig = begin_scene(0);
+    attached.late_resume = 2;
+    attached.late_pc = 0x3000;
+    assert_true(begin(rig));
+    assert_true(rig_arm(rig, &scenes[0].region));
+    assert_false(rig_run(rig, HITS, 0));
+    assert_int_equal(rig->error.kind, ERROR_FOREIGN_STOP);
+    assert_int_equal(rig->engine->stopped_at, 0x3000);
+    end(rig, true);
+}
+
 static void a_reset_is_no_number(void **state)
 {
     (void)state;
@@ -273,6 +305,8 @@ int main(void)
         cmocka_unit_test_teardown(a_debugger_that_steps_over_is_not_calibrated, tear_down),
         cmocka_unit_test_teardown(what_cannot_be_told_is_said, tear_down),
         cmocka_unit_test_teardown(somebody_elses_stop_is_left, tear_down),
+        cmocka_unit_test_teardown(a_late_stop_is_passed_over, tear_down),
+        cmocka_unit_test_teardown(another_threads_stop_elsewhere_is_not_ours, tear_down),
         cmocka_unit_test_teardown(a_reset_is_no_number, tear_down),
         cmocka_unit_test_teardown(what_does_not_come_is_given_up, tear_down),
         cmocka_unit_test_teardown(a_cancelled_run_is_put_back, tear_down),
