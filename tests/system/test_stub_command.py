@@ -225,7 +225,7 @@ def test_wrong_usage(words):
 # --- trouble at a transfer ----------------------------------------------------------------------------------
 
 OF_WIRE = ["none", "parity", "protocol"]
-STRIDE = 89
+STRIDE = 267
 RELEASE = os.path.join(harness.BUILD, "pmu-probe")
 PAST_END = 3  # so many runs in a row that ended before their trouble came
 
