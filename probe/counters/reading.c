@@ -72,7 +72,7 @@ static void take_by_core(const struct reading *reading, const uint64_t *results,
 {
     struct step items[BY_CORE_STEPS];
     struct steps again = {.items = items, .room = BY_CORE_STEPS};
-    size_t at[READING_ROOM];
+    size_t at[READING_ROOM] = {0};
     add_by_core(reading, &again, at);
     for (size_t i = 0; i < reading->n; i++)
         out[i] = counter_value(&reading->counters[i], results, first + at[i] - at[0]);
@@ -90,7 +90,7 @@ size_t reading_steps(const struct reading *reading)
 
 size_t reading_add(const struct reading *reading, bool running, struct steps *list)
 {
-    size_t at = list->n, places[READING_ROOM];
+    size_t at = list->n, places[READING_ROOM] = {0};
     if (reading->by_core != NULL) {
         add_by_core(reading, list, places);
         return places[0];

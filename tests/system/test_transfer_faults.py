@@ -19,8 +19,8 @@ WAYS = [(way, kind, 0) for way in ("m4/swd", "rp2040/swd") for kind in OF_ACCESS
 # Some ten thousand runs. Under the sanitizers they would take twice as long, so these have the release build and no
 # calibration, which does again what a hit does; the sanitizers meet each STRIDE-th transfer of whole runs.
 RELEASE = os.path.join(harness.BUILD, "pmu-probe")
-SHARDS, STRIDE = 2, 61
-THIN = {"rp2040/swd": 4}  # each fourth transfer; on the M4 it is each
+SHARDS, STRIDE = 2, 127
+THIN = {"rp2040/swd": 16}  # a sample; on the M4 it is each transfer
 WIRE_HZ = 40000000  # four times the usual clock: most of a run is the wire's time
 PAST_END = 10  # so many runs in a row that ended before their trouble came
 # A run is some thousand transfers there, most of them of registers that the core itself is made to read and write
