@@ -14,9 +14,10 @@ IMAGE = {"a9": "cortex-a9", "a7": "cortex-a9", "r5": "cortex-a9", "a53": "cortex
 COUNTERS = {"a9": 6, "a7": 4, "r5": 3, "a53": 6}
 CYCLES, EN, E, LC = 1 << 31, 1, 1, 0x40
 MONITOR = ["pmuserenr", "pmcntenset", "pmcr"]
-# What the program and the counters do, and what looking does
+# What the program and the counters do, what looking does, and halts left with other registers (pushed code is run so)
 MOVING = {"pc", "sp", "lr", "cpsr", "cycles", "counted", "instructions", "halts", "moe", "pmccntr", "sticky", "accesses",
-          "csw", "tar", "csw0", "tar0", "csw1", "tar1", "run"}
+          "csw", "tar", "csw0", "tar0", "csw1", "tar1", "run",
+          "altered"}
 SETTLING = 10000  # cycles: more than a round of the loop
 # Code is pushed where no register is to be had, or a place for it is named
 WAYS = [("a9/swd", True), ("a9/swd", False), ("a9/jtag", True), ("a9/v2", True), ("a9", True),
