@@ -20,6 +20,7 @@ ARTICLE_PLAIN, ARTICLE_NOP, WORK_BY_DATA, CALLED_TWICE, RECURSE, PREEMPTED, SLEE
     SPAN_100M, NOP_MORE, TICK_EDGE, ABOVE_TICK, SUSPENDED, DWT_CPI, DWT_EXC, DWT_SLEEP, DWT_LSU, \
     DWT_FOLD = (1 << i for i in range(29))
 DAP_WAYS = ["rp2040/swd", "m4/swd", "m4/jtag", "rp2040/v2", "m4/v1"]
+SLOW_CLOCK = 3000000  # Hz
 NOWHERE = 0xFFFFFFF0  # no code there: watching it only switches the log on
 WAIT = 120  # seconds: a bound against hanging, never a measure
 
@@ -86,6 +87,11 @@ class Run:
         return [hit["values"]["CPU_CYCLES"] for hit in self.hits]
 
 
+def thinned(stride):
+    """Long sweeps of places where trouble strikes take each so-many-th of them; with `make check EVERY=1`, all."""
+    return 1 if os.environ.get("EVERY") else stride
+
+
 class Place:
     """Board and tool together, and what is between them. `way` is a chip with a real OpenOCD before it ("m4"), or a
     chip and the wires of the emulated CMSIS-DAP probe over TCP ("m4/swd", "m4/jtag", "rp2040/swd"), or one of its USB
@@ -99,6 +105,8 @@ class Place:
             if usb_available() is not None:
                 pytest.skip(usb_available())
             options[f"usb_{self.wires}_only"] = True
+        if not self.wires and mode != "tick":  # most of that time OpenOCD is awaited, and the program runs for nothing
+            options.setdefault("clock", SLOW_CLOCK)
         self.board = (UsbBoard if self.usb else Board).start(chip, mode, **options)
         self.servers = []
         try:

@@ -6,7 +6,7 @@ import os
 import pytest
 
 import harness
-from harness import NOWHERE, WORK_BY_DATA, Place, finish_tool, passages, returned, start_tool
+from harness import NOWHERE, WORK_BY_DATA, Place, finish_tool, passages, returned, start_tool, thinned
 import test_trace
 from test_application_cores import lasting
 
@@ -19,13 +19,13 @@ WAYS = [(way, kind, 0) for way in ("m4/swd", "rp2040/swd") for kind in OF_ACCESS
 # Some ten thousand runs. Under the sanitizers they would take twice as long, so these have the release build and no
 # calibration, which does again what a hit does; the sanitizers meet each STRIDE-th transfer of whole runs.
 RELEASE = os.path.join(harness.BUILD, "pmu-probe")
-SHARDS, STRIDE = 2, 127
-THIN = {"rp2040/swd": 16}  # a sample; on the M4 it is each transfer
+SHARDS, STRIDE = 2, {0: thinned(127), 1: thinned(7)}  # by core
+THIN = {"m4/swd": thinned(4), "m4/jtag": thinned(4), "rp2040/swd": thinned(16)}
 WIRE_HZ = 40000000  # four times the usual clock: most of a run is the wire's time
 PAST_END = 10  # so many runs in a row that ended before their trouble came
 # A run is some thousand transfers there, most of them of registers that the core itself is made to read and write
 APPLICATION_WAYS = [(way, kind) for way in ("a9/swd", "r5/swd") for kind in OF_ACCESSES + OF_WIRE]
-APPLICATION_STRIDE = {"a9/swd": 307, "r5/swd": 419}
+APPLICATION_STRIDE = {"a9/swd": thinned(607), "r5/swd": thinned(811)}
 
 
 def snapshot(place):
@@ -92,14 +92,14 @@ class Sweep:
 @pytest.mark.parametrize("way, kind, core", WAYS)
 def test_every_transfer(way, kind, core, shard):
     with Place(way, "free", WORK_BY_DATA) as place:
-        Sweep(place, kind, core, RELEASE, "--no-calibrate").over(shard, SHARDS * THIN.get(way, 1))
+        Sweep(place, kind, core, RELEASE, "--no-calibrate").over(shard, SHARDS * THIN[way])
 
 
 @pytest.mark.parametrize("way, kind, core", WAYS)
 def test_many_transfers_of_calibrated_runs(way, kind, core):
     """What a halt adds is no part of any number, whatever went wrong while it was measured."""
     with Place(way, "free", WORK_BY_DATA, halt_cost=23) as place:
-        Sweep(place, kind, core, harness.TOOL).over(STRIDE // 2, STRIDE)
+        Sweep(place, kind, core, harness.TOOL).over(STRIDE[core] // 2, STRIDE[core])
 
 
 @pytest.mark.parametrize("way, kind", APPLICATION_WAYS)
