@@ -9,7 +9,14 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { INTERRUPT = 0x03, READ_MOST = 1024, WRITE_MOST = 1024, BINARY_LEAST = 16, CLOSE_MS = 1000 };
+enum {
+    INTERRUPT = 0x03,
+    READ_MOST = 1024,
+    WRITE_MOST = 1024,
+    BINARY_LEAST = 16,
+    CLOSE_MS = 1000,
+    OWED_MS = 300
+};
 
 struct gdb_remote {
     struct debugger debugger; /* first */
@@ -159,9 +166,21 @@ static bool go(struct debugger *debugger, enum debugger_go how, const struct dea
     if (!gdb_wire_send(&session->wire, question, strlen(question), deadline, error))
         return false;
     session->running = true;
+    session->asked = false;
     session->n_cached = 0;
     session->selected[0] = '\0';
     return true;
+}
+
+/* OpenOCD keeps a request that came too late, until the core runs again: that stop is nobody's wish. */
+static bool is_belated(struct gdb_session *session, const struct debugger_stop *stop)
+{
+    bool belated = session->owed && !session->asked && stop->why == DEBUGGER_REQUESTED;
+    if (stop->why == DEBUGGER_REQUESTED)
+        session->owed = false;
+    else if (session->asked)
+        session->owed = true;
+    return belated;
 }
 
 static enum debugger_wait wait_for(struct debugger *debugger, struct debugger_stop *stop,
@@ -182,6 +201,11 @@ static enum debugger_wait wait_for(struct debugger *debugger, struct debugger_st
             return DEBUGGER_GONE;
         }
         if (session->wire.payload[0] != 'O' && gdb_take_stop(session, stop)) {
+            if (is_belated(session, stop)) {
+                if (!go(debugger, DEBUGGER_RUN, deadline, error))
+                    return DEBUGGER_GONE;
+                continue;
+            }
             if (stop->why != DEBUGGER_ENDED)
                 return DEBUGGER_STOPPED;
             if (debugger->facts.profile == PROFILE_X86_64)
@@ -198,7 +222,10 @@ static bool interrupt(struct debugger *debugger, struct error *error)
 {
     struct gdb_session *session = session_of(debugger);
     struct deadline soon = deadline_in_ms(CLOSE_MS, NULL);
-    return !session->running || gdb_wire_send_raw(&session->wire, INTERRUPT, &soon, error);
+    if (!session->running)
+        return true;
+    session->asked = true;
+    return gdb_wire_send_raw(&session->wire, INTERRUPT, &soon, error);
 }
 
 static const struct gdb_value *cached(const struct gdb_session *session, unsigned number)
@@ -308,6 +335,17 @@ static bool is_running(const struct debugger *debugger)
     return ((const struct gdb_remote *)debugger)->session.running;
 }
 
+/* Lets the core run, and stays for as long as a belated request may take to stop it. False: it stopped for
+ * another reason, which is somebody's. */
+static bool outlast_request(struct debugger *debugger)
+{
+    struct deadline limit = deadline_in_ms(OWED_MS, NULL);
+    struct debugger_stop stop;
+    struct error ignored = {0};
+    return !go(debugger, DEBUGGER_RUN, &limit, &ignored) ||
+           wait_for(debugger, &stop, &limit, &ignored) != DEBUGGER_STOPPED;
+}
+
 /* The protocol's D lets a core run on. To OpenOCD it is a good-bye only. */
 static void close_session(struct debugger *debugger, bool run)
 {
@@ -318,7 +356,8 @@ static void close_session(struct debugger *debugger, bool run)
     char text[64];
     size_t length;
     if (run && !session->wire.lost) {
-        if (!session->running && strcmp(debugger->facts.server, "OpenOCD") == 0)
+        bool stays = session->owed && !session->running && !outlast_request(debugger);
+        if (!session->running && !stays && strcmp(debugger->facts.server, "OpenOCD") == 0)
             gdb_monitor(session, "resume", text, sizeof text, &soon, &ignored);
         gdb_ask(session, "D", &length, &soon, &ignored);
     }

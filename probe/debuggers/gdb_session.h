@@ -20,6 +20,8 @@ struct gdb_session {
     size_t packet_size; /* the largest that the server takes */
     bool has_vcont, has_xfer, has_no_ack, has_pass_signals;
     bool running;
+    bool asked; /* to stop, in this run */
+    bool owed;  /* it stopped for something else just then: what was asked may stop the next run */
     bool no_single_registers; /* it does not answer `p` */
     bool no_binary;           /* nor takes `X` */
     char thread[GDB_THREAD];  /* that stopped last; "" when it was not said */

@@ -160,6 +160,14 @@ def test_everything_is_put_back(chip, how):
         same(before, place.board.state())
 
 
+def test_given_up_at_any_moment():
+    """Also when the core stops by itself just as it is asked to: OpenOCD keeps such a request for the next run."""
+    with GdbPlace("m4", "free", WORK_BY_DATA | PREEMPTED) as place:
+        for ms in range(50, 90, 5):
+            assert place.run("delta", "work_by_data", "sleeper", "--timeout", ms / 1000).code == 3
+            place.board.wait_for(lambda state: state["run"] == "running")
+
+
 @pytest.mark.parametrize("chip", ["m4", "a9", "a53"])
 def test_halted_at_somebodys_breakpoint(chip):
     """OpenOCD says that the core stood at a breakpoint before it was asked; it stays there."""

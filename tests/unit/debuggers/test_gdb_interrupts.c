@@ -1,0 +1,99 @@
+#include "debuggers/gdb_remote.h"
+
+#include "gdb_server.h"
+
+enum { LIMIT_MS = 10000 };
+
+/* Silent on a resume, and at its own breakpoint when it is asked to stop: as OpenOCD may just then be. */
+static const struct gdb_answer late[] = {
+    {"vCont;c", NULL, false},
+    {"\x03", "T05", false},
+    {"qRcmd,76657273696f6e", "4f70656e204f6e2d4368697020446562756767657220302e31322e30", false},
+    {"D", "OK", false},
+    {NULL, NULL, false}};
+
+static struct debugger *stop_too_late(struct gdb_server *server)
+{
+    struct error error = {0};
+    struct debugger_stop stop = {0};
+    struct deadline deadline = deadline_in_ms(LIMIT_MS, NULL);
+    gdb_server_start(server, late);
+    struct debugger *debugger = gdb_remote_open(server->fd, "gdb test", &deadline, &error);
+    assert_non_null(debugger);
+    assert_true(debugger->ops->go(debugger, DEBUGGER_RUN, &deadline, &error));
+    assert_true(debugger_halt(debugger, &stop, &error));
+    assert_int_equal(stop.why, DEBUGGER_TRAP);
+    return debugger;
+}
+
+static unsigned times_asked(const struct gdb_server *server, const char *words)
+{
+    unsigned n = 0;
+    for (const char *at = server->asked; (at = strstr(at, words)) != NULL; at++)
+        n++;
+    return n;
+}
+
+static void test_a_belated_stop_is_passed_over(void **state)
+{
+    struct gdb_server server;
+    struct error error = {0};
+    struct debugger_stop stop = {0};
+    struct deadline deadline = deadline_in_ms(LIMIT_MS, NULL);
+    (void)state;
+    struct debugger *debugger = stop_too_late(&server);
+    assert_true(debugger->ops->go(debugger, DEBUGGER_RUN, &deadline, &error));
+    gdb_server_send(&server, "$T02#b6$T05#b9", 14);
+    assert_int_equal(debugger->ops->wait(debugger, &stop, &deadline, &error), DEBUGGER_STOPPED);
+    assert_int_equal(stop.why, DEBUGGER_TRAP);
+    /* One only: the next is somebody's */
+    assert_true(debugger->ops->go(debugger, DEBUGGER_RUN, &deadline, &error));
+    gdb_server_send(&server, "$T02#b6", 7);
+    assert_int_equal(debugger->ops->wait(debugger, &stop, &deadline, &error), DEBUGGER_STOPPED);
+    assert_int_equal(stop.why, DEBUGGER_REQUESTED);
+    debugger->ops->close(debugger, true);
+    gdb_server_stop(&server);
+    assert_int_equal(times_asked(&server, "vCont;c\n"), 4);
+}
+
+static void test_the_session_outlasts_it(void **state)
+{
+    struct gdb_server server;
+    (void)state;
+    struct debugger *debugger = stop_too_late(&server);
+    debugger->ops->close(debugger, true);
+    gdb_server_stop(&server);
+    assert_non_null(strstr(server.asked, "vCont;c\nvCont;c\nD\n"));
+    assert_null(strstr(server.asked, "qRcmd,726573756d65")); /* "resume" */
+}
+
+static void test_a_request_in_time_is_owed_nothing(void **state)
+{
+    static const struct gdb_answer prompt[] = {
+        {"vCont;c", NULL, false}, {"\x03", "T02", false}, {NULL, NULL, false}};
+    struct gdb_server server;
+    struct error error = {0};
+    struct debugger_stop stop = {0};
+    struct deadline deadline = deadline_in_ms(LIMIT_MS, NULL);
+    (void)state;
+    gdb_server_start(&server, prompt);
+    struct debugger *debugger = gdb_remote_open(server.fd, "gdb test", &deadline, &error);
+    for (int i = 0; i < 2; i++) {
+        assert_true(debugger->ops->go(debugger, DEBUGGER_RUN, &deadline, &error));
+        assert_true(debugger_halt(debugger, &stop, &error));
+        assert_int_equal(stop.why, DEBUGGER_REQUESTED);
+    }
+    debugger->ops->close(debugger, true);
+    gdb_server_stop(&server);
+    assert_int_equal(times_asked(&server, "vCont;c\n"), 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_belated_stop_is_passed_over),
+        cmocka_unit_test(test_the_session_outlasts_it),
+        cmocka_unit_test(test_a_request_in_time_is_owed_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
