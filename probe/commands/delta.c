@@ -36,6 +36,7 @@ static bool locate_region(struct delta_command *self, const struct options *opti
     self->region = (struct region){
         .start = self->start.address, .low = self->start.low, .high = self->start.high, .to_return = true};
     self->region.start_is_thumb = self->start.isa == ISA_THUMB;
+    self->region.process = options->process;
     if (options->n_operands == 1) {
         if (!self->start.is_function_entry)
             return error_set(error, ERROR_USAGE, "%.128s is not the entry of a function: name an end as well",
@@ -81,12 +82,24 @@ static void print_header(struct delta_command *self)
         self->unwritten = true;
 }
 
+/* It is part of what was measured. */
+static void note_process(const struct process *process, char *note, size_t size)
+{
+    size_t used = strlen(note);
+    const char *comma = used > 0 ? "; " : "";
+    if (process->which == PROCESS_ID)
+        snprintf(note + used, size - used, "%sonly where CONTEXTIDR is 0x%" PRIX32, comma, process->id);
+    else if (process->which == PROCESS_ANY)
+        snprintf(note + used, size - used, "%sin any process", comma);
+}
+
 static void describe_region(struct delta_command *self)
 {
     struct conditions *conditions = &self->conditions;
     snprintf(conditions->start, sizeof conditions->start, "%s", self->start.name);
     snprintf(conditions->start_source, sizeof conditions->start_source, "%s", self->start.source);
     conditions->start_address = self->region.start;
+    note_process(&self->region.process, conditions->note, sizeof conditions->note);
     if (self->region.to_return) {
         snprintf(conditions->end, sizeof conditions->end, "its return");
         return;

@@ -21,7 +21,8 @@ enum kind {
     FORMAT,
     JSON,
     CSV,
-    PLACE
+    PLACE,
+    PROCESS
 };
 
 struct option {
@@ -54,6 +55,8 @@ static const struct option table[] = {
      "a core's debug registers, where no ROM table names them"},
     {0, "pmu-base", "AP:ADDR", PLACE, AT(pmu_base), "... and its PMU"},
     {0, "cti", "AP:ADDR", PLACE, AT(cti), "... and its cross trigger interface"},
+    {0, "context", "ID", PROCESS, AT(process),
+     "delta in user mode: only where CONTEXTIDR is ID, or any: in whatever process"},
     {0, "divide64", NULL, FLAG, AT(divide64),
      "the PMU's cycle counter moves every 64th cycle: wraps later, says less"},
     {0, "freq", "HZ", FREQUENCY, AT(freq_hz),
@@ -151,6 +154,9 @@ static bool store(struct options *options, const struct option *option, const ch
         break;
     case PLACE:
         ok = value_place(text, at);
+        break;
+    case PROCESS:
+        ok = value_process(text, at);
         break;
     case OPENOCD:
         if (options->n_openocd + 2 > OPTION_WORDS)
