@@ -1,5 +1,6 @@
-// Armv7-A/R and Armv8-A: memory set up, the main loop, and what core 1 of a chip that has one does: one function over and over,
-// sharing nothing with core 0 and waiting for nobody, so that they may start in any order.
+// Armv7-A/R and Armv8-A: memory set up, the main loop, and what core 1 of a chip that has one does: one
+// function over and over, sharing nothing with core 0 and waiting for nobody, so that they may start in any
+// order.
 #include "scenario.h"
 
 // Everything that ends soon
@@ -9,6 +10,8 @@
 #define ITS_OWN __attribute__((section(".noinit")))
 
 #define CORE1_STACK 0x2000
+// By context, so that the stack pointer tells the ground truth which it was
+enum { CONTEXTS = 2, USER_STACK = 256 };
 
 const uint32_t SystemCoreClock __attribute__((used)) = 12000000;
 
@@ -20,6 +23,7 @@ uint32_t counted_data[16];
 // Outlives a reset
 ITS_OWN volatile uint32_t boot_count;
 ITS_OWN char core1_stack[CORE1_STACK] __attribute__((aligned(16)));
+ITS_OWN char user_stacks[CONTEXTS][USER_STACK] __attribute__((aligned(16)));
 ITS_OWN volatile uint32_t core1_rounds, core1_result;
 static ITS_OWN volatile uint32_t core1_random;
 
@@ -69,6 +73,9 @@ static void one_round(uint32_t what)
         counted_thumb(1 + (random_number() & 7), counted_data);
 #endif
     }
+    if (what & DO_USER)
+        for (uint32_t context = 1; context <= CONTEXTS; context++)
+            run_as_user(context, context * 20 + (random_number() & 7), user_stacks[context - 1] + USER_STACK);
     if (what & DO_SUPERVISOR) {
 #ifdef __aarch64__
         __asm volatile("svc #0");
