@@ -19,6 +19,13 @@ PMU = {"a9": 0x80091000, "a53": 0x80430000}
 CNTENSET, PMCR = 0xC00, 0xE04
 
 
+def user_place(way):
+    """With long pauses between rounds: the board runs far ahead of a slow host, and its log holds only so much."""
+    place = Place(way, "free", USER)
+    place.board.write_word("idle_spin", 3000)
+    return place
+
+
 def poke(place, *writes):
     server = place.server or place.start_server()
     for address, value in writes:
@@ -63,7 +70,7 @@ def settled(place):
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("operands", [("user_work",), ("user_work", "user_work_end"), ("user_work", "user_work")])
 def test_user_mode_is_refused_with_the_reason(way, operands):
-    with Place(way, "free", USER) as place:
+    with user_place(way) as place:
         before = settled(place)
         rounds = place.board.read_word("round_count")
         result = place.run("delta", "-j", *operands)
@@ -73,14 +80,14 @@ def test_user_mode_is_refused_with_the_reason(way, operands):
         if place.chip == "a9":
             assert any(f"was 0x{context:X} at this stop" in result.err for context in (1, 2))
         assert_same(before, place.board.state())
-        place.board.wait_for(lambda state: place.board.read_word("round_count") > rounds + 100)
+        place.board.wait_for(lambda state: place.board.read_word("round_count") > rounds + 10)
         assert [place.board.read_word(name) for name in ("undefined_count", "abort_count")] == [0, 0]
 
 
 @pytest.mark.parametrize("way", WAYS + ["a9/jtag", "a7/swd", "a53/v2"])
 @pytest.mark.parametrize("context", [1, 2])
 def test_one_context_is_counted_alone(way, context):
-    with Place(way, "free", USER) as place:
+    with user_place(way) as place:
         result = place.delta("user_work", "-r", HITS, "--context", context)
         compare(place, result, {context})
         assert f"only where CONTEXTIDR is 0x{context:X}" in result.header["note"]
@@ -92,7 +99,7 @@ def test_one_context_is_counted_alone(way, context):
 
 @pytest.mark.parametrize("way", WAYS)
 def test_any_context_counts_all(way):
-    with Place(way, "free", USER) as place:
+    with user_place(way) as place:
         result = place.delta("user_work", "-r", HITS, "--context", "any")
         compare(place, result, {1, 2})
         assert "in any process" in result.header["note"]
@@ -101,7 +108,7 @@ def test_any_context_counts_all(way):
 @pytest.mark.parametrize("way", WAYS)
 def test_rounds_are_stepped_in_their_context(way):
     """The end is the start: each hit is a single step away from it and then a wait for it."""
-    with Place(way, "free", USER) as place:
+    with user_place(way) as place:
         result = place.delta("user_work", "user_work", "-r", 50, "--context", 1)
         starts = [event for event in place.board.log() if event.kind == "halt" and event.pc == place.symbol("user_work")]
         assert len(result.hits) == 50 and {context_of(place, event) for event in starts} == {1}
@@ -119,7 +126,7 @@ def test_privileged_code_is_not_refused_and_may_be_asked_for_by_context(way):
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("how", ["done", "interrupted", "no such context"])
 def test_everything_is_put_back(way, how):
-    with Place(way, "free", USER) as place:
+    with user_place(way) as place:
         occupy(place, [0, 5])
         before = settled(place)
         if how == "done":
@@ -136,7 +143,7 @@ def test_everything_is_put_back(way, how):
 
 @pytest.mark.parametrize("way", WAYS)
 def test_occupied_comparators(way):
-    with Place(way, "free", USER) as place:
+    with user_place(way) as place:
         occupy(place, range(BREAKPOINTS - CONTEXTS, BREAKPOINTS))
         result = place.run("delta", "user_work", "--context", 2)
         assert result.code == 3 and "that can compare contexts are taken" in result.err
@@ -149,7 +156,7 @@ def test_occupied_comparators(way):
 
 def test_the_other_comparator_of_contexts_serves_as_well():
     for way in WAYS:
-        with Place(way, "free", USER) as place:
+        with user_place(way) as place:
             occupy(place, [BREAKPOINTS - 1])
             compare(place, place.delta("user_work", "-r", HITS, "--context", 1), {1})
 
@@ -164,7 +171,7 @@ def test_a_cortex_m_has_no_contexts(way):
 
 @pytest.mark.parametrize("words", [("1x",), ("0x100000000",), ("all",), ("-1",)])
 def test_what_is_no_context(words):
-    with Place("a9/swd", "free", USER) as place:
+    with user_place("a9/swd") as place:
         result = place.run("delta", "user_work", "--context", *words)
         assert result.code == 2 and "--context wants ID" in result.err
 
