@@ -47,7 +47,8 @@ static bool calibrate_there(struct calibrate_command *self, struct engine *engin
     const struct region region = {.start = self->location.address,
                                   .end = self->location.address,
                                   .start_is_thumb = thumb,
-                                  .end_is_thumb = thumb};
+                                  .end_is_thumb = thumb,
+                                  .process = options->process};
     const struct engine_wish wish = {
         .hits = 1, .rehits = REHITS / 2, .timeout_ms = (int64_t)(options->timeout_s * 1000)};
     struct deadline deadline = session_deadline(&self->session);

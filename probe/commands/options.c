@@ -56,7 +56,7 @@ static const struct option table[] = {
     {0, "pmu-base", "AP:ADDR", PLACE, AT(pmu_base), "... and its PMU"},
     {0, "cti", "AP:ADDR", PLACE, AT(cti), "... and its cross trigger interface"},
     {0, "context", "ID", PROCESS, AT(process),
-     "delta in user mode: only where CONTEXTIDR is ID, or any: in whatever process"},
+     "delta, calibrate in user mode: only where CONTEXTIDR is ID, or any: in whatever process"},
     {0, "divide64", NULL, FLAG, AT(divide64),
      "the PMU's cycle counter moves every 64th cycle: wraps later, says less"},
     {0, "freq", "HZ", FREQUENCY, AT(freq_hz),

@@ -11,7 +11,7 @@ enum { STEPPED_BITS = 0x1B, STEPPED = 0x1B };
 /* DBGBCR, DDI 0487 D13.3: all four bytes, at all levels of both security states. */
 enum { BCR_ENABLE = 1 << 0, BCR_EVERYWHERE = 0x21E7 };
 /* Its BT and LBN; that of the one to be linked to holds the rest as the architecture wants it, D2.9. */
-enum { BCR_LINKED = 1 << 20, BCR_LINKED_TO = 16, BCR_LINKED_CONTEXT = 0x3001E7 };
+enum { BCR_LINKED = 1 << 20, BCR_LINKED_TO = 16, BCR_LINKED_CONTEXT = 0x3001E6 };
 enum { COMPARATOR_STRIDE = 16 };
 
 enum { PRSR_SPD = 1 << 1, PRSR_R = 1 << 2, PRSR_SR = 1 << 3, PRSR_OSLK = 1 << 5 };
@@ -357,6 +357,7 @@ const struct core_ops armv8_ops = {
     .add_mode = add_mode,
     .in_user_mode = in_user_mode,
     .context_control = BCR_LINKED_CONTEXT,
+    .context_on = BCR_ENABLE,
     .can_compare = can_compare,
     .comparators_on = comparators_on,
     .comparator_words = 3,

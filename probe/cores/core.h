@@ -135,8 +135,9 @@ struct core_ops {
     size_t (*add_mode)(const struct core *, struct steps *);
     bool (*in_user_mode)(const struct core *, uint64_t mode);
     size_t (*add_context)(const struct core *, struct steps *);
-    uint64_t
-        context_control; /* what the first register of a comparator of CONTEXTIDR holds, to be linked to */
+    uint64_t context_control; /* what a comparator of CONTEXTIDR that others are linked to has in its first
+                                 register, where it is off as yet; and what switches it on */
+    uint64_t context_on;
 
     /* Breakpoint comparators, of so many registers each; the first is the one in which 0 is off. */
     bool (*can_compare)(const struct core *, uint64_t address);

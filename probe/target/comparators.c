@@ -105,11 +105,9 @@ bool comparators_choose(const struct core *core, const struct comparators *found
         uint32_t others = free & ~last_ones(core, core->context_comparators);
         uint32_t able = free & ~others;
         if (able == 0)
-            return error_set(
-                error, ERROR_NO_COMPARATOR,
-                "--context takes one of the %u breakpoint comparators that can compare contexts, and "
-                "these are taken, by%s",
-                core->context_comparators, found->taken_context);
+            return error_set(error, ERROR_NO_COMPARATOR,
+                             "all %u breakpoint comparators that can compare contexts are taken, by%s",
+                             core->context_comparators, found->taken_context);
         out->context = take_last(&able);
         free = others | able;
         if (free == 0)

@@ -289,8 +289,8 @@ static bool lowered_arm(struct engine *engine, const struct region *region, cons
     self->region.start = core_code(self->core, region->start, region->start_is_thumb);
     self->region.end = core_code(self->core, region->end, region->end_is_thumb);
     self->looked = !self->core->processes || region->process.which != PROCESS_NOT_SAID;
-    if (region->process.which != PROCESS_NOT_SAID && self->core->family == CORE_M)
-        return error_set(error, ERROR_USAGE, "--context: a Cortex-M has no CONTEXTIDR");
+    if (!process_check(&region->process, self->core, error))
+        return false;
     if (region->process.which == PROCESS_ID)
         points_set_context(&self->points, region->process.id);
     for (size_t i = 0; i < n; i++)

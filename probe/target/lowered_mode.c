@@ -12,7 +12,7 @@ static bool describe_context(struct lowered *self, char *out, size_t size, const
     snprintf(out, size, "CONTEXTIDR, which tells them apart, cannot be read from there");
     if (ops->add_context == NULL)
         return true;
-    lowered_new_list(self);
+    lowered_new_registers(self);
     size_t at = ops->add_context(self->core, &self->list);
     if (lowered_run_plain(self, deadline, &unread))
         snprintf(out, size, "CONTEXTIDR, which tells them apart, was 0x%" PRIX64 " at this stop",
@@ -24,7 +24,7 @@ bool lowered_check_mode(struct lowered *self, const struct deadline *deadline, s
 {
     const struct core_ops *ops = self->core->ops;
     char context[96];
-    lowered_new_list(self);
+    lowered_new_registers(self);
     size_t mode = ops->add_mode(self->core, &self->list);
     if (!lowered_run_plain(self, deadline, error))
         return false;

@@ -41,7 +41,15 @@ static bool hold_comparator(struct points *points, unsigned n, const struct dead
     return true;
 }
 
-/* Matches nothing by itself: what is linked to it does, while the context is that. */
+static bool write_comparator(struct points *points, unsigned n, unsigned word, uint64_t value,
+                             const struct deadline *deadline, struct error *error)
+{
+    return ledger_write(points->ledger, points->core->ops->comparator(points->core, n, word), value,
+                        (struct restore){0}, deadline, error);
+}
+
+/* Matches nothing by itself: what is linked to it does, while the context is that. Only when it is known to
+ * be one of contexts it holds the lowest bits of one. */
 static bool set_context(struct points *points, const struct deadline *deadline, struct error *error)
 {
     struct core *core = points->core;
@@ -53,12 +61,12 @@ static bool set_context(struct points *points, const struct deadline *deadline, 
         return true;
     if (!hold_comparator(points, n, deadline, error))
         return false;
-    for (unsigned i = 0; i < ops->comparator_words; i++)
-        if (!ledger_write(points->ledger, ops->comparator(core, n, i), i == 1 ? points->context : 0,
-                          (struct restore){0}, deadline, error))
+    if (!write_comparator(points, n, 0, ops->context_control, deadline, error))
+        return false;
+    for (unsigned i = 1; i < ops->comparator_words; i++)
+        if (!write_comparator(points, n, i, i == 1 ? points->context : 0, deadline, error))
             return false;
-    return ledger_write(points->ledger, ops->comparator(core, n, 0), ops->context_control,
-                        (struct restore){0}, deadline, error);
+    return write_comparator(points, n, 0, ops->context_control | ops->context_on, deadline, error);
 }
 
 static bool take_comparators(struct points *points, const struct deadline *deadline, struct error *error)
@@ -191,11 +199,9 @@ bool points_remove(struct points *points, const struct deadline *deadline, struc
             return false;
     if (points->comparator_held) {
         /* Off now; its old value comes back with the rest of the ledger, after the unit as a whole. */
-        struct address at = points->core->ops->comparator(points->core, points->comparator, 0);
-        if (!ledger_write(points->ledger, at, 0, (struct restore){0}, deadline, error))
-            return false;
-        at = points->core->ops->comparator(points->core, points->context_comparator, 0);
-        if (points->by_context && !ledger_write(points->ledger, at, 0, (struct restore){0}, deadline, error))
+        if (!write_comparator(points, points->comparator, 0, 0, deadline, error) ||
+            (points->by_context &&
+             !write_comparator(points, points->context_comparator, 0, 0, deadline, error)))
             return false;
     }
     points->comparator_held = false;

@@ -4,7 +4,12 @@
  */
 #pragma once
 
+#include "base/error.h"
+
+#include <stdbool.h>
 #include <stdint.h>
+
+struct core;
 
 struct process {
     enum {
@@ -14,3 +19,8 @@ struct process {
     } which;
     uint32_t id; /* CONTEXTIDR */
 };
+
+/* ERROR_USAGE where there is nothing to choose, or nothing to choose by. */
+bool process_check(const struct process *process, const struct core *core, struct error *error);
+/* Likewise, for a core that a debugger halts and lets run. */
+bool process_check_debugged(const struct process *process, struct error *error);
