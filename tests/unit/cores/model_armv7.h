@@ -26,6 +26,7 @@ struct v7_event {
     uint32_t cycles, grow; /* after the event before, and so many more in each round of the script */
     uint32_t pc, sp, lr;   /* bit 0 of pc: Thumb */
     uint32_t user;         /* not 0: in User mode, and this is CONTEXTIDR */
+    uint32_t context;      /* what it is in System mode */
 };
 
 enum v7_trouble { V7_FINE, V7_CANCEL, V7_LOSE, V7_LOSE_AFTER, V7_DO_RESET, V7_DO_HALT, V7_DO_PEND };
@@ -130,7 +131,7 @@ static inline void v7_load_event(struct v7_model *m)
 static inline void v7_reach(struct v7_model *m, const struct v7_event *event)
 {
     m->pc = event->pc & ~1U;
-    m->context = event->user;
+    m->context = event->user ? event->user : event->context;
     m->cpsr = m->program_cpsr = (event->user ? 0x10U : 0x1FU) | (event->pc & 1 ? 0x20U : 0);
     m->r[13] = event->sp;
     m->r[14] = event->lr;

@@ -135,6 +135,70 @@ static void comparators_of_contexts_may_be_taken(void **state)
     assert_null(rig_end(rig));
 }
 
+/* What a system does for one process and for another, where the core itself reaches its debug registers. */
+static const struct v7_event calls[] = {
+    {.cycles = 150, .pc = 0x8000, .sp = 0x9F00, .lr = 0x8804, .context = 7},
+    {.cycles = BASE, .grow = GROW, .pc = 0x8804, .sp = 0x9F00, .lr = 0x8804, .context = 7},
+    {.cycles = 150, .pc = 0x8000, .sp = 0x9F00, .lr = 0x8804, .context = 0x1236},
+    {.cycles = BASE + 1000, .grow = GROW, .pc = 0x8804, .sp = 0x9F00, .lr = 0x8804, .context = 0x1236},
+};
+
+/* Besides the one that it is linked to, two are left for registers, or not. */
+static void comparators_of_registers_do_not_collide(void **state)
+{
+    (void)state;
+    enum { N = V7_COMPARATORS };
+    static const struct {
+        unsigned taken; /* so many of the first ones */
+        bool last;      /* the last one as well */
+        int spares;
+        unsigned context;
+    } cases[] = {{0, false, SPARES_WORK, N - 1},
+                 {1, false, SPARES_NONE, N - 1},
+                 {2, false, SPARES_NONE, N - 1},
+                 {0, true, SPARES_NONE, N - 2},
+                 {2, true, -1, N - 2}};
+    const struct region region = of(true, PROCESS_ID, 0x1236);
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct rig *rig = rig_fresh(calls, COUNT(calls));
+        rig->model.extended = true;
+        occupy(&rig->model, 0, cases[i].taken);
+        if (cases[i].last)
+            occupy(&rig->model, N - 1, N);
+        rig_begin(rig);
+        bool armed = rig_arm(rig, &region);
+        assert_int_equal(armed, cases[i].spares != -1);
+        if (armed) {
+            assert_true(rig_run(rig, 1, 2));
+            unsigned messages = rig->model.taken;
+            assert_true(rig_run(rig, 8, 0));
+            const struct core *core = &rig->target.chosen->core;
+            assert_int_equal(core->spares.state, cases[i].spares);
+            assert_int_equal(rig->model.taken == messages, cases[i].spares == SPARES_WORK);
+            assert_int_equal(core->linked_to, cases[i].context);
+            assert_int_equal(rig->model.bvr[cases[i].context], 0x1236);
+            assert_int_equal(rig->model.bcr[cases[i].context], 0x003001E7);
+            for (size_t k = 0; k < rig->n_hits; k++)
+                assert_in_range(work_of(&rig->hits[k]), BASE + 1000, BASE + 1500);
+        } else {
+            assert_int_equal(rig->error.kind, ERROR_NO_COMPARATOR);
+        }
+        assert_null(rig_end(rig));
+    }
+}
+
+static void a_real_time_core_has_no_contexts(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_fresh(processes, COUNT(processes));
+    const struct region region = of(true, PROCESS_ID, 7);
+    rig_begin(rig);
+    rig->target.chosen->core.processes = false;
+    assert_false(rig_arm(rig, &region));
+    assert_int_equal(rig->error.kind, ERROR_USAGE);
+    assert_null(rig_end(rig));
+}
+
 static void a_real_time_core_is_not_refused(void **state)
 {
     (void)state;
@@ -151,21 +215,28 @@ static void a_real_time_core_is_not_refused(void **state)
 static void the_link_lost_anywhere(void **state)
 {
     (void)state;
-    const struct region regions[] = {of(true, PROCESS_NOT_SAID, 0), of(false, PROCESS_ID, 0x1236)};
-    for (size_t which = 0; which < COUNT(regions); which++) {
+    const struct {
+        struct region region;
+        const struct v7_event *script;
+        bool extended; /* registers are left in comparators as well */
+    } ways[] = {{of(true, PROCESS_NOT_SAID, 0), processes, false},
+                {of(false, PROCESS_ID, 0x1236), processes, false},
+                {of(true, PROCESS_ID, 0x1236), calls, true}};
+    for (size_t which = 0; which < COUNT(ways); which++) {
         bool reached = true;
         for (long at = 0; reached; at++) {
-            struct rig *rig = rig_fresh(processes, COUNT(processes));
+            struct rig *rig = rig_fresh(ways[which].script, COUNT(processes));
+            rig->model.extended = ways[which].extended;
             rig_begin(rig);
             long from = rig->model.accesses;
             rig->model.trouble_at = from + at;
             rig->model.what = V7_LOSE;
-            (void)(rig_arm(rig, &regions[which]) && rig_run(rig, 3, 1));
+            (void)(rig_arm(rig, &ways[which].region) && rig_run(rig, 3, 1));
             reached = rig->model.accesses > from + at;
             rig->model.trouble_at = -1;
             const char *left = rig_end(rig);
             if (left != NULL)
-                fail_msg("lost at access %ld: %s", at, left);
+                fail_msg("way %zu: lost at access %ld: %s", which, at, left);
         }
     }
 }
@@ -177,6 +248,8 @@ int main(void)
         RIG_TEST(one_context_is_measured_alone),
         RIG_TEST(any_context_is_measured_on_demand),
         RIG_TEST(comparators_of_contexts_may_be_taken),
+        RIG_TEST(comparators_of_registers_do_not_collide),
+        RIG_TEST(a_real_time_core_has_no_contexts),
         RIG_TEST(a_real_time_core_is_not_refused),
         RIG_TEST(the_link_lost_anywhere),
     };
