@@ -35,6 +35,16 @@ static bool look_at(struct ledger *ledger, const struct core *core, unsigned n, 
     return true;
 }
 
+bool comparators_hold(struct ledger *ledger, const struct core *core, unsigned n,
+                      const struct deadline *deadline, struct error *error)
+{
+    for (unsigned i = core->ops->comparator_words; i-- > 0;)
+        if (!ledger_hold(ledger, core->ops->comparator(core, n, i), (struct restore){0}, NULL, deadline,
+                         error))
+            return false;
+    return true;
+}
+
 bool comparators_find(struct ledger *ledger, const struct core *core, struct comparators *out,
                       const struct deadline *deadline, struct error *error)
 {
@@ -50,7 +60,9 @@ bool comparators_find(struct ledger *ledger, const struct core *core, struct com
         if (!look_at(ledger, core, n, &used, &address, deadline, error))
             return false;
         if (used && all_off &&
-            !ledger_write(ledger, core->ops->comparator(core, n, 0), 0, (struct restore){0}, deadline, error))
+            !(comparators_hold(ledger, core, n, deadline, error) &&
+              ledger_write(ledger, core->ops->comparator(core, n, 0), 0, (struct restore){0}, deadline,
+                           error)))
             return false;
         if (!used || all_off) {
             out->free |= bit(n);

@@ -27,6 +27,9 @@ struct comparator_choice {
 /* What is left over in a unit that is off as a whole is switched off, or it would wake up with that. */
 bool comparators_find(struct ledger *ledger, const struct core *core, struct comparators *out,
                       const struct deadline *deadline, struct error *error);
+/* To be put back; its value last, for it may hold all of that only while its control says that it may. */
+bool comparators_hold(struct ledger *ledger, const struct core *core, unsigned n,
+                      const struct deadline *deadline, struct error *error);
 /* The last free ones: other debuggers start with the first. */
 bool comparators_choose(const struct core *core, const struct comparators *found, bool by_context,
                         struct comparator_choice *out, struct error *error);

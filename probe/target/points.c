@@ -30,17 +30,6 @@ static const struct soft_point *find_soft(const struct points *points, uint64_t 
     return NULL;
 }
 
-static bool hold_comparator(struct points *points, unsigned n, const struct deadline *deadline,
-                            struct error *error)
-{
-    const struct core_ops *ops = points->core->ops;
-    for (unsigned i = 0; i < ops->comparator_words; i++)
-        if (!ledger_hold(points->ledger, ops->comparator(points->core, n, i), (struct restore){0}, NULL,
-                         deadline, error))
-            return false;
-    return true;
-}
-
 static bool write_comparator(struct points *points, unsigned n, unsigned word, uint64_t value,
                              const struct deadline *deadline, struct error *error)
 {
@@ -59,7 +48,7 @@ static bool set_context(struct points *points, const struct deadline *deadline, 
     core->linked_to = n;
     if (!points->by_context)
         return true;
-    if (!hold_comparator(points, n, deadline, error))
+    if (!comparators_hold(points->ledger, core, n, deadline, error))
         return false;
     if (!write_comparator(points, n, 0, ops->context_control, deadline, error))
         return false;
@@ -90,7 +79,7 @@ static bool take_comparators(struct points *points, const struct deadline *deadl
     points->comparator = choice.stop;
     points->context_comparator = choice.context;
     points->comparator_held = set_context(points, deadline, error) &&
-                              hold_comparator(points, points->comparator, deadline, error) &&
+                              comparators_hold(points->ledger, core, choice.stop, deadline, error) &&
                               ledger_apply(points->ledger, &on, deadline, error);
     return points->comparator_held;
 }

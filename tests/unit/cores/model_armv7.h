@@ -248,7 +248,7 @@ static inline void v7_write_bvr(struct v7_model *m, unsigned n, uint32_t value)
 {
     uint32_t kind = m->bcr[n] >> 20 & 0xF;
     bool wide = !m->narrow && n >= V7_COMPARATORS - 2 && (kind == 2 || kind == 3);
-    m->careless += (m->bcr[n] & 1) != 0 && (value & 3) != 0;
+    m->careless += !wide && (m->bcr[n] & 1) != 0 && (value & 3) != 0;
     m->bvr[n] = wide ? value : value & ~3U;
 }
 

@@ -102,7 +102,8 @@ static inline void v8_write_debug(struct v8_model *m, uint32_t offset, uint32_t 
     if (offset == 0xFB0) {
         m->locked = m->has_lock && value != 0xC5ACCE55;
     } else if (comparator != NULL) {
-        bool code = offset % 16 == 0 && (offset - 0x400) / 16 < V8_COMPARATORS - 2;
+        uint32_t n = (offset - 0x400) / 16, kind = m->bcr[n] >> 20 & 0xF;
+        bool code = offset % 16 == 0 && (n < V8_COMPARATORS - 2 || (kind != 2 && kind != 3));
         *comparator = code ? value & ~3U : value;
         m->careless += code && (value & 3);
     } else if (offset == 0x024) {

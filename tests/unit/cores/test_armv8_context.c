@@ -135,6 +135,29 @@ static void comparators_of_contexts_may_be_taken(void **state)
     assert_null(rig_end(rig));
 }
 
+/* All comparators were left so by somebody; as a whole they are off. */
+static void what_was_left_in_comparators_comes_back(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t value, control;
+    } held[] = {{0x1237, 0x00200000}, {0x1237, 0x003001E7}, {0xC004, 0x21E7}};
+    for (size_t i = 0; i < 2 * COUNT(held); i++) {
+        struct rig *rig = rig_fresh(processes, COUNT(processes));
+        const struct region region = of(true, i & 1 ? PROCESS_ID : PROCESS_ANY, 7);
+        for (unsigned n = V8_COMPARATORS - 2; n < V8_COMPARATORS; n++) {
+            rig->model.bvr[n] = held[i / 2].value;
+            rig->model.bcr[n] = held[i / 2].control;
+        }
+        rig_begin(rig);
+        assert_true(rig_arm(rig, &region));
+        assert_true(rig_run(rig, 3, 1));
+        const char *left = rig_end(rig);
+        if (left != NULL)
+            fail_msg("case %zu: %s", i, left);
+    }
+}
+
 static void a_real_time_core_is_not_refused(void **state)
 {
     (void)state;
@@ -177,6 +200,7 @@ int main(void)
         RIG_TEST(one_context_is_measured_alone),
         RIG_TEST(any_context_is_measured_on_demand),
         RIG_TEST(comparators_of_contexts_may_be_taken),
+        RIG_TEST(what_was_left_in_comparators_comes_back),
         RIG_TEST(a_real_time_core_is_not_refused),
         RIG_TEST(the_link_lost_anywhere),
     };
