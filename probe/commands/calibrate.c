@@ -73,6 +73,7 @@ static bool calibrate(struct calibrate_command *self, struct error *error)
     if (!session_clock(session, &clock, error) || !counting_open(&self->counting, session, &clock, error))
         return false;
     session_conditions(session, &clock, &self->conditions);
+    process_note(&session->context->options->process, self->conditions.note, sizeof self->conditions.note);
     halts_begin(&self->halts, target, &clock);
     struct engine *engine = target->debugger != NULL ? stepwise_new(target) : lowered_new(target);
     if (engine == NULL)

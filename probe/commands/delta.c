@@ -82,24 +82,13 @@ static void print_header(struct delta_command *self)
         self->unwritten = true;
 }
 
-/* It is part of what was measured. */
-static void note_process(const struct process *process, char *note, size_t size)
-{
-    size_t used = strlen(note);
-    const char *comma = used > 0 ? "; " : "";
-    if (process->which == PROCESS_ID)
-        snprintf(note + used, size - used, "%sonly where CONTEXTIDR is 0x%" PRIX32, comma, process->id);
-    else if (process->which == PROCESS_ANY)
-        snprintf(note + used, size - used, "%sin any process", comma);
-}
-
 static void describe_region(struct delta_command *self)
 {
     struct conditions *conditions = &self->conditions;
     snprintf(conditions->start, sizeof conditions->start, "%s", self->start.name);
     snprintf(conditions->start_source, sizeof conditions->start_source, "%s", self->start.source);
     conditions->start_address = self->region.start;
-    note_process(&self->region.process, conditions->note, sizeof conditions->note);
+    process_note(&self->region.process, conditions->note, sizeof conditions->note);
     if (self->region.to_return) {
         snprintf(conditions->end, sizeof conditions->end, "its return");
         return;

@@ -2,6 +2,20 @@
 
 #include "cores/core.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+void process_note(const struct process *process, char *note, size_t size)
+{
+    size_t used = strlen(note);
+    const char *comma = used > 0 ? "; " : "";
+    if (process->which == PROCESS_ID)
+        snprintf(note + used, size - used, "%sonly where CONTEXTIDR is 0x%" PRIX32, comma, process->id);
+    else if (process->which == PROCESS_ANY)
+        snprintf(note + used, size - used, "%sin any process", comma);
+}
+
 bool process_check(const struct process *process, const struct core *core, struct error *error)
 {
     if (process->which == PROCESS_NOT_SAID || core->processes)

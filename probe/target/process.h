@@ -7,6 +7,7 @@
 #include "base/error.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct core;
@@ -20,6 +21,8 @@ struct process {
     uint32_t id; /* CONTEXTIDR */
 };
 
+/* Whose code was measured is part of what was: added to what `note` says already. */
+void process_note(const struct process *process, char *note, size_t size);
 /* ERROR_USAGE where there is nothing to choose, or nothing to choose by. */
 bool process_check(const struct process *process, const struct core *core, struct error *error);
 /* Likewise, for a core that a debugger halts and lets run. */

@@ -5,8 +5,10 @@ import signal
 
 import pytest
 
-from harness import WORK_BY_DATA, Place, finish_tool, passages, returned
+from gdb_place import GdbPlace
+from harness import NOWHERE, WORK_BY_DATA, Place, finish_tool, passages, returned, start_tool, thinned
 from test_application_cores import MOVING
+from test_faults import Cable
 
 WAYS = ["a9/swd", "a9", "a53/swd", "a53"]
 USER = 1 << 31
@@ -123,6 +125,49 @@ def test_privileged_code_is_not_refused_and_may_be_asked_for_by_context(way):
         place.delta("work_by_data", "-r", 20, "--context", 2)  # which it keeps until the next process runs
 
 
+@pytest.mark.parametrize("way", ["a9/swd", "a9"])
+def test_registers_are_left_in_other_comparators(way):
+    """A Cortex-A9 in a privileged mode leaves LR and SP in two that are spare; the address is linked to one more."""
+    with Place(way, "free", USER | WORK_BY_DATA) as place:
+        before = settled(place)
+        tool = place.start("delta", "work_by_data", "-r", 100000000, "--context", 2)
+        place.wait_for_stops(40)
+        state = place.board.state()
+        assert [state["bcr"][n] for n in (5, 4, 3)] == [0x3001E7, 0x200000, 0]
+        assert state["bvr"][5] == 2 and state["bcr"][2] & ~(1 << 8 | 1 << 7) == 0x150067
+        assert state["bcr"][:2] == before["bcr"][:2] and state["bvr"][:2] == before["bvr"][:2]
+        assert finish_tool(tool, signal.SIGINT).code == 0
+        assert_same(before, place.board.state())
+
+
+@pytest.mark.parametrize("way, function", [("a9/swd", "user_work"), ("a9/swd", "work_by_data"), ("a53/swd", "user_work")])
+def test_a_cable_pulled_anywhere(way, function):
+    """And plugged in again at once: every comparator is as it was."""
+    with Place(way, "free", USER | WORK_BY_DATA) as place:
+        cable = Cable(place.board.dap_port)
+        before = settled(place)
+
+        def run():
+            place.board.watch(NOWHERE)
+            words = place.words("delta", "-j", function, "-r", 3, "--context", 2)
+            words[words.index("-p") + 1] = f"cmsis-dap-tcp:127.0.0.1:{cable.here}"
+            return finish_tool(start_tool(words))
+
+        whole = run()
+        assert whole.code == 0 and len(whole.hits) == 3
+        total = cable.packets
+        assert total > 40
+        for place_of_pull in range(0, 2 * total, thinned(40)):
+            cable.packets, cable.pull_at = 0, place_of_pull
+            result = run()
+            assert result.code in (0, 3), result.err
+            truth = [passage.cycles for passage in passages(place.board.log(), place.symbol(function), returned)]
+            for hit in result.hits:
+                assert hit["values"]["CPU_CYCLES"] in truth, f"pulled at {place_of_pull}"
+            assert_same(before, place.board.state())
+        cable.close()
+
+
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("how", ["done", "interrupted", "no such context"])
 def test_everything_is_put_back(way, how):
@@ -167,6 +212,35 @@ def test_a_cortex_m_has_no_contexts(way):
         result = place.run("delta", "work_by_data", "--context", 1)
         assert result.code == 2 and "CONTEXTIDR" in result.err
         assert place.board.state()["run"] == "running"
+
+
+@pytest.mark.parametrize("way", ["r5/swd", "r5"])
+def test_a_cortex_r_has_no_processes(way):
+    with Place(way, "free", WORK_BY_DATA) as place:
+        before = settled(place)
+        for context in (1, "any"):
+            result = place.run("delta", "work_by_data", "--context", context)
+            assert result.code == 2 and "Cortex-R5" in result.err and "no MMU" in result.err
+        assert_same(before, place.board.state())
+
+
+def test_a_debugger_stops_in_any_context():
+    with GdbPlace("a9", "free", WORK_BY_DATA) as place:
+        result = place.run("delta", "work_by_data", "--context", 2)
+        assert result.code == 2 and "--context: a debugger" in result.err
+        assert place.run("delta", "work_by_data", "-r", 3).code == 0
+
+
+@pytest.mark.parametrize("way", ["a9/swd", "a53/swd"])
+def test_what_a_halt_costs_there(way):
+    with user_place(way) as place:
+        refused = place.run("calibrate", "user_work")
+        assert refused.code == 3 and "is run in user mode" in refused.err
+        place.board.watch(NOWHERE)
+        result = place.run("calibrate", "user_work", "--context", 2)
+        assert result.code == 0 and "only where CONTEXTIDR is 0x2" in result.out
+        starts = [event for event in place.board.log() if event.kind == "halt" and event.pc == place.symbol("user_work")]
+        assert {context_of(place, event) for event in starts} == {2}
 
 
 @pytest.mark.parametrize("words", [("1x",), ("0x100000000",), ("all",), ("-1",)])

@@ -54,12 +54,25 @@ static void debuggers_refuse(void **state)
     assert_non_null(strstr(error.text, "a debugger"));
 }
 
+static void what_was_chosen_is_noted(void **state)
+{
+    (void)state;
+    char note[64] = "";
+    process_note(&not_said, note, sizeof note);
+    assert_string_equal(note, "");
+    process_note(&one, note, sizeof note);
+    assert_string_equal(note, "only where CONTEXTIDR is 0x7");
+    process_note(&any, note, sizeof note);
+    assert_string_equal(note, "only where CONTEXTIDR is 0x7; in any process");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_core_with_an_mmu_takes_all),
         cmocka_unit_test(others_refuse),
         cmocka_unit_test(debuggers_refuse),
+        cmocka_unit_test(what_was_chosen_is_noted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
