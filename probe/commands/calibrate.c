@@ -70,6 +70,8 @@ static bool calibrate(struct calibrate_command *self, struct error *error)
     struct clock clock;
     if (here && (target->debugger == NULL || !target->debugger->facts.is_attended))
         return error_set(error, ERROR_USAGE, "calibrate wants a location that the program comes to");
+    if (here && !process_check_debugged(&session->context->options->process, error))
+        return false;
     if (!session_clock(session, &clock, error) || !counting_open(&self->counting, session, &clock, error))
         return false;
     session_conditions(session, &clock, &self->conditions);
