@@ -157,13 +157,13 @@ def test_a_cable_pulled_anywhere(way, function):
         assert whole.code == 0 and len(whole.hits) == 3
         total = cable.packets
         assert total > 40
-        for place_of_pull in range(0, 2 * total, thinned(40)):
+        for place_of_pull in range(0, 2 * total, thinned(90)):
             cable.packets, cable.pull_at = 0, place_of_pull
             result = run()
             assert result.code in (0, 3), result.err
-            truth = [passage.cycles for passage in passages(place.board.log(), place.symbol(function), returned)]
-            for hit in result.hits:
-                assert hit["values"]["CPU_CYCLES"] in truth, f"pulled at {place_of_pull}"
+            if result.hits:
+                truth = [passage.cycles for passage in passages(place.board.log(), place.symbol(function), returned)]
+                assert all(cycles in truth for cycles in result.cycles), f"pulled at {place_of_pull}"
             assert_same(before, place.board.state())
         cable.close()
 
