@@ -47,7 +47,8 @@ static bool calibrate_there(struct calibrate_command *self, struct engine *engin
     const struct region region = {.start = self->location.address,
                                   .end = self->location.address,
                                   .start_is_thumb = thumb,
-                                  .end_is_thumb = thumb};
+                                  .end_is_thumb = thumb,
+                                  .process = options->process};
     const struct engine_wish wish = {
         .hits = 1, .rehits = REHITS / 2, .timeout_ms = (int64_t)(options->timeout_s * 1000)};
     struct deadline deadline = session_deadline(&self->session);
@@ -69,9 +70,12 @@ static bool calibrate(struct calibrate_command *self, struct error *error)
     struct clock clock;
     if (here && (target->debugger == NULL || !target->debugger->facts.is_attended))
         return error_set(error, ERROR_USAGE, "calibrate wants a location that the program comes to");
+    if (here && !process_check_debugged(&session->context->options->process, error))
+        return false;
     if (!session_clock(session, &clock, error) || !counting_open(&self->counting, session, &clock, error))
         return false;
     session_conditions(session, &clock, &self->conditions);
+    process_note(&session->context->options->process, self->conditions.note, sizeof self->conditions.note);
     halts_begin(&self->halts, target, &clock);
     struct engine *engine = target->debugger != NULL ? stepwise_new(target) : lowered_new(target);
     if (engine == NULL)

@@ -36,6 +36,7 @@ static bool locate_region(struct delta_command *self, const struct options *opti
     self->region = (struct region){
         .start = self->start.address, .low = self->start.low, .high = self->start.high, .to_return = true};
     self->region.start_is_thumb = self->start.isa == ISA_THUMB;
+    self->region.process = options->process;
     if (options->n_operands == 1) {
         if (!self->start.is_function_entry)
             return error_set(error, ERROR_USAGE, "%.128s is not the entry of a function: name an end as well",
@@ -87,6 +88,7 @@ static void describe_region(struct delta_command *self)
     snprintf(conditions->start, sizeof conditions->start, "%s", self->start.name);
     snprintf(conditions->start_source, sizeof conditions->start_source, "%s", self->start.source);
     conditions->start_address = self->region.start;
+    process_note(&self->region.process, conditions->note, sizeof conditions->note);
     if (self->region.to_return) {
         snprintf(conditions->end, sizeof conditions->end, "its return");
         return;

@@ -21,7 +21,8 @@ enum kind {
     FORMAT,
     JSON,
     CSV,
-    PLACE
+    PLACE,
+    PROCESS
 };
 
 struct option {
@@ -67,6 +68,8 @@ static const struct option table[] = {
      "watch: time between lines, default 1000; stat: a line so often"},
     {0, "for", "TIME", SECONDS, AT(for_s), "watch, stat: how long, default until Ctrl-C"},
     {0, "timeout", "S", SECONDS, AT(timeout_s), "to wait for the start, and then for the end; default 10"},
+    {0, "context", "ID", PROCESS, AT(process),
+     "delta, calibrate: only where CONTEXTIDR is ID; or any: user mode, in whatever process"},
     {0, "tick", "SYMBOL", TEXT, AT(tick),
      "the program's tick variable: tells how often a SysTick wrapped that reloads fast"},
     {0, "on-max", "WORDS", TEXT, AT(on_max),
@@ -151,6 +154,9 @@ static bool store(struct options *options, const struct option *option, const ch
         break;
     case PLACE:
         ok = value_place(text, at);
+        break;
+    case PROCESS:
+        ok = value_process(text, at);
         break;
     case OPENOCD:
         if (options->n_openocd + 2 > OPTION_WORDS)

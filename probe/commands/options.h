@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "report/counts.h"
 #include "target/place.h"
+#include "target/process.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,6 +29,7 @@ struct options {
     size_t n_openocd;
     int core; /* -1: not said */
     struct place debug_base, pmu_base, cti;
+    struct process process;
     double freq_hz, speed_hz;
     uint64_t hits; /* 0: not said */
     int64_t interval_ms;

@@ -51,6 +51,16 @@ bool value_format(const char *text, enum format *out)
     return false;
 }
 
+bool value_process(const char *text, struct process *out)
+{
+    uint64_t id = 0;
+    bool any = strcmp(text, "any") == 0;
+    if (!any && !value_count(text, UINT32_MAX, &id))
+        return false;
+    *out = (struct process){.which = any ? PROCESS_ANY : PROCESS_ID, .id = (uint32_t)id};
+    return true;
+}
+
 /* A component begins on a page of its own. */
 bool value_place(const char *text, struct place *out)
 {

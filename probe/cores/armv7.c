@@ -1,11 +1,13 @@
 #include "cores/armv7.h"
 
+#include "cores/armv7_context.h"
 #include "cores/armv7_coprocessor.h"
 #include "cores/armv7_spares.h"
 #include "cores/armv7_transfer.h"
 #include "cores/errand.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* DBGDRCR, C11.11. A step leaves Debug state by another value than a run, which tells them apart in a
  * list. */
@@ -21,8 +23,11 @@ enum {
 enum {
     BCR_ENABLE = 1 << 0,
     BCR_ANY_MODE = 3 << 1,
-    BCR_BYTES = 5, /* BAS */
+    BCR_BYTES = 5,      /* BAS */
+    BCR_LINKED_TO = 16, /* LBN */
+    BCR_LINKED = 1 << 20,
     BCR_MISMATCH = 4 << 20,
+    BCR_LINKED_CONTEXT = 3 << 20,
 };
 
 enum { VCR_RESET = 1 << 0, PRSR_SPD = 1 << 1, PRSR_R = 1 << 2, PRSR_SR = 1 << 3 };
@@ -134,6 +139,11 @@ static uint32_t match_control(uint64_t code)
     return BCR_ENABLE | BCR_ANY_MODE | bytes << BCR_BYTES;
 }
 
+static uint32_t stop_control(const struct core *core, uint64_t code)
+{
+    return match_control(code) | (core->linked ? BCR_LINKED | core->linked_to << BCR_LINKED_TO : 0);
+}
+
 static uint32_t match_value(uint64_t code)
 {
     return code & 0xFFFFFFFC;
@@ -169,7 +179,7 @@ static void add_comparator(const struct core *core, struct steps *list, unsigned
     if (fresh || match_value(from) != match_value(to))
         armv7_add_write(core, list, DBGBVR0 + 4 * n, match_value(to));
     if (fresh || match_control(from) != match_control(to))
-        armv7_add_write(core, list, DBGBCR0 + 4 * n, match_control(to));
+        armv7_add_write(core, list, DBGBCR0 + 4 * n, stop_control(core, to));
 }
 
 /* Stops at the first instruction that is not the one here, C3.3. One that jumps to itself is never done. */
@@ -308,6 +318,11 @@ static const struct core_ops armv7_ops = {
     .cause = cause_of,
     .add_pending = add_pending,
     .pending = pending_in,
+    .add_mode = armv7_add_mode,
+    .in_user_mode = armv7_in_user_mode,
+    .add_context = armv7_add_context,
+    .context_control = BCR_LINKED_CONTEXT | 0xF << BCR_BYTES | BCR_ANY_MODE,
+    .context_on = BCR_ENABLE,
     .can_compare = can_compare,
     .comparators_on = comparators_on,
     .comparator_words = 2,
@@ -361,7 +376,9 @@ bool armv7_identify(uint16_t unit, uint64_t debug_base, const uint64_t *values, 
                          .id = id,
                          .comparators =
                              core_may_halt((uint32_t)values[ARMV7_AUTHSTATUS]) ? (didr >> 24 & 0xF) + 1 : 0,
-                         .whole_comparators = armv7_whole_comparators(didr)};
+                         .whole_comparators = armv7_whole_comparators(didr),
+                         .processes = strncmp(name, "Cortex-A", sizeof "Cortex-A" - 1) == 0,
+                         .context_comparators = (didr >> 20 & 0xF) + 1}; /* DBGDIDR.CTX_CMPs */
     snprintf(out->name, sizeof out->name, "%s r%up%u", name, id >> 20 & 0xF, id & 0xF);
     return true;
 }

@@ -10,6 +10,8 @@ enum { STEPPED_BITS = 0x1B, STEPPED = 0x1B };
 
 /* DBGBCR, DDI 0487 D13.3: all four bytes, at all levels of both security states. */
 enum { BCR_ENABLE = 1 << 0, BCR_EVERYWHERE = 0x21E7 };
+/* Its BT and LBN; that of the one to be linked to holds the rest as the architecture wants it, D2.9. */
+enum { BCR_LINKED = 1 << 20, BCR_LINKED_TO = 16, BCR_LINKED_CONTEXT = 0x3001E6 };
 enum { COMPARATOR_STRIDE = 16 };
 
 enum { PRSR_SPD = 1 << 1, PRSR_R = 1 << 2, PRSR_SR = 1 << 3, PRSR_OSLK = 1 << 5 };
@@ -208,7 +210,22 @@ static void add_comparator(const struct core *core, struct steps *list, unsigned
     if (fresh || from >> 32 != to >> 32)
         steps_add(list, step_write(comparator_address(core, n, 2), to >> 32));
     if (fresh)
-        steps_add(list, step_write(comparator_address(core, n, 0), BCR_EVERYWHERE));
+        steps_add(list, step_write(comparator_address(core, n, 0),
+                                   BCR_EVERYWHERE |
+                                       (core->linked ? BCR_LINKED | core->linked_to << BCR_LINKED_TO : 0)));
+}
+
+/* --- processes ------------------------------------------------------------------------------------------ */
+
+static size_t add_mode(const struct core *core, struct steps *list)
+{
+    return steps_add(list, step_read(armv8_word(core, EDSCR)));
+}
+
+static bool in_user_mode(const struct core *core, uint64_t mode)
+{
+    (void)core;
+    return (mode >> EL_SHIFT & 3) == 0;
 }
 
 /* --- stops ---------------------------------------------------------------------------------------------- */
@@ -337,6 +354,10 @@ const struct core_ops armv8_ops = {
     .requests_stay = true,
     .add_pending = add_pending,
     .pending = pending_in,
+    .add_mode = add_mode,
+    .in_user_mode = in_user_mode,
+    .context_control = BCR_LINKED_CONTEXT,
+    .context_on = BCR_ENABLE,
     .can_compare = can_compare,
     .comparators_on = comparators_on,
     .comparator_words = 3,

@@ -6,10 +6,10 @@
 
 /* DEVARCH.ARCHID, DDI 0487 H9.2: the version of the architecture above what they have in common. */
 enum { ARCHID_FAMILY = 0xFFF, ARCHID_A = 0xA15, ARCHID_V8 = 6, ARCHID_V8R = 0x6A05 };
-enum { DFR_BREAKPOINTS = 12 };                    /* ID_AA64DFR0.BRPs: so many and one */
+enum { DFR_BREAKPOINTS = 12, DFR_CONTEXTS = 28 }; /* ID_AA64DFR0.BRPs, CTX_CMPs: so many and one */
 enum { DEVID_TRIGGERS = 8, DEVID_CHANNELS = 16 }; /* CTIDEVID.NUMTRIG, NUMCHAN */
 enum { TRIGGERS_ON = 1, DEVID_TRIGGERS_MASK = 0xFF, CHANNELS_MASK = 0x3F };
-enum { ARM = 0x41 };
+enum { ARM = 0x41, R52 = 0xD13 };
 
 bool armv8_is_archid(uint16_t archid)
 {
@@ -87,7 +87,9 @@ void armv8_identify(uint16_t unit, uint64_t debug_base, uint64_t cti_base, const
                          .debug_base = debug_base,
                          .cti_base = cti_base,
                          .id = (uint32_t)values[ARMV8_MIDR],
-                         .comparators = (values[ARMV8_DFR] >> DFR_BREAKPOINTS & 0xF) + 1};
+                         .comparators = (values[ARMV8_DFR] >> DFR_BREAKPOINTS & 0xF) + 1,
+                         .context_comparators = (values[ARMV8_DFR] >> DFR_CONTEXTS & 0xF) + 1};
+    out->processes = (out->id >> 4 & 0xFFF) != R52;
     name_core(out, true);
     if (!core_may_halt((uint32_t)values[ARMV8_AUTHSTATUS]))
         out->unstoppable = "the chip does not allow invasive debug (DBGEN is low)";

@@ -129,6 +129,16 @@ struct core_ops {
     size_t (*add_pending)(const struct core *, struct steps *);
     bool (*pending)(const struct core *, uint64_t value);
 
+    /* What tells whether it stopped in a program of an operating system, where other programs may have other
+     * code at the same address; and CONTEXTIDR, which tells them apart, NULL: it cannot be read there. For
+     * cores that have `processes` only. */
+    size_t (*add_mode)(const struct core *, struct steps *);
+    bool (*in_user_mode)(const struct core *, uint64_t mode);
+    size_t (*add_context)(const struct core *, struct steps *);
+    uint64_t context_control; /* what a comparator of CONTEXTIDR that others are linked to has in its first
+                                 register, where it is off as yet; and what switches it on */
+    uint64_t context_on;
+
     /* Breakpoint comparators, of so many registers each; the first is the one in which 0 is off. */
     bool (*can_compare)(const struct core *, uint64_t address);
     struct setting (*comparators_on)(const struct core *); /* as a whole */
@@ -180,6 +190,10 @@ struct core {
      * interface was found switched off, when what it held counts for nothing. */
     uint32_t halt_channel, run_channel;
     bool triggers_off;
+    bool processes;               /* an MMU may show each program another memory */
+    unsigned context_comparators; /* so many of the last comparators can compare CONTEXTIDR as well */
+    bool linked;                  /* ours is to match only where comparator `linked_to` matches */
+    unsigned linked_to;
     bool sole_breakpoint; /* nobody else has one: a stop at a breakpoint is at ours */
     bool caches;          /* instructions written by a debugger need maintenance to be seen */
 };

@@ -90,6 +90,22 @@ static void add_counters(const struct core *core, const struct pmu *pmu, struct 
     out->n = pmu->n + 1;
 }
 
+/* "cycles, 0, 2" */
+static void add_counters_in_use(const struct pmu *pmu, char *out, size_t size)
+{
+    const char *comma = "";
+    int used = 0;
+    if (pmu->enabled & CYCLES) {
+        used = snprintf(out, size, "cycles%s", counts_every_cycle(pmu) ? "" : " (not all of them)");
+        comma = ", ";
+    }
+    for (unsigned i = 0; i < pmu->n && (size_t)used < size; i++)
+        if (pmu->enabled >> i & 1) {
+            used += snprintf(out + used, size - (size_t)used, "%s%u", comma, i);
+            comma = ", ";
+        }
+}
+
 static void add_state(const struct pmu *pmu, struct counter_block *out)
 {
     size_t size = sizeof out->state;
@@ -97,34 +113,30 @@ static void add_state(const struct pmu *pmu, struct counter_block *out)
         snprintf(out->state, size, "free");
         return;
     }
-    const char *comma = "";
     int used =
         snprintf(out->state, size, "%s: ", pmu->control & PMU_ENABLE ? "in use" : "set up, but stopped");
-    if (pmu->enabled & CYCLES) {
-        used += snprintf(out->state + used, size - (size_t)used, "cycles%s",
-                         counts_every_cycle(pmu) ? "" : " (not all of them)");
-        comma = ", ";
-    }
-    for (unsigned i = 0; i < pmu->n && (size_t)used < size; i++)
-        if (pmu->enabled >> i & 1) {
-            used += snprintf(out->state + used, size - (size_t)used, "%s%u", comma, i);
-            comma = ", ";
-        }
+    add_counters_in_use(pmu, out->state + used, size - (size_t)used);
 }
 
 static void add_notes(const struct pmu *pmu, struct counter_block *out)
 {
     size_t used = 0;
+    char *note = out->note;
+    const size_t size = sizeof out->note;
     if (counts_now(pmu) && (pmu->control & pmu->places->hindrances & PMU_FREEZE_ON_OVERFLOW) != 0)
         snprintf(out->unusable, sizeof out->unusable,
                  "the program has all counters stop at an overflow of one");
+    note[0] = '\0';
     if (pmu->divide)
-        used = (size_t)snprintf(out->note, sizeof out->note, "cycles are counted by 64%s",
-                                (pmu->control & PMU_ENABLE) == 0 ? "; " : "");
+        used = (size_t)snprintf(note, size, "cycles are counted by 64%s",
+                                (pmu->control & PMU_ENABLE) == 0 || counts_now(pmu) ? "; " : "");
     if ((pmu->control & PMU_ENABLE) == 0)
-        snprintf(out->note + used, sizeof out->note - used,
-                 "the PMU was off and is switched on for the time%s",
+        snprintf(note + used, size - used, "the PMU was off and is switched on for the time%s",
                  pmu->enabled != 0 ? ": counters that the program stopped count on" : "");
+    else if (counts_now(pmu)) {
+        used += (size_t)snprintf(note + used, size - used, "left to the program, which uses them: ");
+        add_counters_in_use(pmu, note + used, size - used);
+    }
 }
 
 static void add_setting(struct counter_block *out, struct setting setting)

@@ -7,6 +7,7 @@
 #include "base/deadline.h"
 #include "base/error.h"
 #include "counters/reading.h"
+#include "target/process.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,6 +19,7 @@ struct region {
     bool start_is_thumb, end_is_thumb; /* of no account where there is but one instruction set */
     bool to_return;
     uint64_t low, high; /* that function is [low, high); both 0 if unknown */
+    struct process process;
 };
 
 enum { AT_END_WORDS = 16 };

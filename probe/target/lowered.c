@@ -123,7 +123,7 @@ static void plan_hits(struct lowered *self, enum segment from, unsigned rehits)
         add_passage(self, round ? SEGMENT_ENTRY : SEGMENT_AT_START, 0);
 }
 
-/* Waits at the start of a function whose return is not known yet. */
+/* Waits at the start, where something is to be looked at before the first hit. */
 static bool reach_start(struct lowered *self, const struct deadline *deadline, struct error *error)
 {
     size_t at = 0;
@@ -243,6 +243,11 @@ static bool lowered_run(struct engine *engine, const struct engine_wish *wish, c
     while (!self->reception.enough) {
         if (deadline_cancelled(deadline))
             return error_set(error, ERROR_CANCELLED, "cancelled");
+        if (!self->looked) {
+            if (!reach_start(self, deadline, error) || !lowered_check_mode(self, deadline, error))
+                return false;
+            from = SEGMENT_ENTRY;
+        }
         if (self->region.to_return && !self->guess && from <= SEGMENT_ENTRY) {
             bool inner = false;
             if (from == SEGMENT_AT_START && !reach_start(self, deadline, error))
@@ -283,6 +288,11 @@ static bool lowered_arm(struct engine *engine, const struct region *region, cons
     self->region = *region;
     self->region.start = core_code(self->core, region->start, region->start_is_thumb);
     self->region.end = core_code(self->core, region->end, region->end_is_thumb);
+    self->looked = !self->core->processes || region->process.which != PROCESS_NOT_SAID;
+    if (!process_check(&region->process, self->core, error))
+        return false;
+    if (region->process.which == PROCESS_ID)
+        points_set_context(&self->points, region->process.id);
     for (size_t i = 0; i < n; i++)
         if (!ledger_apply(self->target->ledger, &settings[i], deadline, error))
             return false;

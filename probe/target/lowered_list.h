@@ -1,6 +1,6 @@
 /*
  * The lowered engine from inside: its state, and the running of step lists with all that can come of them.
- * For lowered.c and lowered_list.c only.
+ * For lowered*.c only.
  */
 #pragma once
 
@@ -33,6 +33,7 @@ struct lowered {
     struct steps list;
     size_t done; /* so many of its steps */
     struct reception reception;
+    bool looked;       /* whether the start is in user mode */
     bool halted_by_us; /* as far as the steps of the last list tell */
     bool foreign, was_reset;
 };
@@ -64,6 +65,8 @@ bool lowered_pay_back(struct lowered *self, const struct deadline *deadline, str
 bool lowered_give_back(struct lowered *self, const struct deadline *deadline, struct error *error);
 /* Always false, with ERROR_RESET. */
 bool lowered_tell_reset(struct lowered *self, struct error *error);
+/* Halted at the start: it must not be in user mode, unless the user has said whose code it is. */
+bool lowered_check_mode(struct lowered *self, const struct deadline *deadline, struct error *error);
 /* Waits for the halt and reads where it is. */
 bool lowered_look(struct lowered *self, struct stop *stop, const struct deadline *deadline,
                   struct error *error);

@@ -1,12 +1,18 @@
 #include "target/points.h"
 
+#include "target/comparators.h"
+
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 void points_init(struct points *points, struct ledger *ledger, struct core *core)
 {
     *points = (struct points){.ledger = ledger, .core = core};
+}
+
+void points_set_context(struct points *points, uint32_t context)
+{
+    points->by_context = true;
+    points->context = context;
 }
 
 static struct address instruction_at(const struct points *points, uint64_t address)
@@ -24,99 +30,57 @@ static const struct soft_point *find_soft(const struct points *points, uint64_t 
     return NULL;
 }
 
-static bool read_comparator(const struct points *points, unsigned n, uint64_t *words,
-                            const struct deadline *deadline, struct error *error)
+static bool write_comparator(struct points *points, unsigned n, unsigned word, uint64_t value,
+                             const struct deadline *deadline, struct error *error)
 {
-    const struct core_ops *ops = points->core->ops;
-    for (unsigned i = 0; i < ops->comparator_words; i++)
-        if (!ledger_read(points->ledger, ops->comparator(points->core, n, i), &words[i], deadline, error))
-            return false;
-    return true;
+    return ledger_write(points->ledger, points->core->ops->comparator(points->core, n, word), value,
+                        (struct restore){0}, deadline, error);
 }
 
-static bool hold_comparator(struct points *points, const struct deadline *deadline, struct error *error)
-{
-    const struct core_ops *ops = points->core->ops;
-    for (unsigned i = 0; i < ops->comparator_words; i++)
-        if (!ledger_hold(points->ledger, ops->comparator(points->core, points->comparator, i),
-                         (struct restore){0}, NULL, deadline, error))
-            return false;
-    return true;
-}
-
-static unsigned last_of(uint32_t set)
-{
-    unsigned n = 0;
-    while (set > 1) {
-        set >>= 1;
-        n++;
-    }
-    return n;
-}
-
-/* The last free ones: other debuggers start with the first. */
-static void choose_comparators(struct points *points, uint32_t free)
+/* Matches nothing by itself: what is linked to it does, while the context is that. Only when it is known to
+ * be one of contexts it holds the lowest bits of one. */
+static bool set_context(struct points *points, const struct deadline *deadline, struct error *error)
 {
     struct core *core = points->core;
-    uint32_t narrow = (UINT32_C(1) << (core->comparators - core->whole_comparators)) - 1, rest = free;
-    core->spares.state = SPARES_NONE;
-    points->comparator = last_of(free);
-    if (core->whole_comparators == 0 || (free & ~narrow) == 0)
-        return;
-    unsigned first = last_of(free);
-    rest &= ~(UINT32_C(1) << first);
-    unsigned second = last_of(rest);
-    rest &= ~(UINT32_C(1) << second);
-    if (rest == 0)
-        return;
-    core->spares = (struct core_spares){.state = SPARES_UNTRIED, .first = first, .second = second};
-    points->comparator = last_of(rest);
+    const struct core_ops *ops = core->ops;
+    unsigned n = points->context_comparator;
+    core->linked = points->by_context;
+    core->linked_to = n;
+    if (!points->by_context)
+        return true;
+    if (!comparators_hold(points->ledger, core, n, deadline, error))
+        return false;
+    if (!write_comparator(points, n, 0, ops->context_control, deadline, error))
+        return false;
+    for (unsigned i = 1; i < ops->comparator_words; i++)
+        if (!write_comparator(points, n, i, i == 1 ? points->context : 0, deadline, error))
+            return false;
+    return write_comparator(points, n, 0, ops->context_control | ops->context_on, deadline, error);
 }
 
-/* Takes a free comparator, and finds out which others are free. */
-static bool take_comparator(struct points *points, const struct deadline *deadline, struct error *error)
+static bool take_comparators(struct points *points, const struct deadline *deadline, struct error *error)
 {
     struct core *core = points->core;
     struct setting on = core->ops->comparators_on(core);
-    uint64_t now;
+    struct comparators found;
+    struct comparator_choice choice;
     if (points->comparator_held)
         return true;
-    if (!ledger_read(points->ledger, on.at, &now, deadline, error))
+    if (!comparators_find(points->ledger, core, &found, deadline, error))
         return false;
-    bool all_off = (now & on.test) != on.set;
-    char taken[128] = "";
-    size_t used = 0;
-    uint32_t free = 0;
-    bool sole = true;
-    for (unsigned i = core->comparators; i-- > 0;) {
-        uint64_t words[COMPARATOR_WORDS], address;
-        if (!read_comparator(points, i, words, deadline, error))
-            return false;
-        if (core->ops->comparator_used(core, words, &address)) {
-            /* Left over in a unit that is off as a whole: must not wake up with it. */
-            if (all_off && !ledger_write(points->ledger, core->ops->comparator(core, i, 0), 0,
-                                         (struct restore){0}, deadline, error))
-                return false;
-            if (!all_off) {
-                sole = false;
-                int more = snprintf(taken + used, sizeof taken - used, " 0x%08" PRIX64, address);
-                used += more > 0 && (size_t)more < sizeof taken - used ? (size_t)more : 0;
-                continue;
-            }
-        }
-        free |= UINT32_C(1) << i;
-    }
     if (core->unstoppable != NULL)
         return error_set(error, ERROR_NO_CORE, "the core cannot be halted: %s", core->unstoppable);
     if (core->comparators == 0)
         return error_set(error, ERROR_NO_COMPARATOR, "the core has no breakpoint comparators to be used");
-    if (free == 0)
-        return error_set(error, ERROR_NO_COMPARATOR, "all %u breakpoint comparators are taken, by%s",
-                         core->comparators, taken);
-    core->sole_breakpoint = sole;
-    choose_comparators(points, free);
-    points->comparator_held =
-        hold_comparator(points, deadline, error) && ledger_apply(points->ledger, &on, deadline, error);
+    if (!comparators_choose(core, &found, points->by_context, &choice, error))
+        return false;
+    core->sole_breakpoint = found.sole;
+    core->spares = choice.spares;
+    points->comparator = choice.stop;
+    points->context_comparator = choice.context;
+    points->comparator_held = set_context(points, deadline, error) &&
+                              comparators_hold(points->ledger, core, choice.stop, deadline, error) &&
+                              ledger_apply(points->ledger, &on, deadline, error);
     return points->comparator_held;
 }
 
@@ -164,7 +128,7 @@ bool points_prepare(struct points *points, uint64_t address, const struct deadli
                     struct error *error)
 {
     if (points->core->ops->can_compare(points->core, address))
-        return take_comparator(points, deadline, error);
+        return take_comparators(points, deadline, error);
     if (!prepare_soft(points, address, deadline, error))
         return false;
     for (size_t i = 0; i < points->n_soft; i++)
@@ -224,8 +188,9 @@ bool points_remove(struct points *points, const struct deadline *deadline, struc
             return false;
     if (points->comparator_held) {
         /* Off now; its old value comes back with the rest of the ledger, after the unit as a whole. */
-        struct address at = points->core->ops->comparator(points->core, points->comparator, 0);
-        if (!ledger_write(points->ledger, at, 0, (struct restore){0}, deadline, error))
+        if (!write_comparator(points, points->comparator, 0, 0, deadline, error) ||
+            (points->by_context &&
+             !write_comparator(points, points->context_comparator, 0, 0, deadline, error)))
             return false;
     }
     points->comparator_held = false;

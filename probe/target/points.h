@@ -20,6 +20,9 @@ struct points {
     struct core *core;
     unsigned comparator; /* the one that is ours */
     bool comparator_held;
+    bool by_context; /* only where CONTEXTIDR is `context` */
+    uint32_t context;
+    unsigned context_comparator; /* then ours as well */
     struct soft_point {
         uint64_t address;
         uint64_t original;
@@ -30,6 +33,8 @@ struct points {
 };
 
 void points_init(struct points *points, struct ledger *ledger, struct core *core);
+/* Stops are to be in one context only; before anything is prepared. */
+void points_set_context(struct points *points, uint32_t context);
 /* Makes it possible to stop at an address; does not stop there yet. Tells the core whether ours is the only
  * breakpoint. */
 bool points_prepare(struct points *points, uint64_t address, const struct deadline *deadline,

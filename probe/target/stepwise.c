@@ -244,6 +244,8 @@ static bool stepwise_arm(struct engine *engine, const struct region *region, con
     self->region = *region;
     self->region.start = core_code(self->core, region->start, region->start_is_thumb);
     self->region.end = core_code(self->core, region->end, region->end_is_thumb);
+    if (!process_check_debugged(&region->process, error))
+        return false;
     for (size_t i = 0; i < n; i++)
         if (!ledger_apply(self->target->ledger, &settings[i], deadline, error))
             return false;

@@ -9,6 +9,8 @@
 #define ITS_OWN __attribute__((section(".noinit")))
 
 #define CORE1_STACK 0x2000
+// By context, so that the stack pointer tells the ground truth which it was
+enum { CONTEXTS = 2, USER_STACK = 256 };
 
 const uint32_t SystemCoreClock __attribute__((used)) = 12000000;
 
@@ -20,6 +22,7 @@ uint32_t counted_data[16];
 // Outlives a reset
 ITS_OWN volatile uint32_t boot_count;
 ITS_OWN char core1_stack[CORE1_STACK] __attribute__((aligned(16)));
+ITS_OWN char user_stacks[CONTEXTS][USER_STACK] __attribute__((aligned(16)));
 ITS_OWN volatile uint32_t core1_rounds, core1_result;
 static ITS_OWN volatile uint32_t core1_random;
 
@@ -69,6 +72,9 @@ static void one_round(uint32_t what)
         counted_thumb(1 + (random_number() & 7), counted_data);
 #endif
     }
+    if (what & DO_USER)
+        for (uint32_t context = 1; context <= CONTEXTS; context++)
+            run_as_user(context, context * 20 + (random_number() & 7), user_stacks[context - 1] + USER_STACK);
     if (what & DO_SUPERVISOR) {
 #ifdef __aarch64__
         __asm volatile("svc #0");

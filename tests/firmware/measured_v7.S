@@ -3,6 +3,9 @@
 
     .syntax unified
 
+    .equ MODE_USER, 0x10
+    .equ MODE_SYSTEM, 0x1F
+
     .macro function name
     .global \name
     .type \name, %function
@@ -55,6 +58,29 @@
     bne loop_head
     bx lr
     ends loop_round
+
+// r0: CONTEXTIDR, r1: rounds, r2: the stack. The Supervisor brings it back from there.
+    function run_as_user
+    push {r4, lr}
+    mcr p15, 0, r0, c13, c0, 1
+    isb
+    mov r0, r1
+    mov r1, r2
+    cps #MODE_SYSTEM
+    mov sp, r1
+    cps #MODE_USER
+    bl user_work
+    svc #1
+    pop {r4, pc}
+    ends run_as_user
+
+    function user_work
+    push {r1, lr}
+1:  subs r0, r0, #1
+    bne 1b
+    place user_work_end
+    pop {r1, pc}
+    ends user_work
 
 // r0 rounds over the words at r1. Loads: 3 a round and 1; stores: 1 a round and 1; immediate branches: 1 a round;
 // instructions: 7 a round and 2.

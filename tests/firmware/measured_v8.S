@@ -52,6 +52,33 @@
     ret
     ends loop_round
 
+// w0: CONTEXTIDR, w1: rounds, x2: the stack. The handler of SVC brings it back from EL0.
+    function run_as_user
+    stp x29, x30, [sp, #-16]!
+    msr contextidr_el1, x0
+    isb
+    msr sp_el0, x2
+    adr x3, 1f
+    msr elr_el1, x3
+    mrs x3, daif
+    msr spsr_el1, x3
+    mov w0, w1
+    eret
+1:  bl user_work
+    svc #1
+    ldp x29, x30, [sp], #16
+    ret
+    ends run_as_user
+
+    function user_work
+    stp x29, x30, [sp, #-16]!
+1:  subs w0, w0, #1
+    b.ne 1b
+    place user_work_end
+    ldp x29, x30, [sp], #16
+    ret
+    ends user_work
+
 // w0 rounds over the words at x1. Loads: 3 a round and 1; stores: 1 a round and 1; immediate branches: 2 a round;
 // instructions: 9 a round and 3.
     function counted_a64

@@ -51,6 +51,9 @@ enum {
     DO_SUPERVISOR = 1 << 30,
 };
 
+// Armv7-A and Armv8-A only: beyond what fits into an int
+#define DO_USER (1u << 31)
+
 enum { CORE_HZ = 12000000 };
 
 // SysTick by the build's mode: a tick of 1 ms, one of 50 ms, or none
@@ -104,6 +107,9 @@ void counted_arm(uint32_t rounds, uint32_t *words);
 void counted_thumb(uint32_t rounds, uint32_t *words);
 // measured_v8.S
 void counted_a64(uint32_t rounds, uint32_t *words);
+// of each: user_work() in User mode or at EL0, on a stack of its own, while CONTEXTIDR is `context`
+void run_as_user(uint32_t context, uint32_t rounds, char *stack_top);
+void user_work(uint32_t rounds);
 
 // scenarios.c
 void work_by_data(void);

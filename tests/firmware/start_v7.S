@@ -3,6 +3,7 @@
     .syntax unified
     .arm
 
+    .equ MODE_USER, 0x10
     .equ MODE_IRQ, 0x12
     .equ MODE_SVC, 0x13
     .equ MODE_ABT, 0x17
@@ -69,12 +70,17 @@ core1_start:
     pop {r0, r1}
     movs pc, lr
 
+// Counted; what was in User mode goes on in Supervisor mode
     handler SVC_Handler
     push {r0, r1}
     ldr r0, =svc_count
     ldr r1, [r0]
     add r1, r1, #1
     str r1, [r0]
+    mrs r0, spsr
+    tst r0, #MODE_SVC & ~MODE_USER
+    orreq r0, r0, #MODE_SVC
+    msreq spsr_c, r0
     pop {r0, r1}
     movs pc, lr
 

@@ -1,11 +1,13 @@
 // Armv8-A: from EL3, where the core starts, to Non-secure EL1, the vector table there, and the way to main(), MMU off.
-// What an exception other than an interrupt or SVC hits is counted, and passed over.
+// What an exception other than an interrupt or SVC hits is counted, and passed over. What did an SVC at EL0 goes on at EL1.
 
     .equ CORE1_STACK, 0x2000
     .equ SCR_EL1_IS_A64_NON_SECURE, 0x431
     .equ HCR_EL1_IS_A64, 0x80000000
     .equ EL1H_MASKED, 0x3C5
     .equ EC_SVC, 0x15
+    .equ SPSR_LEVEL, 0xC
+    .equ SPSR_EL1H, 5
     .equ EC_ABORTS, 0x20 // to 0x25
     .equ EC_LAST_ABORT, 0x25
 
@@ -62,6 +64,12 @@ unmask_core1:
     cmp x0, #EC_SVC
     b.ne 1f
     count svc_count
+    mrs x0, spsr_el1
+    tst x0, #SPSR_LEVEL
+    b.ne 4f
+    mov x1, #SPSR_EL1H
+    orr x0, x0, x1
+    msr spsr_el1, x0
     b 4f
 1:  sub x0, x0, #EC_ABORTS
     cmp x0, #EC_LAST_ABORT - EC_ABORTS

@@ -178,6 +178,7 @@ bool v7_halting(const struct armv7 *); // halting debug is on
 bool v7_matches(const struct armv7 *, uint32_t pc);
 void v7_comparators_changed(struct armv7 *);
 uint32_t v7_value_bits(const struct armv7 *, unsigned n); // of DBGBVRn, those that hold what is written
+unsigned v7_first_context(const struct armv7 *); // comparator that can look at CONTEXTIDR; all above it can
 void v7_halt(struct armv7 *, unsigned moe);
 void v7_resume(struct armv7 *);
 

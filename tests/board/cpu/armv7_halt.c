@@ -1,6 +1,6 @@
 // Entering and leaving Debug state, and the breakpoint comparators (DDI 0406C C3, C5). Each stay moves the
 // cycle counter, at entry and at exit, by what halt_cost.c draws; the program's own cycles do not move. Not
-// modelled: watchpoints (registers only), linked and context comparators, monitor debug-mode.
+// modelled: watchpoints (registers only), context comparators that nothing is linked to, monitor debug-mode.
 #include "cpu/armv7.h"
 
 #include <string.h>
@@ -12,7 +12,8 @@ enum { HALT_IRQ = 3 };
 #define BCR_PMC(bcr)  ((bcr) >> 1 & 3)
 #define BCR_BAS(bcr)  ((bcr) >> 5 & 15)
 #define BCR_TYPE(bcr) ((bcr) >> 20 & 15)
-enum { TYPE_MATCH = 0, TYPE_CONTEXT = 2, TYPE_LINKED_CONTEXT = 3, TYPE_MISMATCH = 4 };
+#define BCR_LBN(bcr)  ((bcr) >> 16 & 15)
+enum { TYPE_MATCH = 0, TYPE_LINKED_MATCH = 1, TYPE_CONTEXT = 2, TYPE_LINKED_CONTEXT = 3, TYPE_MISMATCH = 4 };
 enum { PMC_USER_SYSTEM_SVC = 0, PMC_PRIVILEGED = 1, PMC_USER = 2 };
 
 bool v7_halting(const struct armv7 *v7)
@@ -39,12 +40,17 @@ void v7_comparators_changed(struct armv7 *v7)
     v7->attention = true;
 }
 
+unsigned v7_first_context(const struct armv7 *v7)
+{
+    return v7->profile->breakpoints - ((v7->profile->didr >> 20 & 15) + 1);
+}
+
 // The last comparators can match a context ID, and hold all of it while they are set to
 uint32_t v7_value_bits(const struct armv7 *v7, unsigned n)
 {
-    unsigned contexts = (v7->profile->didr >> 20 & 15) + 1, type = BCR_TYPE(v7->debug.bcr[n]);
-    bool capable = n + contexts >= v7->profile->breakpoints;
-    return capable && (type == TYPE_CONTEXT || type == TYPE_LINKED_CONTEXT) ? 0xFFFFFFFF : 0xFFFFFFFC;
+    unsigned type = BCR_TYPE(v7->debug.bcr[n]);
+    return n >= v7_first_context(v7) && (type == TYPE_CONTEXT || type == TYPE_LINKED_CONTEXT) ? 0xFFFFFFFF
+                                                                                              : 0xFFFFFFFC;
 }
 
 static bool in_mode(const struct armv7 *v7, uint32_t pmc)
@@ -57,14 +63,25 @@ static bool in_mode(const struct armv7 *v7, uint32_t pmc)
     return pmc != PMC_USER_SYSTEM_SVC || mode == MODE_USER || mode == CPSR_MODE || mode == MODE_SVC;
 }
 
+// What a comparator is linked to must be one of CONTEXTIDR, with all bytes selected (DDI 0406C C3.3.3)
+static bool in_context(const struct armv7 *v7, unsigned linked_to)
+{
+    enum { CONTEXTIDR = 13 };
+    uint32_t bcr = linked_to < v7->profile->breakpoints ? v7->debug.bcr[linked_to] : 0;
+    return linked_to >= v7_first_context(v7) && (bcr & BCR_E) && BCR_TYPE(bcr) == TYPE_LINKED_CONTEXT &&
+           BCR_BAS(bcr) == 15 && v7->debug.bvr[linked_to] == v7_cp15(v7, CONTEXTIDR, 0, 1);
+}
+
 // In either instruction set the lowest byte of the instruction must be selected
 static bool comparator_hits(const struct armv7 *v7, unsigned i, uint32_t pc)
 {
     uint32_t bcr = v7->debug.bcr[i], type = BCR_TYPE(bcr);
-    if (!(bcr & BCR_E) || (type != TYPE_MATCH && type != TYPE_MISMATCH) || !in_mode(v7, BCR_PMC(bcr)))
+    if (!(bcr & BCR_E) || (type > TYPE_LINKED_MATCH && type != TYPE_MISMATCH) || !in_mode(v7, BCR_PMC(bcr)))
         return false;
     bool same = (pc & ~3u) == v7->debug.bvr[i] && (BCR_BAS(bcr) >> (pc & 3) & 1);
-    return same == (type == TYPE_MATCH);
+    if (type == TYPE_MISMATCH)
+        return !same;
+    return same && (type == TYPE_MATCH || in_context(v7, BCR_LBN(bcr)));
 }
 
 bool v7_matches(const struct armv7 *v7, uint32_t pc)

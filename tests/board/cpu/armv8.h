@@ -226,6 +226,7 @@ bool v8_may_halt(const struct armv8 *);
 bool v8_double_locked(const struct armv8 *);
 bool v8_matches(const struct armv8 *, uint64_t pc);
 void v8_comparators_changed(struct armv8 *);
+uint32_t v8_value_bits(const struct armv8 *, unsigned n); // of DBGBVRn[31:0], those that hold what is written
 void v8_halt(struct armv8 *, enum v8_status);
 void v8_restart(struct armv8 *);
 bool v8_pends_halt(struct armv8 *, enum v8_status *);

@@ -57,7 +57,7 @@ static bool comparator(struct armv8 *v8, unsigned key, bool write, uint64_t *val
     if (write && of_control)
         *control = (uint32_t)*value;
     else if (write)
-        *address = *value & ~UINT64_C(3);
+        *address = which == 4 && v8_value_bits(v8, n) == UINT32_MAX ? *value : *value & ~UINT64_C(3);
     else
         *value = of_control ? *control : *address;
     v8_comparators_changed(v8);

@@ -1,7 +1,7 @@
 // Entering and leaving Debug state, and what leads to it: breakpoint comparators, requests, steps and catches
 // (DDI 0487H H2, H3). Each stay moves the cycle counter, at entry and at exit, by what halt_cost.c draws; the
-// program's own cycles do not move. Not modelled: watchpoints (registers only), linked and context
-// comparators, exception catch, software debug events.
+// program's own cycles do not move. Not modelled: watchpoints (registers only), context comparators that
+// nothing is linked to, exception catch, software debug events.
 #include "cpu/armv8.h"
 
 // The interrupt that a peripheral may raise while the core is halted
@@ -12,7 +12,9 @@ enum { HALT_IRQ = 3 };
 #define BCR_BAS(bcr)  ((bcr) >> 5 & 15)
 #define BCR_HMC       (1u << 13)
 #define BCR_SSC(bcr)  ((bcr) >> 14 & 3)
+#define BCR_LBN(bcr)  ((bcr) >> 16 & 15)
 #define BCR_TYPE(bcr) ((bcr) >> 20 & 15)
+enum { TYPE_MATCH = 0, TYPE_LINKED_MATCH = 1, TYPE_CONTEXT = 2, TYPE_LINKED_CONTEXT = 3 };
 enum { PMC_EL1 = 1, PMC_EL0 = 2, PMC_BOTH = 3, SSC_NON_SECURE = 1, SSC_SECURE = 2 };
 #define BVR_ADDRESS 0x0000FFFFFFFFFFFCu
 
@@ -60,14 +62,47 @@ static bool at_level(const struct armv8 *v8, uint32_t bcr)
     return bcr & BCR_HMC ? pmc == PMC_BOTH : (pmc & PMC_EL0) != 0;
 }
 
+// The last comparators can look at CONTEXTIDR_EL1
+static unsigned first_context(const struct armv8 *v8)
+{
+    return V8_BREAKPOINTS - ((unsigned)(v8->profile->dfr >> 28 & 15) + 1);
+}
+
+// Bits 1:0 are of a context only; while they are RES0 a core may drop what is written there
+uint32_t v8_value_bits(const struct armv8 *v8, unsigned n)
+{
+    unsigned type = BCR_TYPE(v8->debug.bcr[n]);
+    return n >= first_context(v8) && (type == TYPE_CONTEXT || type == TYPE_LINKED_CONTEXT) ? 0xFFFFFFFF
+                                                                                           : 0xFFFFFFFC;
+}
+
+// What a comparator is linked to must be one of CONTEXTIDR_EL1, which counts at EL0 and EL1 (DDI 0487H
+// D2.9.3)
+static bool in_context(const struct armv8 *v8, unsigned linked_to)
+{
+    const struct v8_debug *d = &v8->debug;
+    uint32_t bcr = linked_to < V8_BREAKPOINTS ? d->bcr[linked_to] : 0;
+    return linked_to >= first_context(v8) && (bcr & BCR_E) && BCR_TYPE(bcr) == TYPE_LINKED_CONTEXT &&
+           BCR_BAS(bcr) == 15 && v8->level < 2 &&
+           (uint32_t)d->bvr[linked_to] == (uint32_t)v8->regs[R_CONTEXTIDR];
+}
+
+static bool comparator_hits(const struct armv8 *v8, unsigned i, uint64_t pc)
+{
+    const struct v8_debug *d = &v8->debug;
+    unsigned type = BCR_TYPE(d->bcr[i]);
+    return (d->bcr[i] & BCR_E) && type <= TYPE_LINKED_MATCH && (BCR_BAS(d->bcr[i]) & 1) &&
+           (d->bvr[i] & BVR_ADDRESS) == (pc & BVR_ADDRESS) && at_level(v8, d->bcr[i]) &&
+           (type == TYPE_MATCH || in_context(v8, BCR_LBN(d->bcr[i])));
+}
+
 bool v8_matches(const struct armv8 *v8, uint64_t pc)
 {
     const struct v8_debug *d = &v8->debug;
     if (!(d->bloom & bit_of(pc)))
         return false;
     for (unsigned i = 0; i < V8_BREAKPOINTS; i++)
-        if ((d->bcr[i] & BCR_E) && !BCR_TYPE(d->bcr[i]) && (BCR_BAS(d->bcr[i]) & 1) &&
-            (d->bvr[i] & BVR_ADDRESS) == (pc & BVR_ADDRESS) && at_level(v8, d->bcr[i]))
+        if (comparator_hits(v8, i, pc))
             return v8_may_halt(v8);
     return false;
 }

@@ -101,6 +101,7 @@ struct comparator {
     uint64_t *address;
     uint32_t *control;
     uint32_t writable; // of the control register
+    uint32_t low;      // likewise, of the address
 };
 
 static struct comparator comparator_at(struct armv8 *v8, uint32_t offset)
@@ -110,8 +111,8 @@ static struct comparator comparator_at(struct armv8 *v8, uint32_t offset)
     unsigned n = (offset - (watch ? DBGWVR0 : DBGBVR0)) / COMPARATOR_STRIDE;
     if (offset < DBGBVR0 || n >= (watch ? (unsigned)V8_WATCHPOINTS : (unsigned)V8_BREAKPOINTS))
         return (struct comparator){0};
-    return watch ? (struct comparator){&d->wvr[n], &d->wcr[n], WCR_WRITABLE}
-                 : (struct comparator){&d->bvr[n], &d->bcr[n], BCR_WRITABLE};
+    return watch ? (struct comparator){&d->wvr[n], &d->wcr[n], WCR_WRITABLE, BVR_LOW}
+                 : (struct comparator){&d->bvr[n], &d->bcr[n], BCR_WRITABLE, v8_value_bits(v8, n)};
 }
 
 static uint32_t read_comparator(struct armv8 *v8, uint32_t offset)
@@ -135,7 +136,7 @@ static void write_comparator(struct armv8 *v8, uint32_t offset, uint32_t value)
     if (!c.address)
         return;
     if (offset % COMPARATOR_STRIDE == 0)
-        *c.address = (*c.address & ~(uint64_t)UINT32_MAX) | (value & BVR_LOW);
+        *c.address = (*c.address & ~(uint64_t)UINT32_MAX) | (value & c.low);
     else if (offset % COMPARATOR_STRIDE == 4)
         *c.address = (uint32_t)*c.address | (uint64_t)value << 32;
     else if (offset % COMPARATOR_STRIDE == 8)

@@ -60,12 +60,33 @@ static void formats(void **state)
     assert_false(value_format("JUnit ", &format));
 }
 
+static void processes(void **state)
+{
+    (void)state;
+    struct process process = {0};
+    assert_true(value_process("any", &process));
+    assert_int_equal(process.which, PROCESS_ANY);
+    assert_true(value_process("0xFFFFFFFF", &process));
+    assert_int_equal(process.which, PROCESS_ID);
+    assert_int_equal(process.id, 0xFFFFFFFF);
+    assert_true(value_process("0", &process)); /* which is one as well */
+    assert_int_equal(process.which, PROCESS_ID);
+    assert_int_equal(process.id, 0);
+    static const char *const wrong[] = {"", "all", "ANY", "any ", "1x", "-1", "0x100000000", "1.0"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct process kept = {0};
+        assert_false(value_process(wrong[i], &kept));
+        assert_int_equal(kept.which, PROCESS_NOT_SAID);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(places),
         cmocka_unit_test(counts_and_scaled_numbers),
         cmocka_unit_test(formats),
+        cmocka_unit_test(processes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,7 +25,8 @@ struct v7_event {
     enum v7_kind kind;
     uint32_t cycles, grow; /* after the event before, and so many more in each round of the script */
     uint32_t pc, sp, lr;   /* bit 0 of pc: Thumb */
-    bool user;             /* in User mode; else in System mode */
+    uint32_t user;         /* not 0: in User mode, and this is CONTEXTIDR */
+    uint32_t context;      /* what it is in System mode */
 };
 
 enum v7_trouble { V7_FINE, V7_CANCEL, V7_LOSE, V7_LOSE_AFTER, V7_DO_RESET, V7_DO_HALT, V7_DO_PEND };
@@ -37,7 +38,7 @@ struct v7_model {
     unsigned round;
     uint64_t left, busy; /* cycles: to the next event, of a handler before that */
 
-    uint32_t r[15], pc, cpsr;
+    uint32_t r[15], pc, cpsr, context;
     uint32_t program_r0, program_cpsr, program_select; /* what the program has in them */
     struct v7_monitor monitor;
     bool halted, pending;
@@ -86,17 +87,28 @@ static inline void v7_enter(struct v7_model *m, uint32_t moe)
     m->entries++;
 }
 
+/* The last two comparators can compare CONTEXTIDR. */
+static inline bool v7_in_context(struct v7_model *m, unsigned n)
+{
+    bool can =
+        n >= V7_COMPARATORS - 2 && n < V7_COMPARATORS && (m->bcr[n] & 1) && (m->bcr[n] >> 20 & 0xF) == 3;
+    m->careless += !can;
+    return can && m->bvr[n] == m->context;
+}
+
 static inline bool v7_hits(struct v7_model *m, unsigned i)
 {
     uint32_t bcr = m->bcr[i], bytes = bcr >> 5 & 0xF, kind = bcr >> 20 & 0xF;
     if (!(bcr & 1))
         return false;
-    if ((bcr >> 1 & 3) != 3 || (kind != 0 && kind != 4) ||
+    if ((bcr >> 1 & 3) != 3 || (kind > 1 && kind != 3 && kind != 4) || (kind == 3 && bytes != 0xF) ||
         (!v7_thumb(m) && bytes != 0xF && m->bvr[i] == m->pc))
         m->careless++;
     uint32_t wanted = !v7_thumb(m) ? 0xF : m->pc & 2 ? 0xC : 0x3;
     bool same = m->bvr[i] == (m->pc & ~3U) && (bytes & wanted) == wanted;
-    return same == (kind == 0);
+    if (kind == 4)
+        return !same;
+    return kind != 3 && same && (kind == 0 || v7_in_context(m, bcr >> 16 & 0xF));
 }
 
 /* About to execute what stands at the PC. */
@@ -119,6 +131,7 @@ static inline void v7_load_event(struct v7_model *m)
 static inline void v7_reach(struct v7_model *m, const struct v7_event *event)
 {
     m->pc = event->pc & ~1U;
+    m->context = event->user ? event->user : event->context;
     m->cpsr = m->program_cpsr = (event->user ? 0x10U : 0x1FU) | (event->pc & 1 ? 0x20U : 0);
     m->r[13] = event->sp;
     m->r[14] = event->lr;
@@ -233,8 +246,9 @@ static inline void v7_leave(struct v7_model *m)
 /* The last two can compare a context ID, and are as wide as that while they are set to. */
 static inline void v7_write_bvr(struct v7_model *m, unsigned n, uint32_t value)
 {
-    bool wide = !m->narrow && n >= V7_COMPARATORS - 2 && (m->bcr[n] >> 20 & 0xF) == 2;
-    m->careless += (m->bcr[n] & 1) != 0 && (value & 3) != 0;
+    uint32_t kind = m->bcr[n] >> 20 & 0xF;
+    bool wide = !m->narrow && n >= V7_COMPARATORS - 2 && (kind == 2 || kind == 3);
+    m->careless += !wide && (m->bcr[n] & 1) != 0 && (value & 3) != 0;
     m->bvr[n] = wide ? value : value & ~3U;
 }
 
@@ -255,6 +269,9 @@ static inline bool v7_do_in_another_mode(struct v7_model *m)
     } else if (op == 0xE12FF000) { /* MSR CPSR_fsxc, R0 */
         m->cpsr = m->r[0];
         m->monitor.mode_is_new = true;
+    } else if (op == 0xEE1D0F30 && !user) { /* MRC p15, 0, R0, c13, c0, 1 */
+        m->careless += m->monitor.mode_is_new;
+        m->r[0] = m->context;
     } else if (op == 0xF57FF06F) { /* ISB */
         m->monitor.select_is_new = m->monitor.mode_is_new = false;
     } else {

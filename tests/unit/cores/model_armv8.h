@@ -31,6 +31,7 @@ struct v8_event {
     enum v8_kind kind;
     uint32_t cycles, grow; /* after the event before, and so many more in each round of the script */
     uint64_t pc, sp, lr;
+    uint32_t user; /* not 0: at EL0, and this is CONTEXTIDR_EL1 */
 };
 
 enum v8_trouble {
@@ -62,7 +63,7 @@ struct v8_model {
     uint32_t going, stale, slow_exit,
         slow_show;            /* accesses until Debug state is left, and until that shows */
     uint32_t doing, slow_itr; /* accesses until an instruction is done */
-    uint32_t instruction, status;
+    uint32_t instruction, status, user;
     bool err, txu, rxo, ito, tx_full, rx_full;
     uint32_t control, dtr_tx, dtr_rx; /* control: the bits of EDSCR that can be written */
     uint64_t bvr[V8_COMPARATORS];
@@ -104,13 +105,21 @@ static inline void v8_enter(struct v8_model *m, uint32_t status)
     m->leaked += (m->cti.control & 1) && m->cti.in_enable[0] != 0;
 }
 
+/* The last two comparators can compare CONTEXTIDR_EL1. */
+static inline bool v8_in_context(struct v8_model *m, unsigned n)
+{
+    bool can = n >= V8_COMPARATORS - 2 && n < V8_COMPARATORS && (m->bcr[n] & 0xF001E1) == 0x3001E1;
+    m->careless += !can;
+    return can && (uint32_t)m->bvr[n] == m->user;
+}
+
 static inline bool v8_hits(struct v8_model *m, unsigned i)
 {
-    uint32_t bcr = m->bcr[i];
-    if (!(bcr & 1))
+    uint32_t bcr = m->bcr[i], kind = bcr >> 20 & 0xF;
+    if (!(bcr & 1) || kind == 3)
         return false;
-    m->careless += (bcr & 0xF0E1E6) != 0x21E6; /* not: at any level, of all four bytes, by address */
-    return m->bvr[i] == m->pc;
+    m->careless += (bcr & 0xE0E1E6) != 0x21E6; /* not: at any level, of all four bytes, by address */
+    return m->bvr[i] == m->pc && (kind == 0 || v8_in_context(m, bcr >> 16 & 0xF));
 }
 
 /* About to execute what stands at the PC. */
@@ -143,6 +152,7 @@ static inline void v8_reach(struct v8_model *m, const struct v8_event *event)
 {
     m->pc = event->pc;
     m->aarch32 = event->kind == V8_AT32;
+    m->user = event->user;
     m->sp = event->sp;
     m->x[30] = event->lr;
     m->x[0] = m->program_x0 = v8_x0_in(m->round);

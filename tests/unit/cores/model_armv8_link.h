@@ -12,7 +12,7 @@ static inline uint32_t v8_read_scr(const struct v8_model *m)
 {
     bool there = m->halted && (m->going == 0 || m->stale > 0);
     uint32_t status = there ? m->status : m->halted ? 1 : 2;
-    uint32_t state = !there ? 0xFU << 10 : m->aarch32 ? 0xEU << 10 : 0xFU << 10 | 1U << 8;
+    uint32_t state = !there ? 0xFU << 10 : m->aarch32 ? 0xEU << 10 : 0xFU << 10 | (m->user ? 0 : 1U << 8);
     return m->control | status | state | (m->err ? 1U << 6 : 0) | (v8_ready(m) ? 1U << 24 : 0) |
            (m->txu ? 1U << 26 : 0) | (m->rxo ? 1U << 27 : 0) | (m->ito ? 1U << 28 : 0) |
            (m->tx_full ? 1U << 29 : 0) | (m->rx_full ? 1U << 30 : 0);
@@ -102,8 +102,10 @@ static inline void v8_write_debug(struct v8_model *m, uint32_t offset, uint32_t 
     if (offset == 0xFB0) {
         m->locked = m->has_lock && value != 0xC5ACCE55;
     } else if (comparator != NULL) {
-        *comparator = offset % 16 == 0 ? value & ~3U : value;
-        m->careless += offset % 16 == 0 && (value & 3);
+        uint32_t n = (offset - 0x400) / 16, kind = m->bcr[n] >> 20 & 0xF;
+        bool code = offset % 16 == 0 && (n < V8_COMPARATORS - 2 || (kind != 2 && kind != 3));
+        *comparator = code ? value & ~3U : value;
+        m->careless += code && (value & 3);
     } else if (offset == 0x024) {
         m->careless += !there && ((m->edecr ^ value) & 4);
         m->edecr = value & 7;

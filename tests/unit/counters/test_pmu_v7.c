@@ -162,7 +162,7 @@ static void what_the_program_counts_stays_its_own(void **state)
     *fake_word(f, 0xC40) = 0x80000007;
     assert_true(fake_identify(f, &pmu_v7_kind, &core, &block));
     assert_string_equal(block.state, "in use: cycles, 0, 1");
-    assert_string_equal(block.note, "");
+    assert_string_equal(block.note, "left to the program, which uses them: cycles, 0, 1");
     assert_true(block.counts_cycles);
     assert_int_equal(pmu_v7_kind.counters_for(&block, 0x03), 0x78);
     fake_take(f, &block);

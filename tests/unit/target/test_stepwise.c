@@ -109,6 +109,19 @@ static void code_in_ram_is_refused(void **state)
     }
 }
 
+static void contexts_are_refused(void **state)
+{
+    (void)state;
+    struct rig *rig = begin_scene(0);
+    struct region region = scenes[0].region;
+    region.process = (struct process){.which = PROCESS_ID, .id = 7};
+    assert_true(begin(rig));
+    assert_false(rig_arm(rig, &region));
+    assert_int_equal(rig->error.kind, ERROR_USAGE);
+    assert_non_null(strstr(rig->error.text, "--context"));
+    end(rig, false);
+}
+
 /* GDB does: what a passage takes must not be called the cost of a halt. */
 static void a_debugger_that_steps_over_is_not_calibrated(void **state)
 {
@@ -302,6 +315,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(every_passage_is_exact, tear_down),
         cmocka_unit_test_teardown(code_in_ram_is_refused, tear_down),
+        cmocka_unit_test_teardown(contexts_are_refused, tear_down),
         cmocka_unit_test_teardown(a_debugger_that_steps_over_is_not_calibrated, tear_down),
         cmocka_unit_test_teardown(what_cannot_be_told_is_said, tear_down),
         cmocka_unit_test_teardown(somebody_elses_stop_is_left, tear_down),
