@@ -8,6 +8,7 @@
 
 #include "base/deadline.h"
 #include "base/error.h"
+#include "debuggers/access.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -88,7 +89,8 @@ struct debugger_ops {
 struct debugger {
     const struct debugger_ops *ops; /* first member of each debugger's own struct */
     struct debugger_facts facts;
-    bool stays_halted; /* somebody wants it so when the session ends */
+    bool stays_halted;    /* somebody wants it so when the session ends */
+    struct access access; /* debugger_link.c settles it */
 };
 
 /* Who prints this for "version"; "": nobody that is known. */

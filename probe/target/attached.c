@@ -72,7 +72,8 @@ bool attached_counts(const struct target *target, const struct counter_block *bl
 {
     if (target->debugger == NULL || !target->debugger->facts.is_emulator)
         return true;
+    const char *server = target->debugger->facts.server;
     return error_set(error, ERROR_NO_COUNTER,
-                     "%s is an emulator that models no cycles: what %s shows is no measure of the code",
-                     target->debugger->facts.server, block->text);
+                     "%s is an emulator, whose time is not a core's: what %s shows is no measure of the code",
+                     server[0] != '\0' ? server : "the GDB server", block->text);
 }

@@ -274,7 +274,7 @@ static void a_counter_that_goes_on_is_refused(void **state)
 static void what_ignores_writes_or_emulates_is_refused(void **state)
 {
     (void)state;
-    static const char *const words[] = {"does not take", "models no cycles"};
+    static const char *const words[] = {"does not take", "is an emulator, whose time"};
     for (size_t i = 0; i < COUNT(words); i++) {
         struct rig *rig = begin_scene(0);
         attached.ignores_writes = i == 0;
