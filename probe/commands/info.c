@@ -75,7 +75,8 @@ static bool print_core(struct session *session, size_t number, struct error *err
         fprintf(out, "  %-12s %-36s %s\n", block->kind->name, block->text,
                 block->unusable[0] != '\0' ? block->unusable : block->state);
     }
-    if (session->target.debugger != NULL && core->core.comparators == 0) {
+    const struct debugger *debugger = session->target.debugger;
+    if (debugger != NULL && (core->core.comparators == 0 || debugger->facts.is_emulator)) {
         fprintf(out, "  %-12s %s\n", "breakpoints", "the debugger's own");
         return true;
     }

@@ -134,8 +134,9 @@ bool access_settle_m(struct debugger *debugger, const struct deadline *deadline,
         looks |= ways[i] == ACCESS_MEMORY && verdict == ONLY_LOOKS;
         if (ways[i] == ACCESS_MEMORY && verdict != WORKS) {
             access_say(&debugger->access, ACCESS_REGISTERS, "a Cortex-M's PMU is in its memory");
-            access_say(&debugger->access, ACCESS_OPENOCD,
-                       "reads the same memory, and no other of a Cortex-M");
+            if (strcmp(debugger->facts.server, "OpenOCD") == 0)
+                access_say(&debugger->access, ACCESS_OPENOCD, "reads the same memory of a Cortex-M");
+            access_say_not_openocd(&debugger->access, debugger->facts.server);
         }
         if (verdict == WORKS) {
             if (ways[i] != ACCESS_MEMORY) /* known by how it answers */
