@@ -51,6 +51,7 @@ enum debugger_why {
 struct debugger_stop {
     enum debugger_why why;
     char thread[32]; /* which core or thread stopped; "" when there is but one */
+    unsigned halts;  /* that the debugger made on the way, for reasons of its own, and went on from */
     bool has_cpu;    /* it says on which CPU of a system that was: `cpu` */
     unsigned cpu;
 };

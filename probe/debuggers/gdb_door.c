@@ -165,6 +165,20 @@ static bool go(struct debugger *debugger, enum debugger_go how, const struct dea
     return true;
 }
 
+/* "THREAD HALTS" */
+static bool take_thread(const char *text, enum debugger_why why, struct debugger_stop *stop)
+{
+    enum { HALTS_MOST = 1 << 24 };
+    const char *blank = strchr(text, ' '), *end;
+    uint64_t halts;
+    if (blank == NULL || !gdb_number_read(blank + 1, &halts, &end) || *end != '\0' || halts > HALTS_MOST)
+        return false;
+    *stop = (struct debugger_stop){.why = why, .halts = (unsigned)halts};
+    if (blank != text + 1 || *text != '-')
+        snprintf(stop->thread, sizeof stop->thread, "%.*s", (int)(blank - text), text);
+    return true;
+}
+
 static bool take_stop(const char *line, struct debugger_stop *stop)
 {
     static const char *const whys[] = {[DEBUGGER_TRAP] = "trap",     [DEBUGGER_REQUESTED] = "requested",
@@ -179,9 +193,7 @@ static bool take_stop(const char *line, struct debugger_stop *stop)
     for (size_t i = 0; i < sizeof whys / sizeof *whys; i++) {
         if (strlen(whys[i]) != (size_t)(blank - why) || strncmp(whys[i], why, strlen(whys[i])) != 0)
             continue;
-        *stop = (struct debugger_stop){.why = (enum debugger_why)i};
-        snprintf(stop->thread, sizeof stop->thread, "%s", strcmp(blank + 1, "-") == 0 ? "" : blank + 1);
-        return true;
+        return take_thread(blank + 1, (enum debugger_why)i, stop);
     }
     return false;
 }

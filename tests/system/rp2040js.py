@@ -22,9 +22,9 @@ def rp2040js_missing():
         fcntl.flock(lock, fcntl.LOCK_EX)  # one test process installs it
         if os.path.exists(os.path.join(FOLDER, "node_modules", "rp2040js", "package.json")):
             return None
-        done = subprocess.run(["npm", "install", "--prefix", FOLDER, "--no-save", "--no-audit", "--no-fund", "--ignore-scripts",
+        done = subprocess.run(["timeout", "300", "npm", "install", "--prefix", FOLDER, "--no-save", "--no-audit", "--no-fund", "--ignore-scripts",
                                "--fetch-retries", "1", f"rp2040js@{VERSION}"], stdin=subprocess.DEVNULL, text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300)
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     return None if done.returncode == 0 else f"npm does not get rp2040js: {done.stdout.strip().splitlines()[-1:]}"
 
 

@@ -9,8 +9,14 @@ from gdb_place import GdbClient
 from harness import run_tool
 from rp2040js import Rp2040js, rp2040js_missing
 
-pytestmark = pytest.mark.skipif(rp2040js_missing() is not None, reason=str(rp2040js_missing()))
 SYST_CSR, SYST_CVR = 0xE000E010, 0xE000E018
+
+
+@pytest.fixture(autouse=True)
+def emulator_is_there():
+    why = rp2040js_missing()
+    if why is not None:
+        pytest.skip(why)
 
 
 def symbol(elf, name):

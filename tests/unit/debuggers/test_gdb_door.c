@@ -169,10 +169,11 @@ static void test_stops(void **state)
         const char *line;
         enum debugger_why why;
         const char *thread;
-    } cases[] = {{"stopped trap -\n", DEBUGGER_TRAP, ""},
-                 {"stopped requested 2\n", DEBUGGER_REQUESTED, "2"},
-                 {"stopped others -\n", DEBUGGER_OTHERS, ""},
-                 {"stopped fault 1.1\n", DEBUGGER_FAULT, "1.1"}};
+        unsigned halts;
+    } cases[] = {{"stopped trap - 0\n", DEBUGGER_TRAP, "", 0},
+                 {"stopped requested 2 1c\n", DEBUGGER_REQUESTED, "2", 28},
+                 {"stopped others - 1\n", DEBUGGER_OTHERS, "", 1},
+                 {"stopped fault 1.1 0\n", DEBUGGER_FAULT, "1.1", 0}};
     struct other_end end;
     struct debugger_stop stop;
     struct error error = {0};
@@ -193,6 +194,7 @@ static void test_stops(void **state)
         assert_int_equal(ops->wait(end.debugger, &stop, &deadline, &error), DEBUGGER_STOPPED);
         assert_int_equal(stop.why, cases[i].why);
         assert_string_equal(stop.thread, cases[i].thread);
+        assert_int_equal(stop.halts, cases[i].halts);
         assert_asked(&end, i % 2 ? "go step\ninterrupt\n" : "go run\ninterrupt\n");
     }
     assert_true(ops->interrupt(end.debugger, &error)); /* it stands: nothing is said */
@@ -205,9 +207,12 @@ static void test_stops_that_are_none(void **state)
         const char *line;
         enum error_kind kind;
     } cases[] = {{"no Cannot insert breakpoint 1.\n", ERROR_FAULT},
-                 {"stopped ended -\n", ERROR_LINK_LOST},
+                 {"stopped ended - 0\n", ERROR_LINK_LOST},
                  {"stopped\n", ERROR_LINK_PROTOCOL},
-                 {"stopped somewhere -\n", ERROR_LINK_PROTOCOL},
+                 {"stopped trap -\n", ERROR_LINK_PROTOCOL},
+                 {"stopped trap - x\n", ERROR_LINK_PROTOCOL},
+                 {"stopped trap - ffffffff\n", ERROR_LINK_PROTOCOL},
+                 {"stopped somewhere - 0\n", ERROR_LINK_PROTOCOL},
                  {"ok\n", ERROR_LINK_PROTOCOL}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
