@@ -1,5 +1,6 @@
 """The engine, pmu-probe, started on a socket, and what GDB does for it: probe/debuggers/gdb_door.h has the words."""
 import os
+import re
 import select
 import shlex
 import shutil
@@ -50,7 +51,7 @@ class Wishes:
         here = connection()
         arch = gdb.newest_frame().architecture().name()
         emulator = "QEMU" if (here.send_packet("qqemu.sstepbits") or b"").startswith(b"ENABLE=") else "-"
-        return f"{arch.split()[0] or '-'} {emulator} {''.join((here.details or '-').split())}"
+        return f"{arch.split()[0] or '-'} {emulator} {''.join((here.details or '-').split())} {core_of(gdb.selected_thread())}"
 
     def read(self, at, count):
         at, count = int(at, 16), int(count, 16)
@@ -127,6 +128,12 @@ def users_breakpoints():
         for place in places:
             found.setdefault(place, []).append(one)
     return found
+
+
+def core_of(thread):
+    """Its name, where threads are cores (OpenOCD's hwthread)."""
+    found = re.match(r"Name: (\S+), state: ", thread is not None and thread.details or "")
+    return found.group(1) if found else "-"
 
 
 def program_counter():
@@ -317,7 +324,7 @@ class Engine:
             self.cancel()  # the user's Ctrl-C, which GDB has taken
         threads = gdb.selected_inferior().threads()
         thread = gdb.selected_thread()
-        return f"stopped {stop.why} {thread.num if thread is not None and len(threads) > 1 else '-'} {halts:x}"
+        return f"stopped {stop.why} {thread.num if thread is not None and len(threads) > 1 else '-'} {halts:x} {core_of(thread)}"
 
     def be_quiet(self):
         """No word of where the core stops, and no questions."""

@@ -159,7 +159,10 @@ static size_t views(struct link *link, struct link_view *out, size_t room, struc
     if (room == 0)
         return 0;
     *out = (struct link_view){.is_core = true, .state = VIEW_HALTED};
-    snprintf(out->name, sizeof out->name, "%s", facts->server[0] != '\0' ? facts->server : "GDB server");
+    snprintf(out->name, sizeof out->name, "%s",
+             facts->core[0] != '\0'     ? facts->core
+             : facts->server[0] != '\0' ? facts->server
+                                        : "GDB server");
     snprintf(out->type, sizeof out->type, is_program ? "x86_64" : "cortex_m");
     return 1;
 }
@@ -193,7 +196,8 @@ static bool open_beside(struct debugger_link *self, const struct deadline *deadl
     struct debugger_facts *facts = &self->debugger->facts;
     struct access *access = &self->debugger->access;
     openocd_monitor_init(&self->monitor, self->debugger);
-    if (!openocd_monitor_target(&self->monitor, facts->core, sizeof facts->core, deadline, error))
+    if (!facts->has_cores &&
+        !openocd_monitor_target(&self->monitor, facts->core, sizeof facts->core, deadline, error))
         return false;
     self->beside = openocd_through(&self->monitor.voice, facts->name, deadline, error);
     if (self->beside == NULL)

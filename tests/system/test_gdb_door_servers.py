@@ -22,9 +22,9 @@ def test_qemu_obeys_the_door(machine, monkeypatch):
         said = dict(re.findall(r"^(.+?): (.*)$", done.out, re.MULTILINE))
         assert said["hello 1"].split()[0] == "ok" and said["hello 1"].split()[2] == "QEMU", done.out + done.err
         assert re.fullmatch("ok [0-9a-f]{8}", said[f"read {work:x} 4"]) and said[f"break {work:x} {size}"] == "ok"
-        assert done.out.count("go run: stopped trap - 0") == 2 and said["go step"] == "stopped trap - 0"
+        assert done.out.count("go run: stopped trap - 0 -") == 2 and said["go step"] == "stopped trap - 0 -"
         assert said["register pc"] == said["register PC"] == f"ok {work:x}"
-        assert said["interrupted"] == "stopped requested - 0"
+        assert said["interrupted"] == "stopped requested - 0 -"
         for wish in ("register nothing", "break zz 2", "dance", "read 0"):
             assert said[wish].startswith("no "), (wish, said)
 
