@@ -66,13 +66,6 @@ def events():
     return found
 
 
-def warn_of_conditions():
-    for one in gdb.breakpoints():
-        if one.visible and one.enabled and (one.condition or one.ignore_count):
-            gdb.write(f"breakpoint {one.number} has a condition: where it lies in what is measured, GDB's stops to test it "
-                      "are in the counts\n")
-
-
 class Command(gdb.Command):
     """A command of the engine's; its documentation is the class's."""
 
@@ -88,8 +81,6 @@ class Command(gdb.Command):
             engine = Engine(engine_words(self.name, shlex.split(argument)))
         except (Refused, ValueError, OSError) as error:
             raise gdb.GdbError(f"pmu: {error}") from error
-        if self.moves:
-            warn_of_conditions()
         AUTO.busy = True
         try:
             engine.serve(write)
@@ -206,8 +197,8 @@ SETTINGS = [Setting(*what) for what in [
 COMMANDS = [Command(*what) for what in [
     ("delta", """pmu delta FUNCTION | START END [-r N] [-e EVENTS] [-j FILE]
 From a start to an end, over many hits. A location is symbol, symbol+0x10, file.c:42, a line of this file, or *ADDRESS.
-A breakpoint of yours on the way ends it, with what was measured until then; so does Ctrl-C. The core stays halted where the
-last hit ended.""", True),
+A breakpoint of yours on the way ends it, with what was measured until then; so does Ctrl-C. Where it has a condition that does
+not hold, or is to be ignored, what GDB's halts there add is removed. The core stays halted where the last hit ended.""", True),
     ("stat", "pmu stat --for TIME [-e EVENTS]\nCounts while the core runs; each look at the counters halts it for a moment.", True),
     ("info", "pmu info\nThe way to the target, cores, counters, and what is in use. Changes nothing."),
     ("list", "pmu list [PATTERN]\nThe events of this core: code, name, meaning."),

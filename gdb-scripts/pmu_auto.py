@@ -62,7 +62,9 @@ class Auto:
     def resumed(self, _event):
         if self.busy or self.engine is None:
             return
-        self.single_steps = program_counter() in users_breakpoints()  # which GDB steps over first
+        theirs = users_breakpoints()  # it steps over one first, and halts at one with a condition to test it
+        self.single_steps = program_counter() in theirs or any(
+            one.condition or one.ignore_count for ones in theirs.values() for one in ones)
         self.frames.seen = 0
         self.engine.ask("resumed")
 

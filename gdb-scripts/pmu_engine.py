@@ -1,5 +1,6 @@
 """The engine, pmu-probe, started on a socket, and what GDB does for it: probe/debuggers/gdb_door.h has the words."""
 import os
+import re
 import select
 import shlex
 import shutil
@@ -50,7 +51,7 @@ class Wishes:
         here = connection()
         arch = gdb.newest_frame().architecture().name()
         emulator = "QEMU" if (here.send_packet("qqemu.sstepbits") or b"").startswith(b"ENABLE=") else "-"
-        return f"{arch.split()[0] or '-'} {emulator} {''.join((here.details or '-').split())}"
+        return f"{arch.split()[0] or '-'} {emulator} {''.join((here.details or '-').split())} {core_of(gdb.selected_thread())}"
 
     def read(self, at, count):
         at, count = int(at, 16), int(count, 16)
@@ -129,15 +130,22 @@ def users_breakpoints():
     return found
 
 
+def core_of(thread):
+    """Its name, where threads are cores (OpenOCD's hwthread)."""
+    found = re.match(r"Name: (\S+), state: ", thread is not None and thread.details or "")
+    return found.group(1) if found else "-"
+
+
 def program_counter():
     return int(gdb.newest_frame().read_register("pc").format_string(format="x"), 16)
 
 
 class Stop:
-    """Why the core stopped, as GDB tells it while `with` lasts. `ours`: breakpoints that are not the user's."""
+    """Why the core stopped, as GDB tells it while `with` lasts."""
 
-    def __init__(self, ours):
-        self.ours, self.why = ours, "trap"
+    def __init__(self):
+        self.why = "trap"
+        self.before = {one.number: one.hit_count for one in gdb.breakpoints() if one.visible and not one.ignore_count}
 
     def __enter__(self):
         gdb.events.stop.connect(self._stopped)
@@ -150,12 +158,47 @@ class Stop:
 
     def _stopped(self, event):
         if isinstance(event, gdb.BreakpointEvent):
-            self.why = "trap" if all(one in self.ours for one in event.breakpoints) else "others"
+            # GDB names all that are there; of one whose condition does not hold it counts no hit
+            self.why = "others" if any(one.hit_count > self.before.get(one.number, one.hit_count)
+                                       for one in event.breakpoints) else "trap"
         elif isinstance(event, gdb.SignalEvent):
             self.why = WHYS.get(event.stop_signal, "fault")
 
     def _exited(self, _event):
         self.why = "ended"
+
+
+class Tested(gdb.Function):
+    """Stands in front of the conditions of the user's breakpoints while the core runs for the engine: GDB halts the core
+    to test one, goes on if it does not hold, and tells nobody."""
+
+    def __init__(self):
+        super().__init__("_pmu_tested")
+        self.times, self.changed = 0, []
+
+    def invoke(self):
+        self.times += 1
+        return True
+
+    def begin(self, ours):
+        """`ours`: where the core is stopped in any case."""
+        self.times = 0
+        elsewhere = {one.number: one for at, ones in users_breakpoints().items() if at not in ours for one in ones}
+        for one in elsewhere.values():
+            if one.condition or one.ignore_count:
+                self.changed.append((one, one.condition))
+                one.condition = f"$_pmu_tested() && ({one.condition or 1})"
+
+    def end(self):
+        """How many halts that were: one to test, one for the step over the breakpoint."""
+        for one, condition in self.changed:
+            if one.is_valid():
+                one.condition = condition
+        self.changed = []
+        return 2 * self.times
+
+
+TESTED = Tested()
 
 
 class Engine:
@@ -254,13 +297,16 @@ class Engine:
         listener_end, wake = socket.socketpair()
         listener = threading.Thread(target=self.listen, args=(listener_end, asked), daemon=True)
         command = "stepi" if how == "step" else self.wishes.onward()
-        theirs = users_breakpoints().get(program_counter(), []) if command == JUMP else []
-        with Stop(self.wishes.points.values()) as stop, listener_end, wake:
+        here = users_breakpoints().get(program_counter(), [])
+        theirs = here if command == JUMP else []
+        halts = 1 if here and command == "continue" else 0  # over the breakpoint
+        with Stop() as stop, listener_end, wake:
             listener.start()
             try:
                 for one in theirs:  # where the core stands already, they have been hit
                     one.enabled = False
                 self.be_quiet()
+                TESTED.begin([at for at, one in self.wishes.points.items() if one.enabled])
                 gdb.execute(command, to_string=True)
             except gdb.error as error:
                 if gdb.selected_thread() is not None:
@@ -271,13 +317,14 @@ class Engine:
             finally:
                 for one in theirs:
                     one.enabled = True
+                halts += TESTED.end()
                 wake.send(b".")
                 listener.join()
         if stop.why == "requested" and not asked.is_set():
             self.cancel()  # the user's Ctrl-C, which GDB has taken
         threads = gdb.selected_inferior().threads()
         thread = gdb.selected_thread()
-        return f"stopped {stop.why} {thread.num if thread is not None and len(threads) > 1 else '-'}"
+        return f"stopped {stop.why} {thread.num if thread is not None and len(threads) > 1 else '-'} {halts:x} {core_of(thread)}"
 
     def be_quiet(self):
         """No word of where the core stops, and no questions."""

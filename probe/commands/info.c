@@ -1,6 +1,8 @@
 /* info: cores, counters and breakpoints, and who uses them already. Changes nothing. */
 #include "commands/command.h"
 #include "commands/session.h"
+#include "debuggers/debugger.h"
+#include "links/link.h"
 #include "report/utf8.h"
 
 #include <inttypes.h>
@@ -73,7 +75,8 @@ static bool print_core(struct session *session, size_t number, struct error *err
         fprintf(out, "  %-12s %-36s %s\n", block->kind->name, block->text,
                 block->unusable[0] != '\0' ? block->unusable : block->state);
     }
-    if (session->target.debugger != NULL && core->core.comparators == 0) {
+    const struct debugger *debugger = session->target.debugger;
+    if (debugger != NULL && (core->core.comparators == 0 || debugger->facts.is_emulator)) {
         fprintf(out, "  %-12s %s\n", "breakpoints", "the debugger's own");
         return true;
     }
@@ -164,15 +167,35 @@ static void print_threads(const struct session *session)
     }
 }
 
+/* How the PMU is reached through a debugger, and why not in the other ways. */
+static void print_access(const struct debugger *debugger, FILE *out)
+{
+    if (debugger == NULL || !debugger->access.settled)
+        return;
+    fprintf(out, "\naccess\n");
+    for (enum access_way way = 0; way < ACCESS_WAYS; way++) {
+        const char *why = debugger->access.why[way];
+        char text[UTF8_CLEAN_ROOM(192)];
+        fprintf(out, "%c %-18s %s\n", way == debugger->access.used ? '*' : ' ', access_name(way),
+                utf8_clean(text, sizeof text, why));
+    }
+    if (debugger->access.only_looks)
+        fprintf(out, "nothing can be measured in this way; it is only looked at\n");
+}
+
 int command_info(const struct context *context, struct error *error)
 {
     struct session session = {.context = context};
     char text[128];
     bool ok = command_is_plain(context, error);
     ok = ok && session_open_elf(&session, error) && session_open_target(&session, error);
-    if (ok) {
+    const struct debugger *debugger = session.link != NULL ? link_debugger(session.link) : NULL;
+    if (ok || (debugger != NULL && debugger->access.settled)) {
         link_describe(session.link, text, sizeof text);
         fprintf(context->out, "%s\n", text);
+    }
+    print_access(debugger, context->out);
+    if (ok) {
         for (size_t i = 0; i < session.target.n_buses; i++)
             print_bus(&session, &session.target.buses[i]);
         bool threads = session.target.chosen->core.family == CORE_KNC;

@@ -1,5 +1,6 @@
 #include "debuggers/debugger.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { HALT_MS = 3000 };
@@ -12,6 +13,15 @@ const char *debugger_server_of(const char *version)
         if (strstr(version, signs[i][0]) != NULL)
             return signs[i][1];
     return "";
+}
+
+void debugger_core_of(const char *about, char *out, size_t size)
+{
+    static const char name[] = "Name: ", state[] = ", state: ";
+    const char *end = strstr(about, state);
+    bool is_core = end != NULL && strncmp(about, name, sizeof name - 1) == 0 && end > about + sizeof name - 1;
+    snprintf(out, size, "%.*s", is_core ? (int)(end - about - (ptrdiff_t)(sizeof name - 1)) : 0,
+             is_core ? about + sizeof name - 1 : "");
 }
 
 bool debugger_halt(struct debugger *debugger, struct debugger_stop *stop, struct error *error)

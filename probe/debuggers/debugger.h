@@ -8,6 +8,7 @@
 
 #include "base/deadline.h"
 #include "base/error.h"
+#include "debuggers/access.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,6 +28,8 @@ struct debugger_facts {
     char server[48];       /* "OpenOCD", "QEMU"; "" when it does not say */
     char architecture[48]; /* as the server calls it */
     char core[64]; /* which of the server's cores it has, as the server calls it; "" where there is but one */
+    bool
+        has_cores; /* several: it is told of each stop which of them that was, and `core` is only the first */
     enum debugger_profile profile;
     bool was_halted;  /* before we came, for a reason of somebody else's, as far as the server tells */
     bool is_emulator; /* its cores have no cycles of their own */
@@ -50,6 +53,8 @@ enum debugger_why {
 struct debugger_stop {
     enum debugger_why why;
     char thread[32]; /* which core or thread stopped; "" when there is but one */
+    char core[64];   /* of several cores, which that is on, as the server calls it; else "" */
+    unsigned halts;  /* that the debugger made on the way, for reasons of its own, and went on from */
     bool has_cpu;    /* it says on which CPU of a system that was: `cpu` */
     unsigned cpu;
 };
@@ -88,11 +93,15 @@ struct debugger_ops {
 struct debugger {
     const struct debugger_ops *ops; /* first member of each debugger's own struct */
     struct debugger_facts facts;
-    bool stays_halted; /* somebody wants it so when the session ends */
+    bool stays_halted;    /* somebody wants it so when the session ends */
+    struct access access; /* debugger_link.c settles it */
 };
 
 /* Who prints this for "version"; "": nobody that is known. */
 const char *debugger_server_of(const char *version);
+/* Where several cores are threads (OpenOCD's "hwthread"), what is said about a thread has its core's name:
+ * "Name: cpu1, state: breakpoint". "": it is no core. */
+void debugger_core_of(const char *about, char *out, size_t size);
 /* Interrupts a running core and waits until it stands. `stop` is why it did: of one that stood already, as
  * asked. */
 bool debugger_halt(struct debugger *debugger, struct debugger_stop *stop, struct error *error);

@@ -1,5 +1,6 @@
 #include "debuggers/debugger_link.h"
 
+#include "debuggers/access_try.h"
 #include "debuggers/openocd_monitor.h"
 #include "debuggers/register_pmu.h"
 #include "links/openocd.h"
@@ -11,14 +12,16 @@
 
 enum { SLICE_MS = 50, WORD = 4, GATHERED = 64, OPEN_MS = 5000 };
 
-/* Below it nothing minds how it is read: code and RAM, DDI 0403 B3.1. */
-static const uint64_t PLAIN_MEMORY = 0x40000000;
+/* DDI 0403 B3.1: below it nothing minds how it is read, code and RAM; a core's own registers from there on.
+ */
+static const uint64_t PLAIN_MEMORY = 0x40000000, SYSTEM = 0xE0000000;
 
 struct debugger_link {
     struct link link; /* first */
     struct debugger *debugger;
     struct openocd_monitor monitor;
-    struct link *beside; /* OpenOCD's monitor, where the core's memory does not show its PMU; else NULL */
+    struct link *beside;  /* OpenOCD's monitor, where the core's memory does not show its PMU; else NULL */
+    struct error refusal; /* why there is no way to the PMU at all */
 };
 
 static struct debugger_link *self_of(struct link *link)
@@ -34,26 +37,22 @@ static struct outcome fault(const struct error *why, struct error *error)
     return (struct outcome){.why = lost ? LINK_LOST : wait ? NOT_YET : TARGET_FAULT};
 }
 
+/* Registers of the system go by the way that was settled for them, all else by memory. */
+static enum access_way way_to(const struct debugger *debugger, uint64_t at)
+{
+    return debugger->access.settled && at >= SYSTEM ? debugger->access.used : ACCESS_MEMORY;
+}
+
 static bool read_word(struct debugger *debugger, const struct address *at, uint64_t *out,
                       const struct deadline *deadline, struct error *why)
 {
-    uint8_t bytes[8] = {0};
-    uint64_t value = 0;
-    if (!debugger->ops->read_memory(debugger, at->offset, bytes, at->size, deadline, why))
-        return false;
-    for (size_t i = at->size; i-- > 0;)
-        value = value << 8 | bytes[i];
-    *out = value;
-    return true;
+    return access_read(debugger, way_to(debugger, at->offset), at->offset, at->size, out, deadline, why);
 }
 
 static bool write_word(struct debugger *debugger, const struct address *at, uint64_t value,
                        const struct deadline *deadline, struct error *why)
 {
-    uint8_t bytes[8];
-    for (size_t i = 0; i < at->size; i++)
-        bytes[i] = (uint8_t)(value >> 8 * i);
-    return debugger->ops->write_memory(debugger, at->offset, bytes, at->size, deadline, why);
+    return access_write(debugger, way_to(debugger, at->offset), at->offset, at->size, value, deadline, why);
 }
 
 /* How many steps from here read words of plain memory in a row. */
@@ -154,14 +153,16 @@ static size_t views(struct link *link, struct link_view *out, size_t room, struc
         return beside->ops->views(beside, out, room, error);
     bool is_program = facts->profile == PROFILE_X86_64;
     if (!is_program && facts->profile != PROFILE_M && facts->profile != PROFILE_UNKNOWN) {
-        struct deadline soon = deadline_in_ms(OPEN_MS, NULL);
-        register_pmu_refuse(self_of(link)->debugger, &soon, error);
+        *error = self_of(link)->refusal;
         return 0;
     }
     if (room == 0)
         return 0;
     *out = (struct link_view){.is_core = true, .state = VIEW_HALTED};
-    snprintf(out->name, sizeof out->name, "%s", facts->server[0] != '\0' ? facts->server : "GDB server");
+    snprintf(out->name, sizeof out->name, "%s",
+             facts->core[0] != '\0'     ? facts->core
+             : facts->server[0] != '\0' ? facts->server
+                                        : "GDB server");
     snprintf(out->type, sizeof out->type, is_program ? "x86_64" : "cortex_m");
     return 1;
 }
@@ -169,8 +170,10 @@ static size_t views(struct link *link, struct link_view *out, size_t room, struc
 static void describe(struct link *link, char *out, size_t size)
 {
     const struct debugger_facts *facts = &self_of(link)->debugger->facts;
+    const struct access *access = &self_of(link)->debugger->access;
+    bool by_monitor = access->settled && access->used != ACCESS_MEMORY && access->used != ACCESS_WAYS;
     snprintf(out, size, "%s%s%s%s", facts->name, facts->server[0] != '\0' ? "  " : "", facts->server,
-             self_of(link)->beside != NULL ? ", PMU by its monitor" : "");
+             by_monitor ? ", PMU by its monitor" : "");
 }
 
 static struct debugger *debugger_of(struct link *link)
@@ -188,18 +191,58 @@ static void close_link(struct link *link)
 
 /* The debug registers of a Cortex-A or R are not in what the core sees, nor is its PMU: OpenOCD reaches them.
  */
-static bool open_beside(struct debugger_link *self, struct error *error)
+static bool open_beside(struct debugger_link *self, const struct deadline *deadline, struct error *error)
 {
     struct debugger_facts *facts = &self->debugger->facts;
-    struct deadline soon = deadline_in_ms(OPEN_MS, NULL);
-    if (strcmp(facts->server, "OpenOCD") != 0 ||
-        (facts->profile != PROFILE_ARM && facts->profile != PROFILE_AARCH64))
-        return true;
+    struct access *access = &self->debugger->access;
     openocd_monitor_init(&self->monitor, self->debugger);
-    if (!openocd_monitor_target(&self->monitor, facts->core, sizeof facts->core, &soon, error))
+    if (!facts->has_cores &&
+        !openocd_monitor_target(&self->monitor, facts->core, sizeof facts->core, deadline, error))
         return false;
-    self->beside = openocd_through(&self->monitor.voice, facts->name, &soon, error);
-    return self->beside != NULL;
+    self->beside = openocd_through(&self->monitor.voice, facts->name, deadline, error);
+    if (self->beside == NULL)
+        return false;
+    access->used = ACCESS_OPENOCD;
+    return openocd_monitor_way(&self->monitor, access->why[ACCESS_OPENOCD],
+                               sizeof access->why[ACCESS_OPENOCD], deadline, error);
+}
+
+static bool settle_arm(struct debugger_link *self, const struct deadline *deadline, struct error *error)
+{
+    const struct debugger_facts *facts = &self->debugger->facts;
+    struct access *access = &self->debugger->access;
+    bool is_openocd = strcmp(facts->server, "OpenOCD") == 0;
+    access->settled = true;
+    access->used = ACCESS_WAYS;
+    access_say(access, ACCESS_MEMORY, "what the core itself sees has no PMU in it");
+    register_pmu_refuse(self->debugger, deadline, &self->refusal);
+    if (self->refusal.kind != ERROR_NO_COUNTER)
+        return error_set(error, self->refusal.kind, "%s", self->refusal.text);
+    if (is_openocd && !open_beside(self, deadline, error))
+        return false;
+    access_say_not_openocd(access, facts->server);
+    access_say(access, ACCESS_JLINK, is_openocd ? "not needed" : "sees what the core sees");
+    access_say(access, ACCESS_PYOCD, is_openocd ? "not needed" : "sees what the core sees");
+    return true;
+}
+
+/* How the PMU is reached: see access.h. A program's is another link's. */
+static bool settle_access(struct debugger_link *self, struct error *error)
+{
+    struct debugger *debugger = self->debugger;
+    struct deadline soon = deadline_in_ms(OPEN_MS, NULL);
+    switch (debugger->facts.profile) {
+    case PROFILE_X86_64:
+        return true;
+    case PROFILE_M:
+    case PROFILE_UNKNOWN:
+        return access_settle_m(debugger, &soon, error);
+    case PROFILE_ARM:
+    case PROFILE_AARCH64:
+    case PROFILE_OTHER:
+        break;
+    }
+    return settle_arm(self, &soon, error);
 }
 
 struct link *debugger_link_new(struct debugger *debugger, struct error *error)
@@ -219,7 +262,7 @@ struct link *debugger_link_new(struct debugger *debugger, struct error *error)
     self->link.ops = &ops;
     self->debugger = debugger;
     debugger->stays_halted = debugger->facts.was_halted;
-    if (open_beside(self, error))
+    if (settle_access(self, error))
         return &self->link;
     close_link(&self->link);
     return NULL;

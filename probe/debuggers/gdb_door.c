@@ -165,6 +165,26 @@ static bool go(struct debugger *debugger, enum debugger_go how, const struct dea
     return true;
 }
 
+static void take_word(const char *word, char *out, size_t size)
+{
+    snprintf(out, size, "%s", strcmp(word, "-") == 0 ? "" : word);
+}
+
+/* "THREAD HALTS CORE" */
+static bool take_thread(const char *text, enum debugger_why why, struct debugger_stop *stop)
+{
+    enum { HALTS_MOST = 1 << 24 };
+    const char *blank = strchr(text, ' '), *end;
+    uint64_t halts;
+    if (blank == NULL || !gdb_number_read(blank + 1, &halts, &end) || *end != ' ' || halts > HALTS_MOST)
+        return false;
+    *stop = (struct debugger_stop){.why = why, .halts = (unsigned)halts};
+    if (blank != text + 1 || *text != '-')
+        snprintf(stop->thread, sizeof stop->thread, "%.*s", (int)(blank - text), text);
+    take_word(end + 1, stop->core, sizeof stop->core);
+    return true;
+}
+
 static bool take_stop(const char *line, struct debugger_stop *stop)
 {
     static const char *const whys[] = {[DEBUGGER_TRAP] = "trap",     [DEBUGGER_REQUESTED] = "requested",
@@ -179,9 +199,7 @@ static bool take_stop(const char *line, struct debugger_stop *stop)
     for (size_t i = 0; i < sizeof whys / sizeof *whys; i++) {
         if (strlen(whys[i]) != (size_t)(blank - why) || strncmp(whys[i], why, strlen(whys[i])) != 0)
             continue;
-        *stop = (struct debugger_stop){.why = (enum debugger_why)i};
-        snprintf(stop->thread, sizeof stop->thread, "%s", strcmp(blank + 1, "-") == 0 ? "" : blank + 1);
-        return true;
+        return take_thread(blank + 1, (enum debugger_why)i, stop);
     }
     return false;
 }
@@ -313,24 +331,22 @@ static bool tell_profile(struct debugger *debugger, const struct deadline *deadl
            error_set(error, none.kind, "%s", none.text);
 }
 
-static void take_word(const char *word, char *out, size_t size)
-{
-    snprintf(out, size, "%s", strcmp(word, "-") == 0 ? "" : word);
-}
-
 static bool greet(struct debugger *debugger, const struct deadline *deadline, struct error *error)
 {
     struct gdb_door *door = door_of(debugger);
     struct debugger_facts *facts = &debugger->facts;
     char words[3][48] = {"", "", ""};
+    int used = 0;
     if (!door_say(&door->lines, deadline, error, "hello %x", (unsigned)VERSION))
         return false;
     const char *line = answer(door, ERROR_NO_PROBE, "has nothing to measure", deadline, error);
     if (line == NULL)
         return false;
-    if (sscanf(line, "%47s %47s %47s", words[0], words[1], words[2]) != 3)
+    if (sscanf(line, "%47s %47s %47s %n", words[0], words[1], words[2], &used) != 3 || line[used] == '\0')
         return door_lose(&door->lines, ERROR_LINK_PROTOCOL, "GDB's greeting makes no sense", error);
     take_word(words[0], facts->architecture, sizeof facts->architecture);
+    take_word(line + used, facts->core, sizeof facts->core);
+    facts->has_cores = facts->core[0] != '\0';
     take_word(words[2], door->place, sizeof door->place);
     take_word(words[1], facts->server, sizeof facts->server);
     facts->is_emulator = facts->server[0] != '\0';

@@ -2,6 +2,7 @@
 
 #include "base/socket.h"
 #include "debuggers/gdb_session.h"
+#include "debuggers/gdb_stops.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -172,17 +173,6 @@ static bool go(struct debugger *debugger, enum debugger_go how, const struct dea
     return true;
 }
 
-/* OpenOCD keeps a request that came too late, until the core runs again: that stop is nobody's wish. */
-static bool is_belated(struct gdb_session *session, const struct debugger_stop *stop)
-{
-    bool belated = session->owed && !session->asked && stop->why == DEBUGGER_REQUESTED;
-    if (stop->why == DEBUGGER_REQUESTED)
-        session->owed = false;
-    else if (session->asked)
-        session->owed = true;
-    return belated;
-}
-
 static enum debugger_wait wait_for(struct debugger *debugger, struct debugger_stop *stop,
                                    const struct deadline *deadline, struct error *error)
 {
@@ -201,13 +191,15 @@ static enum debugger_wait wait_for(struct debugger *debugger, struct debugger_st
             return DEBUGGER_GONE;
         }
         if (session->wire.payload[0] != 'O' && gdb_take_stop(session, stop)) {
-            if (is_belated(session, stop)) {
+            if (gdb_is_belated(session, stop)) {
                 if (!go(debugger, DEBUGGER_RUN, deadline, error))
                     return DEBUGGER_GONE;
                 continue;
             }
+            struct deadline soon = deadline_in_ms(CLOSE_MS, NULL);
             if (stop->why != DEBUGGER_ENDED)
-                return DEBUGGER_STOPPED;
+                return gdb_name_core(session, &debugger->facts, stop, &soon, error) ? DEBUGGER_STOPPED
+                                                                                    : DEBUGGER_GONE;
             if (debugger->facts.profile == PROFILE_X86_64)
                 gdb_wire_lose(&session->wire, ERROR_STATE, "the program has ended", error);
             else

@@ -1,5 +1,7 @@
 #include "debuggers/gdb_session.h"
 
+#include "debuggers/gdb_stops.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -308,6 +310,8 @@ bool gdb_session_begin(struct gdb_session *session, struct debugger_facts *facts
     facts->cpu = stop.cpu;
     if ((facts->profile == PROFILE_X86_64 && !pass_signals(session, deadline, error)) ||
         !tell_server(session, facts, deadline, error))
+        return false;
+    if (!gdb_find_cores(session, facts, &stop, deadline, error))
         return false;
     /* OpenOCD halts on its own when we come, and says so; others say "trap" whatever it was */
     facts->was_halted = strcmp(facts->server, "OpenOCD") == 0 && stop.why != DEBUGGER_REQUESTED;

@@ -128,3 +128,20 @@ bool openocd_monitor_target(struct openocd_monitor *monitor, char *out, size_t s
     snprintf(out, size, "%.*s", (int)length, answer);
     return true;
 }
+
+bool openocd_monitor_way(struct openocd_monitor *monitor, char *out, size_t size,
+                         const struct deadline *deadline, struct error *error)
+{
+    static const char script[] = "lindex $::pmu_path([lsearch [target names] [target current]])";
+    static const char *const ways[] = {"in use, by the target's own memory commands",
+                                       "in use, by a mem_ap target",
+                                       "in use, by its access port's registers (apreg)"};
+    char answer[SMALL];
+    size_t length = 0;
+    if (ask(monitor, script, sizeof script - 1, answer, sizeof answer - 1, &length, deadline) !=
+        OPENOCD_ANSWERED)
+        return error_set(error, ERROR_LINK_PROTOCOL, "OpenOCD does not say how it reaches its target");
+    bool known = length == 1 && answer[0] >= '0' && answer[0] <= '2';
+    snprintf(out, size, "%s", known ? ways[answer[0] - '0'] : "in use");
+    return true;
+}

@@ -22,3 +22,6 @@ void openocd_monitor_init(struct openocd_monitor *monitor, struct debugger *debu
 /* Which of OpenOCD's targets the debugger has: what `target current` says. */
 bool openocd_monitor_target(struct openocd_monitor *monitor, char *out, size_t size,
                             const struct deadline *deadline, struct error *error);
+/* How the link through it (links/openocd.h), once it is open, reaches that target, in words. */
+bool openocd_monitor_way(struct openocd_monitor *monitor, char *out, size_t size,
+                         const struct deadline *deadline, struct error *error);

@@ -51,13 +51,19 @@ bool register_pmu_refuse(struct debugger *debugger, const struct deadline *deadl
     const char *counter = find(debugger, cycles, &ignored, deadline, error);
     if (error->kind != ERROR_NONE)
         return false;
-    if (name == NULL)
+    if (name == NULL) {
+        access_say(&debugger->access, ACCESS_REGISTERS, "there is no PMU among those that it describes");
         return error_set(
             error, ERROR_NO_COUNTER,
             "%s shows a core of architecture \"%s\"%s by its memory and registers, where no PMU is", server,
             debugger->facts.architecture, midr);
+    }
     if (!obeys(debugger, name, control, &obeyed, deadline, error))
         return false;
+    access_say(&debugger->access, ACCESS_REGISTERS,
+               obeyed ? "%s obeys, but is not measured in that way"
+                      : "%s is there, but what is written to it is ignored",
+               name);
     return error_set(
         error, ERROR_NO_COUNTER,
         "%s shows a core of architecture \"%s\"%s with a PMU among its registers: %s%s%s = 0x%" PRIX64 ". %s",

@@ -4,6 +4,7 @@
 #include "measure/evaluation.h"
 #include "measure/spread.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +45,7 @@ struct delta {
     struct waiting waiting[WAITING_ROOM];
     size_t n_waiting;
     uint64_t goal; /* hits of this pass, at the end of its turn */
-    unsigned most_pairs;
+    unsigned most_pairs, most_steps;
     int64_t started_us;
 };
 
@@ -132,6 +133,8 @@ static void evaluate(struct delta *delta, const struct raw_hit *raw, const struc
         statistics_add(summary->undisturbed, first->count);
     if (raw->pairs > delta->most_pairs)
         delta->most_pairs = raw->pairs;
+    if (raw->steps > delta->most_steps)
+        delta->most_steps = raw->steps;
     if (delta->sink->hit != NULL)
         delta->sink->hit(delta->sink->context, &hit);
 }
@@ -305,7 +308,8 @@ static void end_columns(struct delta *delta)
             const struct overhead *overhead = &pass->overheads[i];
             const struct counter *counter = &delta->target->block->counters[plan->picks[i].counter];
             double plus_minus =
-                (double)(overhead_plus_minus(overhead, delta->most_pairs) + counter_coarseness(counter));
+                (double)(overhead_plus_minus(overhead, delta->most_pairs) + counter_coarseness(counter)) +
+                ceil(overhead->mean * delta->most_steps);
             if (!overhead->known)
                 continue;
             /* The first counter is in every pass: the largest error stands for all */

@@ -98,7 +98,7 @@ void evaluation_look(struct evaluation *evaluation, const struct raw_hit *hit, c
     const struct evaluation_span span = {.from = evaluation->last,
                                          .to = look->values,
                                          .longest_us = longest(evaluation->last_us, look->after_us),
-                                         .pairs = hit->pairs};
+                                         .pairs = hit->pairs + hit->steps};
     evaluation_step(evaluation, &span, step);
     gather(evaluation, step);
     memcpy(evaluation->last, look->values, sizeof evaluation->last);
@@ -125,7 +125,7 @@ void evaluation_total(struct evaluation *evaluation, const struct raw_hit *hit, 
     struct evaluation_span span = {.from = hit->from,
                                    .to = hit->to,
                                    .longest_us = longest(hit->before_us, hit->after_us),
-                                   .pairs = hit->pairs,
+                                   .pairs = hit->pairs + hit->steps,
                                    .halted = true};
     if (!evaluation->looked) {
         evaluation_step(evaluation, &span, out);

@@ -8,7 +8,8 @@ bool attached_has(const struct target *target, const struct target_core *core)
 {
     const struct debugger *debugger = target->debugger;
     return debugger != NULL && !core->view.counts_only &&
-           (debugger->facts.core[0] == '\0' || strcmp(debugger->facts.core, core->view.name) == 0);
+           (debugger->facts.has_cores || debugger->facts.core[0] == '\0' ||
+            strcmp(debugger->facts.core, core->view.name) == 0);
 }
 
 size_t attached_number(const struct target *target, size_t otherwise)
@@ -16,7 +17,9 @@ size_t attached_number(const struct target *target, size_t otherwise)
     if (target->debugger == NULL)
         return otherwise;
     for (size_t i = 0; i < target->n_cores; i++)
-        if (attached_has(target, &target->cores[i]))
+        if (attached_has(target, &target->cores[i]) &&
+            (!target->debugger->facts.has_cores ||
+             strcmp(target->debugger->facts.core, target->cores[i].view.name) == 0))
             return i;
     return otherwise;
 }
@@ -72,7 +75,8 @@ bool attached_counts(const struct target *target, const struct counter_block *bl
 {
     if (target->debugger == NULL || !target->debugger->facts.is_emulator)
         return true;
+    const char *server = target->debugger->facts.server;
     return error_set(error, ERROR_NO_COUNTER,
-                     "%s is an emulator that models no cycles: what %s shows is no measure of the code",
-                     target->debugger->facts.server, block->text);
+                     "%s is an emulator, whose time is not a core's: what %s shows is no measure of the code",
+                     server[0] != '\0' ? server : "the GDB server", block->text);
 }

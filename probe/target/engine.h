@@ -39,6 +39,7 @@ struct raw_hit {
     uint64_t from[READING_ROOM], to[READING_ROOM];
     uint64_t before_us, after_us; /* the core ran between these moments of the link's clock */
     unsigned pairs;               /* times that Debug state was left and entered again */
+    unsigned steps;               /* of those, a debugger's single steps: each may have been one more pair */
     uint64_t past;                /* stops at the end in another frame, stepped past */
     uint64_t end_address;
     uint64_t words[AT_END_WORDS]; /* of at_end */

@@ -100,6 +100,8 @@ static bool reach_end(struct stepwise *self, const struct deadline *deadline, st
         if (!stepwise_run(self, WAIT_END, deadline, error))
             return false;
         self->hit.after_us = (uint64_t)deadline_now_us();
+        self->hit.pairs += self->stop.halts;
+        self->hit.steps += (self->stop.halts + 1) / 2;
         if (!stepwise_prove(self, end, deadline, error) || !is_this_passage(self, &ours, deadline, error))
             return false;
         if (ours)
@@ -107,6 +109,7 @@ static bool reach_end(struct stepwise *self, const struct deadline *deadline, st
         if (!stepwise_step(self, deadline, error))
             return false;
         self->hit.pairs += 2;
+        self->hit.steps++;
         self->hit.past++;
     }
 }
@@ -173,7 +176,7 @@ static bool pass_once(struct stepwise *self, unsigned *rehits, const struct dead
     if (moved)
         return true;
     round = self->region.start == end_of(self);
-    self->hit = (struct raw_hit){.pairs = round ? 2 : 1};
+    self->hit = (struct raw_hit){.pairs = round ? 2 : 1, .steps = round ? 1 : 0};
     if (!stepwise_read(self, self->hit.from, NULL, NULL, deadline, error))
         return false;
     self->hit.before_us = (uint64_t)deadline_now_us();

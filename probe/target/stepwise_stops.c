@@ -160,6 +160,12 @@ bool stepwise_prove(struct stepwise *self, uint64_t wanted, const struct deadlin
     uint64_t pc;
     if (!stepwise_register(self, CORE_PC, &pc, deadline, error))
         return false;
+    const char *name = self->target->chosen->view.name;
+    if (self->stop.core[0] != '\0' && strcmp(self->stop.core, name) != 0)
+        return error_set(error, ERROR_NO_CORE,
+                         "stopped on %s at 0x%08" PRIX64
+                         ", and the counters are those of %s: -C says which core",
+                         self->stop.core, core_place(self->core, pc), name);
     if (core_place(self->core, pc) == core_place(self->core, wanted) &&
         self->stop.why != DEBUGGER_WATCHPOINT && self->stop.why != DEBUGGER_OTHERS)
         return true;

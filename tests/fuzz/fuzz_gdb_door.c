@@ -37,7 +37,7 @@ static void play(struct debugger *debugger, const struct deadline *deadline)
  * called. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const char greeting[] = "ok armv7e-m - -\nok 4f\nok 0\n";
+    static const char greeting[] = "ok armv7e-m - - -\nok 4f\nok 0\n";
     int pair[2], room = 4 * ROOM;
     if (size == 0 || size > ROOM || (data[0] % 4 == 0 && memchr(data, ':', size) != NULL) ||
         socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair) != 0)

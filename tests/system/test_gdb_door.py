@@ -96,7 +96,7 @@ def test_auto_in_conditions_and_displays():
         done = place.gdb("pmu auto on", 'break work_by_data if $_pmu_delta("CPU_CYCLES") > 3000', 'display $_pmu_delta("CPU_CYCLES")',
                          "continue", "pmu delta work_by_data -r 1", 'print $_pmu("NOTHING")', "pmu auto off", 'print $_pmu("CPU_CYCLES")')
         assert int(re.findall(r"\$_pmu_delta\(\"CPU_CYCLES\"\) = (\d+)", done.out)[-1]) > 3000
-        assert "has a condition" in done.out and "pmu auto begins anew" in done.out
+        assert "pmu auto begins anew" in done.out
         assert "NOTHING is not counted: " in done.err and "pmu auto on, first" in done.err
 
 
@@ -105,10 +105,37 @@ def test_users_breakpoint_ends_it(tmp_path):
         here = place.symbol("random_number")
         done = place.gdb("tbreak work_by_data", "continue", "break random_number if 0", "ignore 2 3", f"pmu delta work_by_data -r 50",
                          "print/x $pc", "delete", "pmu delta work_by_data -r 1")
-        assert "has a condition" in done.out and "50 hits" in done.out
+        assert "50 hits" in done.out
         stopped = place.gdb("break random_number", f"pmu delta work_by_data -r 50", "print/x $pc", "info breakpoints")
         assert "stopped at scenarios.c:" in stopped.out and "not ours" in stopped.out and "did not come to its end" in stopped.err
         assert f"= {here:#x}" in stopped.out and "breakpoint already hit" in stopped.out
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("breakpoints", [
+    ["hbreak random_number if 0"], ["hbreak random_number", "ignore 1 1000000"], ["hbreak random_number if $sp == 0"],
+    ["hbreak *work_by_data if 0", "hbreak random_number if 0"]], ids=["never", "ignored", "by a register", "at the start, too"])
+@pytest.mark.parametrize("cost", [0, 7])
+def test_users_conditions_inside(chip, breakpoints, cost, tmp_path):
+    """GDB halts the core to test one, and steps over the breakpoint. What that adds is removed with the rest, but for what a
+    single step is to the server: OpenOCD halts a Cortex-M twice."""
+    with DoorPlace(chip, "free", WORK_BY_DATA, halt_cost=cost) as place:
+        result = place.delta_in_gdb(tmp_path, f"work_by_data -r {HITS}", *breakpoints)
+        truth = passages(place.board.log(), place.symbol("work_by_data"), returned)
+        assert result.code == 0 and len(result.hits) == HITS, result.said
+        column = result.summary["columns"]["CPU_CYCLES"]
+        assert column["overhead"] >= 3 * cost and column["plus_minus"] in (cost, 2 * cost)
+        for cycles, passage in zip(result.cycles, truth):
+            assert 0 <= cycles - passage.cycles <= column["plus_minus"]
+            assert chip in ("rp2040", "m4") or cycles == passage.cycles
+
+
+def test_users_conditions_stay(tmp_path):
+    with DoorPlace("m4", "free", WORK_BY_DATA) as place:
+        after = place.gdb("break random_number if 0", "ignore 1 7", "pmu delta work_by_data -r 1", "info breakpoints")
+        assert "stop only if 0\n" in after.out and "ignore next 7 hits" in after.out and "_pmu_tested" not in after.out
+        true = place.gdb("break random_number if $sp != 0", "ignore 1 1", "pmu delta work_by_data -r 50", "info breakpoints")
+        assert "stopped at scenarios.c:" in true.out and "not ours" in true.out and "already hit 2 times" in true.out
 
 
 def test_refusals(tmp_path):

@@ -26,6 +26,7 @@ struct model_debugger {
     unsigned late_resume;
     uint32_t late_pc;
     bool is_late;
+    unsigned halts; /* that it makes on the way to each stop */
 };
 
 static inline struct model_debugger *model_debugger_of(const struct debugger *debugger)
@@ -133,7 +134,7 @@ static inline enum debugger_wait model_debugger_wait(struct debugger *debugger, 
         }
         if (!d->m->halted)
             continue;
-        *stop = (struct debugger_stop){.why = d->asked ? DEBUGGER_REQUESTED : d->why};
+        *stop = (struct debugger_stop){.why = d->asked ? DEBUGGER_REQUESTED : d->why, .halts = d->halts};
         d->running = d->asked = false;
         return DEBUGGER_STOPPED;
     }

@@ -9,7 +9,7 @@
 enum { LIMIT_MS = 5000, SHORT_MS = 30, ASKED = 8192 };
 
 static const char hello[] =
-    "ok armv7e-m - localhost:1\nok 4f70656e204f6e2d4368697020446562756767657220302e31320a\n"
+    "ok armv7e-m - localhost:1 -\nok 4f70656e204f6e2d4368697020446562756767657220302e31320a\n"
     "ok 1000000\n";
 
 struct other_end {
@@ -74,7 +74,7 @@ static void test_greeting(void **state)
     assert_true(facts->is_attended && !facts->is_emulator);
     close_door(&end);
     struct error error = {0};
-    end.debugger = open_with(&end, "ok aarch64 QEMU -\n", &error);
+    end.debugger = open_with(&end, "ok aarch64 QEMU - -\n", &error);
     assert_non_null(end.debugger);
     assert_true(end.debugger->facts.is_emulator);
     assert_int_equal(end.debugger->facts.profile, PROFILE_AARCH64);
@@ -86,11 +86,10 @@ static void test_no_greeting(void **state)
     static const struct {
         const char *answers;
         enum error_kind kind;
-    } cases[] = {{"no there is no target yet\n", ERROR_NO_PROBE},
-                 {"ok armv7e-m\n", ERROR_LINK_PROTOCOL},
-                 {"hello yourself\n", ERROR_LINK_PROTOCOL},
-                 {"ok arm - -\nok 5\n", ERROR_LINK_PROTOCOL},
-                 {"ok arm - -\nok\nok 12x\n", ERROR_LINK_PROTOCOL}};
+    } cases[] = {
+        {"no there is no target yet\n", ERROR_NO_PROBE}, {"ok armv7e-m\n", ERROR_LINK_PROTOCOL},
+        {"ok armv7e-m - -\n", ERROR_LINK_PROTOCOL},      {"hello yourself\n", ERROR_LINK_PROTOCOL},
+        {"ok arm - - -\nok 5\n", ERROR_LINK_PROTOCOL},   {"ok arm - - -\nok\nok 12x\n", ERROR_LINK_PROTOCOL}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct other_end end;
@@ -169,10 +168,12 @@ static void test_stops(void **state)
         const char *line;
         enum debugger_why why;
         const char *thread;
-    } cases[] = {{"stopped trap -\n", DEBUGGER_TRAP, ""},
-                 {"stopped requested 2\n", DEBUGGER_REQUESTED, "2"},
-                 {"stopped others -\n", DEBUGGER_OTHERS, ""},
-                 {"stopped fault 1.1\n", DEBUGGER_FAULT, "1.1"}};
+        unsigned halts;
+        const char *core;
+    } cases[] = {{"stopped trap - 0 -\n", DEBUGGER_TRAP, "", 0, ""},
+                 {"stopped requested 2 1c a9.cpu1\n", DEBUGGER_REQUESTED, "2", 28, "a9.cpu1"},
+                 {"stopped others - 1 -\n", DEBUGGER_OTHERS, "", 1, ""},
+                 {"stopped fault 1.1 0 -\n", DEBUGGER_FAULT, "1.1", 0, ""}};
     struct other_end end;
     struct debugger_stop stop;
     struct error error = {0};
@@ -193,6 +194,8 @@ static void test_stops(void **state)
         assert_int_equal(ops->wait(end.debugger, &stop, &deadline, &error), DEBUGGER_STOPPED);
         assert_int_equal(stop.why, cases[i].why);
         assert_string_equal(stop.thread, cases[i].thread);
+        assert_int_equal(stop.halts, cases[i].halts);
+        assert_string_equal(stop.core, cases[i].core);
         assert_asked(&end, i % 2 ? "go step\ninterrupt\n" : "go run\ninterrupt\n");
     }
     assert_true(ops->interrupt(end.debugger, &error)); /* it stands: nothing is said */
@@ -205,9 +208,12 @@ static void test_stops_that_are_none(void **state)
         const char *line;
         enum error_kind kind;
     } cases[] = {{"no Cannot insert breakpoint 1.\n", ERROR_FAULT},
-                 {"stopped ended -\n", ERROR_LINK_LOST},
+                 {"stopped ended - 0 -\n", ERROR_LINK_LOST},
                  {"stopped\n", ERROR_LINK_PROTOCOL},
-                 {"stopped somewhere -\n", ERROR_LINK_PROTOCOL},
+                 {"stopped trap -\n", ERROR_LINK_PROTOCOL},
+                 {"stopped trap - x -\n", ERROR_LINK_PROTOCOL},
+                 {"stopped trap - ffffffff -\n", ERROR_LINK_PROTOCOL},
+                 {"stopped somewhere - 0 -\n", ERROR_LINK_PROTOCOL},
                  {"ok\n", ERROR_LINK_PROTOCOL}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -95,6 +95,25 @@ static void every_passage_is_exact(void **state)
     }
 }
 
+/* Halts of the debugger's own, of which every second one is a step. */
+static void halts_on_the_way_are_told(void **state)
+{
+    (void)state;
+    for (unsigned halts = 0; halts < 6; halts++) {
+        struct rig *rig = begin_scene(0);
+        attached.halts = halts;
+        assert_true(begin(rig));
+        assert_true(rig_arm(rig, &scenes[0].region));
+        assert_string_equal(rig_run(rig, HITS, 0) ? "" : rig->error.text, "");
+        for (size_t k = 0; k < HITS; k++) {
+            assert_int_equal(rig->hits[k].pairs, 1 + halts);
+            assert_int_equal(rig->hits[k].steps, (halts + 1) / 2);
+        }
+        attached.halts = 0;
+        end(rig, false);
+    }
+}
+
 static void code_in_ram_is_refused(void **state)
 {
     (void)state;
@@ -287,7 +306,7 @@ static void a_counter_that_goes_on_is_refused(void **state)
 static void what_ignores_writes_or_emulates_is_refused(void **state)
 {
     (void)state;
-    static const char *const words[] = {"does not take", "models no cycles"};
+    static const char *const words[] = {"does not take", "is an emulator, whose time"};
     for (size_t i = 0; i < COUNT(words); i++) {
         struct rig *rig = begin_scene(0);
         attached.ignores_writes = i == 0;
@@ -314,6 +333,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(every_passage_is_exact, tear_down),
+        cmocka_unit_test_teardown(halts_on_the_way_are_told, tear_down),
         cmocka_unit_test_teardown(code_in_ram_is_refused, tear_down),
         cmocka_unit_test_teardown(contexts_are_refused, tear_down),
         cmocka_unit_test_teardown(a_debugger_that_steps_over_is_not_calibrated, tear_down),

@@ -1,0 +1,195 @@
+/*
+ * Which way to a Cortex-M's registers is settled, what is said of the others, and that nothing stays changed.
+ */
+#include "../cmocka_all.h"
+#include "debuggers/access_try.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum way_works { OBEYS, IGNORES, REFUSES };
+
+static struct model {
+    struct debugger debugger; /* first */
+    enum way_works packets, monitor;
+    uint32_t id, status, dcrdr;
+    bool dead;
+    unsigned asked; /* by monitor */
+} model;
+
+static uint32_t *word_at(uint64_t at)
+{
+    return at == 0xE000ED00   ? &model.id
+           : at == 0xE000EDF0 ? &model.status
+           : at == 0xE000EDF8 ? &model.dcrdr
+                              : NULL;
+}
+
+static bool read_memory(struct debugger *debugger, uint64_t at, void *out, size_t n,
+                        const struct deadline *deadline, struct error *error)
+{
+    (void)debugger;
+    (void)deadline;
+    if (model.dead)
+        return error_set(error, ERROR_LINK_LOST, "gone");
+    assert_int_equal(n, 4);
+    assert_non_null(word_at(at));
+    memcpy(out, word_at(at), 4);
+    return model.packets != REFUSES || error_set(error, ERROR_FAULT, "cannot read");
+}
+
+static bool write_memory(struct debugger *debugger, uint64_t at, const void *bytes, size_t n,
+                         const struct deadline *deadline, struct error *error)
+{
+    (void)debugger;
+    (void)deadline;
+    (void)error;
+    assert_int_equal(at, 0xE000EDF8);
+    assert_int_equal(n, 4);
+    if (model.packets == OBEYS)
+        memcpy(&model.dcrdr, bytes, 4);
+    return true;
+}
+
+static bool monitor(struct debugger *debugger, const char *command, char *out, size_t size,
+                    const struct deadline *deadline, struct error *error)
+{
+    uint64_t at;
+    uint32_t value;
+    (void)debugger;
+    (void)deadline;
+    (void)error;
+    model.asked++;
+    int n = model.monitor == REFUSES ? 0 : sscanf(command, "memU32 0x%" SCNx64 " = 0x%" SCNx32, &at, &value);
+    if (n == 0) {
+        snprintf(out, size, "what is %s?", command);
+        return true;
+    }
+    if (n == 2 && model.monitor == OBEYS)
+        *word_at(at) = value;
+    if (n == 2)
+        snprintf(out, size, "Writing 0x%08" PRIX32 " @ address 0x%08" PRIX64 "\n", value, at);
+    else
+        snprintf(out, size, "Reading from address 0x%08" PRIX64 " (Data = 0x%08" PRIX32 ")\n", at,
+                 *word_at(at));
+    return true;
+}
+
+static int set_up(void **state)
+{
+    static const struct debugger_ops ops = {
+        .read_memory = read_memory, .write_memory = write_memory, .monitor = monitor};
+    (void)state;
+    model = (struct model){
+        .debugger = {.ops = &ops}, .id = 0x410FC241, .status = 0x00030003, .dcrdr = 0x12345678};
+    return 0;
+}
+
+static const struct access *settle(void)
+{
+    struct deadline deadline = deadline_in_ms(1000, NULL);
+    struct error error = {0};
+    assert_true(access_settle_m(&model.debugger, &deadline, &error));
+    assert_int_equal(error.kind, ERROR_NONE);
+    assert_int_equal(model.dcrdr, 0x12345678);
+    assert_true(model.debugger.access.settled);
+    for (enum access_way way = 0; way < ACCESS_WAYS; way++)
+        assert_string_not_equal(model.debugger.access.why[way], "");
+    return &model.debugger.access;
+}
+
+static void memory_that_obeys_is_all_that_is_needed(void **state)
+{
+    (void)state;
+    const struct access *access = settle();
+    assert_int_equal(access->used, ACCESS_MEMORY);
+    assert_false(access->only_looks);
+    assert_string_equal(access->why[ACCESS_MEMORY], "in use");
+    assert_string_equal(access->why[ACCESS_PYOCD], "not needed");
+    assert_int_equal(model.asked, 0);
+}
+
+static void a_monitor_that_reaches_further(void **state)
+{
+    (void)state;
+    for (enum way_works how = IGNORES; how <= REFUSES; how++) {
+        set_up(NULL);
+        model.packets = how;
+        const struct access *access = settle();
+        assert_int_equal(access->used, ACCESS_JLINK);
+        assert_false(access->only_looks);
+        assert_string_equal(model.debugger.facts.server, "J-Link");
+        assert_false(model.debugger.facts.is_emulator);
+        assert_non_null(strstr(access->why[ACCESS_MEMORY], how == IGNORES ? "ignored" : "cannot read"));
+        assert_string_equal(access->why[ACCESS_PYOCD], "not needed");
+    }
+}
+
+static void writes_ignored_on_every_way(void **state)
+{
+    (void)state;
+    model.packets = model.monitor = IGNORES;
+    const struct access *access = settle();
+    assert_int_equal(access->used, ACCESS_MEMORY);
+    assert_true(access->only_looks);
+    assert_non_null(strstr(access->why[ACCESS_JLINK], "ignored: DCRDR stays 0x12345678"));
+    assert_non_null(strstr(access->why[ACCESS_PYOCD], "what is read32"));
+    assert_false(model.debugger.facts.is_emulator);
+}
+
+static void a_core_that_is_not_halted_to_itself_is_emulated(void **state)
+{
+    static const uint32_t statuses[] = {0, 0x00010001, UINT32_MAX};
+    (void)state;
+    for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {
+        set_up(NULL);
+        model.packets = IGNORES;
+        model.monitor = REFUSES;
+        model.status = statuses[i];
+        settle();
+        assert_true(model.debugger.facts.is_emulator);
+    }
+}
+
+static void other_servers_are_not_asked(void **state)
+{
+    (void)state;
+    model.packets = IGNORES;
+    snprintf(model.debugger.facts.server, sizeof model.debugger.facts.server, "QEMU");
+    assert_string_equal(settle()->why[ACCESS_JLINK], "the server is QEMU");
+    assert_int_equal(model.asked, 0);
+}
+
+static void nothing_is_there(void **state)
+{
+    (void)state;
+    model.id = 0;
+    model.monitor = REFUSES;
+    assert_true(settle()->only_looks);
+    assert_non_null(strstr(settle()->why[ACCESS_MEMORY], "no Cortex-M is there"));
+}
+
+static void a_debugger_that_dies(void **state)
+{
+    struct deadline deadline = deadline_in_ms(1000, NULL);
+    struct error error = {0};
+    (void)state;
+    model.dead = true;
+    assert_false(access_settle_m(&model.debugger, &deadline, &error));
+    assert_int_equal(error.kind, ERROR_LINK_LOST);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(memory_that_obeys_is_all_that_is_needed, set_up),
+        cmocka_unit_test_setup(a_monitor_that_reaches_further, set_up),
+        cmocka_unit_test_setup(writes_ignored_on_every_way, set_up),
+        cmocka_unit_test_setup(a_core_that_is_not_halted_to_itself_is_emulated, set_up),
+        cmocka_unit_test_setup(other_servers_are_not_asked, set_up),
+        cmocka_unit_test_setup(nothing_is_there, set_up),
+        cmocka_unit_test_setup(a_debugger_that_dies, set_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
