@@ -378,7 +378,7 @@ bool armv7_identify(uint16_t unit, uint64_t debug_base, const uint64_t *values, 
                              core_may_halt((uint32_t)values[ARMV7_AUTHSTATUS]) ? (didr >> 24 & 0xF) + 1 : 0,
                          .whole_comparators = armv7_whole_comparators(didr),
                          .processes = strncmp(name, "Cortex-A", sizeof "Cortex-A" - 1) == 0,
-                         .context_comparators = (didr >> 20 & 0xF) + 1}; /* DBGDIDR.CTX_CMPs */
+                         .context_comparators = armv7_context_comparators(didr)};
     snprintf(out->name, sizeof out->name, "%s r%up%u", name, id >> 20 & 0xF, id & 0xF);
     return true;
 }

@@ -1,5 +1,6 @@
 #include "cores/armv7_spares.h"
 
+#include "cores/armv7_context.h"
 #include "cores/armv7_transfer.h"
 
 static const uint32_t MCR_DBGBVR0 =
@@ -11,7 +12,7 @@ enum { CLEAR_STICKY = 1 << 2 };   /* DBGDRCR, C11.11 */
 unsigned armv7_whole_comparators(uint32_t didr)
 {
     unsigned version = didr >> 16 & 0xF;
-    return version == V7_FULL || version == V71 ? (didr >> 20 & 0xF) + 1 : 0;
+    return version == V7_FULL || version == V71 ? armv7_context_comparators(didr) : 0;
 }
 
 static bool is_whole(const struct core *core, unsigned n)

@@ -63,7 +63,7 @@ static bool in_mode(const struct armv7 *v7, uint32_t pmc)
     return pmc != PMC_USER_SYSTEM_SVC || mode == MODE_USER || mode == CPSR_MODE || mode == MODE_SVC;
 }
 
-// What a comparator is linked to must be one of CONTEXTIDR, with all bytes selected (DDI 0406C C3.3.3)
+// What a comparator is linked to must be one of CONTEXTIDR, with all bytes selected (DDI 0406C C3.3)
 static bool in_context(const struct armv7 *v7, unsigned linked_to)
 {
     enum { CONTEXTIDR = 13 };

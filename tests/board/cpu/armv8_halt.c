@@ -76,8 +76,7 @@ uint32_t v8_value_bits(const struct armv8 *v8, unsigned n)
                                                                                            : 0xFFFFFFFC;
 }
 
-// What a comparator is linked to must be one of CONTEXTIDR_EL1, which counts at EL0 and EL1 (DDI 0487H
-// D2.9.3)
+// What a comparator is linked to must be one of CONTEXTIDR_EL1, which counts at EL0 and EL1 (DDI 0487H D2.9)
 static bool in_context(const struct armv8 *v8, unsigned linked_to)
 {
     const struct v8_debug *d = &v8->debug;
