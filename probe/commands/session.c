@@ -222,6 +222,7 @@ static bool undo_target(void *what, const struct deadline *deadline, struct erro
 bool session_close(struct session *session, struct error *error)
 {
     bool ok = session->link == NULL || session_insist(session, undo_target, &session->target, error);
+    ok = target_check_left(&session->target, error) && ok;
     target_close(&session->target);
     link_close(session->link);
     session->link = NULL;

@@ -327,6 +327,13 @@ static bool look_by_core(struct target *target, struct counter_block *block, con
     return true;
 }
 
+/* The core goes on, where it was halted for its counters. */
+static bool leave_core(struct target *target, const struct deadline *deadline, struct error *error)
+{
+    return ledger_leave_detour(target->ledger, deadline, error) &&
+           (target->coprocessor == NULL || coprocessor_check_reset(target->coprocessor, error));
+}
+
 bool target_take_block(struct target *target, const char *name, const struct deadline *deadline,
                        struct error *error)
 {
@@ -350,7 +357,7 @@ bool target_take_block(struct target *target, const char *name, const struct dea
     target->block = block;
     target->reading = (struct reading){.counters = {block->counters[0]}, .n = 1, .counted = 1};
     target->reading.by_core = block->kind->by_core ? &target->chosen->core : NULL;
-    return ledger_leave_detour(target->ledger, deadline, error);
+    return leave_core(target, deadline, error);
 }
 
 bool target_program(struct target *target, const struct counter_pick *picks, size_t n,
@@ -379,7 +386,7 @@ bool target_program(struct target *target, const struct counter_pick *picks, siz
     for (size_t i = beside.counted; i < beside.n; i++)
         if (!reading_append(&target->reading, &beside.counters[i]))
             return error_set(error, ERROR_SYSTEM, "too many counters at a time");
-    return ledger_leave_detour(target->ledger, deadline, error);
+    return leave_core(target, deadline, error);
 }
 
 bool target_read(struct target *target, uint64_t *values, uint64_t *before_us, uint64_t *after_us,
@@ -458,6 +465,11 @@ bool target_undo(struct target *target, const struct deadline *deadline, struct 
         return false;
     target->halt_at_end = false;
     return true;
+}
+
+bool target_check_left(const struct target *target, struct error *error)
+{
+    return target->coprocessor == NULL || coprocessor_check_stays(target->coprocessor, error);
 }
 
 void target_close(struct target *target)

@@ -104,5 +104,7 @@ bool target_run(struct target *target, const struct steps *list, uint64_t *resul
                 const struct deadline *deadline, struct error *error);
 /* Undoes everything; safe at any time. False when something could not be put back: it can be called again. */
 bool target_undo(struct target *target, const struct deadline *deadline, struct error *error);
+/* After that: ERROR_RESET where the core could not be let go. */
+bool target_check_left(const struct target *target, struct error *error);
 /* Undoes nothing. */
 void target_close(struct target *target);
