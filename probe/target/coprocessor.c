@@ -16,6 +16,7 @@ struct coprocessor {
     bool was_reset; /* since then, of which what follows is what was seen of resets and not told yet */
     bool reset_while_it_ran, reset_while_halted;
     bool stays;      /* halted after a reset: it has been given what the program had before */
+    bool undoing;    /* from here on */
     bool busy;       /* the accesses under way are our own */
     uint64_t status; /* as found when it begun */
     struct step items[ROOM];
@@ -253,9 +254,9 @@ static bool access_one(void *context, const struct step *step, uint64_t *result,
 {
     struct coprocessor *self = context;
     *result = 0;
-    if (self->stays ||
-        (self->begun && self->was_reset)) /* nothing is there any more that could be put back */
-        return true;
+    /* Nothing is there any more that could be put back */
+    if (self->stays || (self->begun && self->was_reset))
+        return self->undoing || error_set(error, ERROR_RESET, "%s", while_halted);
     return do_accesses(self, step, 1, result, deadline, error);
 }
 
@@ -305,6 +306,11 @@ bool coprocessor_read(struct coprocessor *self, const struct reading *reading, u
            note_time(self, TIME_BEFORE, before_us, deadline, error) &&
            do_accesses(self, accesses, reading->n, values, deadline, error) && leave(self, deadline, error) &&
            note_time(self, TIME_AFTER, after_us, deadline, error) && coprocessor_check_reset(self, error);
+}
+
+void coprocessor_undo(struct coprocessor *coprocessor)
+{
+    coprocessor->undoing = true;
 }
 
 bool coprocessor_check_reset(struct coprocessor *self, struct error *error)

@@ -309,6 +309,7 @@ static bool leave_stop(struct lowered *self, const struct deadline *deadline, st
     const struct core_ops *ops = self->core->ops;
     uint64_t status = 0;
     struct stop stop = {0};
+    struct error stays = {0};
     static const struct engine_sink quiet;
     static const struct engine_wish soon = {.timeout_ms = 1000};
     reception_begin(&self->reception, &soon, &quiet);
@@ -321,6 +322,10 @@ static bool leave_stop(struct lowered *self, const struct deadline *deadline, st
     }
     if (!halted)
         return true;
+    if (!target_check_left(self->target, &stays)) {
+        self->target->leave_halted = true;
+        return true;
+    }
     if (!lowered_look(self, &stop, deadline, error))
         return false;
     /* Nobody but us has a breakpoint there, whatever state its code is in. */

@@ -334,6 +334,18 @@ static bool leave_core(struct target *target, const struct deadline *deadline, s
            (target->coprocessor == NULL || coprocessor_check_reset(target->coprocessor, error));
 }
 
+/* What a reset took away again is no fault of the register's. */
+static bool apply_setting(struct target *target, const struct setting *setting,
+                          const struct deadline *deadline, struct error *error)
+{
+    struct error reset = {0};
+    if (target_apply(target, setting, deadline, error))
+        return true;
+    if (!leave_core(target, deadline, &reset) && reset.kind == ERROR_RESET)
+        *error = reset;
+    return false;
+}
+
 bool target_take_block(struct target *target, const char *name, const struct deadline *deadline,
                        struct error *error)
 {
@@ -348,7 +360,7 @@ bool target_take_block(struct target *target, const char *name, const struct dea
     if (target->divide && !block->kind->divide(&target_counted(target)->core, block))
         return error_set(error, ERROR_NO_COUNTER, "the program uses the cycle counter: it cannot be divided");
     for (size_t i = 0; i < block->n_settings; i++)
-        if (!target_apply(target, &block->settings[i], deadline, error))
+        if (!apply_setting(target, &block->settings[i], deadline, error))
             return false;
     if (!attached_counts(target, block, error))
         return false;
@@ -370,7 +382,7 @@ bool target_program(struct target *target, const struct counter_pick *picks, siz
         n_settings = block->kind->program(&target_counted(target)->core, block, picks, n, settings,
                                           BLOCK_PASS_SETTINGS);
     for (size_t i = 0; i < n_settings; i++)
-        if (!target_apply(target, &settings[i], deadline, error))
+        if (!apply_setting(target, &settings[i], deadline, error))
             return false;
     struct reading beside = target->reading;
     target->reading.n = target->reading.counted = 0;
@@ -436,6 +448,8 @@ bool target_undo(struct target *target, const struct deadline *deadline, struct 
 {
     if (target->ledger == NULL)
         return true;
+    if (target->coprocessor != NULL)
+        coprocessor_undo(target->coprocessor);
     if (target->chosen != NULL && target->leave_halted) {
         /* Whoever set that breakpoint must still find debug enabled and the reason of the stop. */
         const struct core *core = &target->chosen->core;
