@@ -8,7 +8,9 @@ enum { ROOM = 1024, NAP_US = 1000, OWED_MS = 500 };
 struct coprocessor {
     struct ledger *ledger;
     const struct core *core;
-    bool alone;     /* no debugger stops the core: what it does beside us is somebody else's doing */
+    bool alone; /* no debugger stops the core: what it does beside us is somebody else's doing */
+    bool stood; /* and that is why it was found halted */
+    uint64_t stood_at;
     bool begun;     /* there is something to leave */
     bool halted;    /* the core is, as far as we know */
     bool asked;     /* that was our doing, or may be */
@@ -168,6 +170,7 @@ static bool begin(struct coprocessor *self, uint64_t *status, const struct deadl
     if (!read_status(self, status, deadline, error))
         return false;
     self->caught = seen && is_halted(self, *status);
+    self->stood = self->alone && !seen && is_halted(self, *status);
     self->was_reset = false;
     self->status = *status;
     self->begun = true;
@@ -295,6 +298,20 @@ static bool note_time(struct coprocessor *self, unsigned which, uint64_t *us, co
     return true;
 }
 
+/* A stop that is somebody else's: where. */
+static bool look_where(struct coprocessor *self, const struct deadline *deadline, struct error *error)
+{
+    const struct core_ops *ops = self->core->ops;
+    if (!self->stood)
+        return true;
+    new_list(self);
+    size_t at = ops->add_register(self->core, &self->list, CORE_PC);
+    if (!run(self, deadline, error))
+        return false;
+    self->stood_at = core_code_place(core_register_value(self->core, CORE_PC, self->results, at));
+    return true;
+}
+
 bool coprocessor_read(struct coprocessor *self, const struct reading *reading, uint64_t *values,
                       uint64_t *before_us, uint64_t *after_us, const struct deadline *deadline,
                       struct error *error)
@@ -304,8 +321,15 @@ bool coprocessor_read(struct coprocessor *self, const struct reading *reading, u
         accesses[i] = step_read(reading->counters[i].low);
     return leave(self, deadline, error) && coprocessor_check_reset(self, error) &&
            note_time(self, TIME_BEFORE, before_us, deadline, error) &&
-           do_accesses(self, accesses, reading->n, values, deadline, error) && leave(self, deadline, error) &&
+           do_accesses(self, accesses, reading->n, values, deadline, error) &&
+           look_where(self, deadline, error) && leave(self, deadline, error) &&
            note_time(self, TIME_AFTER, after_us, deadline, error) && coprocessor_check_reset(self, error);
+}
+
+bool coprocessor_stood(const struct coprocessor *self, uint64_t *at)
+{
+    *at = self->stood_at;
+    return self->stood;
 }
 
 void coprocessor_undo(struct coprocessor *coprocessor)

@@ -292,17 +292,6 @@ static struct counter_block *find_block(const struct target *target, const char 
     return NULL;
 }
 
-bool target_counts_running(const struct target *target, const char *name, struct error *error)
-{
-    struct error none = {0}; /* taking it will say so */
-    const struct counter_block *block = find_block(target, name, &none);
-    return block == NULL || !block->kind->by_core ||
-           error_set(
-               error, ERROR_NO_COUNTER,
-               "%s can be read only while the core is halted: stat and watch let it run, delta halts it",
-               block->text);
-}
-
 /* What the core alone can look at. */
 static bool look_by_core(struct target *target, struct counter_block *block, const struct deadline *deadline,
                          struct error *error)
@@ -401,6 +390,17 @@ bool target_program(struct target *target, const struct counter_pick *picks, siz
     return leave_core(target, deadline, error);
 }
 
+static bool read_by_core(struct target *target, uint64_t *values, uint64_t *before_us, uint64_t *after_us,
+                         const struct deadline *deadline, struct error *error)
+{
+    if (!coprocessor_read(target->coprocessor, &target->reading, values, before_us, after_us, deadline,
+                          error))
+        return false;
+    if (coprocessor_stood(target->coprocessor, &target->stopped_at))
+        target->leave_halted = true;
+    return true;
+}
+
 bool target_read(struct target *target, uint64_t *values, uint64_t *before_us, uint64_t *after_us,
                  const struct deadline *deadline, struct error *error)
 {
@@ -408,8 +408,7 @@ bool target_read(struct target *target, uint64_t *values, uint64_t *before_us, u
     uint64_t results[READING_STEPS + 2];
     struct steps list = {.items = items, .room = READING_STEPS + 2};
     if (target->reading.by_core != NULL)
-        return coprocessor_read(target->coprocessor, &target->reading, values, before_us, after_us, deadline,
-                                error);
+        return read_by_core(target, values, before_us, after_us, deadline, error);
     size_t before = steps_add(&list, step_time(TIME_BEFORE));
     size_t at = reading_add(&target->reading, true, &list);
     size_t after = steps_add(&list, step_time(TIME_AFTER));

@@ -1,4 +1,4 @@
-"""`delta`, `stat` and `info` on Cortex-A and Cortex-R cores against the board's truth: what Cortex-M has been put through."""
+"""`delta` and `info` on Cortex-A and Cortex-R cores against the board's truth: what Cortex-M has been put through."""
 import signal
 
 import pytest
@@ -120,18 +120,6 @@ def test_everything_is_put_back(way, how):
             assert place.run("delta", "work_by_data", "resetting" if place.chip == "m4" else "sleeper", "--timeout", 1).code == 3
         assert lasting(place) == before
         assert place.board.state()["run"] == "running"
-
-
-@pytest.mark.parametrize("way", ["r5/swd", "r5/jtag", "r5/v2", "r5"])
-@pytest.mark.parametrize("command", ["stat", "watch"])
-def test_what_only_a_halted_core_reads_is_not_counted_while_it_runs(way, command):
-    with Place(way, "free", WORK_BY_DATA) as place:
-        place.run("info")
-        before, halts = lasting(place), place.board.state()["halts"]
-        refused = place.run(command)
-        assert refused.code == 3 and "only while the core is halted" in refused.err and "delta" in refused.err, refused.err
-        after = place.board.state()
-        assert lasting(place) == before and after["halts"] == halts and after["run"] == "running"
 
 
 @pytest.mark.parametrize("way", ["a9/swd", "a7/swd", "a53/swd", "r5/swd"])

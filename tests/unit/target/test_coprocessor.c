@@ -139,6 +139,8 @@ static void a_core_that_runs_is_halted_for_it_and_let_go(void **state)
         assert_int_equal(rig->model.entries, 2);
         assert_int_equal(values[0], PMCR);
         assert_int_equal(values[1], VALUE);
+        uint64_t stood_at;
+        assert_false(coprocessor_stood(rig->target.coprocessor, &stood_at));
         assert_end(rig);
         assert_int_equal(rig->model.entries, 3);
     }
@@ -183,9 +185,12 @@ static void what_was_halted_stays_so(void **state)
     assert_true(program(rig));
     assert_true(rig->model.halted);
     assert_int_equal(rig->model.control & 0x2000, 0);
+    uint64_t stood_at = 0;
     assert_true(read_both(rig, values));
     assert_int_equal(values[1], VALUE);
     assert_true(rig->model.halted);
+    assert_true(coprocessor_stood(rig->target.coprocessor, &stood_at));
+    assert_int_equal(stood_at, rig->model.pc);
     rig->model.r[0] = rig->model.program_r0;
     assert_end(rig);
     assert_int_equal(rig->model.entries, 1);
