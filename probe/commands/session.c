@@ -146,9 +146,8 @@ static bool clock_from_program(struct session *session, struct clock *out)
 
 bool session_sees_running(const struct session *session, const char *command, struct error *error)
 {
-    if (session->target.debugger == NULL)
-        return target_counts_running(&session->target, session->context->options->counter, error);
-    return error_set(error, ERROR_USAGE,
+    return session->target.debugger == NULL ||
+           error_set(error, ERROR_USAGE,
                      "through a GDB server a core can be looked at only while it is halted: %s has nothing "
                      "to read. "
                      "It works through OpenOCD's Tcl port or a CMSIS-DAP probe; delta works here as well",
@@ -222,6 +221,7 @@ static bool undo_target(void *what, const struct deadline *deadline, struct erro
 bool session_close(struct session *session, struct error *error)
 {
     bool ok = session->link == NULL || session_insist(session, undo_target, &session->target, error);
+    ok = target_check_left(&session->target, error) && ok;
     target_close(&session->target);
     link_close(session->link);
     session->link = NULL;

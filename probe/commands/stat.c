@@ -8,6 +8,7 @@
 #include "report/counts.h"
 #include "report/text.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +21,7 @@ struct stat_command {
     struct clock clock;
     struct window window;
     struct counts counts; /* of all windows */
-    bool stopped;         /* by somebody, under a debugger */
+    bool stopped;         /* by somebody */
 };
 
 static struct counts_row *row_of(struct stat_command *self, size_t column)
@@ -50,6 +51,15 @@ static bool is_over(const struct stat_command *self, int64_t end_us)
            (context->options->for_s > 0 && deadline_now_us() >= end_us);
 }
 
+static void sleep_for(int64_t us, const volatile sig_atomic_t *cancel)
+{
+    enum { SLICE_US = 1000000 };
+    for (int64_t end_us = deadline_now_us() + us; us > 0 && *cancel == 0; us = end_us - deadline_now_us()) {
+        int64_t slice = us < SLICE_US ? us : SLICE_US;
+        nanosleep(&(struct timespec){.tv_sec = slice / 1000000, .tv_nsec = slice % 1000000 * 1000}, NULL);
+    }
+}
+
 /* Under a debugger the core runs only between samples, and each of them halts it. */
 static bool pass_time(struct stat_command *self, int64_t us, struct error *error)
 {
@@ -59,7 +69,7 @@ static bool pass_time(struct stat_command *self, int64_t us, struct error *error
     if (us <= 0 || *context->cancel != 0)
         return true;
     if (debugger == NULL) {
-        nanosleep(&(struct timespec){.tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000}, NULL);
+        sleep_for(us, context->cancel);
         return true;
     }
     struct deadline deadline = deadline_in_ms((us + 999) / 1000, context->cancel);
@@ -96,6 +106,7 @@ static bool sample_until(struct stat_command *self, int64_t until_us, struct err
         deadline.cancel = NULL; /* the sample that ends the window */
         if (!window_sample(&self->window, &deadline, error))
             return false;
+        self->stopped = self->stopped || self->session.target.leave_halted;
         if (*context->cancel != 0 || self->stopped || deadline_now_us() >= until_us)
             return true;
     }
@@ -118,12 +129,17 @@ static bool run_window(struct stat_command *self, const struct plan_pass *pass, 
     if (!target_program(&self->session.target, pass->picks, pass->n, &deadline, error) ||
         !window_begin(&self->window, &self->session.target, &self->clock, &deadline, error))
         return false;
+    if (self->session.target.leave_halted) {
+        self->stopped = true;
+        return true;
+    }
     const struct window begin = self->window;
     int64_t begun_us = deadline_now_us(), next_us = begun_us;
     int64_t end_us = begun_us + (int64_t)(options->for_s * 1e6);
+    const int64_t unasked_us = self->window.halts ? INT64_MAX / 4 : 1000000;
     do {
         const struct window from = self->window;
-        next_us += options->interval_said ? options->interval_ms * 1000 : 1000000;
+        next_us += options->interval_said ? options->interval_ms * 1000 : unasked_us;
         if (options->for_s > 0 && next_us > end_us)
             next_us = end_us;
         if (!sample_until(self, next_us, error))
@@ -131,6 +147,10 @@ static bool run_window(struct stat_command *self, const struct plan_pass *pass, 
         if (options->interval_said && !print_interval(self, pass, &from))
             return error_set(error, ERROR_SYSTEM, "the output could not be written");
     } while (!is_over(self, end_us));
+    if (self->window.halts) {
+        self->counts.halts += self->window.samples + 1;
+        self->counts.halted_us += self->window.halted_us;
+    }
     put_rows(self, pass, &begin, &self->counts);
     if (self->window.skew_us > self->counts.skew_us)
         self->counts.skew_us = self->window.skew_us;
@@ -161,7 +181,7 @@ static bool run_windows(struct stat_command *self, struct error *error)
     if (!counts_begin(context->out, &self->conditions, &self->counts, context->options->format,
                       context->options->separator[0]))
         return error_set(error, ERROR_SYSTEM, "the output could not be written");
-    for (size_t i = 0; i < plan->n_passes && *context->cancel == 0; i++)
+    for (size_t i = 0; i < plan->n_passes && *context->cancel == 0 && !self->stopped; i++)
         if (!run_window(self, &plan->passes[i], error))
             return false;
     struct deadline deadline = session_last_deadline();
@@ -172,6 +192,24 @@ static bool run_windows(struct stat_command *self, struct error *error)
     return counts_end(context->out, &self->counts, context->options->format,
                       context->options->separator[0]) ||
            error_set(error, ERROR_SYSTEM, "the output could not be written");
+}
+
+/* What CSV has no place for. */
+static void tell_halts(const struct stat_command *self)
+{
+    if (self->session.context->options->format == FORMAT_CSV && self->counts.halts > 0)
+        fprintf(stderr, "pmu-probe: the core was halted %" PRIu64 " times to read its counters\n",
+                self->counts.halts);
+}
+
+/* The counts go up to there. */
+static bool check_stop(struct stat_command *self, struct error *error)
+{
+    char place[512];
+    if (!self->stopped || self->session.target.debugger != NULL)
+        return true;
+    session_place(&self->session, self->session.target.stopped_at, place, sizeof place);
+    return error_set(error, ERROR_FOREIGN_STOP, "stopped at %s, not ours", place);
 }
 
 int command_stat(const struct context *context, struct error *error)
@@ -185,8 +223,6 @@ int command_stat(const struct context *context, struct error *error)
     if (ok && options->all_cpus)
         return everyone_stat(context, error);
     ok = ok && session_open_elf(&self.session, error) && session_open_target(&self.session, error) &&
-         (self.session.target.debugger != NULL ||
-          target_counts_running(&self.session.target, options->counter, error)) &&
          session_take(&self.session, error) && session_clock(&self.session, &self.clock, error) &&
          counting_open(&self.counting, &self.session, &self.clock, error);
     if (ok) {
@@ -194,7 +230,8 @@ int command_stat(const struct context *context, struct error *error)
         if (self.session.target.debugger != NULL)
             snprintf(self.conditions.note, sizeof self.conditions.note,
                      "each look halts the core for a moment, and what that adds is in the counts");
-        ok = run_windows(&self, error);
+        ok = run_windows(&self, error) && check_stop(&self, error);
+        tell_halts(&self);
     }
     struct error after = {0};
     counting_close(&self.counting);

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { KEY_MS = 50 };
+enum { KEY_MS = 50, SLICE_MS = 1000 };
 
 struct watching {
     struct session session;
@@ -117,6 +117,15 @@ static void pause_ms(struct watching *self, int64_t ms)
     nanosleep(&pause, NULL);
 }
 
+static bool check_stop(struct watching *self, struct error *error)
+{
+    char place[512];
+    if (!self->session.target.leave_halted)
+        return true;
+    session_place(&self->session, self->session.target.stopped_at, place, sizeof place);
+    return error_set(error, ERROR_FOREIGN_STOP, "stopped at %s, not ours", place);
+}
+
 static bool watch_interval(struct watching *self, int64_t *next_us, struct error *error)
 {
     const struct context *context = self->session.context;
@@ -125,11 +134,18 @@ static bool watch_interval(struct watching *self, int64_t *next_us, struct error
     while (deadline_now_us() < *next_us && *context->cancel == 0 && !self->quit) {
         int64_t left_ms = (*next_us - deadline_now_us()) / 1000 + 1;
         int64_t pace_ms = window_pace_ms(&self->window);
-        pause_ms(self, left_ms < pace_ms ? left_ms : pace_ms);
+        int64_t wait_ms = left_ms < pace_ms ? left_ms : pace_ms;
+        int64_t due_us = deadline_now_us() + wait_ms * 1000;
+        do { /* keys come in between, and where a sample halts the core they are no reason for one */
+            pause_ms(self, wait_ms < SLICE_MS ? wait_ms : SLICE_MS);
+            wait_ms = (due_us - deadline_now_us()) / 1000;
+        } while (self->window.halts && wait_ms > 0 && *context->cancel == 0 && !self->quit);
         struct deadline deadline = session_deadline(&self->session);
         deadline.cancel = NULL; /* the sample that ends the last interval */
         if (!window_sample(&self->window, &deadline, error))
             return false;
+        if (self->session.target.leave_halted)
+            return check_stop(self, error);
     }
     if (self->screen.open && !self->paused)
         draw(self);
@@ -152,7 +168,8 @@ static bool watch(struct watching *self, struct error *error)
         return error_set(error, ERROR_USAGE, "watch counts in one pass: these events take %zu",
                          self->counting.plan->n_passes);
     bool plain = options->format != FORMAT_TEXT || options->output != NULL;
-    if (!window_begin(&self->window, &self->session.target, &self->clock, &deadline, error))
+    if (!window_begin(&self->window, &self->session.target, &self->clock, &deadline, error) ||
+        !check_stop(self, error))
         return false;
     self->zero = self->before = self->window;
     if (!plain && screen_open(&self->screen, STDIN_FILENO, STDOUT_FILENO))

@@ -2,6 +2,7 @@
 
 #include "cores/armv7_context.h"
 #include "cores/armv7_coprocessor.h"
+#include "cores/armv7_entry.h"
 #include "cores/armv7_spares.h"
 #include "cores/armv7_transfer.h"
 #include "cores/errand.h"
@@ -331,6 +332,8 @@ static const struct core_ops armv7_ops = {
     .add_comparator = add_comparator,
     .breakpoint_instruction = breakpoint_instruction,
     .add_code_changed = add_code_changed,
+    .exception_mode = armv7_exception_mode,
+    .called_from = armv7_called_from,
     .returns_by_frame = returns_by_frame,
     .frame = frame_at,
     .frame_return = frame_return,

@@ -151,6 +151,12 @@ struct core_ops {
     uint16_t (*breakpoint_instruction)(const struct core *, uint8_t *size);
     void (*add_code_changed)(const struct core *, struct steps *, uint64_t address);
 
+    /* Exception handlers whose LR is no return address: the exception mode that a CORE_STATUS shows, NULL for
+     * none, and whether the word before LR is a call of `function` all the same. Both NULL: there are none.
+     */
+    const char *(*exception_mode)(const struct core *, uint64_t status);
+    bool (*called_from)(const struct core *, uint64_t lr, uint32_t before, uint64_t function);
+
     /* Exception handlers: whether `lr` at a function's entry is such that the stack must be read to find
      * the way back, which words of it, and what they say. */
     bool (*returns_by_frame)(const struct core *, uint64_t lr);

@@ -7,11 +7,11 @@
 enum { REPLY = 512, SAID = 80 };
 
 /*
- * UM08001, "J-Link GDB Server", remote commands MemU8, MemU16, MemU32: an address alone is read, with " =
+ * J-Link's GDB server, as its users show it: of memU8, memU16, memU32 an address alone is read, with " =
  * VALUE" behind it is written; the answers are "Reading from address 0x... (Data = 0x...)" and "Writing 0x...
- * @ address 0x...". pyOCD, since its monitor takes what its commander does (pyocd/commands/commands.py): a
- * line of a hex dump, "ADDRESS:  VALUE", and nothing or OK after a write. Values are in hexadecimal without a
- * prefix there.
+ * @ address 0x...". None was at hand to prove it. pyOCD, since its monitor takes what its commander does
+ * (pyocd/commands/commands.py): a line of a hex dump, "ADDRESS:  VALUE", and nothing or OK after a write.
+ * Values are in hexadecimal without a prefix there.
  */
 struct dialect {
     const char *name, *data,

@@ -8,6 +8,10 @@ static const struct overhead none[READING_ROOM] = {{.known = true}};
 static void note_skew(struct window *window, uint64_t before_us, uint64_t after_us)
 {
     uint64_t skew = after_us > before_us ? after_us - before_us : 0;
+    if (window->halts) { /* then they stand still for it */
+        window->halted_us += skew;
+        return;
+    }
     window->skew_us = skew > window->skew_us ? skew : window->skew_us;
 }
 
@@ -16,6 +20,7 @@ bool window_begin(struct window *window, struct target *target, const struct clo
 {
     uint64_t after_us = 0;
     *window = (struct window){.target = target,
+                              .halts = target->reading.by_core != NULL && target->debugger == NULL,
                               .evaluation = {.reading = &target->reading,
                                              .overheads = none,
                                              .counts_cycles = target->block->counts_cycles,
@@ -55,7 +60,7 @@ bool window_sample(struct window *window, const struct deadline *deadline, struc
 int window_pace_ms(const struct window *window)
 {
     const struct reading *reading = &window->target->reading;
-    double pace = 1000;
+    double pace = window->halts ? 60000 : 1000;
     for (size_t i = 0; i < reading->counted; i++) {
         const struct counter *counter = &reading->counters[i];
         double fastest = window->evaluation.bound_hz * (counter->per_cycle > 0 ? counter->per_cycle : 8);

@@ -23,6 +23,8 @@ struct window {
     uint64_t last[READING_ROOM], last_us, first_us; /* on the link's clock; not later than the sample */
     struct window_total totals[READING_ROOM];
     uint64_t skew_us;       /* the counters of a sample were read within this, at most */
+    bool halts;             /* for each sample, and for the one before the first */
+    uint64_t halted_us;     /* for so long in all, at most */
     uint64_t samples, lost; /* lost: of them, those that came too late for one of the counters */
 };
 
@@ -30,5 +32,6 @@ bool window_begin(struct window *window, struct target *target, const struct clo
                   const struct deadline *deadline, struct error *error);
 /* Adds what went by since the last sample. */
 bool window_sample(struct window *window, const struct deadline *deadline, struct error *error);
-/* How far apart samples may be, in ms: at least 1, at most 1000. */
+/* How far apart samples may be, in ms: at least 1, at most 1000, or a minute where each of them halts the
+ * core. */
 int window_pace_ms(const struct window *window);

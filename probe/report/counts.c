@@ -116,9 +116,16 @@ bool counts_end(FILE *out, const struct counts *counts, enum format format, char
     char skew[NUMBER_ROOM];
     number_duration(skew, sizeof(skew), (double)counts->skew_us / 1e6);
     fprintf(out, "\n%24.6f s%s", counts->seconds, counts->passes > 1 ? "  each of the windows" : "");
-    if (counts->n > 1)
+    if (counts->n > 1 && counts->halts == 0)
         fprintf(out, "%sthe counters are read within %s of each other", counts->passes > 1 ? "; " : "  ",
                 skew);
+    if (counts->halts > 0) {
+        number_duration(skew, sizeof(skew), (double)counts->halted_us / 1e6);
+        fprintf(out,
+                "\n%24" PRIu64 "    times the core was halted to read its counters, for %s in all; what that "
+                "adds is in the counts",
+                counts->halts, skew);
+    }
     if (counts->lost > 0)
         fprintf(out, "\n%24" PRIu64 "    samples came too late to tell whether a counter had wrapped",
                 counts->lost);

@@ -26,6 +26,7 @@ struct counts {
     double seconds, since_begin; /* of an interval; when it ended */
     double clock_hz;             /* 0: unknown */
     uint64_t skew_us;            /* the counters of one sample were read within this */
+    uint64_t halts, halted_us;   /* for samples, which cannot be had otherwise; 0: none */
     uint64_t lost;               /* samples that came too late for one of the counters */
 };
 

@@ -324,6 +324,10 @@ bool json_counts(FILE *out, const char *type, const struct counts *counts)
     put_object(&line, "columns", columns);
     put_object(&line, "metrics", metrics_object(counts->metrics, counts->n_metrics));
     put_unsigned(&line, "skew_us", counts->skew_us);
+    if (counts->halts > 0) {
+        put_unsigned(&line, "halts", counts->halts);
+        put_unsigned(&line, "halted_us", counts->halted_us);
+    }
     put_unsigned(&line, "lost", counts->lost);
     return write_line(out, line);
 }

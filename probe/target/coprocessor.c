@@ -8,9 +8,17 @@ enum { ROOM = 1024, NAP_US = 1000, OWED_MS = 500 };
 struct coprocessor {
     struct ledger *ledger;
     const struct core *core;
-    bool begun;      /* there is something to leave */
-    bool halted;     /* the core is, as far as we know */
-    bool asked;      /* that was our doing, or may be */
+    bool alone; /* no debugger stops the core: what it does beside us is somebody else's doing */
+    bool stood; /* and that is why it was found halted */
+    uint64_t stood_at;
+    bool begun;     /* there is something to leave */
+    bool halted;    /* the core is, as far as we know */
+    bool asked;     /* that was our doing, or may be */
+    bool caught;    /* our catch of resets has halted it */
+    bool was_reset; /* since then, of which what follows is what was seen of resets and not told yet */
+    bool reset_while_it_ran, reset_while_halted;
+    bool stays;      /* halted after a reset: it has been given what the program had before */
+    bool undoing;    /* from here on */
     bool busy;       /* the accesses under way are our own */
     uint64_t status; /* as found when it begun */
     struct step items[ROOM];
@@ -19,6 +27,8 @@ struct coprocessor {
     size_t begin; /* what was not begun before this step is not owed */
     size_t done;
 };
+
+static const char while_halted[] = "the core was reset while it was halted for its counters";
 
 static bool access_one(void *context, const struct step *step, uint64_t *result,
                        const struct deadline *deadline, struct error *error);
@@ -48,6 +58,46 @@ static void new_list(struct coprocessor *self)
     self->begin = self->done = 0;
 }
 
+static bool read_by_itself(struct coprocessor *self, struct address at, uint64_t *value,
+                           const struct deadline *deadline, struct error *error)
+{
+    self->busy = true;
+    bool read = ledger_read(self->ledger, at, value, deadline, error);
+    self->busy = false;
+    return read;
+}
+
+/* Looking clears it. */
+static bool look_for_reset(struct coprocessor *self, bool *seen, const struct deadline *deadline,
+                           struct error *error)
+{
+    uint64_t cause = 0;
+    *seen = false;
+    if (self->alone &&
+        !read_by_itself(self, self->core->ops->cause_register(self->core), &cause, deadline, error))
+        return false;
+    *seen = self->alone && self->core->ops->reset_seen(self->core, cause);
+    return true;
+}
+
+/* Why a list does not go on; an instruction that went with a reset never ends, and one's operand stays. */
+static bool refuse(struct coprocessor *self, enum why why, const struct deadline *deadline,
+                   struct error *error)
+{
+    struct deadline soon = deadline_in_ms(OWED_MS, NULL);
+    struct error ignored = {0};
+    bool seen;
+    if (look_for_reset(self, &seen, &soon, &ignored) && seen) {
+        self->was_reset = self->reset_while_halted = true;
+        return error_set(error, ERROR_RESET, "%s", while_halted);
+    }
+    if (why == UNEXPECTED)
+        return error_set(error, ERROR_NO_COUNTER,
+                         "a message of another debugger waits for the program in DBGDTRRX");
+    return error_set(error, deadline_cancelled(deadline) ? ERROR_CANCELLED : ERROR_ASLEEP,
+                     "the core does not do what it is told in Debug state");
+}
+
 /* On from step `done` to `end`. */
 static bool run_to(struct coprocessor *self, size_t end, const struct deadline *deadline, struct error *error)
 {
@@ -61,14 +111,11 @@ static bool run_to(struct coprocessor *self, size_t end, const struct deadline *
         self->done += outcome.done;
         if (outcome.why == DONE)
             break;
-        if (outcome.why == UNEXPECTED)
-            return error_set(error, ERROR_NO_COUNTER,
-                             "a message of another debugger waits for the program in DBGDTRRX");
-        if (outcome.why != NOT_YET && outcome.why != TARGET_WAIT)
+        bool waits = outcome.why == NOT_YET || outcome.why == TARGET_WAIT;
+        if (outcome.why == UNEXPECTED || (waits && deadline_passed(deadline)))
+            return refuse(self, outcome.why, deadline, error);
+        if (!waits)
             return error_set(error, why.kind, "%s", why.text);
-        if (deadline_passed(deadline))
-            return error_set(error, deadline_cancelled(deadline) ? ERROR_CANCELLED : ERROR_ASLEEP,
-                             "the core does not do what it is told in Debug state");
         if (outcome.why == TARGET_WAIT)
             usleep(NAP_US);
     }
@@ -90,10 +137,7 @@ static bool is_halted(const struct coprocessor *self, uint64_t status)
 static bool read_status(struct coprocessor *self, uint64_t *status, const struct deadline *deadline,
                         struct error *error)
 {
-    self->busy = true;
-    bool read = ledger_read(self->ledger, self->core->ops->status(self->core), status, deadline, error);
-    self->busy = false;
-    return read;
+    return read_by_itself(self, self->core->ops->status(self->core), status, deadline, error);
 }
 
 /* What an access that ended in the middle has borrowed; after a reset there is nobody left to give it to. Can
@@ -108,10 +152,28 @@ static bool give_back(struct coprocessor *self, const struct deadline *deadline,
         self->begin = self->done = begin + from;
         if (from > 0 && self->items[self->begin - 1].op == OP_UNTIL)
             self->begin--; /* another time the wait may be needed */
-        if (is_halted(self, status) && !run_to(self, begin + end, deadline, error))
+        if (is_halted(self, status) && !self->was_reset && !run_to(self, begin + end, deadline, error))
             return false;
     }
     new_list(self);
+    return true;
+}
+
+/* Resets are looked for before the core is halted, so that one then is told from one since. */
+static bool begin(struct coprocessor *self, uint64_t *status, const struct deadline *deadline,
+                  struct error *error)
+{
+    bool seen;
+    if (!look_for_reset(self, &seen, deadline, error))
+        return false;
+    self->reset_while_it_ran = self->reset_while_it_ran || seen;
+    if (!read_status(self, status, deadline, error))
+        return false;
+    self->caught = seen && is_halted(self, *status);
+    self->stood = self->alone && !seen && is_halted(self, *status);
+    self->was_reset = false;
+    self->status = *status;
+    self->begun = true;
     return true;
 }
 
@@ -122,11 +184,8 @@ static bool enter(struct coprocessor *self, const struct deadline *deadline, str
         return false;
     if (self->halted)
         return true;
-    if (!read_status(self, &status, deadline, error))
+    if (!(self->begun ? read_status : begin)(self, &status, deadline, error))
         return false;
-    if (!self->begun)
-        self->status = status;
-    self->begun = true;
     if (!is_halted(self, status)) {
         self->asked = true;
         self->core->ops->add_halt(self->core, &self->list);
@@ -138,21 +197,28 @@ static bool enter(struct coprocessor *self, const struct deadline *deadline, str
     return true;
 }
 
-/* A core that stopped for another reason just before it was asked to is left for whoever waits for that. */
+/* A core that stopped for another reason just before it was asked to is left for whoever waits for that. One
+ * that was reset in between has been given what the program had before, its mode for one: it cannot go on. */
 static bool let_go(struct coprocessor *self, const struct deadline *deadline, struct error *error)
 {
+    const struct core_ops *ops = self->core->ops;
     new_list(self);
-    size_t status = steps_add(&self->list, step_read(self->core->ops->status(self->core)));
-    size_t cause = self->core->ops->add_cause(self->core, &self->list);
+    size_t status = steps_add(&self->list, step_read(ops->status(self->core)));
+    size_t cause = ops->add_cause(self->core, &self->list), reset = SIZE_MAX;
+    if (self->alone)
+        reset = ops->add_reset_seen(self->core, &self->list);
     if (!run(self, deadline, error))
         return false;
     bool halted = is_halted(self, self->results[status]);
-    bool ours = self->asked && self->core->ops->cause(self->core, self->results[cause], 0) == STOP_REQUEST;
+    bool ours = self->asked && ops->cause(self->core, self->results[cause], 0) == STOP_REQUEST;
+    if (reset != SIZE_MAX && ops->reset_seen(self->core, self->results[reset]))
+        self->was_reset = self->reset_while_halted = true;
+    self->stays = self->stays || (halted && self->was_reset);
     new_list(self);
-    if (halted && ours)
-        self->core->ops->add_run(self->core, &self->list);
+    if (halted && (ours || self->caught) && !self->was_reset)
+        ops->add_run(self->core, &self->list);
     else if (halted)
-        steps_add(&self->list, step_write(self->core->ops->status(self->core), self->status));
+        steps_add(&self->list, step_write(ops->status(self->core), self->status));
     return run(self, deadline, error);
 }
 
@@ -164,7 +230,7 @@ static bool leave(void *context, const struct deadline *deadline, struct error *
     self->halted = false;
     if (!give_back(self, deadline, error) || !let_go(self, deadline, error))
         return false;
-    self->begun = self->asked = false;
+    self->begun = self->asked = self->caught = false;
     return true;
 }
 
@@ -189,12 +255,18 @@ static bool do_accesses(struct coprocessor *self, const struct step *accesses, s
 static bool access_one(void *context, const struct step *step, uint64_t *result,
                        const struct deadline *deadline, struct error *error)
 {
-    return do_accesses(context, step, 1, result, deadline, error);
+    struct coprocessor *self = context;
+    *result = 0;
+    /* Nothing is there any more that could be put back */
+    if (self->stays || (self->begun && self->was_reset))
+        return self->undoing || error_set(error, ERROR_RESET, "%s", while_halted);
+    return do_accesses(self, step, 1, result, deadline, error);
 }
 
 bool coprocessor_prepare(struct coprocessor *self, const struct deadline *deadline, struct error *error)
 {
     const struct core_ops *ops = self->core->ops;
+    self->alone = true;
     struct setting on = ops->comparators_on(self->core);
     uint64_t now;
     if (!ledger_read(self->ledger, on.at, &now, deadline, error))
@@ -226,6 +298,20 @@ static bool note_time(struct coprocessor *self, unsigned which, uint64_t *us, co
     return true;
 }
 
+/* A stop that is somebody else's: where. */
+static bool look_where(struct coprocessor *self, const struct deadline *deadline, struct error *error)
+{
+    const struct core_ops *ops = self->core->ops;
+    if (!self->stood)
+        return true;
+    new_list(self);
+    size_t at = ops->add_register(self->core, &self->list, CORE_PC);
+    if (!run(self, deadline, error))
+        return false;
+    self->stood_at = core_code_place(core_register_value(self->core, CORE_PC, self->results, at));
+    return true;
+}
+
 bool coprocessor_read(struct coprocessor *self, const struct reading *reading, uint64_t *values,
                       uint64_t *before_us, uint64_t *after_us, const struct deadline *deadline,
                       struct error *error)
@@ -233,7 +319,37 @@ bool coprocessor_read(struct coprocessor *self, const struct reading *reading, u
     struct step accesses[READING_ROOM];
     for (size_t i = 0; i < reading->n; i++)
         accesses[i] = step_read(reading->counters[i].low);
-    return leave(self, deadline, error) && note_time(self, TIME_BEFORE, before_us, deadline, error) &&
-           do_accesses(self, accesses, reading->n, values, deadline, error) && leave(self, deadline, error) &&
-           note_time(self, TIME_AFTER, after_us, deadline, error);
+    return leave(self, deadline, error) && coprocessor_check_reset(self, error) &&
+           note_time(self, TIME_BEFORE, before_us, deadline, error) &&
+           do_accesses(self, accesses, reading->n, values, deadline, error) &&
+           look_where(self, deadline, error) && leave(self, deadline, error) &&
+           note_time(self, TIME_AFTER, after_us, deadline, error) && coprocessor_check_reset(self, error);
+}
+
+bool coprocessor_stood(const struct coprocessor *self, uint64_t *at)
+{
+    *at = self->stood_at;
+    return self->stood;
+}
+
+void coprocessor_undo(struct coprocessor *coprocessor)
+{
+    coprocessor->undoing = true;
+}
+
+bool coprocessor_check_reset(struct coprocessor *self, struct error *error)
+{
+    bool halted = self->reset_while_halted, ran = self->reset_while_it_ran;
+    self->reset_while_halted = self->reset_while_it_ran = false;
+    if (halted)
+        return error_set(error, ERROR_RESET, "%s", while_halted);
+    return !ran || error_set(error, ERROR_RESET, "the target was reset");
+}
+
+bool coprocessor_check_stays(const struct coprocessor *self, struct error *error)
+{
+    return !self->stays ||
+           error_set(error, ERROR_RESET, "%sis left halted: reset it once more",
+                     self->reset_while_halted ? "the core was reset while its counters were put back, and "
+                                              : "after that the core ");
 }

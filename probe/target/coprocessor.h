@@ -25,3 +25,11 @@ bool coprocessor_prepare(struct coprocessor *coprocessor, const struct deadline 
 bool coprocessor_read(struct coprocessor *coprocessor, const struct reading *reading, uint64_t *values,
                       uint64_t *before_us, uint64_t *after_us, const struct deadline *deadline,
                       struct error *error);
+/* At the last reading the core was halted already, by somebody else, at that place. */
+bool coprocessor_stood(const struct coprocessor *coprocessor, uint64_t *at);
+/* From here on things are only put back: what a reset has taken away is not missed. */
+void coprocessor_undo(struct coprocessor *coprocessor);
+/* Resets that were seen on the way, ERROR_RESET, once: no count goes over one. */
+bool coprocessor_check_reset(struct coprocessor *coprocessor, struct error *error);
+/* For the end: ERROR_RESET where a core that was reset in the middle had to be left halted. */
+bool coprocessor_check_stays(const struct coprocessor *coprocessor, struct error *error);

@@ -1,5 +1,6 @@
 #include "target/lowered.h"
 
+#include "target/entry.h"
 #include "target/lowered_list.h"
 
 #include <inttypes.h>
@@ -51,6 +52,22 @@ static bool try_spares(struct lowered *self, const struct deadline *deadline, st
     return lowered_run_plain(self, deadline, error);
 }
 
+/* Once a run: a function is called, or it is a handler. */
+static bool check_entry(struct lowered *self, const struct deadline *deadline, struct error *error)
+{
+    const struct core_ops *ops = self->core->ops;
+    if (ops->exception_mode == NULL || self->entry_is_call)
+        return true;
+    lowered_new_registers(self);
+    size_t status = ops->add_register(self->core, &self->list, CORE_STATUS);
+    if (!lowered_run_plain(self, deadline, error) ||
+        !entry_check(self->target, core_register_value(self->core, CORE_STATUS, self->results, status),
+                     self->entry_lr, self->region.start, deadline, error))
+        return false;
+    self->entry_is_call = true;
+    return true;
+}
+
 /* Halted at the entry: learns where this call returns to. Sets *inner when the caller is the function itself.
  */
 static bool find_return(struct lowered *self, bool *inner, const struct deadline *deadline,
@@ -69,6 +86,8 @@ static bool find_return(struct lowered *self, bool *inner, const struct deadline
         return lowered_tell_reset(self, error);
     self->entry_lr = core_register_value(self->core, CORE_LR, self->results, lr);
     self->entry_sp = core_register_value(self->core, CORE_SP, self->results, sp);
+    if (!check_entry(self, deadline, error))
+        return false;
     self->by_frame = ops->returns_by_frame(self->core, self->entry_lr);
     if (self->by_frame) {
         uint64_t frame = ops->frame(self->core, self->entry_lr, self->entry_sp,
@@ -286,6 +305,7 @@ static bool lowered_arm(struct engine *engine, const struct region *region, cons
     struct setting settings[CORE_SETTINGS];
     size_t n = self->core->ops->settings(self->core, settings, CORE_SETTINGS);
     self->region = *region;
+    self->entry_is_call = false;
     self->region.start = core_code(self->core, region->start, region->start_is_thumb);
     self->region.end = core_code(self->core, region->end, region->end_is_thumb);
     self->looked = !self->core->processes || region->process.which != PROCESS_NOT_SAID;
@@ -319,6 +339,7 @@ static bool leave_stop(struct lowered *self, const struct deadline *deadline, st
     const struct core_ops *ops = self->core->ops;
     uint64_t status = 0;
     struct stop stop = {0};
+    struct error stays = {0};
     static const struct engine_sink quiet;
     static const struct engine_wish soon = {.timeout_ms = 1000};
     reception_begin(&self->reception, &soon, &quiet);
@@ -331,6 +352,10 @@ static bool leave_stop(struct lowered *self, const struct deadline *deadline, st
     }
     if (!halted)
         return true;
+    if (!target_check_left(self->target, &stays)) {
+        self->target->leave_halted = true;
+        return true;
+    }
     if (!lowered_look(self, &stop, deadline, error))
         return false;
     /* Nobody but us has a breakpoint there, whatever state its code is in. */

@@ -24,6 +24,7 @@ struct lowered {
     struct region region;
 
     bool guess; /* the last call's return is likely to be the next one's */
+    bool entry_is_call;
     uint64_t entry_lr, entry_sp;
     struct return_place place;
     bool by_frame; /* the function is an exception handler: every return is another */

@@ -2,6 +2,7 @@
 
 #include "cores/flow.h"
 #include "target/elsewhere.h"
+#include "target/entry.h"
 #include "target/stepwise_stops.h"
 
 #include <inttypes.h>
@@ -46,11 +47,17 @@ static bool find_return(struct stepwise *self, bool *inner, const struct deadlin
                         struct error *error)
 {
     const struct core_ops *ops = self->core->ops;
+    uint64_t status = 0;
     bool has_lr = self->core->family != CORE_X86_64; /* there the stack has it */
     if ((has_lr && !stepwise_register(self, CORE_LR, &self->entry_lr, deadline, error)) ||
         !stepwise_register(self, CORE_SP, &self->entry_sp, deadline, error))
         return false;
     *inner = false;
+    if (ops->exception_mode != NULL && !self->entry_is_call &&
+        (!stepwise_register(self, CORE_STATUS, &status, deadline, error) ||
+         !entry_check(self->target, status, self->entry_lr, self->region.start, deadline, error)))
+        return false;
+    self->entry_is_call = true;
     if (!ops->returns_by_frame(self->core, self->entry_lr)) {
         self->place =
             (struct return_place){.pc = core_code_of_lr(self->core, self->entry_lr), .sp = self->entry_sp};

@@ -33,6 +33,7 @@ struct stepwise {
     bool foreign, was_reset;
 
     struct return_place place;
+    bool entry_is_call;
     uint64_t entry_lr, entry_sp;
     enum rehit rehit;
 

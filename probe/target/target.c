@@ -292,17 +292,6 @@ static struct counter_block *find_block(const struct target *target, const char 
     return NULL;
 }
 
-bool target_counts_running(const struct target *target, const char *name, struct error *error)
-{
-    struct error none = {0}; /* taking it will say so */
-    const struct counter_block *block = find_block(target, name, &none);
-    return block == NULL || !block->kind->by_core ||
-           error_set(
-               error, ERROR_NO_COUNTER,
-               "%s can be read only while the core is halted: stat and watch let it run, delta halts it",
-               block->text);
-}
-
 /* What the core alone can look at. */
 static bool look_by_core(struct target *target, struct counter_block *block, const struct deadline *deadline,
                          struct error *error)
@@ -327,6 +316,25 @@ static bool look_by_core(struct target *target, struct counter_block *block, con
     return true;
 }
 
+/* The core goes on, where it was halted for its counters. */
+static bool leave_core(struct target *target, const struct deadline *deadline, struct error *error)
+{
+    return ledger_leave_detour(target->ledger, deadline, error) &&
+           (target->coprocessor == NULL || coprocessor_check_reset(target->coprocessor, error));
+}
+
+/* What a reset took away again is no fault of the register's. */
+static bool apply_setting(struct target *target, const struct setting *setting,
+                          const struct deadline *deadline, struct error *error)
+{
+    struct error reset = {0};
+    if (target_apply(target, setting, deadline, error))
+        return true;
+    if (!leave_core(target, deadline, &reset) && reset.kind == ERROR_RESET)
+        *error = reset;
+    return false;
+}
+
 bool target_take_block(struct target *target, const char *name, const struct deadline *deadline,
                        struct error *error)
 {
@@ -341,7 +349,7 @@ bool target_take_block(struct target *target, const char *name, const struct dea
     if (target->divide && !block->kind->divide(&target_counted(target)->core, block))
         return error_set(error, ERROR_NO_COUNTER, "the program uses the cycle counter: it cannot be divided");
     for (size_t i = 0; i < block->n_settings; i++)
-        if (!target_apply(target, &block->settings[i], deadline, error))
+        if (!apply_setting(target, &block->settings[i], deadline, error))
             return false;
     if (!attached_counts(target, block, error))
         return false;
@@ -350,7 +358,7 @@ bool target_take_block(struct target *target, const char *name, const struct dea
     target->block = block;
     target->reading = (struct reading){.counters = {block->counters[0]}, .n = 1, .counted = 1};
     target->reading.by_core = block->kind->by_core ? &target->chosen->core : NULL;
-    return ledger_leave_detour(target->ledger, deadline, error);
+    return leave_core(target, deadline, error);
 }
 
 bool target_program(struct target *target, const struct counter_pick *picks, size_t n,
@@ -363,7 +371,7 @@ bool target_program(struct target *target, const struct counter_pick *picks, siz
         n_settings = block->kind->program(&target_counted(target)->core, block, picks, n, settings,
                                           BLOCK_PASS_SETTINGS);
     for (size_t i = 0; i < n_settings; i++)
-        if (!target_apply(target, &settings[i], deadline, error))
+        if (!apply_setting(target, &settings[i], deadline, error))
             return false;
     struct reading beside = target->reading;
     target->reading.n = target->reading.counted = 0;
@@ -379,7 +387,18 @@ bool target_program(struct target *target, const struct counter_pick *picks, siz
     for (size_t i = beside.counted; i < beside.n; i++)
         if (!reading_append(&target->reading, &beside.counters[i]))
             return error_set(error, ERROR_SYSTEM, "too many counters at a time");
-    return ledger_leave_detour(target->ledger, deadline, error);
+    return leave_core(target, deadline, error);
+}
+
+static bool read_by_core(struct target *target, uint64_t *values, uint64_t *before_us, uint64_t *after_us,
+                         const struct deadline *deadline, struct error *error)
+{
+    if (!coprocessor_read(target->coprocessor, &target->reading, values, before_us, after_us, deadline,
+                          error))
+        return false;
+    if (coprocessor_stood(target->coprocessor, &target->stopped_at))
+        target->leave_halted = true;
+    return true;
 }
 
 bool target_read(struct target *target, uint64_t *values, uint64_t *before_us, uint64_t *after_us,
@@ -389,8 +408,7 @@ bool target_read(struct target *target, uint64_t *values, uint64_t *before_us, u
     uint64_t results[READING_STEPS + 2];
     struct steps list = {.items = items, .room = READING_STEPS + 2};
     if (target->reading.by_core != NULL)
-        return coprocessor_read(target->coprocessor, &target->reading, values, before_us, after_us, deadline,
-                                error);
+        return read_by_core(target, values, before_us, after_us, deadline, error);
     size_t before = steps_add(&list, step_time(TIME_BEFORE));
     size_t at = reading_add(&target->reading, true, &list);
     size_t after = steps_add(&list, step_time(TIME_AFTER));
@@ -429,6 +447,8 @@ bool target_undo(struct target *target, const struct deadline *deadline, struct 
 {
     if (target->ledger == NULL)
         return true;
+    if (target->coprocessor != NULL)
+        coprocessor_undo(target->coprocessor);
     if (target->chosen != NULL && target->leave_halted) {
         /* Whoever set that breakpoint must still find debug enabled and the reason of the stop. */
         const struct core *core = &target->chosen->core;
@@ -458,6 +478,11 @@ bool target_undo(struct target *target, const struct deadline *deadline, struct 
         return false;
     target->halt_at_end = false;
     return true;
+}
+
+bool target_check_left(const struct target *target, struct error *error)
+{
+    return target->coprocessor == NULL || coprocessor_check_stays(target->coprocessor, error);
 }
 
 void target_close(struct target *target)

@@ -69,6 +69,7 @@ struct target {
     bool held;                       /* the server, if any, is kept away */
     bool halt_at_end;                /* it was halted when we came */
     bool leave_halted;               /* somebody else's stop: not ours to resume */
+    uint64_t stopped_at;             /* by a reading that halts the core: where that stop was found */
 };
 
 /* Looks at every view. Works on running cores; changes nothing. */
@@ -84,8 +85,6 @@ struct target_core *target_counted(const struct target *target); /* whose counte
  */
 bool target_take(struct target *target, bool resume, const char *place, const struct deadline *deadline,
                  struct error *error);
-/* Whether the block that would be taken can be read while the core runs: ERROR_NO_COUNTER, if not. */
-bool target_counts_running(const struct target *target, const char *name, struct error *error);
 /* Likewise, but the core is left as it is, running or halted. */
 bool target_keep(struct target *target, const struct deadline *deadline, struct error *error);
 /* Takes the named counter block, or the best one for NULL, and makes it count; its first counter is read. */
@@ -94,7 +93,8 @@ bool target_take_block(struct target *target, const char *name, const struct dea
 /* Gives the block's counters these events, which takes the place of what was read before. */
 bool target_program(struct target *target, const struct counter_pick *picks, size_t n,
                     const struct deadline *deadline, struct error *error);
-/* Reads all of target->reading once; the moments bound when that was, on the link's clock. */
+/* Reads all of target->reading once; the moments bound when that was, on the link's clock. Where only the
+ * halted core can read it, it is halted for that, and `leave_halted` is set where it was already. */
 bool target_read(struct target *target, uint64_t *values, uint64_t *before_us, uint64_t *after_us,
                  const struct deadline *deadline, struct error *error);
 /* The program has not changed what the counter's readings depend on. */
@@ -104,5 +104,7 @@ bool target_run(struct target *target, const struct steps *list, uint64_t *resul
                 const struct deadline *deadline, struct error *error);
 /* Undoes everything; safe at any time. False when something could not be put back: it can be called again. */
 bool target_undo(struct target *target, const struct deadline *deadline, struct error *error);
+/* After that: ERROR_RESET where the core could not be let go. */
+bool target_check_left(const struct target *target, struct error *error);
 /* Undoes nothing. */
 void target_close(struct target *target);

@@ -139,8 +139,11 @@ static enum ack admit(struct adi *adi, bool *perform)
         adi->trouble.count--;
         if (adi->trouble.ack == ACK_WAIT)
             return ACK_WAIT;
-        adi->sticky_error = true;
-        return ACK_OK;
+        if (adi->trouble.ack == ACK_FAULT) {
+            adi->sticky_error = true;
+            return ACK_OK;
+        }
+        adi->reset_system(adi->system);
     }
     if (!(adi->control & CDBGPWRUPREQ)) {
         adi->sticky_error = true;

@@ -21,9 +21,9 @@ struct mem_ap {
     uint32_t csw, tar;
 };
 
-// Trouble on order: after `skip` more AP accesses, `count` of them answer so
+// Trouble on order: after `skip` more AP accesses, `count` of them answer so, or find the system reset
 struct adi_trouble {
-    enum ack ack;
+    enum ack ack; // OK: they are answered, after a reset
     uint32_t skip, count;
 };
 
@@ -42,6 +42,8 @@ struct adi {
     struct mem_ap aps[ADI_APS];
     size_t ap_count;
     struct adi_trouble trouble;
+    void (*reset_system)(void *);
+    void *system;
     uint64_t accesses; // to access ports
     FILE *trace;       // each transaction is printed there, NULL for none
 };

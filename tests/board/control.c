@@ -155,18 +155,20 @@ static void set(struct command *c)
     }
 }
 
-// "wait" and "fault" befall access port transactions of this core, the others transfers of the wire. Also
-// says how many the order before left undone.
+// "wait", "fault" and "reset" befall access port transactions of this core, the others transfers of the wire.
+// Also says how many the order before left undone.
 static bool make_trouble(struct command *c, const char *kind, uint32_t count, uint32_t skip, uint32_t *left)
 {
     struct adi_trouble *access = &c->core->adi->trouble;
     struct swd_trouble *wire = &c->board->pins.swd.trouble;
-    bool of_access = !strcmp(kind, "wait") || !strcmp(kind, "fault");
+    bool of_access = !strcmp(kind, "wait") || !strcmp(kind, "fault") || !strcmp(kind, "reset");
     *left = of_access ? access->count : wire->count;
     if (!strcmp(kind, "wait"))
         *access = (struct adi_trouble){.ack = ACK_WAIT, .skip = skip, .count = count};
     else if (!strcmp(kind, "fault"))
         *access = (struct adi_trouble){.ack = ACK_FAULT, .skip = skip, .count = count};
+    else if (!strcmp(kind, "reset"))
+        *access = (struct adi_trouble){.ack = ACK_OK, .skip = skip, .count = count};
     else if (!strcmp(kind, "none"))
         *wire = (struct swd_trouble){.kind = SWD_NO_ACK, .skip = skip, .count = count};
     else if (!strcmp(kind, "parity"))
@@ -185,7 +187,7 @@ static void fault(struct command *c)
     if (c->count < 3 || c->count > 4 || !number(c->words[2], 10, UINT32_MAX, &count) ||
         (c->count == 4 && !number(c->words[3], 10, UINT32_MAX, &skip)) ||
         !make_trouble(c, c->words[1], (uint32_t)count, (uint32_t)skip, &left))
-        fail(c, "fault wait|fault|none|parity|protocol N [SKIP]");
+        fail(c, "fault wait|fault|reset|none|parity|protocol N [SKIP]");
     else
         fprintf(c->out, "{\"left\":%" PRIu32 "}", left);
 }

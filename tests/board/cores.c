@@ -8,6 +8,11 @@
 
 enum { SLICES_PER_S = 1000 };
 
+static void reset_all(void *cores)
+{
+    cores_reset(cores);
+}
+
 static bool add_port(struct cores *c, const struct chip *chip, struct bus *of_the_core)
 {
     struct adi *adi = &c->ports[c->port_count];
@@ -15,6 +20,8 @@ static bool add_port(struct cores *c, const struct chip *chip, struct bus *of_th
                         .dpidr = chip->dpidr,
                         .targetid = chip->targetid,
                         .instance = (uint32_t)c->port_count,
+                        .reset_system = reset_all,
+                        .system = c,
                         .trace = c->trace};
     c->port_count++;
     for (size_t i = 0; i < chip->ap_count; i++) {

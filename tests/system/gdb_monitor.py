@@ -1,5 +1,5 @@
 """A GDB server in front of a real one: a core's system registers (0xE0000000 and up) cannot be had by its memory packets, and
-can by monitor commands, in words as SEGGER's manual has them (UM08001, MemU32) or as pyOCD's commander does."""
+can by monitor commands, in a J-Link server's words, as its users show them, or in those of pyOCD's commander."""
 import queue
 import re
 import socket

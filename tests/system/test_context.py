@@ -13,7 +13,7 @@ from test_faults import Cable
 WAYS = ["a9/swd", "a9", "a53/swd", "a53"]
 USER = 1 << 31
 STACK = 256
-HITS = 200
+HITS = 60
 BREAKPOINTS, CONTEXTS = 6, 2  # comparators, of which the last can compare contexts
 # The control register that allows halting debug, and comparators: value, control, from one to the next; an address match
 DEBUG = {"a9": (0x80090088, 0x80090100, 0x80090140, 4, 0x1E7), "a53": (0x80410088, 0x80410400, 0x80410408, 16, 0x21E7)}
@@ -157,7 +157,7 @@ def test_a_cable_pulled_anywhere(way, function):
         assert whole.code == 0 and len(whole.hits) == 3
         total = cable.packets
         assert total > 40
-        for place_of_pull in range(0, 2 * total, thinned(90)):
+        for place_of_pull in range(0, 2 * total, thinned(270)):
             cable.packets, cable.pull_at = 0, place_of_pull
             result = run()
             assert result.code in (0, 3), result.err

@@ -90,6 +90,29 @@ static void a_wrap_that_may_be_missed_is_told(void **state)
     assert_true(f.window.totals[0].missed > 0);
 }
 
+/* Looks that cost a halt are as far apart as wraps allow, and how long they take is the program's loss. */
+static void looks_that_halt_are_few(void **state)
+{
+    (void)state;
+    begin(10e6, 32, 0, false, clock_given(10e6, "--freq"));
+    assert_int_equal(window_pace_ms(&f.window), 1000);
+    f.window.halts = true;
+    f.window.skew_us = 0;
+    int pace = window_pace_ms(&f.window);
+    assert_in_range(pace, 10000, 60000);
+    uint64_t each_us = 0;
+    for (uint64_t k = 1; k <= 20; k++) {
+        ticking_pass(&f.ticking, (uint64_t)pace * 1000);
+        assert_true(sample());
+        assert_int_equal(f.window.totals[0].count, truth());
+        each_us = k == 1 ? f.window.halted_us : each_us;
+        assert_int_equal(f.window.halted_us, k * each_us);
+    }
+    assert_int_equal(f.window.totals[0].missed, 0);
+    assert_int_equal(f.window.skew_us, 0);
+    assert_true(each_us > 0);
+}
+
 static void an_unknown_clock_is_taken_to_be_the_fastest(void **state)
 {
     (void)state;
@@ -172,13 +195,10 @@ static void trouble_is_told_and_adds_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(every_wrap_is_counted),
-        TEST(a_wrap_that_may_be_missed_is_told),
-        TEST(an_unknown_clock_is_taken_to_be_the_fastest),
-        TEST(a_slow_reading_counts_as_late),
-        TEST(the_pace_fits_the_counter),
-        TEST(a_slice_is_gone_on_from),
-        TEST(trouble_is_told_and_adds_nothing),
+        TEST(every_wrap_is_counted),         TEST(a_wrap_that_may_be_missed_is_told),
+        TEST(looks_that_halt_are_few),       TEST(an_unknown_clock_is_taken_to_be_the_fastest),
+        TEST(a_slow_reading_counts_as_late), TEST(the_pace_fits_the_counter),
+        TEST(a_slice_is_gone_on_from),       TEST(trouble_is_told_and_adds_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -85,6 +85,23 @@ static void bounds_and_what_was_not_counted(void **state)
            "                    1234    samples came too late to tell whether a counter had wrapped\n");
 }
 
+static void halts_that_a_look_takes_are_told(void **state)
+{
+    (void)state;
+    struct counts counts = two_rows();
+    counts.skew_us = 0;
+    counts.halts = 5;
+    counts.halted_us = 12750;
+    expect(&counts, END, FORMAT_TEXT, ',',
+           "\n"
+           "             250,000,000  CPU_CYCLES                       100,000,000 /s\n"
+           "               1,234,567  LD_RETIRED                           493,827 /s\n"
+           "\n"
+           "                2.500000 s\n"
+           "                       5    times the core was halted to read its counters, for 12.75 ms in all; "
+           "what that adds is in the counts\n");
+}
+
 static void an_interval_has_its_time_and_what_it_counted(void **state)
 {
     (void)state;
@@ -193,6 +210,7 @@ int main(void)
         cmocka_unit_test(totals_with_their_rates),
         cmocka_unit_test(one_counter_needs_no_word_on_the_others),
         cmocka_unit_test(bounds_and_what_was_not_counted),
+        cmocka_unit_test(halts_that_a_look_takes_are_told),
         cmocka_unit_test(an_interval_has_its_time_and_what_it_counted),
         cmocka_unit_test(csv_has_as_many_fields_in_each_line),
         cmocka_unit_test(metrics_stand_below_the_counts),

@@ -15,10 +15,18 @@ int usleep(useconds_t us)
     return 0;
 }
 
+static long impatience; /* microseconds that each look at the clock takes, beside the model's time */
+
 int clock_gettime(clockid_t id, struct timespec *now)
 {
+    static long more;
     (void)id;
-    return rig_clock(now);
+    more += impatience;
+    int result = rig_clock(now);
+    long us = now->tv_nsec / 1000 + more;
+    now->tv_sec += us / 1000000;
+    now->tv_nsec = us % 1000000 * 1000;
+    return result;
 }
 
 #define RIG_TEST(test) cmocka_unit_test_teardown(test, rig_tear_down)
@@ -131,6 +139,8 @@ static void a_core_that_runs_is_halted_for_it_and_let_go(void **state)
         assert_int_equal(rig->model.entries, 2);
         assert_int_equal(values[0], PMCR);
         assert_int_equal(values[1], VALUE);
+        uint64_t stood_at;
+        assert_false(coprocessor_stood(rig->target.coprocessor, &stood_at));
         assert_end(rig);
         assert_int_equal(rig->model.entries, 3);
     }
@@ -175,9 +185,12 @@ static void what_was_halted_stays_so(void **state)
     assert_true(program(rig));
     assert_true(rig->model.halted);
     assert_int_equal(rig->model.control & 0x2000, 0);
+    uint64_t stood_at = 0;
     assert_true(read_both(rig, values));
     assert_int_equal(values[1], VALUE);
     assert_true(rig->model.halted);
+    assert_true(coprocessor_stood(rig->target.coprocessor, &stood_at));
+    assert_int_equal(stood_at, rig->model.pc);
     rig->model.r[0] = rig->model.program_r0;
     assert_end(rig);
     assert_int_equal(rig->model.entries, 1);
@@ -294,6 +307,69 @@ static void an_interrupt_anywhere(void **state)
     at_every_access(V7_DO_PEND);
 }
 
+/* --- resets --------------------------------------------------------------------------------------------- */
+
+/* A core that was given its mode of before must not go on, and that is told; one that was caught before it
+ * was halted for anything goes on, and no number is made of it. */
+static void a_reset_anywhere(void **state)
+{
+    (void)state;
+    long at = 0, left = 0, went_on = 0;
+    for (bool struck = true; struck; at++) {
+        struct rig *rig = set_up(at % 2 ? 3 : 0);
+        struct v7_model *m = &rig->model;
+        uint64_t values[2] = {PMCR, VALUE};
+        struct error undoing = {0}, leaving = {0};
+        rig->deadline = deadline_in_ms(2000, NULL);
+        impatience = 5000;
+        bool done = go_with(rig, V7_DO_RESET, at, values);
+        impatience = 0;
+        struct deadline deadline = deadline_in_ms(5000, NULL);
+        struck = m->accesses > m->trouble_at;
+        bool undone = false;
+        for (int tries = 0; tries < 2 && !undone; tries++)
+            undone = target_undo(&rig->target, &deadline, &undoing);
+        bool stays = !target_check_left(&rig->target, &leaving);
+        struck = struck || m->accesses > m->trouble_at;
+        if (!undone || m->hung || m->corrupted)
+            fail_msg("at %ld: %s; %s", at, rig->error.text, undoing.text);
+        if (m->halted != stays || (stays && leaving.kind != ERROR_RESET))
+            fail_msg("at %ld: halted %d, %s", at, m->halted, leaving.text);
+        if (struck && done && !stays && (values[0] != PMCR || values[1] != VALUE))
+            fail_msg("at %ld: a wrong value", at);
+        if (!done && rig->error.kind != ERROR_RESET)
+            fail_msg("at %ld: %s", at, rig->error.text);
+        left += stays;
+        went_on += struck && !stays;
+        rig_free(rig);
+    }
+    if (at < 500 || left < 300 || went_on < 20)
+        fail_msg("%ld resets, %ld left halted, %ld went on", at, left, went_on);
+}
+
+/* What the run saw itself of it is not told once more. */
+static void a_reset_between_two_halts(void **state)
+{
+    (void)state;
+    struct rig *rig = set_up(0);
+    uint64_t values[2] = {0};
+    assert_true(go(rig, values));
+    v7_reset(&rig->model);
+    assert_true(rig->model.halted);
+    assert_false(read_both(rig, values));
+    assert_int_equal(rig->error.kind, ERROR_RESET);
+    assert_false(rig->model.halted);
+    error_clear(&rig->error);
+    assert_true(coprocessor_check_reset(rig->target.coprocessor, &rig->error));
+    v7_reset(&rig->model);
+    v7_leave(&rig->model); /* as the engine does with a reset that it sees */
+    struct error error = {0};
+    struct deadline deadline = deadline_in_ms(5000, NULL);
+    assert_true(target_undo(&rig->target, &deadline, &error));
+    assert_true(target_check_left(&rig->target, &error));
+    assert_false(rig->model.halted);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -307,6 +383,8 @@ int main(void)
         RIG_TEST(the_link_lost_anywhere),
         RIG_TEST(the_link_lost_twice),
         RIG_TEST(an_interrupt_anywhere),
+        RIG_TEST(a_reset_anywhere),
+        RIG_TEST(a_reset_between_two_halts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
