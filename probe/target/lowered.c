@@ -121,9 +121,10 @@ static bool step_past_inner(struct lowered *self, const struct deadline *deadlin
 
 /* --- the run -------------------------------------------------------------------------------------------- */
 
-static void add_passage(struct lowered *self, enum segment from, unsigned rehits)
+static void add_passage(struct lowered *self, enum segment from, unsigned rehits, bool reset_later)
 {
     struct passage_plan plan = plan_of(self, rehits);
+    plan.reset_later = reset_later;
     if (from > SEGMENT_ENTRY) /* proved by find_return itself */
         plan.guess = false;
     struct passage *passage = reception_expect(&self->reception, plan.start == plan.end ? 2 : 1, plan.end);
@@ -131,15 +132,27 @@ static void add_passage(struct lowered *self, enum segment from, unsigned rehits
         passage_add(&plan, from, &self->list, passage);
 }
 
+static bool room_for(const struct lowered *self, size_t passages, size_t each)
+{
+    uint64_t left = self->reception.wish->hits - self->reception.hits;
+    size_t n = self->reception.n + passages - 1;
+    return n < RECEPTION_ROOM && n < left && self->list.n + (passages - 1) * each < LIST_ROOM - LIST_RESERVE;
+}
+
+/* The last one, and others now and then, look for resets; all do where hits come slowly. */
 static void plan_hits(struct lowered *self, enum segment from, unsigned rehits)
 {
     bool round = self->region.start == lowered_end(self);
-    uint64_t left = self->reception.wish->hits - self->reception.hits;
     bool many = !self->region.to_return || self->guess;
-    add_passage(self, from, rehits);
-    while (many && self->reception.n < RECEPTION_ROOM && self->reception.n < left &&
-           self->list.n < LIST_ROOM - LIST_RESERVE)
-        add_passage(self, round ? SEGMENT_ENTRY : SEGMENT_AT_START, 0);
+    bool hold = many && !self->slow;
+    self->slow = false;
+    add_passage(self, from, rehits, false);
+    for (size_t each = 0, before; many && room_for(self, 1, 0); each = self->list.n - before + 1) {
+        before = self->list.n;
+        bool group_ends = self->reception.n % RECEPTION_HELD == 0;
+        add_passage(self, round ? SEGMENT_ENTRY : SEGMENT_AT_START, 0,
+                    hold && !group_ends && each > 0 && room_for(self, 2, each));
+    }
 }
 
 /* Waits at the start, where something is to be looked at before the first hit. */
@@ -259,6 +272,7 @@ static bool lowered_run(struct engine *engine, const struct engine_wish *wish, c
     unsigned rehits = wish->rehits < REHITS ? wish->rehits : REHITS;
     rehits = rehits < fit ? rehits : (unsigned)fit;
     reception_begin(&self->reception, wish, sink);
+    self->slow = true;
     while (!self->reception.enough) {
         if (deadline_cancelled(deadline))
             return error_set(error, ERROR_CANCELLED, "cancelled");

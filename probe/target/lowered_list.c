@@ -108,6 +108,24 @@ static bool look_at_counters(struct lowered *self, const struct deadline *deadli
     return !over || error_set(error, unread.kind, "%s", unread.text);
 }
 
+/* What is held is not to wait for a passage that may be long in coming, or never come. */
+static bool settle_held(struct lowered *self, int tries, struct error *error)
+{
+    for (; self->reception.n_held > 0; tries--) {
+        uint64_t cause;
+        struct error unread = {0};
+        struct deadline soon = deadline_in_ms(LOOK_MS, NULL);
+        if (ledger_read(self->target->ledger, self->core->ops->cause_register(self->core), &cause, &soon,
+                        &unread))
+            reception_release(&self->reception, self->core->ops->reset_seen(self->core, cause));
+        else if (tries <= 1)
+            return error_set(error, unread.kind, "%s", unread.text);
+        else
+            usleep(NAP_US);
+    }
+    return !self->reception.was_reset || lowered_tell_reset(self, error);
+}
+
 bool lowered_run_list(struct lowered *self, size_t *at, uint64_t *saw, const struct deadline *deadline,
                       struct error *error)
 {
@@ -130,11 +148,17 @@ bool lowered_run_list(struct lowered *self, size_t *at, uint64_t *saw, const str
         reception_take(&self->reception, self->results, done);
         if (self->reception.was_reset)
             return lowered_tell_reset(self, error);
+        bool refuses = outcome.why == TARGET_WAIT || outcome.why == TARGET_FAULT;
+        bool cancelled = deadline_cancelled(deadline);
+        struct error unread = {0};
+        self->slow = self->slow || refuses || (waits && outcome.saw != 0);
+        if ((refuses || waits || cancelled) && !settle_held(self, 1, &unread) && self->reception.was_reset)
+            return lowered_tell_reset(self, error);
         bool in_vain = deadline_now_us() - since > self->reception.wish->timeout_ms * 1000;
         switch (outcome.why) {
         case DONE:
         case UNEXPECTED:
-            return true;
+            return settle_held(self, PLAIN_TRIES, error);
         case NOT_YET:
             if (waits && self->core->ops->state(self->core, outcome.saw) == CORE_LOCKUP)
                 return error_set(error, ERROR_LOCKUP, "the core locked up");

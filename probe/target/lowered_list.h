@@ -35,6 +35,7 @@ struct lowered {
     size_t done; /* so many of its steps */
     struct reception reception;
     bool looked;       /* whether the start is in user mode */
+    bool slow;         /* something had to be waited for in it: so hits are not to be held back */
     bool halted_by_us; /* as far as the steps of the last list tell */
     bool foreign, was_reset;
 };

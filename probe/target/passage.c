@@ -80,7 +80,8 @@ void passage_add(const struct passage_plan *plan, enum segment from, struct step
 {
     const struct core_ops *ops = plan->core->ops;
     bool round = plan->start == plan->end;
-    *out = (struct passage){.from = from, .rehits = plan->rehits, .pending_at = SIZE_MAX};
+    *out =
+        (struct passage){.from = from, .rehits = plan->rehits, .pending_at = SIZE_MAX, .reset_at = SIZE_MAX};
     for (int segment = 0; segment < SEGMENTS; segment++) {
         out->first[segment] = list->n;
         if (segment < (int)from)
@@ -109,8 +110,8 @@ void passage_add(const struct passage_plan *plan, enum segment from, struct step
         case SEGMENT_FINISH:
             add_words(plan, list, out);
             add_rehits(plan, plan->end, 1, list, out);
-            out->reset_at =
-                ops->add_reset_seen(plan->core, list); /* last: a reset spoils the readings as well */
+            if (!plan->reset_later) /* last: a reset spoils the readings as well */
+                out->reset_at = ops->add_reset_seen(plan->core, list);
             if (!round) {
                 points_add_move(plan->points, list, plan->end, plan->start);
                 ops->add_run(plan->core, list);

@@ -29,10 +29,10 @@ struct passage {
     size_t first[SEGMENTS + 1]; /* segment s is [first[s], first[s + 1]) of the list */
     enum segment from;
     unsigned rehits;
-    bool read_early;            /* the counters, at the start: before the segment in which it is left */
-    size_t pending_at;          /* SIZE_MAX: none */
-    size_t before_at, after_at; /* OP_TIME */
-    size_t reset_at;
+    bool read_early;                  /* the counters, at the start: before the segment in which it is left */
+    size_t pending_at;                /* SIZE_MAX: none */
+    size_t before_at, after_at;       /* OP_TIME */
+    size_t reset_at;                  /* SIZE_MAX: a passage behind it tells */
     size_t reading_at[2][REHITS + 1]; /* at the start, at the end */
     size_t disturbed_at[2][REHITS];
     size_t words_at[AT_END_WORDS];
@@ -48,6 +48,7 @@ struct passage_plan {
     bool prove_frame; /* end_sp is to be proved */
     uint64_t end_sp;
     unsigned rehits;
+    bool reset_later;            /* the next passage of the list looks for resets in this one as well */
     const struct at_end *at_end; /* NULL: nothing */
 };
 

@@ -15,6 +15,7 @@ void reception_begin(struct reception *reception, const struct engine_wish *wish
     reception->hits = 0;
     reception->enough = false;
     reception->was_reset = false;
+    reception->n_held = 0;
 }
 
 void reception_expect_none(struct reception *reception)
@@ -57,7 +58,7 @@ static void deliver_rehits(const struct reception *reception, const struct passa
     }
 }
 
-void reception_deliver(struct reception *reception, const struct passage *passage, const uint64_t *results)
+static void complete_hit(struct reception *reception, const struct passage *passage, const uint64_t *results)
 {
     reading_take(reception->reading, false, results, passage->reading_at[1][0], reception->hit.to);
     const struct at_end *at_end = reception->wish->at_end;
@@ -66,10 +67,28 @@ void reception_deliver(struct reception *reception, const struct passage *passag
             at_end->words[i].is_register
                 ? core_register_value(reception->core, at_end->words[i].which, results, passage->words_at[i])
                 : results[passage->words_at[i]];
+}
+
+static void deliver(struct reception *reception, const struct raw_hit *hit)
+{
     reception->hits++;
-    if (!reception->sink->hit(reception->sink->context, &reception->hit) ||
-        reception->hits >= reception->wish->hits)
+    if (!reception->sink->hit(reception->sink->context, hit) || reception->hits >= reception->wish->hits)
         reception->enough = true;
+}
+
+void reception_release(struct reception *reception, bool was_reset)
+{
+    reception->was_reset = reception->was_reset || was_reset;
+    for (size_t i = 0; i < reception->n_held && !reception->was_reset; i++)
+        deliver(reception, &reception->held[i]);
+    reception->n_held = 0;
+}
+
+void reception_deliver(struct reception *reception, const struct passage *passage, const uint64_t *results)
+{
+    reception_release(reception, false);
+    complete_hit(reception, passage, results);
+    deliver(reception, &reception->hit);
 }
 
 void reception_stopped(struct reception *reception, uint64_t after_us)
@@ -81,7 +100,8 @@ void reception_look(struct reception *reception, const uint64_t *values, uint64_
                     uint64_t after_us)
 {
     struct raw_look look = {.before_us = before_us, .after_us = after_us, .first = !reception->looked};
-    if (reception->sink->look == NULL)
+    if (reception->sink->look == NULL ||
+        reception->n_held > 0) /* the sink takes looks for those of its next hit */
         return;
     memcpy(look.values, values, reception->reading->n * sizeof *values);
     reception->looked = true;
@@ -114,8 +134,14 @@ static void take_segment(struct reception *reception, const struct expected_pass
         reception_stopped(reception, results[passage->after_at]);
         break;
     case SEGMENT_FINISH:
+        if (passage->reset_at == SIZE_MAX) {
+            complete_hit(reception, passage, results);
+            if (reception->n_held < RECEPTION_HELD)
+                reception->held[reception->n_held++] = reception->hit;
+            break;
+        }
         if (reception->core->ops->reset_seen(reception->core, results[passage->reset_at]))
-            reception->was_reset = true;
+            reception_release(reception, true);
         if (reception->was_reset)
             break;
         reception_deliver(reception, passage, results);

@@ -12,7 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { RECEPTION_ROOM = 64 };
+/* A list looks for resets once for so many hits, where they come fast. */
+enum { RECEPTION_ROOM = 64, RECEPTION_HELD = 4 };
 
 struct reception {
     const struct core *core;
@@ -32,6 +33,9 @@ struct reception {
     enum segment next;  /* of that one */
     struct raw_hit hit; /* under way; survives when a hit goes on in another list */
     bool looked;        /* at its counters, since it began */
+
+    struct raw_hit held[RECEPTION_HELD]; /* whole, if there was no reset */
+    size_t n_held;
 };
 
 /* `reading` may change between two lists. */
@@ -54,4 +58,7 @@ void reception_look(struct reception *reception, const uint64_t *values, uint64_
 /* For hits that go another way than planned: */
 void reception_stopped(struct reception *reception, uint64_t after_us);
 void reception_passed(struct reception *reception, bool tainted); /* a stop in another frame */
+/* There was no reset in the hit; nor in those that are held, which go first. */
 void reception_deliver(struct reception *reception, const struct passage *passage, const uint64_t *results);
+/* Whether there was a reset is known now, of all that is held. */
+void reception_release(struct reception *reception, bool was_reset);

@@ -4,6 +4,8 @@
  */
 #include "scenes.h"
 
+#include "target/reception.h"
+
 #include <unistd.h>
 
 /* Time is the model's, and goes by with accesses only. */
@@ -140,6 +142,67 @@ static void a_reset_may_come_anywhere(void **state)
     everywhere(TROUBLE_RESET, 1, reset_or_nothing);
 }
 
+/* Hits that come fast wait until it is known whether there was a reset, in the second list of a long run. */
+static long last_round;
+static size_t n_fast;
+static bool wrong_fast;
+
+static bool fast_hit(void *context, const struct raw_hit *hit)
+{
+    (void)context;
+    long round = rig_round(rig_work(hit), BASE, GROW);
+    wrong_fast = wrong_fast || round <= last_round || round > 2 * RECEPTION_ROOM;
+    last_round = round;
+    n_fast++;
+    return true;
+}
+
+static bool run_fast(struct rig *rig, const struct scene *scene)
+{
+    const struct engine_sink sink = {.context = rig, .hit = fast_hit};
+    const struct engine_wish wish = {.hits = RECEPTION_ROOM + 8, .timeout_ms = 5};
+    last_round = -1;
+    n_fast = 0;
+    wrong_fast = false;
+    return rig_arm(rig, &scene->region) &&
+           rig->engine->ops->run(rig->engine, &wish, &sink, &rig->deadline, &rig->error);
+}
+
+static void trouble_may_come_while_hits_are_held(void **state)
+{
+    static const enum model_trouble kinds[] = {TROUBLE_RESET, TROUBLE_SLICE,  TROUBLE_FAULT,
+                                               TROUBLE_LOST,  TROUBLE_CANCEL, TROUBLE_HALT};
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct rig *rig = set_up(&scenes[i]);
+        long before = rig->model.accesses;
+        assert_true(run_fast(rig, &scenes[i]));
+        assert_int_equal(n_fast, RECEPTION_ROOM + 8);
+        assert_false(wrong_fast);
+        long n = rig->model.accesses - before;
+        assert_null(end_clean(rig));
+        for (size_t k = 0; k < COUNT(kinds); k++)
+            for (long at = n * RECEPTION_ROOM / (RECEPTION_ROOM + 8); at < n; at++) {
+                rig = set_up(&scenes[i]);
+                rig->model.what = kinds[k];
+                rig->model.trouble_at = rig->model.accesses + at;
+                rig->model.trouble_for = 1;
+                bool ran = run_fast(rig, &scenes[i]);
+                bool passes = kinds[k] == TROUBLE_SLICE || kinds[k] == TROUBLE_FAULT;
+                if (wrong_fast || (passes && (!ran || n_fast != RECEPTION_ROOM + 8)))
+                    fail_msg("%s, trouble %d at access %ld of %ld: %zu hits, %s", scenes[i].name,
+                             (int)kinds[k], at, n, n_fast, wrong_fast ? "one wrong" : rig->error.text);
+                rig->model.lost = false;
+                rig->model.careless = 0;
+                if (kinds[k] == TROUBLE_HALT)
+                    (void)rig_end(rig); /* left as it stands, see above */
+                else
+                    assert_null(end_clean(rig));
+                (void)rig_tear_down(NULL);
+            }
+    }
+}
+
 static const char *left_halted(struct rig *rig, const struct end *end)
 {
     const char *words =
@@ -232,6 +295,7 @@ int main(void)
         RIG_TEST(the_link_may_be_lost_after_any_access),
         RIG_TEST(it_may_be_cancelled_anywhere),
         RIG_TEST(a_reset_may_come_anywhere),
+        RIG_TEST(trouble_may_come_while_hits_are_held),
         RIG_TEST(somebody_else_may_halt_the_core_anywhere),
         RIG_TEST(the_end_can_be_tried_again),
         RIG_TEST(the_end_waits_for_a_slow_answer),
