@@ -1,0 +1,182 @@
+#include "target/target.h"
+
+#include "target/apply.h"
+#include "target/attached.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool check_usable(const struct counter_block *block, struct error *error)
+{
+    if (block->unusable[0] == '\0')
+        return true;
+    return error_set(error, ERROR_NO_COUNTER, "%s cannot be used: %s", block->text, block->unusable);
+}
+
+struct target_core *target_counted(const struct target *target)
+{
+    return target->elsewhere != NULL ? target->elsewhere : target->chosen;
+}
+
+static struct counter_block *find_block(const struct target *target, const char *name, struct error *error)
+{
+    struct target_core *core = target_counted(target);
+    for (size_t i = 0; i < core->n_blocks; i++) {
+        struct counter_block *one = &core->blocks[i];
+        if (name == NULL ? one->unusable[0] == '\0' : strcasecmp(one->kind->name, name) == 0)
+            return one;
+    }
+    if (core->core.family == CORE_X86_64)
+        error_set(error, ERROR_NO_COUNTER,
+                  "a debugger shows no counters of an x86-64 program: --counters names where they are");
+    else if (name == NULL)
+        error_set(error, ERROR_NO_COUNTER, "the core has no counter that can be used");
+    else
+        error_set(error, ERROR_NO_COUNTER, "the core has no counter block \"%.32s\"", name);
+    return NULL;
+}
+
+/* What the core alone can look at. */
+static bool look_by_core(struct target *target, struct counter_block *block, const struct deadline *deadline,
+                         struct error *error)
+{
+    const struct core *core = &target->chosen->core;
+    const struct block_kind *kind = block->kind;
+    struct step items[BLOCK_IDENTITY];
+    uint64_t values[BLOCK_IDENTITY];
+    struct steps list = {.items = items, .room = BLOCK_IDENTITY};
+    if (target->coprocessor == NULL)
+        target->coprocessor = coprocessor_new(target->ledger, core);
+    if (target->coprocessor == NULL)
+        return error_set(error, ERROR_SYSTEM, "out of memory");
+    /* A debugger has the core halted already, and relies on DBGDSCR as it left it. */
+    if (target->debugger == NULL && !coprocessor_prepare(target->coprocessor, deadline, error))
+        return false;
+    kind->add_identity(core, &list);
+    for (size_t i = 0; i < list.n; i++)
+        if (!ledger_read(target->ledger, items[i].at, &values[i], deadline, error))
+            return false;
+    kind->identify(core, values, block);
+    return true;
+}
+
+/* The core goes on, where it was halted for its counters. */
+static bool leave_core(struct target *target, const struct deadline *deadline, struct error *error)
+{
+    return ledger_leave_detour(target->ledger, deadline, error) &&
+           (target->coprocessor == NULL || coprocessor_check_reset(target->coprocessor, error));
+}
+
+/* What a reset took away again is no fault of the register's. */
+static bool apply_setting(struct target *target, const struct setting *setting,
+                          const struct deadline *deadline, struct error *error)
+{
+    struct error reset = {0};
+    if (target_apply(target, setting, deadline, error))
+        return true;
+    if (!leave_core(target, deadline, &reset) && reset.kind == ERROR_RESET)
+        *error = reset;
+    return false;
+}
+
+bool target_take_block(struct target *target, const char *name, const struct deadline *deadline,
+                       struct error *error)
+{
+    struct counter_block *block = find_block(target, name, error);
+    if (block == NULL || !check_usable(block, error))
+        return false;
+    if (block->kind->by_core &&
+        (!look_by_core(target, block, deadline, error) || !check_usable(block, error)))
+        return false;
+    if (target->divide && block->kind->divide == NULL)
+        return error_set(error, ERROR_NO_COUNTER, "%s has no divider", block->text);
+    if (target->divide && !block->kind->divide(&target_counted(target)->core, block))
+        return error_set(error, ERROR_NO_COUNTER, "the program uses the cycle counter: it cannot be divided");
+    for (size_t i = 0; i < block->n_settings; i++)
+        if (!apply_setting(target, &block->settings[i], deadline, error))
+            return false;
+    if (!attached_counts(target, block, error))
+        return false;
+    if (target->elsewhere != NULL && block->kind->own_cycles != NULL)
+        block->counts_cycles = false;
+    target->block = block;
+    target->reading = (struct reading){.counters = {block->counters[0]}, .n = 1, .counted = 1};
+    target->reading.by_core = block->kind->by_core ? &target->chosen->core : NULL;
+    return leave_core(target, deadline, error);
+}
+
+bool target_program(struct target *target, const struct counter_pick *picks, size_t n,
+                    const struct deadline *deadline, struct error *error)
+{
+    const struct counter_block *block = target->block;
+    struct setting settings[BLOCK_PASS_SETTINGS];
+    size_t n_settings = 0;
+    if (block->kind->program != NULL)
+        n_settings = block->kind->program(&target_counted(target)->core, block, picks, n, settings,
+                                          BLOCK_PASS_SETTINGS);
+    for (size_t i = 0; i < n_settings; i++)
+        if (!apply_setting(target, &settings[i], deadline, error))
+            return false;
+    struct reading beside = target->reading;
+    target->reading.n = target->reading.counted = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct counter counter = block->counters[picks[i].counter];
+        snprintf(counter.name, sizeof counter.name, "%s", picks[i].name);
+        if (counter.per_cycle > 1 && counter_event_is_slow(counter.name))
+            counter.per_cycle = 1;
+        if (!reading_append(&target->reading, &counter))
+            return error_set(error, ERROR_SYSTEM, "too many counters at a time");
+    }
+    target->reading.counted = n;
+    for (size_t i = beside.counted; i < beside.n; i++)
+        if (!reading_append(&target->reading, &beside.counters[i]))
+            return error_set(error, ERROR_SYSTEM, "too many counters at a time");
+    return leave_core(target, deadline, error);
+}
+
+static bool read_by_core(struct target *target, uint64_t *values, uint64_t *before_us, uint64_t *after_us,
+                         const struct deadline *deadline, struct error *error)
+{
+    if (!coprocessor_read(target->coprocessor, &target->reading, values, before_us, after_us, deadline,
+                          error))
+        return false;
+    if (coprocessor_stood(target->coprocessor, &target->stopped_at))
+        target->leave_halted = true;
+    return true;
+}
+
+bool target_read(struct target *target, uint64_t *values, uint64_t *before_us, uint64_t *after_us,
+                 const struct deadline *deadline, struct error *error)
+{
+    struct step items[READING_STEPS + 2];
+    uint64_t results[READING_STEPS + 2];
+    struct steps list = {.items = items, .room = READING_STEPS + 2};
+    if (target->reading.by_core != NULL)
+        return read_by_core(target, values, before_us, after_us, deadline, error);
+    size_t before = steps_add(&list, step_time(TIME_BEFORE));
+    size_t at = reading_add(&target->reading, true, &list);
+    size_t after = steps_add(&list, step_time(TIME_AFTER));
+    if (!target_run(target, &list, results, deadline, error))
+        return false;
+    reading_take(&target->reading, true, results, at, values);
+    *before_us = results[before];
+    *after_us = results[after];
+    return true;
+}
+
+bool target_check_block(struct target *target, const struct deadline *deadline, struct error *error)
+{
+    const struct counter_block *block = target->block;
+    uint64_t now;
+    if (block == NULL || block->watched.size == 0)
+        return true;
+    if (!ledger_read(target->ledger, block->watched, &now, deadline, error))
+        return false;
+    if (now != block->watched_value)
+        return error_set(error, ERROR_NO_COUNTER,
+                         "the program changed the reload value of its counter from 0x%06" PRIX64
+                         " to 0x%06" PRIX64 " during the run: the counts mean nothing",
+                         block->watched_value, now);
+    return true;
+}
