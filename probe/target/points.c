@@ -177,8 +177,11 @@ static bool remove_soft(struct points *points, const struct deadline *deadline, 
     points->core->ops->add_code_changed(points->core, &list, address);
     if (!ledger_release(points->ledger, instruction_at(points, address), deadline, error))
         return false;
+    if (list.n > 0 && ledger_execute(points->ledger, items, list.n, results, deadline, error).why != DONE)
+        return error_set(error, ERROR_FAULT,
+                         "the core may still have a breakpoint at 0x%08" PRIX64 " in a cache", address);
     points->n_soft--;
-    return list.n == 0 || ledger_execute(points->ledger, items, list.n, results, deadline, error).why == DONE;
+    return true;
 }
 
 bool points_remove(struct points *points, const struct deadline *deadline, struct error *error)
