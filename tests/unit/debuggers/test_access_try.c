@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum way_works { OBEYS, IGNORES, REFUSES };
@@ -55,20 +56,22 @@ static bool write_memory(struct debugger *debugger, uint64_t at, const void *byt
 static bool monitor(struct debugger *debugger, const char *command, char *out, size_t size,
                     const struct deadline *deadline, struct error *error)
 {
-    uint64_t at;
-    uint32_t value;
+    static const char name[] = "memU32 ", equals[] = " = ";
+    char *end = NULL;
     (void)debugger;
     (void)deadline;
     (void)error;
     model.asked++;
-    int n = model.monitor == REFUSES ? 0 : sscanf(command, "memU32 0x%" SCNx64 " = 0x%" SCNx32, &at, &value);
-    if (n == 0) {
+    if (model.monitor == REFUSES || strncmp(command, name, sizeof name - 1) != 0) {
         snprintf(out, size, "what is %s?", command);
         return true;
     }
-    if (n == 2 && model.monitor == OBEYS)
+    uint64_t at = strtoull(command + sizeof name - 1, &end, 16);
+    bool writes = strncmp(end, equals, sizeof equals - 1) == 0;
+    uint32_t value = writes ? (uint32_t)strtoul(end + sizeof equals - 1, NULL, 16) : 0;
+    if (writes && model.monitor == OBEYS)
         *word_at(at) = value;
-    if (n == 2)
+    if (writes)
         snprintf(out, size, "Writing 0x%08" PRIX32 " @ address 0x%08" PRIX64 "\n", value, at);
     else
         snprintf(out, size, "Reading from address 0x%08" PRIX64 " (Data = 0x%08" PRIX32 ")\n", at,

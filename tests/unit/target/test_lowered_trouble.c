@@ -151,7 +151,7 @@ static bool fast_hit(void *context, const struct raw_hit *hit)
 {
     (void)context;
     long round = rig_round(rig_work(hit), BASE, GROW);
-    wrong_fast = wrong_fast || round <= last_round || round > 2 * RECEPTION_ROOM;
+    wrong_fast = wrong_fast || round <= last_round || round > 2L * RECEPTION_ROOM;
     last_round = round;
     n_fast++;
     return true;
