@@ -5,8 +5,8 @@ set -eu
 cd "$(dirname "$0")/.."
 build=${PMU_BUILD:-build}
 folder=$(mktemp -d)
-board=
-trap 'kill $board 2>/dev/null || true; rm -rf "$folder"' EXIT
+board= server=
+trap 'kill $server $board 2>/dev/null || true; rm -rf "$folder"' EXIT
 
 # A chip's board, and the OpenOCD file that leads to it
 start() {
@@ -29,11 +29,33 @@ show() {
     "$build/pmu-probe" -c "set BOARD_PORT $port" -f "$config" --elf "$elf" "$@"
 }
 
+# The same inside GDB, behind OpenOCD's GDB server
+in_gdb() {
+    openocd -c "set BOARD_PORT $port" -c "gdb_port 0; tcl_port disabled; telnet_port disabled" -f "$config" \
+        >/dev/null 2>"$folder/openocd" &
+    server=$!
+    until grep -q "for gdb connections" "$folder/openocd"; do
+        kill -0 "$server"
+        sleep 0.02
+    done
+    gdb=$(sed -n 's/.*Listening on port \([0-9]*\) for gdb connections.*/\1/p' "$folder/openocd" | head -n 1)
+    words=()
+    for command in "$@"; do
+        words+=(-ex "echo \\n(gdb) $command\\n" -ex "$command")
+    done
+    gdb-multiarch -q -nx -batch -iex "set debuginfod enabled off" -ex "source gdb-scripts/pmu.py" \
+        -ex "set pmu binary $build/pmu-probe" -ex "target extended-remote :$gdb" "${words[@]}" "$elf" 2>"$folder/gdb" ||
+        { cat "$folder/gdb"; exit 1; }
+    kill $server
+    server=
+}
+
 start rp2040 virtual.cfg
 show info
 show delta plain_first plain_second
 show delta nop_first nop_second
 show delta work_by_data -r 200
+in_gdb "pmu delta plain_first plain_second -r 5" "pmu delta nop_first nop_second -r 5"
 
 # A Cortex-A9 with its PMU on the debug bus: as many events as are asked for
 start a9 virtual-a9.cfg
