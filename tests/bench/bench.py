@@ -7,6 +7,7 @@ import re
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "system"))
@@ -46,7 +47,8 @@ def run_openocd(place, hits):
     return hits * 1000 / took, {elapsed(a, b) for a, b in zip(values[::2], values[1::2])}
 
 
-def run_gdb(place, hits):
+def gdb_before_openocd(place, *words):
+    """What a GDB printed that had an OpenOCD of its own."""
     config = os.path.join(harness.ROOT, "openocd-cfg/boards/virtual.cfg")
     with subprocess.Popen(["openocd", "-c", f"set BOARD_PORT {place.board.jtag_port}", "-c",
                            "telnet_port disabled; tcl_port disabled; gdb_port 0", "-f", config], text=True,
@@ -55,17 +57,61 @@ def run_gdb(place, hits):
             found = re.search(r"Listening on port (\d+) for gdb", line)
             if found:
                 break
-        values = {"start": place.symbol(START), "end": place.symbol(END), "counter": SYST_CVR, "hits": hits}
-        words = ["gdb-multiarch", "-nx", "-batch", "-ex", f"target extended-remote 127.0.0.1:{found.group(1)}"]
-        for name, value in values.items():
-            words += ["-ex", f"set ${name} = {value}"]
-        done = subprocess.run([*words, "-x", os.path.join(BENCH, "gdb_best.gdb"), place.elf], text=True,
-                              capture_output=True, check=False)
+        done = subprocess.run(["gdb-multiarch", "-nx", "-batch", "-ex", f"target extended-remote 127.0.0.1:{found.group(1)}",
+                               *words, place.elf], text=True, capture_output=True, check=False)
         server.kill()
-    seconds = float(re.search(r"seconds ([\d.]+)", done.stdout).group(1))
-    pairs = re.findall(r"^(\d+) (\d+)$", done.stdout, re.M)
-    assert len(pairs) == hits, done.stdout[-2000:] + done.stderr[-2000:]
+    return done.stdout + done.stderr
+
+
+def run_gdb(place, hits):
+    values = {"start": place.symbol(START), "end": place.symbol(END), "counter": SYST_CVR, "hits": hits}
+    words = [word for name, value in values.items() for word in ("-ex", f"set ${name} = {value}")]
+    said = gdb_before_openocd(place, *words, "-x", os.path.join(BENCH, "gdb_best.gdb"))
+    seconds = float(re.search(r"seconds ([\d.]+)", said).group(1))
+    pairs = re.findall(r"^(\d+) (\d+)$", said, re.M)
+    assert len(pairs) == hits, said[-2000:]
     return hits / seconds, {elapsed(int(a), int(b)) for a, b in pairs}
+
+
+def run_pmu_in_gdb(place, hits):
+    with tempfile.TemporaryDirectory() as folder:
+        file = os.path.join(folder, "run.jsonl")
+        commands = ["monitor poll_period 1", f"source {harness.ROOT}/gdb-scripts/pmu.py", f"set pmu binary {TOOL}",
+                    f"pmu delta {START} {END} -r {hits} --counter systick --no-calibrate -j {file}"]
+        said = gdb_before_openocd(place, *[word for command in commands for word in ("-ex", command)])
+        assert os.path.exists(file), said[-2000:]
+        with open(file, encoding="utf-8") as text:
+            lines = [json.loads(line) for line in text]
+    counts = {line["values"]["CPU_CYCLES"] for line in lines if line["type"] == "hit"}
+    return hits / lines[-1]["seconds"], counts
+
+
+def run_continue(place, hits):
+    """Two plain `continue`s in place of a hit."""
+    loop = f"import time\nbegun = time.monotonic()\nfor n in range({2 * hits}): gdb.execute('continue', to_string=True)\n" \
+           "print('seconds %f' % (time.monotonic() - begun))"
+    commands = ["monitor poll_period 1", f"hbreak {START}", f"hbreak {END}", "continue", f"python exec({loop!r})"]
+    said = gdb_before_openocd(place, *[word for command in commands for word in ("-ex", command)])
+    return hits / float(re.search(r"seconds ([\d.]+)", said).group(1))
+
+
+def bench_gdb(chip):
+    """Inside GDB: what `pmu delta` adds to going from stop to stop."""
+    figures = {"pmu delta": [], "gdb_best.gdb": [], "two `continue`s": []}
+    for _ in range(ROUNDS):
+        with harness.Place(chip, "free", harness.ARTICLE_PLAIN) as place:
+            place.server.close()
+            rate, counts = run_pmu_in_gdb(place, 50)
+            figures["pmu delta"].append(rate)
+            rate, gdb_counts = run_gdb(place, 50)
+            figures["gdb_best.gdb"].append(rate)
+            figures["two `continue`s"].append(run_continue(place, 50))
+            assert counts == gdb_counts, (counts, gdb_counts)
+    print(f"\n{chip}, inside GDB before OpenOCD: {START} to {END}, hits per second, median of {ROUNDS} (min, max)")
+    for name, rates in figures.items():
+        print(f"  {name:18} {statistics.median(rates):9.1f}   ({min(rates):.1f}, {max(rates):.1f})")
+    ours, plain = (1000 / statistics.median(figures[name]) for name in ("pmu delta", "two `continue`s"))
+    print(f"  `pmu delta` adds {ours - plain:.1f} ms to the {plain:.1f} ms that two `continue`s take")
 
 
 def bench_hits(chip):
@@ -115,6 +161,7 @@ def bench_memory():
 if __name__ == "__main__":
     for one in ("rp2040", "m4"):
         bench_hits(one)
+        bench_gdb(one)
     bench_start()
     bench_dap.main()
     bench_memory()
