@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from harness import NOWHERE, WORK_BY_DATA, Place, finish_tool, passages, returned, start_tool, thinned, wait_for
+from harness import NOWHERE, WORK_BY_DATA, Place, finish_tool, passages, returned, start_tool, wait_for
 from test_trace import snapshot
 
 HITS = 3
@@ -97,7 +97,7 @@ def test_cable_pulled_at_every_packet(way):
         whole = run_once(place, cable.here)
         assert whole.code == 0 and len(whole.hits) == HITS
         total, survived = cable.packets, 0
-        for place_of_pull in range(0, 2 * total, thinned(3)):
+        for place_of_pull in range(2 * total):
             cable.packets, cable.pull_at = 0, place_of_pull
             result = run_once(place, cable.here)
             check_numbers(place, result)
@@ -142,7 +142,7 @@ def test_probe_unplugged_at_every_transfer(way):
         usb = board.usb_closed()
         total = usb["in"] + usb["out"] - counted["in"] - counted["out"]
         assert total > 100
-        for transfer in range(0, total, thinned(3)):
+        for transfer in range(total):
             result = run(transfer)
             check_numbers(place, result)
             assert snapshot(place) == before, f"unplugged at {transfer}: {result.err}"

@@ -20,7 +20,7 @@ WAYS = [(way, kind, 0) for way in ("m4/swd", "rp2040/swd") for kind in OF_ACCESS
 # calibration, which does again what a hit does; the sanitizers meet each STRIDE-th transfer of whole runs.
 RELEASE = os.path.join(harness.BUILD, "pmu-probe")
 SHARDS, STRIDE = 2, {0: thinned(127), 1: thinned(7)}  # by core
-THIN = {"m4/swd": thinned(4), "m4/jtag": thinned(4), "rp2040/swd": thinned(16)}
+THIN = {"m4/swd": 1, "m4/jtag": 1, "rp2040/swd": thinned(16)}
 WIRE_HZ = 40000000  # four times the usual clock: most of a run is the wire's time
 PAST_END = 10  # so many runs in a row that ended before their trouble came
 # A run is some thousand transfers there, most of them of registers that the core itself is made to read and write
