@@ -338,6 +338,15 @@ static bool outlast_request(struct debugger *debugger)
            wait_for(debugger, &stop, &limit, &ignored) != DEBUGGER_STOPPED;
 }
 
+/* A server that shares its core with nobody reads no packet while the core runs. */
+static void stand_still(struct debugger *debugger, const struct deadline *deadline)
+{
+    struct debugger_stop stop;
+    struct error ignored = {0};
+    if (is_running(debugger) && interrupt(debugger, &ignored))
+        wait_for(debugger, &stop, deadline, &ignored);
+}
+
 /* The protocol's D lets a core run on. To OpenOCD it is a good-bye only. */
 static void close_session(struct debugger *debugger, bool run)
 {
@@ -349,7 +358,9 @@ static void close_session(struct debugger *debugger, bool run)
     size_t length;
     if (run && !session->wire.lost) {
         bool stays = session->owed && !session->running && !outlast_request(debugger);
-        if (!session->running && !stays && strcmp(debugger->facts.server, "OpenOCD") == 0)
+        if (strcmp(debugger->facts.server, "OpenOCD") != 0)
+            stand_still(debugger, &soon);
+        else if (!session->running && !stays)
             gdb_monitor(session, "resume", text, sizeof text, &soon, &ignored);
         gdb_ask(session, "D", &length, &soon, &ignored);
     }

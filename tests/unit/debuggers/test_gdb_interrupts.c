@@ -12,12 +12,16 @@ static const struct gdb_answer late[] = {
     {"D", "OK", false},
     {NULL, NULL, false}};
 
-static struct debugger *stop_too_late(struct gdb_server *server)
+/* As gdbserver: no version to tell, and deaf to packets while its program runs. */
+static const struct gdb_answer alone[] = {
+    {"vCont;c", NULL, false}, {"\x03", "T05", false}, {"D", "OK", false}, {NULL, NULL, false}};
+
+static struct debugger *stop_too_late(struct gdb_server *server, const struct gdb_answer *answers)
 {
     struct error error = {0};
     struct debugger_stop stop = {0};
     struct deadline deadline = deadline_in_ms(LIMIT_MS, NULL);
-    gdb_server_start(server, late);
+    gdb_server_start(server, answers);
     struct debugger *debugger = gdb_remote_open(server->fd, "gdb test", &deadline, &error);
     assert_non_null(debugger);
     assert_true(debugger->ops->go(debugger, DEBUGGER_RUN, &deadline, &error));
@@ -41,7 +45,7 @@ static void test_a_belated_stop_is_passed_over(void **state)
     struct debugger_stop stop = {0};
     struct deadline deadline = deadline_in_ms(LIMIT_MS, NULL);
     (void)state;
-    struct debugger *debugger = stop_too_late(&server);
+    struct debugger *debugger = stop_too_late(&server, late);
     assert_true(debugger->ops->go(debugger, DEBUGGER_RUN, &deadline, &error));
     gdb_server_send(&server, "$T02#b6$T05#b9", 14);
     assert_int_equal(debugger->ops->wait(debugger, &stop, &deadline, &error), DEBUGGER_STOPPED);
@@ -60,11 +64,22 @@ static void test_the_session_outlasts_it(void **state)
 {
     struct gdb_server server;
     (void)state;
-    struct debugger *debugger = stop_too_late(&server);
+    struct debugger *debugger = stop_too_late(&server, late);
     debugger->ops->close(debugger, true);
     gdb_server_stop(&server);
     assert_non_null(strstr(server.asked, "vCont;c\nvCont;c\nD\n"));
     assert_null(strstr(server.asked, "qRcmd,726573756d65")); /* "resume" */
+}
+
+static void test_good_bye_is_said_where_it_is_heard(void **state)
+{
+    struct gdb_server server;
+    (void)state;
+    struct debugger *debugger = stop_too_late(&server, alone);
+    debugger->ops->close(debugger, true);
+    gdb_server_stop(&server);
+    assert_non_null(strstr(server.asked, "vCont;c\nvCont;c\nD\n"));
+    assert_int_equal(server.interrupts, 2);
 }
 
 static void test_a_request_in_time_is_owed_nothing(void **state)
@@ -93,6 +108,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_belated_stop_is_passed_over),
         cmocka_unit_test(test_the_session_outlasts_it),
+        cmocka_unit_test(test_good_bye_is_said_where_it_is_heard),
         cmocka_unit_test(test_a_request_in_time_is_owed_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
