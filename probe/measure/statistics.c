@@ -194,7 +194,13 @@ uint64_t statistics_max(const struct statistics *statistics)
 
 double statistics_mean(const struct statistics *statistics)
 {
-    return statistics->count == 0 ? 0 : (double)statistics->first + mean_distance(statistics);
+    if (statistics->count == 0)
+        return 0;
+    /* In integers as far as that goes: a first value far from the mean would take its digits away. */
+    __extension__ typedef __int128 wide;
+    wide sum = (wide)statistics->sum_low + (wide)(int64_t)statistics->sum_high * ((wide)1 << 64);
+    wide count = (wide)statistics->count, whole = (wide)statistics->first + sum / count;
+    return (double)whole + (double)(sum % count) / (double)count;
 }
 
 double statistics_deviation(const struct statistics *statistics)

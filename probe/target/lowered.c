@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEAVE_LOOKS = 12, LIST_RESERVE = 768, REHIT_STEPS = 40 };
+enum { LIST_RESERVE = 768, REHIT_STEPS = 40 };
 
 static struct passage_plan plan_of(const struct lowered *self, unsigned rehits)
 {
@@ -124,7 +124,8 @@ static bool step_past_inner(struct lowered *self, const struct deadline *deadlin
 static void add_passage(struct lowered *self, enum segment from, unsigned rehits, bool reset_later)
 {
     struct passage_plan plan = plan_of(self, rehits);
-    plan.reset_later = reset_later;
+    plan.reset_later = reset_later || self->stays;
+    plan.stay = self->stays;
     if (from > SEGMENT_ENTRY) /* proved by find_return itself */
         plan.guess = false;
     struct passage *passage = reception_expect(&self->reception, plan.start == plan.end ? 2 : 1, plan.end);
@@ -132,14 +133,30 @@ static void add_passage(struct lowered *self, enum segment from, unsigned rehits
         passage_add(&plan, from, &self->list, passage);
 }
 
-static bool room_for(const struct lowered *self, size_t passages, size_t each)
+/* Hits that nothing stands for yet, neither in the list nor held. */
+static uint64_t hits_left(const struct lowered *self)
 {
-    uint64_t left = self->reception.wish->hits - self->reception.hits;
-    size_t n = self->reception.n + passages - 1;
-    return n < RECEPTION_ROOM && n < left && self->list.n + (passages - 1) * each < LIST_ROOM - LIST_RESERVE;
+    uint64_t known = self->reception.hits + self->reception.n_held + self->reception.n;
+    return self->reception.wish->hits > known ? self->reception.wish->hits - known : 0;
 }
 
-/* The last one, and others now and then, look for resets; all do where hits come slowly. */
+static bool room_for(const struct lowered *self, size_t passages, size_t each)
+{
+    return self->reception.n + passages <= RECEPTION_ROOM && passages <= hits_left(self) &&
+           self->list.n + (passages - 1) * each < LIST_ROOM - LIST_RESERVE;
+}
+
+static void begin_list(struct lowered *self)
+{
+    struct passage_plan plan = plan_of(self, 0);
+    lowered_new_list(self);
+    if (self->onward)
+        passage_add_onward(&plan, &self->list);
+    self->onward = false;
+}
+
+/* The last one, and others now and then, look for resets; all do where hits come slowly. Where more lists are
+ * to come the core stays at the end of this one, and what lets it go is in one packet with the next start. */
 static void plan_hits(struct lowered *self, enum segment from, unsigned rehits)
 {
     bool round = self->region.start == lowered_end(self);
@@ -150,8 +167,10 @@ static void plan_hits(struct lowered *self, enum segment from, unsigned rehits)
     for (size_t each = 0, before; many && room_for(self, 1, 0); each = self->list.n - before + 1) {
         before = self->list.n;
         bool group_ends = self->reception.n % RECEPTION_HELD == 0;
+        bool more = room_for(self, 2, each);
+        self->stays = hold && !round && each > 0 && !more && hits_left(self) > 1;
         add_passage(self, round ? SEGMENT_ENTRY : SEGMENT_AT_START, 0,
-                    hold && !group_ends && each > 0 && room_for(self, 2, each));
+                    hold && !group_ends && each > 0 && more);
     }
 }
 
@@ -160,7 +179,7 @@ static bool reach_start(struct lowered *self, const struct deadline *deadline, s
 {
     size_t at = 0;
     uint64_t saw = 0;
-    lowered_new_list(self);
+    begin_list(self);
     self->core->ops->add_wait_halt(self->core, &self->list);
     self->core->ops->add_expect_register(self->core, &self->list, CORE_PC, self->region.start, true);
     if (!lowered_run_list(self, &at, &saw, deadline, error))
@@ -296,10 +315,11 @@ static bool lowered_run(struct engine *engine, const struct engine_wish *wish, c
         size_t at = 0;
         uint64_t saw = 0;
         uint64_t before = self->reception.hits;
-        lowered_new_list(self);
+        begin_list(self);
         plan_hits(self, from, rehits);
         if (!lowered_run_list(self, &at, &saw, deadline, error))
             return false;
+        self->onward = self->stays && at == self->list.n;
         if (self->reception.hits > before)
             rehits = 0;
         if (self->reception.enough)
@@ -310,89 +330,6 @@ static bool lowered_run(struct engine *engine, const struct engine_wish *wish, c
             return false;
     }
     return true;
-}
-
-static bool lowered_arm(struct engine *engine, const struct region *region, const struct deadline *deadline,
-                        struct error *error)
-{
-    struct lowered *self = (struct lowered *)engine;
-    struct setting settings[CORE_SETTINGS];
-    size_t n = self->core->ops->settings(self->core, settings, CORE_SETTINGS);
-    self->region = *region;
-    self->entry_is_call = false;
-    self->region.start = core_code(self->core, region->start, region->start_is_thumb);
-    self->region.end = core_code(self->core, region->end, region->end_is_thumb);
-    self->looked = !self->core->processes || region->process.which != PROCESS_NOT_SAID;
-    if (!process_check(&region->process, self->core, error))
-        return false;
-    if (region->process.which == PROCESS_ID)
-        points_set_context(&self->points, region->process.id);
-    for (size_t i = 0; i < n; i++)
-        if (!ledger_apply(self->target->ledger, &settings[i], deadline, error))
-            return false;
-    if (!points_prepare(&self->points, self->region.start, deadline, error) ||
-        (!region->to_return && !points_prepare(&self->points, self->region.end, deadline, error)))
-        return false;
-    lowered_new_list(self);
-    points_add_move(&self->points, &self->list, POINT_NONE, self->region.start);
-    points_add_proof(&self->points, &self->list, self->region.start);
-    static const struct engine_sink quiet;
-    const struct engine_wish soon = {.timeout_ms = deadline_left_us(deadline) / 1000};
-    size_t at = 0;
-    uint64_t saw = 0;
-    reception_begin(&self->reception, &soon, &quiet);
-    if (!lowered_run_list(self, &at, &saw, deadline, error))
-        return false;
-    return at == self->list.n ||
-           error_set(error, ERROR_ADDRESS, "no breakpoint can be put at 0x%08" PRIX64, region->start);
-}
-
-/* Only a stop that we caused, or that we were in the middle of handling, is ours to leave. */
-static bool leave_stop(struct lowered *self, const struct deadline *deadline, struct error *error)
-{
-    const struct core_ops *ops = self->core->ops;
-    uint64_t status = 0;
-    struct stop stop = {0};
-    struct error stays = {0};
-    static const struct engine_sink quiet;
-    static const struct engine_wish soon = {.timeout_ms = 1000};
-    reception_begin(&self->reception, &soon, &quiet);
-    bool busy = self->halted_by_us || self->was_reset, halted = !busy;
-    /* A core that was let go may look halted for a moment yet, and one that steps may not yet. */
-    for (int i = 0; i < LEAVE_LOOKS && halted != busy; i++) {
-        if (!ledger_read(self->target->ledger, ops->status(self->core), &status, deadline, error))
-            return false;
-        halted = ops->state(self->core, status) == CORE_HALTED;
-    }
-    if (!halted)
-        return true;
-    if (!target_check_left(self->target, &stays)) {
-        self->target->leave_halted = true;
-        return true;
-    }
-    if (!lowered_look(self, &stop, deadline, error))
-        return false;
-    /* Nobody but us has a breakpoint there, whatever state its code is in. */
-    bool other_code = stop.unreadable != NULL && stop.cause == STOP_BREAKPOINT && self->core->sole_breakpoint;
-    bool ours = busy || other_code || stop.cause == STOP_RESET || stop.pc == self->region.start ||
-                stop.pc == lowered_end(self);
-    if (self->foreign || !ours) {
-        self->target->leave_halted = true;
-        self->engine.stopped_at = core_code_place(stop.pc);
-        return true;
-    }
-    lowered_new_list(self);
-    ops->add_halt(self->core,
-                  &self->list); /* ends a step that was under way, and its masking of interrupts */
-    ops->add_run(self->core, &self->list);
-    return lowered_run_plain(self, deadline, error);
-}
-
-static bool lowered_disarm(struct engine *engine, const struct deadline *deadline, struct error *error)
-{
-    struct lowered *self = (struct lowered *)engine;
-    return lowered_give_back(self, deadline, error) && points_remove(&self->points, deadline, error) &&
-           leave_stop(self, deadline, error);
 }
 
 static void lowered_free(struct engine *engine)

@@ -14,6 +14,7 @@ void lowered_new_list(struct lowered *self)
 {
     self->list = (struct steps){.items = self->items, .room = LIST_ROOM};
     self->done = 0;
+    self->stays = false;
     reception_expect_none(&self->reception);
 }
 
@@ -156,7 +157,8 @@ bool lowered_run_list(struct lowered *self, size_t *at, uint64_t *saw, const str
             return lowered_tell_reset(self, error);
         bool in_vain = deadline_now_us() - since > self->reception.wish->timeout_ms * 1000;
         switch (outcome.why) {
-        case DONE:
+        case DONE: /* unless the next list will tell of them */
+            return (self->stays && !cancelled) || settle_held(self, PLAIN_TRIES, error);
         case UNEXPECTED:
             return settle_held(self, PLAIN_TRIES, error);
         case NOT_YET:

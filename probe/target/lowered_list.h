@@ -34,6 +34,8 @@ struct lowered {
     struct steps list;
     size_t done; /* so many of its steps */
     struct reception reception;
+    bool stays;        /* the list ends where the core stands at the end of a passage */
+    bool onward;       /* so did the one before: from there on */
     bool looked;       /* whether the start is in user mode */
     bool slow;         /* something had to be waited for in it: so hits are not to be held back */
     bool halted_by_us; /* as far as the steps of the last list tell */
@@ -75,3 +77,7 @@ bool lowered_look(struct lowered *self, struct stop *stop, const struct deadline
 /* True when the core does stand at `wanted`: its status was read before it had left the stop before. */
 bool lowered_settle(struct lowered *self, uint64_t wanted, const struct deadline *deadline,
                     struct error *error);
+/* The engine's first verb and its last, engine.h. */
+bool lowered_arm(struct engine *engine, const struct region *region, const struct deadline *deadline,
+                 struct error *error);
+bool lowered_disarm(struct engine *engine, const struct deadline *deadline, struct error *error);

@@ -76,6 +76,12 @@ static void add_leave(const struct passage_plan *plan, struct steps *list, struc
     ops->add_run(plan->core, list);
 }
 
+void passage_add_onward(const struct passage_plan *plan, struct steps *list)
+{
+    points_add_move(plan->points, list, plan->end, plan->start);
+    plan->core->ops->add_run(plan->core, list);
+}
+
 void passage_add(const struct passage_plan *plan, enum segment from, struct steps *list, struct passage *out)
 {
     const struct core_ops *ops = plan->core->ops;
@@ -112,10 +118,8 @@ void passage_add(const struct passage_plan *plan, enum segment from, struct step
             add_rehits(plan, plan->end, 1, list, out);
             if (!plan->reset_later) /* last: a reset spoils the readings as well */
                 out->reset_at = ops->add_reset_seen(plan->core, list);
-            if (!round) {
-                points_add_move(plan->points, list, plan->end, plan->start);
-                ops->add_run(plan->core, list);
-            }
+            if (!round && !plan->stay)
+                passage_add_onward(plan, list);
             break;
         case SEGMENTS:
             break;

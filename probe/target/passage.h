@@ -48,11 +48,14 @@ struct passage_plan {
     bool prove_frame; /* end_sp is to be proved */
     uint64_t end_sp;
     unsigned rehits;
-    bool reset_later;            /* the next passage of the list looks for resets in this one as well */
+    bool reset_later;            /* the passage behind it looks for resets in this one as well */
+    bool stay;                   /* at the end: the next list begins with the move to the start */
     const struct at_end *at_end; /* NULL: nothing */
 };
 
 void passage_add(const struct passage_plan *plan, enum segment from, struct steps *list, struct passage *out);
+/* From the end, where the core stands, on to the start. */
+void passage_add_onward(const struct passage_plan *plan, struct steps *list);
 /* The segment in which step `at` lies. */
 enum segment passage_segment(const struct passage *passage, size_t at);
 /* One instruction past a stop at `from`, interrupts held off, then on with the stop at `to`. */

@@ -29,6 +29,8 @@ class MonitorServer:
     def _serve(self):
         try:
             self.client, _ = self.listener.accept()
+            for one in (self.client, self.server):
+                one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             threading.Thread(target=self._from_server, daemon=True).start()
             for packet in self._packets(self.client):
                 self._take(packet)

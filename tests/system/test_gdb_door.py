@@ -20,7 +20,8 @@ def test_delta(chip, tmp_path):
         events = f"-e CPU_CYCLES,{EVENT[chip][0]}" if chip in EVENT else ""
         result = place.delta_in_gdb(tmp_path, f"work_by_data -r {HITS} {events}")
         truth = passages(place.board.log(), place.symbol("work_by_data"), returned)
-        assert result.code == 0 and result.cycles == [passage.cycles for passage in truth[:HITS]]
+        assert result.code == 0, result.said + result.err
+        assert result.cycles == [passage.cycles for passage in truth[:HITS]]
         column = result.summary["columns"]["CPU_CYCLES"]
         assert column["calibrated"] and column["overhead"] == 7 and column["plus_minus"] == 0
         if chip in EVENT:

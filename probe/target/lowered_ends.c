@@ -1,0 +1,88 @@
+#include "target/lowered_list.h"
+
+#include <inttypes.h>
+
+enum { LEAVE_LOOKS = 12 };
+
+bool lowered_arm(struct engine *engine, const struct region *region, const struct deadline *deadline,
+                 struct error *error)
+{
+    struct lowered *self = (struct lowered *)engine;
+    struct setting settings[CORE_SETTINGS];
+    size_t n = self->core->ops->settings(self->core, settings, CORE_SETTINGS);
+    self->region = *region;
+    self->entry_is_call = self->onward = false;
+    self->region.start = core_code(self->core, region->start, region->start_is_thumb);
+    self->region.end = core_code(self->core, region->end, region->end_is_thumb);
+    self->looked = !self->core->processes || region->process.which != PROCESS_NOT_SAID;
+    if (!process_check(&region->process, self->core, error))
+        return false;
+    if (region->process.which == PROCESS_ID)
+        points_set_context(&self->points, region->process.id);
+    for (size_t i = 0; i < n; i++)
+        if (!ledger_apply(self->target->ledger, &settings[i], deadline, error))
+            return false;
+    if (!points_prepare(&self->points, self->region.start, deadline, error) ||
+        (!region->to_return && !points_prepare(&self->points, self->region.end, deadline, error)))
+        return false;
+    lowered_new_list(self);
+    points_add_move(&self->points, &self->list, POINT_NONE, self->region.start);
+    points_add_proof(&self->points, &self->list, self->region.start);
+    static const struct engine_sink quiet;
+    const struct engine_wish soon = {.timeout_ms = deadline_left_us(deadline) / 1000};
+    size_t at = 0;
+    uint64_t saw = 0;
+    reception_begin(&self->reception, &soon, &quiet);
+    if (!lowered_run_list(self, &at, &saw, deadline, error))
+        return false;
+    return at == self->list.n ||
+           error_set(error, ERROR_ADDRESS, "no breakpoint can be put at 0x%08" PRIX64, region->start);
+}
+
+/* Only a stop that we caused, or that we were in the middle of handling, is ours to leave. */
+static bool leave_stop(struct lowered *self, const struct deadline *deadline, struct error *error)
+{
+    const struct core_ops *ops = self->core->ops;
+    uint64_t status = 0;
+    struct stop stop = {0};
+    struct error stays = {0};
+    static const struct engine_sink quiet;
+    static const struct engine_wish soon = {.timeout_ms = 1000};
+    reception_begin(&self->reception, &soon, &quiet);
+    bool busy = self->halted_by_us || self->was_reset, halted = !busy;
+    /* A core that was let go may look halted for a moment yet, and one that steps may not yet. */
+    for (int i = 0; i < LEAVE_LOOKS && halted != busy; i++) {
+        if (!ledger_read(self->target->ledger, ops->status(self->core), &status, deadline, error))
+            return false;
+        halted = ops->state(self->core, status) == CORE_HALTED;
+    }
+    if (!halted)
+        return true;
+    if (!target_check_left(self->target, &stays)) {
+        self->target->leave_halted = true;
+        return true;
+    }
+    if (!lowered_look(self, &stop, deadline, error))
+        return false;
+    /* Nobody but us has a breakpoint there, whatever state its code is in. */
+    bool other_code = stop.unreadable != NULL && stop.cause == STOP_BREAKPOINT && self->core->sole_breakpoint;
+    bool ours = busy || other_code || stop.cause == STOP_RESET || stop.pc == self->region.start ||
+                stop.pc == lowered_end(self);
+    if (self->foreign || !ours) {
+        self->target->leave_halted = true;
+        self->engine.stopped_at = core_code_place(stop.pc);
+        return true;
+    }
+    lowered_new_list(self);
+    ops->add_halt(self->core,
+                  &self->list); /* ends a step that was under way, and its masking of interrupts */
+    ops->add_run(self->core, &self->list);
+    return lowered_run_plain(self, deadline, error);
+}
+
+bool lowered_disarm(struct engine *engine, const struct deadline *deadline, struct error *error)
+{
+    struct lowered *self = (struct lowered *)engine;
+    return lowered_give_back(self, deadline, error) && points_remove(&self->points, deadline, error) &&
+           leave_stop(self, deadline, error);
+}
