@@ -17,7 +17,9 @@ WHYS = {"SIGTRAP": "trap", "SIGINT": "requested", "0": "requested", "SIGSEGV": "
 ANSWER_SECONDS = 20
 HARDWARE = gdb.BP_HARDWARE_BREAKPOINT
 JUMP = "jump *$pc"
-QUIET = ("suppress-cli-notifications", "confirm")  # off and on again around what the engine wants
+TRUSTED = "trust-readonly-sections"
+# Other than the user's while the engine is at work. To unwind a frame GDB reads code in some forty pieces: it has the file.
+SETTINGS = {"suppress-cli-notifications": True, "confirm": False, TRUSTED: True}
 
 
 class Refused(Exception):
@@ -56,10 +58,14 @@ class Wishes:
     def read(self, at, count):
         at, count = int(at, 16), int(count, 16)
         connection()
+        trusted = gdb.parameter(TRUSTED)
         try:
+            switch(TRUSTED, False)
             return bytes(gdb.selected_inferior().read_memory(at, count)).hex()
         except gdb.error:  # a memory map that leaves out what is there
             return self.packet(f"m{at:x},{count:x}")
+        finally:
+            switch(TRUSTED, trusted)
 
     def write(self, at, data):
         connection()
@@ -221,28 +227,26 @@ class Engine:
 
     def serve(self, take, until=None):
         """Carries out wishes and hands out lines, to the engine's end; or to a line that begins with `until`."""
-        try:
-            return self.serve_loudly(take, until)
-        finally:
-            for name, value in self.settings.items():
-                gdb.execute(f"set {name} {'on' if value else 'off'}")
-            self.settings = {}
+        with CtrlC(self.cancel):
+            try:
+                return self.serve_loudly(take, until)
+            finally:
+                for name, value in self.settings.items():
+                    switch(name, value)
+                self.settings = {}
 
     def serve_loudly(self, take, until):
         streams = [self.process.stdout, self.process.stderr]
         open_ones = [self.socket, *streams]
         while any(stream in open_ones for stream in streams):
-            try:
-                for one in select.select(open_ones, [], [])[0]:
-                    data = one.recv(1 << 16) if one is self.socket else os.read(one.fileno(), 1 << 16)
-                    if not data:
-                        open_ones.remove(one)
-                    elif one is self.socket:
-                        self.take(data)
-                    elif self.hand_out(data, take, until):
-                        return True
-            except KeyboardInterrupt:
-                self.cancel()
+            for one in select.select(open_ones, [], [])[0]:
+                data = one.recv(1 << 16) if one is self.socket else os.read(one.fileno(), 1 << 16)
+                if not data:
+                    open_ones.remove(one)
+                elif one is self.socket:
+                    self.take(data)
+                elif self.hand_out(data, take, until):
+                    return True
         self.end()
         return False
 
@@ -312,8 +316,6 @@ class Engine:
                 if gdb.selected_thread() is not None:
                     return f"no {error}"
                 stop.why = "ended"
-            except KeyboardInterrupt:
-                stop.why = "requested"
             finally:
                 for one in theirs:
                     one.enabled = True
@@ -321,17 +323,17 @@ class Engine:
                 wake.send(b".")
                 listener.join()
         if stop.why == "requested" and not asked.is_set():
-            self.cancel()  # the user's Ctrl-C, which GDB has taken
+            self.cancel()  # by somebody else, through GDB
         threads = gdb.selected_inferior().threads()
         thread = gdb.selected_thread()
         return f"stopped {stop.why} {thread.num if thread is not None and len(threads) > 1 else '-'} {halts:x} {core_of(thread)}"
 
     def be_quiet(self):
-        """No word of where the core stops, and no questions."""
+        """No word of where the core stops, and no questions. A condition may look at what is said to be read-only."""
         if not self.settings:
-            self.settings = {name: gdb.parameter(name) for name in QUIET}
-            gdb.execute("set suppress-cli-notifications on")
-            gdb.execute("set confirm off")
+            self.settings = {name: gdb.parameter(name) for name in SETTINGS}
+            for name, value in SETTINGS.items():
+                switch(name, value and (name != TRUSTED or not any(one.condition for one in gdb.breakpoints())))
 
     def listen(self, end, asked):
         """While the core runs, and GDB with it: for the wish to interrupt it, and for the engine's end."""
@@ -349,6 +351,33 @@ def interrupt():
     thread = gdb.selected_thread()
     if thread is not None and thread.is_running():
         gdb.execute("interrupt", to_string=True)
+
+
+class CtrlC:
+    """While the engine is served, Ctrl-C is for it: in GDB, which works for the engine then, one may go astray."""
+
+    def __init__(self, tell):
+        self.tell, self.over = tell, False
+        self.watcher = threading.Thread(target=self.watch, daemon=True)
+
+    def __enter__(self):
+        self.before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+        self.watcher.start()
+
+    def __exit__(self, *_):
+        self.over = True
+        signal.pthread_kill(self.watcher.ident, signal.SIGINT)
+        self.watcher.join()
+        signal.pthread_sigmask(signal.SIG_SETMASK, self.before)
+
+    def watch(self):
+        while signal.sigwait([signal.SIGINT]) and not self.over:
+            self.tell()
+
+
+def switch(name, on):
+    if gdb.parameter(name) != on:
+        gdb.execute(f"set {name} {'on' if on else 'off'}")
 
 
 def write(text):

@@ -1,12 +1,13 @@
 #include "target/stepwise_stops.h"
 
 #include "cores/cortex_m.h"
+#include "debuggers/openocd_look.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { SLICE_MS = 50, STEP_MS = 3000 };
+enum { SLICE_MS = 50, STEP_MS = 3000, GRACE_MS = 150 };
 
 /* Each wish gets time of its own: the caller's deadline is that of arming. */
 static struct deadline soon(const struct deadline *deadline)
@@ -96,6 +97,14 @@ static bool is_late(struct stepwise *self, const char *previous, bool *late, con
     return true;
 }
 
+/* A core about to stop by itself is not asked to: OpenOCD would keep that for whoever resumes it next. */
+static bool given_up(struct stepwise *self)
+{
+    struct deadline grace = deadline_in_ms(GRACE_MS, NULL);
+    struct error ignored = {0};
+    return self->debugger->ops->wait(self->debugger, &self->stop, &grace, &ignored) != DEBUGGER_STOPPED;
+}
+
 bool stepwise_run(struct stepwise *self, enum engine_wait wait, const struct deadline *deadline,
                   struct error *error)
 {
@@ -104,6 +113,7 @@ bool stepwise_run(struct stepwise *self, enum engine_wait wait, const struct dea
     int64_t until = deadline_now_us() + self->wish->timeout_ms * 1000;
     struct debugger_stop previous = self->stop;
     bool late;
+    openocd_look_soon(self->debugger, &limit);
     if (!ops->go(self->debugger, DEBUGGER_RUN, &limit, error))
         return false;
     for (;;) {
@@ -124,7 +134,7 @@ bool stepwise_run(struct stepwise *self, enum engine_wait wait, const struct dea
             break;
         }
         if (deadline_cancelled(deadline))
-            return error_set(error, ERROR_CANCELLED, "cancelled");
+            return !given_up(self) || error_set(error, ERROR_CANCELLED, "cancelled");
         if (deadline_now_us() > until)
             return in_vain(self, wait, error);
         if (self->sink->tick != NULL)

@@ -122,7 +122,7 @@ static bool put_together(struct board *b, const struct options *o)
     b->bitbang.swd = &b->pins.swd;
     b->bitbang.reset = hold_reset;
     b->bitbang.self = b;
-    if (!bitbang_open(&b->bitbang, o->jtag, &b->cores.ports[0], b->chip->idcode) ||
+    if (!bitbang_open(&b->bitbang, o->jtag, o->jtag_socket, &b->cores.ports[0], b->chip->idcode) ||
         !control_open(b, o->control))
         return complain("cannot listen: is the port taken?");
     pace_start(&b->pace, o->clock);
@@ -192,6 +192,7 @@ int main(int argc, char **argv)
         }
     }
     board->bitbang.server.listener = board->control.listener = board->dap_tcp.server.listener = -1;
+    board->bitbang.server.local = board->control.local = board->dap_tcp.server.local = -1;
     int signals = catch_signals();
     if (signals >= 0 && put_together(board, &options)) {
         printf("{\"jtag\":%u,\"control\":%u,\"dap\":%u", board->bitbang.server.port, board->control.port,

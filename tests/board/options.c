@@ -22,6 +22,7 @@ enum {
     NO_ROM_TABLE,
     DIE,
     VERBOSE,
+    JTAG_SOCKET,
     DAP_TCP,
     DAP_PACKET,
     DAP_COUNT,
@@ -40,6 +41,7 @@ static const struct option long_options[] = {
     {"chip", required_argument, NULL, CHIP},
     {"firmware", required_argument, NULL, FIRMWARE},
     {"jtag", required_argument, NULL, JTAG},
+    {"jtag-socket", required_argument, NULL, JTAG_SOCKET},
     {"control", required_argument, NULL, CONTROL},
     {"clock", required_argument, NULL, CLOCK},
     {"seed", required_argument, NULL, SEED},
@@ -87,6 +89,9 @@ static bool take(struct options *o, int option, const char *text)
         ok = number(text, 0, UINT16_MAX, &value);
         o->jtag = (uint16_t)value;
         return ok;
+    case JTAG_SOCKET:
+        o->jtag_socket = text;
+        return true;
     case CONTROL:
         ok = number(text, 0, UINT16_MAX, &value);
         o->control = (uint16_t)value;
@@ -183,9 +188,9 @@ bool options_parse(struct options *o, int argc, char **argv)
         fputs("usage: board --chip ", stderr);
         chip_print_names(stderr);
         fprintf(stderr,
-                " --firmware ELF [--jtag PORT] [--control PORT] [--clock HZ]\n"
-                "             [--seed N] [--halt-cost N|N..M] [--halt-irq PERMILLE] [--core-state NAME]\n"
-                "             [--no-rom-table] [--die-with-parent]\n"
+                " --firmware ELF [--jtag PORT] [--jtag-socket PATH] [--control PORT]\n"
+                "             [--clock HZ] [--seed N] [--halt-cost N|N..M] [--halt-irq PERMILLE]\n"
+                "             [--core-state NAME] [--no-rom-table] [--die-with-parent]\n"
                 "             [--dap-tcp PORT] [--dap-packet BYTES] [--dap-count N] [--dap-latency US]\n"
                 "             [--dap-timer] [--dap-plain] [--dap-serial TEXT] [--dap-quirks NAME,...]\n"
                 "             [--usb DIR [--usb-v1-only|--usb-v2-only] [--usb-latency US]] [--verbose]\n");

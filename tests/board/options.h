@@ -12,6 +12,7 @@ struct options {
     const struct chip *chip;
     const char *firmware;
     uint16_t jtag, control, dap_tcp;
+    const char *jtag_socket;        // a path, NULL for none
     uint16_t dap_packet, dap_count; // bytes, packets at once
     unsigned dap_quirks;
     bool dap_timer, dap_atomic;

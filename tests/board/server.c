@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 enum { SEND_SECONDS = 10 }; // a client that reads nothing for so long is hung up on
@@ -33,6 +34,19 @@ bool server_open(struct server *s, uint16_t port, unsigned limit)
     return true;
 }
 
+bool server_open_local(struct server *s, const char *path)
+{
+    struct sockaddr_un a = {.sun_family = AF_UNIX};
+    if (strlen(path) >= sizeof a.sun_path)
+        return false;
+    strcpy(a.sun_path, path);
+    s->local = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (s->local < 0 || bind(s->local, (struct sockaddr *)&a, sizeof a))
+        return false;
+    s->path = path;
+    return listen(s->local, 4) == 0;
+}
+
 static void hang_up(struct server *s, struct client *c)
 {
     bool was_there = c->fd >= 0;
@@ -50,7 +64,12 @@ void server_close(struct server *s)
         hang_up(s, &s->clients[i]);
     if (s->listener >= 0)
         close(s->listener);
-    s->listener = -1;
+    if (s->local >= 0)
+        close(s->local);
+    if (s->path)
+        unlink(s->path);
+    s->listener = s->local = -1;
+    s->path = NULL;
 }
 
 static unsigned free_slot(const struct server *s)
@@ -64,16 +83,18 @@ static unsigned free_slot(const struct server *s)
 size_t server_polls(const struct server *s, struct pollfd *polls)
 {
     // With no slot free a further client waits in the kernel's queue
-    polls[0] = (struct pollfd){.fd = free_slot(s) < s->limit ? s->listener : -1, .events = POLLIN};
+    bool room = free_slot(s) < s->limit;
+    polls[0] = (struct pollfd){.fd = room ? s->listener : -1, .events = POLLIN};
+    polls[1] = (struct pollfd){.fd = room ? s->local : -1, .events = POLLIN};
     for (unsigned i = 0; i < SERVER_CLIENTS; i++)
-        polls[i + 1] = (struct pollfd){.fd = s->clients[i].fd, .events = POLLIN};
+        polls[i + SERVER_LISTENERS] = (struct pollfd){.fd = s->clients[i].fd, .events = POLLIN};
     return SERVER_POLLS;
 }
 
-static void accept_one(struct server *s)
+static void accept_one(struct server *s, int listener)
 {
     struct timeval patience = {.tv_sec = SEND_SECONDS};
-    int one = 1, fd = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC);
+    int one = 1, fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
     unsigned slot = free_slot(s);
     if (fd < 0)
         return;
@@ -125,11 +146,13 @@ void server_serve(struct server *s, const struct pollfd *polls, size_t count)
 {
     if (count != SERVER_POLLS)
         return;
+    const struct pollfd *clients = polls + SERVER_LISTENERS;
     for (unsigned i = 0; i < SERVER_CLIENTS; i++)
-        if (polls[i + 1].revents && s->clients[i].fd == polls[i + 1].fd && polls[i + 1].fd >= 0)
+        if (clients[i].revents && s->clients[i].fd == clients[i].fd && clients[i].fd >= 0)
             receive(s, &s->clients[i]);
-    if (polls[0].revents)
-        accept_one(s);
+    for (unsigned i = 0; i < SERVER_LISTENERS; i++)
+        if (polls[i].revents)
+            accept_one(s, polls[i].fd);
 }
 
 bool server_send(struct client *c, const void *bytes, size_t length)

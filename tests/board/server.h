@@ -1,5 +1,5 @@
-// Loopback TCP servers: a listening socket with a few clients, each with an input buffer. Who they are for
-// gets the bytes and answers by server_send.
+// Loopback TCP servers, also on a socket in the file system: each has a few clients with an input buffer
+// each. Who they are for gets the bytes and answers by server_send.
 #ifndef BOARD_SERVER_H
 #define BOARD_SERVER_H
 
@@ -18,9 +18,10 @@ struct client {
 };
 
 struct server {
-    int listener;
+    int listener, local; // -1: none
     uint16_t port;
-    unsigned limit; // clients at a time
+    const char *path; // of `local`; removed with it
+    unsigned limit;   // clients at a time
     struct client clients[SERVER_CLIENTS];
     // Given what a client has sent so far: how much of it was used up, or -1 to hang up
     long (*received)(void *self, struct client *, const uint8_t *bytes, size_t length);
@@ -29,9 +30,12 @@ struct server {
     void *self;
 };
 
-enum { SERVER_POLLS = SERVER_CLIENTS + 1 };
+enum { SERVER_LISTENERS = 2, SERVER_POLLS = SERVER_CLIENTS + SERVER_LISTENERS };
 
 bool server_open(struct server *, uint16_t port, unsigned limit);
+// Also there, for the same clients: a third of the time that TCP takes. The path must live as long as the
+// server
+bool server_open_local(struct server *, const char *path);
 void server_close(struct server *);
 // Fills in what to wait for (returns how many), then deals with what came
 size_t server_polls(const struct server *, struct pollfd *polls);

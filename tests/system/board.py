@@ -1,11 +1,13 @@
 """The virtual board as tests use it: start it, talk to its control socket, and attach a real OpenOCD to it."""
 
 import copy
+import itertools
 import json
 import os
 import re
 import socket
 import subprocess
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -13,6 +15,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / os.environ.get("PMU_BUILD", "build")  # an absolute path stays one
 PATIENCE = 60  # seconds until a test gives up on a process; nothing is ever expected to take that long
+
+
+SOCKETS, NUMBERS = tempfile.TemporaryDirectory(prefix="board-"), itertools.count()
 
 
 class Event:
@@ -42,8 +47,8 @@ class Board:
     # Bits of a "halt" event's extra, as in DFSR
     HALTED, BKPT, VCATCH = 1, 2, 8
 
-    def __init__(self, process, chip, elf):
-        self.process, self.chip, self.elf = process, chip, elf
+    def __init__(self, process, chip, elf, jtag_path=None):
+        self.process, self.chip, self.elf, self.jtag_path = process, chip, elf, jtag_path
         line = process.stdout.readline()
         if not line:
             raise RuntimeError(f"the board did not start: exit code {process.wait(PATIENCE)}")
@@ -84,9 +89,11 @@ class Board:
             command.append("--" + name.replace("_", "-"))
             if value is not True:
                 command.append(str(value))
+        jtag_path = os.path.join(SOCKETS.name, f"{next(NUMBERS)}.jtag")
+        command += ["--jtag-socket", jtag_path]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         try:
-            return cls(process, chip, elf)
+            return cls(process, chip, elf, jtag_path)
         except BaseException:
             process.kill()
             process.wait()
@@ -198,7 +205,9 @@ class OpenOcd:
     def __init__(self, board, *commands, config=None, config_first="", prefix=(), target="virtual.cpu"):
         self.target = target
         config = config or ROOT / "openocd-cfg" / "boards" / "virtual.cfg"
-        arguments = [*prefix, "openocd", "-c", f"set BOARD_PORT {board.jtag_port}",
+        path = getattr(board, "jtag_path", None)
+        where = f"set BOARD_PORT 0; set BOARD_HOST {{{path}}}" if path else f"set BOARD_PORT {board.jtag_port}"
+        arguments = [*prefix, "openocd", "-c", where,
                      "-c", f"gdb_port disabled; telnet_port disabled; tcl_port 0; {config_first}", "-f", str(config)]
         for command in commands:
             arguments += ["-c", command]

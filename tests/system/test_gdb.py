@@ -1,5 +1,5 @@
 """`gdb:HOST:PORT` through a real OpenOCD's GDB server: what the Tcl port has been put through, hit by hit against the
-board's truth. Each stop takes OpenOCD a tenth of a second to notice, so there are few hits."""
+board's truth."""
 import signal
 import socket
 
@@ -158,6 +158,15 @@ def test_everything_is_put_back(chip, how):
             assert result.code == 0 and "CPU_CYCLES" in result.out
         place.board.wait_for(lambda state: state["run"] == "running")
         same(before, place.board.state())
+
+
+def test_somebodys_handler_of_a_resume():
+    """It runs at each, and is there afterwards: for one resume the tool's own stands before it."""
+    with GdbPlace("m4", "free", WORK_BY_DATA) as place:
+        place.server("set ::resumed 0; virtual.cpu configure -event gdb-start {incr ::resumed; set ::last {a b}}")
+        exact(place, ("work_by_data",), returned)
+        assert int(place.server("set ::resumed")) >= 2 * HITS and place.server("set ::last") == "a b"
+        assert place.server("virtual.cpu cget -event gdb-start") == "incr ::resumed; set ::last {a b}"
 
 
 def test_given_up_at_any_moment():

@@ -1,5 +1,7 @@
 """`pmu` in a real GDB behind a real OpenOCD: each subcommand against the board's truth, hit by hit."""
+import pathlib
 import re
+import time
 
 import pytest
 
@@ -101,6 +103,24 @@ def test_auto_in_conditions_and_displays():
         assert "NOTHING is not counted: " in done.err and "pmu auto on, first" in done.err
 
 
+def test_what_is_read_is_the_targets(tmp_path):
+    """Not the file's, where that has read-only sections: GDB is told to trust it for the code of frames, and only meanwhile."""
+    with DoorPlace("m4", "free", WORK_BY_DATA) as place:
+        here, code = place.symbol("sleeper"), pathlib.Path(place.elf).read_bytes()
+        held = place.board.read(here, 16)
+        assert code.count(held) == 1
+        place.elf = tmp_path / "other.elf"
+        place.elf.write_bytes(code.replace(held, bytes(16)))
+        result = place.delta_in_gdb(tmp_path, f"work_by_data -r 2 --on-max *{here:#x}", f"x/wx {here:#x}")
+        word = int.from_bytes(held[:4], "little")
+        assert result.code == 0 and result.summary["at_max"][f"*{here:#x}"] == word != 0, result.out
+        place.elf = str(place.elf)
+        for word in ("off", "on"):
+            after = place.gdb(f"set trust-readonly-sections {word}", "pmu delta work_by_data -r 1", "show trust-readonly-sections",
+                              "pmu info")
+            assert f"Mode for reading from readonly sections is {word}." in after.out, after.out
+
+
 def test_users_breakpoint_ends_it(tmp_path):
     with DoorPlace("m4", "free", WORK_BY_DATA) as place:
         here = place.symbol("random_number")
@@ -172,6 +192,13 @@ def test_ctrl_c_keeps_what_there_is():
             place.board.wait_for(lambda state: state["run"] == "halted")
             assert not any(value & 1 for value in place.board.state()["fp_comp"])
             assert "1 hit" in terminal("pmu delta work_by_data -r 1")
+            for tenth in range(8):  # whatever GDB is doing for it
+                terminal.child.sendline("pmu delta work_by_data -r 100000")
+                place.wait_for_stops(24)
+                time.sleep(tenth / 10)
+                terminal.child.sendintr()
+                terminal.child.expect_exact("(gdb) ")
+                assert "Ctrl-C" in terminal.child.before and "exit code" not in terminal.child.before
         finally:
             terminal.close()
 

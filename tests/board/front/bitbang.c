@@ -60,11 +60,11 @@ static void connected(void *self)
     b->reset(b->self, false);
 }
 
-bool bitbang_open(struct bitbang *b, uint16_t port, struct adi *adi, uint32_t idcode)
+bool bitbang_open(struct bitbang *b, uint16_t port, const char *path, struct adi *adi, uint32_t idcode)
 {
     jtag_init(&b->jtag, adi, idcode);
     b->server.received = received;
     b->server.connected = connected;
     b->server.self = b;
-    return server_open(&b->server, port, 1);
+    return server_open(&b->server, port, 1) && (!path || server_open_local(&b->server, path));
 }

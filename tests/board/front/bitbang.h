@@ -16,7 +16,8 @@ struct bitbang {
     bool clock, driven, swclk, swdio;
 };
 
-// What the members `swd`, `reset` and `self` are is the caller's to say
-bool bitbang_open(struct bitbang *, uint16_t port, struct adi *, uint32_t idcode);
+// `path`: of a socket in the file system besides, or NULL. What the members `swd`, `reset` and `self` are is
+// the caller's to say
+bool bitbang_open(struct bitbang *, uint16_t port, const char *path, struct adi *, uint32_t idcode);
 
 #endif

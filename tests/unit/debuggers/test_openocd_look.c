@@ -1,0 +1,62 @@
+#include "debuggers/openocd_look.h"
+
+#include "cmocka_all.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct fake {
+    struct debugger debugger; /* first */
+    unsigned asked;
+    char command[1024];
+};
+
+static bool monitor(struct debugger *debugger, const char *command, char *out, size_t size,
+                    const struct deadline *deadline, struct error *error)
+{
+    struct fake *fake = (struct fake *)debugger;
+    (void)deadline;
+    fake->asked++;
+    snprintf(fake->command, sizeof fake->command, "%s", command);
+    snprintf(out, size, "%s", "");
+    return error_set(error, ERROR_FAULT, "refused");
+}
+
+static struct fake look_at(const char *server, bool has_monitor)
+{
+    static const struct debugger_ops with = {.monitor = monitor}, without = {0};
+    struct fake fake = {.debugger = {.ops = has_monitor ? &with : &without}};
+    struct deadline deadline = deadline_in_ms(1000, NULL);
+    snprintf(fake.debugger.facts.server, sizeof fake.debugger.facts.server, "%s", server);
+    openocd_look_soon(&fake.debugger, &deadline);
+    return fake;
+}
+
+static void test_openocd_is_asked(void **state)
+{
+    (void)state;
+    struct fake fake = look_at("OpenOCD", true);
+    int depth = 0;
+    assert_int_equal(fake.asked, 1);
+    assert_non_null(strstr(fake.command, "gdb-start"));
+    for (const char *at = fake.command; *at != '\0'; at++)
+        depth += *at == '{' || *at == '[' ? 1 : *at == '}' || *at == ']' ? -1 : 0;
+    assert_int_equal(depth, 0);
+}
+
+static void test_others_are_left_alone(void **state)
+{
+    (void)state;
+    assert_int_equal(look_at("pyOCD", true).asked, 0);
+    assert_int_equal(look_at("", true).asked, 0);
+    assert_int_equal(look_at("OpenOCD", false).asked, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_openocd_is_asked),
+        cmocka_unit_test(test_others_are_left_alone),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
