@@ -1,4 +1,4 @@
-"""`make capture`: the live screen of `watch` on the virtual board, as README shows it, taken from a real terminal."""
+"""`make capture`: what README shows of `watch` on a terminal and of `pmu` in GDB, taken from both before the virtual board."""
 import os
 import re
 import sys
@@ -6,33 +6,49 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "system"))
 
+import gdb_door  # noqa: E402
 from harness import WORK_BY_DATA, Place  # noqa: E402
 from test_counting import Terminal  # noqa: E402
 
 README = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "README.md")
-BEGIN = "`watch` on a terminal"
+SESSION = ["pmu delta work_by_data -r 6", "pmu auto on", "next", "print $_pmu_delta(\"CPU_CYCLES\")",
+           "break work_by_data if $_pmu_delta(\"CPU_CYCLES\") > 3000", "pmu auto off"]
 
 
-def capture():
+def screen():
     with Place("m4/swd", "tick", WORK_BY_DATA) as place:
         terminal = Terminal(place, "-I", "500", "-e", "LSUCNT,EXCCNT")
         try:
             time.sleep(5)
-            text = terminal.text()
+            return re.sub(r"127\.0\.0\.1:\d+", "localhost:4441", terminal.text())
         finally:
             terminal.close()
-    text = re.sub(r"127\.0\.0\.1:\d+", "localhost:4441", text)
-    return "\n".join(line.rstrip() for line in text.rstrip().splitlines())
+
+
+def session():
+    with gdb_door.DoorPlace("m4", "free", WORK_BY_DATA, halt_cost=7) as place:
+        terminal = gdb_door.Terminal(place.elf, place.server.gdb_port())
+        try:
+            said = "".join(f"(gdb) {command}\n{terminal(command)}" for command in SESSION)
+        finally:
+            terminal.close()
+    return re.sub(r"127\.0\.0\.1:\d+", "localhost:3333", said.replace("\r", ""))
+
+
+def replaced(text, heading, shown):
+    """README with this in the first block of code behind that line."""
+    start = text.index("```\n", text.index(heading)) + 4
+    lines = "\n".join(line.rstrip() for line in shown.strip().splitlines())
+    return text[:start] + lines + text[text.index("\n```", start):]
 
 
 def main():
     with open(README, encoding="utf-8") as file:
         text = file.read()
-    at = text.index(BEGIN)
-    start = text.index("```\n", at) + 4
-    end = text.index("\n```", start)
+    text = replaced(text, "`watch` on a terminal", screen())
+    text = replaced(text, "\n## In GDB\n", session())
     with open(README, "w", encoding="utf-8") as file:
-        file.write(text[:start] + capture() + text[end:])
+        file.write(text)
 
 
 main()
