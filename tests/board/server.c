@@ -39,7 +39,7 @@ bool server_open_local(struct server *s, const char *path)
     struct sockaddr_un a = {.sun_family = AF_UNIX};
     if (strlen(path) >= sizeof a.sun_path)
         return false;
-    strcpy(a.sun_path, path);
+    memcpy(a.sun_path, path, strlen(path) + 1);
     s->local = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (s->local < 0 || bind(s->local, (struct sockaddr *)&a, sizeof a))
         return false;

@@ -25,7 +25,7 @@ WIRE_HZ = 40000000  # four times the usual clock: most of a run is the wire's ti
 PAST_END = 10  # so many runs in a row that ended before their trouble came
 # A run is some thousand transfers there, most of them of registers that the core itself is made to read and write
 APPLICATION_WAYS = [(way, kind) for way in ("a9/swd", "r5/swd") for kind in OF_ACCESSES + OF_WIRE]
-APPLICATION_STRIDE = {"a9/swd": thinned(607), "r5/swd": thinned(811)}
+APPLICATION_STRIDE = {"a9/swd": thinned(307), "r5/swd": thinned(419)}
 
 
 def snapshot(place):
