@@ -206,8 +206,8 @@ class OpenOcd:
         self.target = target
         config = config or ROOT / "openocd-cfg" / "boards" / "virtual.cfg"
         path = getattr(board, "jtag_path", None)
-        where = f"set BOARD_PORT 0; set BOARD_HOST {{{path}}}" if path else f"set BOARD_PORT {board.jtag_port}"
-        arguments = [*prefix, "openocd", "-c", where,
+        host, port = (path, 0) if path else ("127.0.0.1", board.jtag_port)
+        arguments = [*prefix, "openocd", "-c", f"set BOARD_PORT {port}; set BOARD_HOST {{{host}}}",
                      "-c", f"gdb_port disabled; telnet_port disabled; tcl_port 0; {config_first}", "-f", str(config)]
         for command in commands:
             arguments += ["-c", command]
