@@ -5,15 +5,6 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "system"))
 
 
-def pytest_collection_finish(session):
-    """A worker and all that it starts keep to one CPU: board, OpenOCD and tool wait for each other at every step, and to be
-    woken on another CPU takes longer than the step."""
-    worker = os.environ.get("PYTEST_XDIST_WORKER", "")
-    if hasattr(session.config, "workerinput") and hasattr(os, "sched_setaffinity"):
-        cpus = sorted(os.sched_getaffinity(0))
-        os.sched_setaffinity(0, {cpus[int(worker.lstrip("gw")) % len(cpus)]})
-
-
 def pytest_unconfigure(config):
     if hasattr(config, "workerinput"):
         return

@@ -64,7 +64,9 @@ class Terminal:
         return self.child.before
 
     def close(self):
-        self.child.close(force=True)
+        self.child.kill(9)
+        self.child.wait()
+        self.child.close()
 
 
 class Mi:
