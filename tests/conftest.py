@@ -18,19 +18,23 @@ def own_cpu(config):
     return {sorted(CPUS)[int(number) % len(CPUS)]}
 
 
+def waits(item):
+    return not str(item.path).startswith(SYSTEM + os.sep)
+
+
+def pytest_collection_modifyitems(items):
+    items.sort(key=waits)
+
+
 @pytest.fixture(autouse=True)
 def place_of_work(request):
-    """Linters, unit tests and fuzzers take the time that is left: beside one that has a full share of its CPU, a board
-    and a debugger would wait for the end of its slice with each answer."""
-    if not CPUS:
-        yield
-        return
-    waits = not str(request.path).startswith(SYSTEM)
-    if waits:
+    """Linters, unit tests and fuzzers come last and take the time that is left: beside one that has a full share of its
+    CPU, a board and a debugger would wait for the end of its slice with each answer."""
+    if CPUS and waits(request.node):
         os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-    os.sched_setaffinity(0, CPUS if waits else own_cpu(request.config))
-    yield
-    os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+        os.sched_setaffinity(0, CPUS)
+    elif CPUS:
+        os.sched_setaffinity(0, own_cpu(request.config))
 
 
 def pytest_unconfigure(config):

@@ -22,17 +22,17 @@ struct step step_expect(struct address at, uint64_t mask, uint64_t value)
 
 struct step step_copy(struct address at, size_t back)
 {
-    return (struct step){.op = OP_COPY, .at = at, .back = back};
+    return (struct step){.op = OP_COPY, .at = at, .back = (uint16_t)back};
 }
 
 struct step step_check(size_t back, uint64_t mask, uint64_t value)
 {
-    return (struct step){.op = OP_CHECK, .back = back, .mask = mask, .value = value};
+    return (struct step){.op = OP_CHECK, .back = (uint16_t)back, .mask = mask, .value = value};
 }
 
 struct step step_copy_since(struct address at, size_t back, size_t borrowed)
 {
-    return (struct step){.op = OP_COPY, .at = at, .back = back, .borrowed = borrowed};
+    return (struct step){.op = OP_COPY, .at = at, .back = (uint16_t)back, .borrowed = (uint16_t)borrowed};
 }
 
 struct step step_time(unsigned which)
@@ -42,7 +42,7 @@ struct step step_time(unsigned which)
 
 size_t steps_add(struct steps *list, struct step step)
 {
-    if (list->n == list->room) {
+    if (list->n == list->room || list->n == STEPS_MOST) {
         list->overflow = true;
         return 0;
     }

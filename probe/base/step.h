@@ -39,13 +39,15 @@ enum op {
  */
 enum { TIME_BEFORE, TIME_AFTER };
 
+enum { STEPS_MOST = UINT16_MAX }; /* of a list, whose places are numbers of 16 bits */
+
 struct step {
-    enum op op;
     struct address at;
     uint64_t value, mask;
-    size_t back;
-    size_t borrowed; /* OP_COPY: so many steps before it something is borrowed; 0: `back` */
-    size_t behind;   /* OP_COPY: so many steps behind it belong to what it puts back */
+    enum op op;
+    uint16_t back;
+    uint16_t borrowed; /* OP_COPY: so many steps before it something is borrowed; 0: `back` */
+    uint16_t behind;   /* OP_COPY: so many steps behind it belong to what it puts back */
 };
 
 enum why {

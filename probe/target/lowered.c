@@ -294,7 +294,7 @@ static bool lowered_run(struct engine *engine, const struct engine_wish *wish, c
     self->slow = true;
     while (!self->reception.enough) {
         if (deadline_cancelled(deadline))
-            return error_set(error, ERROR_CANCELLED, "cancelled");
+            return lowered_settle_held(self, error) && error_set(error, ERROR_CANCELLED, "cancelled");
         if (!self->looked) {
             if (!reach_start(self, deadline, error) || !lowered_check_mode(self, deadline, error))
                 return false;

@@ -109,7 +109,6 @@ static bool look_at_counters(struct lowered *self, const struct deadline *deadli
     return !over || error_set(error, unread.kind, "%s", unread.text);
 }
 
-/* What is held is not to wait for a passage that may be long in coming, or never come. */
 static bool settle_held(struct lowered *self, int tries, struct error *error)
 {
     for (; self->reception.n_held > 0; tries--) {
@@ -125,6 +124,11 @@ static bool settle_held(struct lowered *self, int tries, struct error *error)
             usleep(NAP_US);
     }
     return !self->reception.was_reset || lowered_tell_reset(self, error);
+}
+
+bool lowered_settle_held(struct lowered *self, struct error *error)
+{
+    return settle_held(self, PLAIN_TRIES, error);
 }
 
 bool lowered_run_list(struct lowered *self, size_t *at, uint64_t *saw, const struct deadline *deadline,
@@ -158,9 +162,9 @@ bool lowered_run_list(struct lowered *self, size_t *at, uint64_t *saw, const str
         bool in_vain = deadline_now_us() - since > self->reception.wish->timeout_ms * 1000;
         switch (outcome.why) {
         case DONE: /* unless the next list will tell of them */
-            return (self->stays && !cancelled) || settle_held(self, PLAIN_TRIES, error);
+            return (self->stays && !cancelled) || lowered_settle_held(self, error);
         case UNEXPECTED:
-            return settle_held(self, PLAIN_TRIES, error);
+            return lowered_settle_held(self, error);
         case NOT_YET:
             if (waits && self->core->ops->state(self->core, outcome.saw) == CORE_LOCKUP)
                 return error_set(error, ERROR_LOCKUP, "the core locked up");

@@ -60,6 +60,8 @@ void lowered_new_registers(struct lowered *self);
  */
 bool lowered_run_list(struct lowered *self, size_t *at, uint64_t *saw, const struct deadline *deadline,
                       struct error *error);
+/* The hits that are held are not to wait for a passage that may be long in coming, or never come. */
+bool lowered_settle_held(struct lowered *self, struct error *error);
 /* A short list in which nothing comes out unexpected, unless an access was garbled, for which it is run once
  * more, or a single step ended otherwise. */
 bool lowered_run_plain(struct lowered *self, const struct deadline *deadline, struct error *error);

@@ -7,14 +7,14 @@ static void add_rehits(const struct passage_plan *plan, uint64_t here, unsigned 
 {
     const struct core_ops *ops = plan->core->ops;
     if (which != 0 || !out->read_early)
-        out->reading_at[which][0] = reading_add(plan->reading, false, list);
+        out->reading_at[which][0] = (uint16_t)reading_add(plan->reading, false, list);
     for (unsigned i = 0; i < plan->rehits; i++) {
-        out->disturbed_at[which][i] = ops->add_pending(plan->core, list);
+        out->disturbed_at[which][i] = (uint16_t)ops->add_pending(plan->core, list);
         ops->add_clear_breakpoint(plan->core, list);
         ops->add_run(plan->core, list);
         ops->add_wait_breakpoint(plan->core, list);
         ops->add_expect_register(plan->core, list, CORE_PC, here, true);
-        out->reading_at[which][i + 1] = reading_add(plan->reading, false, list);
+        out->reading_at[which][i + 1] = (uint16_t)reading_add(plan->reading, false, list);
     }
 }
 
@@ -22,8 +22,9 @@ static void add_words(const struct passage_plan *plan, struct steps *list, struc
 {
     for (size_t i = 0; plan->at_end != NULL && i < plan->at_end->n; i++) {
         const struct at_end_word *word = &plan->at_end->words[i];
-        out->words_at[i] = word->is_register ? plan->core->ops->add_register(plan->core, list, word->which)
-                                             : steps_add(list, step_read(word->at));
+        size_t at = word->is_register ? plan->core->ops->add_register(plan->core, list, word->which)
+                                      : steps_add(list, step_read(word->at));
+        out->words_at[i] = (uint16_t)at;
     }
 }
 
@@ -49,7 +50,7 @@ static void add_entry(const struct passage_plan *plan, struct steps *list, struc
     core_begin_proofs(plan->core, list, proofs, 2);
     out->read_early = plan->rehits == 0 && plan->reading->n <= FEW;
     if (out->read_early)
-        out->reading_at[0][0] = reading_add(plan->reading, false, list);
+        out->reading_at[0][0] = (uint16_t)reading_add(plan->reading, false, list);
     core_end_proofs(plan->core, list, proofs, 2);
 }
 

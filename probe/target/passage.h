@@ -23,19 +23,19 @@ enum segment {
     SEGMENTS
 };
 
-enum { REHITS = 32 };
+enum { REHITS = 32, PASSAGE_NEVER = UINT16_MAX };
 
 struct passage {
     size_t first[SEGMENTS + 1]; /* segment s is [first[s], first[s + 1]) of the list */
     enum segment from;
     unsigned rehits;
-    bool read_early;                  /* the counters, at the start: before the segment in which it is left */
-    size_t pending_at;                /* SIZE_MAX: none */
-    size_t before_at, after_at;       /* OP_TIME */
-    size_t reset_at;                  /* SIZE_MAX: a passage behind it tells */
-    size_t reading_at[2][REHITS + 1]; /* at the start, at the end */
-    size_t disturbed_at[2][REHITS];
-    size_t words_at[AT_END_WORDS];
+    bool read_early;            /* the counters, at the start: before the segment in which it is left */
+    size_t pending_at;          /* SIZE_MAX: none */
+    size_t before_at, after_at; /* OP_TIME */
+    size_t reset_at;            /* SIZE_MAX: a passage behind it tells */
+    uint16_t reading_at[2][REHITS + 1]; /* at the start, at the end */
+    uint16_t disturbed_at[2][REHITS];   /* PASSAGE_NEVER: nowhere */
+    uint16_t words_at[AT_END_WORDS];
 };
 
 struct passage_plan {

@@ -50,7 +50,8 @@ static void deliver_rehits(const struct reception *reception, const struct passa
 {
     for (unsigned i = 0; i < passage->rehits; i++) {
         struct raw_hit rehit = {.pairs = 1};
-        if (was_pending(reception, results, passage->disturbed_at[which][i]))
+        size_t at = passage->disturbed_at[which][i];
+        if (at != PASSAGE_NEVER && was_pending(reception, results, at))
             continue; /* a handler ran in it */
         reading_take(reception->reading, false, results, passage->reading_at[which][i], rehit.from);
         reading_take(reception->reading, false, results, passage->reading_at[which][i + 1], rehit.to);

@@ -110,7 +110,7 @@ def test_m55_is_made_ready(secure):
 def server_on(board, name, tmp_path, *first):
     """A real OpenOCD with a board file, on the virtual board."""
     interface = tmp_path / "virtual.cfg"
-    interface.write_text("adapter driver remote_bitbang\nremote_bitbang host 127.0.0.1\nremote_bitbang port $BOARD_PORT\n")
+    interface.write_text("adapter driver remote_bitbang\nremote_bitbang host $BOARD_HOST\nremote_bitbang port $BOARD_PORT\n")
     commands = "; ".join([f"set INTERFACE {interface}", *first])
     return OpenOcd(board, config=os.path.join(FOLDER, name + ".cfg"), config_first=commands)
 
