@@ -31,6 +31,7 @@ enum {
     DAP_QUIRKS,
     DAP_SERIAL,
     DAP_LATENCY,
+    DAP_WIRE,
     USB,
     USB_V1_ONLY,
     USB_V2_ONLY,
@@ -59,6 +60,7 @@ static const struct option long_options[] = {
     {"dap-quirks", required_argument, NULL, DAP_QUIRKS},
     {"dap-serial", required_argument, NULL, DAP_SERIAL},
     {"dap-latency", required_argument, NULL, DAP_LATENCY},
+    {"dap-wire", required_argument, NULL, DAP_WIRE},
     {"usb", required_argument, NULL, USB},
     {"usb-v1-only", no_argument, NULL, USB_V1_ONLY},
     {"usb-v2-only", no_argument, NULL, USB_V2_ONLY},
@@ -141,6 +143,10 @@ static bool take(struct options *o, int option, const char *text)
         ok = number(text, 0, 1000000, &value);
         o->dap_latency = (uint32_t)value;
         return ok;
+    case DAP_WIRE:
+        ok = number(text, 1000, 1000000000, &value);
+        o->dap_wire = (uint32_t)value;
+        return ok;
     case USB: // the path goes into JSON as it is
         o->usb = text;
         return *text == '/' && !strpbrk(text, "\"\\");
@@ -192,7 +198,8 @@ bool options_parse(struct options *o, int argc, char **argv)
                 "             [--clock HZ] [--seed N] [--halt-cost N|N..M] [--halt-irq PERMILLE]\n"
                 "             [--core-state NAME] [--no-rom-table] [--die-with-parent]\n"
                 "             [--dap-tcp PORT] [--dap-packet BYTES] [--dap-count N] [--dap-latency US]\n"
-                "             [--dap-timer] [--dap-plain] [--dap-serial TEXT] [--dap-quirks NAME,...]\n"
+                "             [--dap-wire HZ] [--dap-timer] [--dap-plain] [--dap-serial TEXT] [--dap-quirks "
+                "NAME,...]\n"
                 "             [--usb DIR [--usb-v1-only|--usb-v2-only] [--usb-latency US]] [--verbose]\n");
         return false;
     }

@@ -21,6 +21,7 @@ ARTICLE_PLAIN, ARTICLE_NOP, WORK_BY_DATA, CALLED_TWICE, RECURSE, PREEMPTED, SLEE
     DWT_FOLD = (1 << i for i in range(29))
 DAP_WAYS = ["rp2040/swd", "m4/swd", "m4/jtag", "rp2040/v2", "m4/v1"]
 SLOW_CLOCK = 3000000  # Hz
+QUICK_WIRE = 1000000000  # Hz
 NOWHERE = 0xFFFFFFF0  # no code there: watching it only switches the log on
 WAIT = 120  # seconds: a bound against hanging, never a measure
 
@@ -107,6 +108,8 @@ class Place:
             options[f"usb_{self.wires}_only"] = True
         if not self.wires and mode != "tick":  # most of that time OpenOCD is awaited, and the program runs for nothing
             options.setdefault("clock", SLOW_CLOCK)
+        if self.wires:  # at 10 MHz the board's time would be that of its wires
+            options.setdefault("dap_wire", QUICK_WIRE)
         self.board = (UsbBoard if self.usb else Board).start(chip, mode, **options)
         self.servers = []
         try:

@@ -244,7 +244,7 @@ def test_trouble_on_the_way(chip, kind):
                 if place.monitor() != was:  # it did not come to its end before
                     continue
                 place.board.command(f"fault {kind} 1 {skip}")
-                command = place.words("stub", *words, PLACE[chip], "--speed", 40000000)
+                command = place.words("stub", *words, PLACE[chip])
                 result = harness.finish_tool(harness.start_tool([RELEASE, *command[1:]]))
                 struck = not place.board.command(f"fault {kind} 0")["left"]
                 what = f"{kind} at {skip} of {words}: {result.err}"

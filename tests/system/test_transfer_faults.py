@@ -21,7 +21,6 @@ WAYS = [(way, kind, 0) for way in ("m4/swd", "rp2040/swd") for kind in OF_ACCESS
 RELEASE = os.path.join(harness.BUILD, "pmu-probe")
 SHARDS, STRIDE = 2, {0: thinned(127), 1: thinned(7)}  # by core
 THIN = {"m4/swd": 1, "m4/jtag": 1, "rp2040/swd": thinned(16)}
-WIRE_HZ = 40000000  # four times the usual clock: most of a run is the wire's time
 PAST_END = 10  # so many runs in a row that ended before their trouble came
 # A run is some thousand transfers there, most of them of registers that the core itself is made to read and write
 APPLICATION_WAYS = [(way, kind) for way in ("a9/swd", "r5/swd") for kind in OF_ACCESSES + OF_WIRE]
@@ -38,7 +37,7 @@ class Sweep:
 
     def __init__(self, place, kind, core, tool, *options):
         self.place, self.kind, self.board, self.troubled = place, kind, place.board, place.board.core(core)
-        self.words = [tool, *place.words("delta", "-j", "work_by_data", "-r", HITS, "--speed", WIRE_HZ, *options)[1:]]
+        self.words = [tool, *place.words("delta", "-j", "work_by_data", "-r", HITS, *options)[1:]]
         self.before = snapshot(place)
 
     def count(self):

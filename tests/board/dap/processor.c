@@ -78,7 +78,7 @@ void processor_pace(struct processor *p)
         p->counts.jtag_clocks += clocks;
     else
         p->counts.swd_clocks += clocks;
-    processor_pass(p, clocks * NS_PER_S / p->hz);
+    processor_pass(p, clocks * NS_PER_S / (p->wire_hz ? p->wire_hz : p->hz));
 }
 
 static void host_status(struct processor *p, struct bytes *in, struct answer *out)
