@@ -1,6 +1,7 @@
 """The virtual board as tests use it: start it, talk to its control socket, and attach a real OpenOCD to it."""
 
 import copy
+import functools
 import itertools
 import json
 import os
@@ -35,6 +36,13 @@ class Event:
                 f"sp={self.sp:#x} lr={self.lr:#x} extra={self.extra}>")
 
 
+@functools.lru_cache(maxsize=None)
+def symbols_of(nm, elf):
+    out = subprocess.run([nm, str(elf)], check=True, capture_output=True, text=True).stdout
+    lines = (line.split() for line in out.splitlines())
+    return {fields[2]: int(fields[0], 16) for fields in lines if len(fields) == 3}
+
+
 class BoardError(Exception):
     """What the board answered instead of doing as told."""
 
@@ -55,7 +63,6 @@ class Board:
         ports = json.loads(line)
         self.jtag_port, self.control_port, self.dap_port = ports["jtag"], ports["control"], ports["dap"]
         self._others = []
-        self._symbols = None
         self._connect()
 
     def _connect(self):
@@ -160,15 +167,7 @@ class Board:
         return events
 
     def symbols(self):
-        if self._symbols is None:
-            nm = "aarch64-linux-gnu-nm" if self.chip == "a53" else "arm-none-eabi-nm"
-            out = subprocess.run([nm, str(self.elf)], check=True, capture_output=True, text=True).stdout
-            self._symbols = {}
-            for line in out.splitlines():
-                fields = line.split()
-                if len(fields) == 3:
-                    self._symbols[fields[2]] = int(fields[0], 16)
-        return self._symbols
+        return symbols_of("aarch64-linux-gnu-nm" if self.chip == "a53" else "arm-none-eabi-nm", self.elf)
 
     def symbol(self, name):
         """Its address, of a function without the Thumb bit."""
