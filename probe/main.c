@@ -4,16 +4,33 @@
 #include "report/utf8.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static volatile sig_atomic_t interrupted;
 
+static void catch_signal(int number, int flags);
+
+/* The first one lets what is being written be written; the next one does not wait for whoever reads it. */
 static void on_signal(int number)
 {
-    (void)number;
+    struct stat out;
+    int before = errno;
+    if (interrupted && fstat(STDOUT_FILENO, &out) == 0 && S_ISFIFO(out.st_mode))
+        fcntl(STDOUT_FILENO, F_SETFL, fcntl(STDOUT_FILENO, F_GETFL) | O_NONBLOCK);
     interrupted = 1;
+    catch_signal(number, 0);
+    errno = before;
+}
+
+static void catch_signal(int number, int flags)
+{
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = flags};
+    sigaction(number, &action, NULL);
 }
 
 static const struct {
@@ -96,10 +113,9 @@ static int run(const struct options *options, struct error *error)
 
 int main(int argc, char **argv)
 {
-    struct sigaction action = {.sa_handler = on_signal};
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGHUP, &action, NULL);
+    catch_signal(SIGINT, SA_RESTART);
+    catch_signal(SIGTERM, SA_RESTART);
+    catch_signal(SIGHUP, SA_RESTART);
     signal(SIGPIPE, SIG_IGN);
     struct options options;
     struct error error = {0};

@@ -63,11 +63,10 @@ static bool try_rehit(struct stepwise *self, uint64_t here, bool *moved, const s
 {
     uint64_t guard = next_after(self, here, deadline), pc = 0;
     struct error refused = {0};
-    struct deadline limit = some_time(deadline);
     *moved = false;
     if (guard == 0)
         return true;
-    if (!stepwise_point(self, guard, true, &limit, &refused))
+    if (!stepwise_point(self, guard, true, deadline, &refused))
         return refused.kind == ERROR_ADDRESS || refused.kind == ERROR_NO_COMPARATOR ||
                error_set(error, refused.kind, "%s", refused.text);
     self->guard = guard;
@@ -75,7 +74,7 @@ static bool try_rehit(struct stepwise *self, uint64_t here, bool *moved, const s
               stepwise_register(self, CORE_PC, &pc, deadline, error);
     if (!ok)
         return false; /* disarm takes the guard away */
-    if (!stepwise_point(self, guard, false, &limit, error))
+    if (!stepwise_point(self, guard, false, deadline, error))
         return false;
     self->guard = POINT_NONE;
     *moved = core_place(self->core, pc) == core_place(self->core, guard);

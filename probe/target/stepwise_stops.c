@@ -53,21 +53,21 @@ unsigned stepwise_code_size(const struct stepwise *self, uint64_t code)
 bool stepwise_point(struct stepwise *self, uint64_t code, bool set, const struct deadline *deadline,
                     struct error *error)
 {
+    struct deadline limit = soon(deadline);
     return self->debugger->ops->breakpoint(self->debugger, core_place(self->core, code),
-                                           stepwise_code_size(self, code), set, deadline, error);
+                                           stepwise_code_size(self, code), set, &limit, error);
 }
 
 bool stepwise_move(struct stepwise *self, uint64_t to, const struct deadline *deadline, struct error *error)
 {
-    struct deadline limit = soon(deadline);
     if (self->point == to)
         return true;
-    if (self->point != POINT_NONE && !stepwise_point(self, self->point, false, &limit, error))
+    if (self->point != POINT_NONE && !stepwise_point(self, self->point, false, deadline, error))
         return false;
     if (self->point != POINT_NONE)
         self->left = self->point;
     self->point = POINT_NONE;
-    if (to != POINT_NONE && !stepwise_point(self, to, true, &limit, error))
+    if (to != POINT_NONE && !stepwise_point(self, to, true, deadline, error))
         return false;
     self->point = to;
     return true;

@@ -1,9 +1,13 @@
 """No trace is left: whatever way a run ends, the board is as it was."""
+import fcntl
 import signal
+import struct
+import termios
+import time
 
 import pytest
 
-from harness import DAP_WAYS, IN_RAM, SLEEPER, WORK_BY_DATA, Place, finish_tool, wait_for
+from harness import DAP_WAYS, IN_RAM, SLEEPER, WAIT, WORK_BY_DATA, Place, finish_tool, wait_for
 
 CHIPS = ["rp2040", "m4"]
 WAYS = CHIPS + DAP_WAYS
@@ -83,6 +87,35 @@ def test_running(chip, end, function, bits):
         assert snapshot(place) == before
         assert run_state(place) == "running"
         openocd_agrees(place, True)
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_output_that_nobody_reads(times):
+    """A signal waits for the reader, and nothing is lost; a second one does not wait."""
+    with Place("m4/swd", "free", WORK_BY_DATA) as place:
+        before = snapshot(place)
+        process = place.start("delta", "-j", "work_by_data", "-r", 10000000)
+        room = fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, 4096)
+
+        def unread():
+            return struct.unpack("i", fcntl.ioctl(process.stdout, termios.FIONREAD, bytes(4)))[0]
+
+        def full():
+            before = unread()
+            time.sleep(0.3)
+            return unread() == before > room - 1024
+
+        wait_for(full, "the pipe to be full")
+        for _ in range(times):
+            process.send_signal(signal.SIGTERM)
+            time.sleep(0.1)
+        if times > 1:
+            process.wait(WAIT)
+        result = finish_tool(process)
+        assert (result.code, "could not be written" in result.err) == ((0, False) if times == 1 else (3, True)), result.err
+        assert times > 1 or (result.lines[-1]["type"] == "summary" and result.lines[-1]["hits"] == len(result.hits))
+        assert snapshot(place) == before
+        assert run_state(place) == "running"
 
 
 @pytest.mark.parametrize("chip", WAYS)

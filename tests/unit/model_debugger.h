@@ -27,6 +27,8 @@ struct model_debugger {
     uint32_t late_pc;
     bool is_late;
     unsigned halts; /* that it makes on the way to each stop */
+    unsigned waits, waits_at_point;
+    int64_t point_until_us; /* the deadline of the last breakpoint set or cleared */
 };
 
 static inline struct model_debugger *model_debugger_of(const struct debugger *debugger)
@@ -75,7 +77,10 @@ static inline bool model_debugger_point(struct debugger *debugger, uint64_t at, 
 {
     struct model_debugger *d = model_debugger_of(debugger);
     uint32_t value = (uint32_t)(at & 0x1FFFFFFC) | (at & 2 ? 0x80000001 : 0x40000001);
-    (void)deadline;
+    if (d->waits != d->waits_at_point) /* which may have taken any time */
+        assert_int_not_equal(deadline->at_us, d->point_until_us);
+    d->waits_at_point = d->waits;
+    d->point_until_us = deadline->at_us;
     assert_int_equal(size, 2);
     if (!model_debugger_halted(d, error))
         return false;
@@ -121,6 +126,9 @@ static inline enum debugger_wait model_debugger_wait(struct debugger *debugger, 
                                                      const struct deadline *deadline, struct error *error)
 {
     struct model_debugger *d = model_debugger_of(debugger);
+    d->waits++;
+    for (int64_t now = deadline_now_us(); deadline_now_us() == now;) /* it takes time */
+        continue;
     if (d->is_late) {
         *stop = (struct debugger_stop){.why = DEBUGGER_TRAP, .thread = "2"};
         d->running = false;
