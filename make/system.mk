@@ -1,7 +1,8 @@
 # `make check`: everything is built, then one pytest run does unit, system and fuzz tests and the linters.
 
 PYTHON ?= /usr/bin/python3
-WORKERS ?= 4
+# One to a CPU: beside another's board and debugger on the same one, GDB would not have its answers in time
+WORKERS ?= $(shell nproc)
 
 check: deps
 	$(MAKE) -j2 check-build
