@@ -47,6 +47,7 @@ in_gdb() {
         -ex "set pmu binary $build/pmu-probe" -ex "target extended-remote :$gdb" "${words[@]}" "$elf" 2>"$folder/gdb" ||
         { cat "$folder/gdb"; exit 1; }
     kill $server
+    wait $server || true # before its board is gone
     server=
 }
 
