@@ -2,7 +2,7 @@
 
 PYTHON ?= /usr/bin/python3
 # One to a CPU: beside another's board and debugger on the same one, GDB would not have its answers in time
-WORKERS ?= $(shell nproc)
+WORKERS ?= $(shell n=$$(nproc) && echo $$((n < 4 ? n : 4)))
 
 check: deps
 	$(MAKE) -j2 check-build
