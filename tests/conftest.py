@@ -1,4 +1,5 @@
 """What every test shares: where things are, which CPU it has, and the closing line of `make check`."""
+import contextlib
 import os
 import sys
 
@@ -30,11 +31,12 @@ def pytest_collection_modifyitems(items):
 def place_of_work(request):
     """Linters, unit tests and fuzzers come last and take the time that is left: beside one that has a full share of its
     CPU, a board and a debugger would wait for the end of its slice with each answer."""
-    if CPUS and waits(request.node):
-        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-        os.sched_setaffinity(0, CPUS)
-    elif CPUS:
-        os.sched_setaffinity(0, own_cpu(request.config))
+    with contextlib.suppress(OSError):  # where that is not permitted it only takes longer
+        if CPUS and waits(request.node):
+            os.sched_setaffinity(0, CPUS)
+            os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+        elif CPUS:
+            os.sched_setaffinity(0, own_cpu(request.config))
 
 
 def pytest_unconfigure(config):

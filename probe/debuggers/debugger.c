@@ -1,5 +1,7 @@
 #include "debuggers/debugger.h"
 
+#include "debuggers/openocd_look.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -41,6 +43,12 @@ bool debugger_halt(struct debugger *debugger, struct debugger_stop *stop, struct
         break;
     }
     return false;
+}
+
+bool debugger_run(struct debugger *debugger, const struct deadline *deadline, struct error *error)
+{
+    openocd_look_soon(debugger, deadline);
+    return debugger->ops->go(debugger, DEBUGGER_RUN, deadline, error);
 }
 
 bool debugger_run_for(struct debugger *debugger, int64_t ms, const struct deadline *deadline,

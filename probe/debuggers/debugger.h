@@ -105,6 +105,8 @@ void debugger_core_of(const char *about, char *out, size_t size);
 /* Interrupts a running core and waits until it stands. `stop` is why it did: of one that stood already, as
  * asked. */
 bool debugger_halt(struct debugger *debugger, struct debugger_stop *stop, struct error *error);
+/* Lets the core run, to a stop that the server is to tell of as soon as it can. */
+bool debugger_run(struct debugger *debugger, const struct deadline *deadline, struct error *error);
 /* Lets the core run for a time, or to the next stop. */
 bool debugger_run_for(struct debugger *debugger, int64_t ms, const struct deadline *deadline,
                       struct error *error);

@@ -1,7 +1,6 @@
 #include "target/stepwise_stops.h"
 
 #include "cores/cortex_m.h"
-#include "debuggers/openocd_look.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -113,8 +112,7 @@ bool stepwise_run(struct stepwise *self, enum engine_wait wait, const struct dea
     int64_t until = deadline_now_us() + self->wish->timeout_ms * 1000;
     struct debugger_stop previous = self->stop;
     bool late;
-    openocd_look_soon(self->debugger, &limit);
-    if (!ops->go(self->debugger, DEBUGGER_RUN, &limit, error))
+    if (!debugger_run(self->debugger, &limit, error))
         return false;
     for (;;) {
         struct deadline slice = deadline_in_ms(SLICE_MS, deadline->cancel);

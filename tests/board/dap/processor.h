@@ -24,7 +24,7 @@ struct processor {
     unsigned packet_count;
     bool timer, atomic;
     unsigned quirks;
-    uint32_t wire_hz; // what the wire takes a clock for, whatever it is set to; 0: what it is set to
+    uint32_t wire_hz; // whose time a clock takes on the wire, whatever it is set to; 0: what it is set to
     const char *serial;
     // Lets the rest of the board live while the wire is busy; returns host nanoseconds
     uint64_t (*breathe)(void *self);
