@@ -1,6 +1,7 @@
 #include "base/deadline.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 #include <time.h>
 
 int64_t deadline_now_us(void)
@@ -8,6 +9,13 @@ int64_t deadline_now_us(void)
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+int64_t patience_ms(int64_t ms)
+{
+    const char *text = getenv("PMU_PROBE_PATIENCE");
+    long factor = text == NULL ? 1 : strtol(text, NULL, 10);
+    return ms * (factor < 1 || factor > 1000 ? 1 : factor);
 }
 
 struct deadline deadline_in_ms(int64_t ms, const volatile sig_atomic_t *cancel)

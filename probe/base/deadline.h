@@ -14,6 +14,10 @@ struct deadline {
 };
 
 int64_t deadline_now_us(void); /* monotonic */
+/* How long to wait for another program or a probe before it counts as gone: `ms` times $PMU_PROBE_PATIENCE, a
+ * whole number from 1 to 1000, else 1. For slow networks and busy machines. Never for a slice, a nap or a
+ * measured time. */
+int64_t patience_ms(int64_t ms);
 struct deadline deadline_in_ms(int64_t ms, const volatile sig_atomic_t *cancel);
 /* The nearer of `deadline` and `ms` from now; same cancel flag. */
 struct deadline deadline_slice(const struct deadline *deadline, int64_t ms);

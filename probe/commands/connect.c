@@ -61,7 +61,7 @@ static struct link *connect_openocd(const struct context *context, const char *p
     }
     if (!read_place(probe + strlen("openocd"), host, sizeof host, &port, error))
         return NULL;
-    struct deadline deadline = deadline_in_ms(CONNECT_MS, context->cancel);
+    struct deadline deadline = deadline_in_ms(patience_ms(CONNECT_MS), context->cancel);
     return openocd_connect(host, port, &deadline, error);
 }
 
@@ -76,7 +76,7 @@ static struct link *connect_gdb(const struct context *context, const char *probe
         error_set(error, ERROR_USAGE, "--probe %.64s: a GDB server is named by gdb:HOST:PORT", probe);
         return NULL;
     }
-    struct deadline deadline = deadline_in_ms(CONNECT_MS, context->cancel);
+    struct deadline deadline = deadline_in_ms(patience_ms(CONNECT_MS), context->cancel);
     struct debugger *debugger = gdb_remote_connect(host, port, &deadline, error);
     return debugger == NULL ? NULL : debugger_link_new(debugger, error);
 }
@@ -93,7 +93,7 @@ static struct link *connect_door(const struct context *context, const char *prob
         error_set(error, ERROR_USAGE, "--probe door is for GDB's own use");
         return NULL;
     }
-    struct deadline deadline = deadline_in_ms(CONNECT_MS, context->cancel);
+    struct deadline deadline = deadline_in_ms(patience_ms(CONNECT_MS), context->cancel);
     struct debugger *debugger = gdb_door_open((int)fd, &deadline, error);
     return debugger == NULL ? NULL : debugger_link_new(debugger, error);
 }
@@ -113,13 +113,13 @@ static struct link *connect_dap(const struct context *context, const char *probe
         return NULL;
     }
     wish.hz = (uint32_t)options->speed_hz;
-    struct deadline deadline = deadline_in_ms(CONNECT_MS, context->cancel);
+    struct deadline deadline = deadline_in_ms(patience_ms(CONNECT_MS), context->cancel);
     return dap_open(&wish, &deadline, error);
 }
 
 size_t connect_list(const struct context *context, struct dap_listed *out, size_t room)
 {
-    struct deadline deadline = deadline_in_ms(LIST_MS, context->cancel);
+    struct deadline deadline = deadline_in_ms(patience_ms(LIST_MS), context->cancel);
     return dap_list(out, room, &deadline);
 }
 
@@ -145,7 +145,7 @@ static struct link *connect_control(const struct context *context, struct error 
 {
     const struct options *options = context->options;
     if (options->n_openocd > 0) {
-        struct deadline deadline = deadline_in_ms(START_MS, context->cancel);
+        struct deadline deadline = deadline_in_ms(patience_ms(START_MS), context->cancel);
         return openocd_start(options->openocd, options->n_openocd, &deadline, error);
     }
     if (options->probe == NULL)
@@ -153,7 +153,7 @@ static struct link *connect_control(const struct context *context, struct error 
     if (is_kind(options->probe, "gdb"))
         return connect_gdb(context, options->probe, error);
     if (msr_wish_is(options->probe)) {
-        struct deadline deadline = deadline_in_ms(CONNECT_MS, context->cancel);
+        struct deadline deadline = deadline_in_ms(patience_ms(CONNECT_MS), context->cancel);
         return msr_connect(options->probe, &deadline, error);
     }
     if (is_kind(options->probe, "door"))
@@ -187,7 +187,7 @@ struct link *connect_link(const struct context *context, struct error *error)
         return connect_control(context, error);
     if (!check_pair(context->options, error))
         return NULL;
-    struct deadline deadline = deadline_in_ms(CONNECT_MS, context->cancel);
+    struct deadline deadline = deadline_in_ms(patience_ms(CONNECT_MS), context->cancel);
     struct link *counters = msr_connect(wish, &deadline, error);
     if (counters == NULL)
         return NULL;

@@ -12,12 +12,12 @@ enum { ACCESS_MS = 5000, LAST_MS = 5000, CLOCK_MS = 60, PATIENCE_MS = 3000, NAP_
 
 struct deadline session_last_deadline(void)
 {
-    return deadline_in_ms(LAST_MS, NULL);
+    return deadline_in_ms(patience_ms(LAST_MS), NULL);
 }
 
 struct deadline session_deadline(const struct session *session)
 {
-    return deadline_in_ms(ACCESS_MS, session->context->cancel);
+    return deadline_in_ms(patience_ms(ACCESS_MS), session->context->cancel);
 }
 
 bool session_open_elf(struct session *session, struct error *error)
@@ -198,7 +198,7 @@ void session_conditions(struct session *session, const struct clock *clock, stru
 bool session_insist(struct session *session, bool (*undo)(void *, const struct deadline *, struct error *),
                     void *what, struct error *error)
 {
-    struct deadline patience = deadline_in_ms(PATIENCE_MS, NULL);
+    struct deadline patience = deadline_in_ms(patience_ms(PATIENCE_MS), NULL);
     for (int tries = 1;; tries++) {
         struct deadline deadline = session_last_deadline();
         struct error once = {0};

@@ -54,7 +54,7 @@ static bool find_place(struct stub_command *self, const struct options *options,
 static bool work(struct stub_command *self, struct error *error)
 {
     struct target *target = &self->session.target;
-    struct deadline deadline = deadline_in_ms(WORK_MS, self->session.context->cancel);
+    struct deadline deadline = deadline_in_ms(patience_ms(WORK_MS), self->session.context->cancel);
     if (!stub_open(&self->stub, target, self->has_place ? &self->place : NULL, &deadline, error))
         return false;
     switch (self->action) {

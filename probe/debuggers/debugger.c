@@ -28,7 +28,7 @@ void debugger_core_of(const char *about, char *out, size_t size)
 
 bool debugger_halt(struct debugger *debugger, struct debugger_stop *stop, struct error *error)
 {
-    struct deadline soon = deadline_in_ms(HALT_MS, NULL);
+    struct deadline soon = deadline_in_ms(patience_ms(HALT_MS), NULL);
     *stop = (struct debugger_stop){.why = DEBUGGER_REQUESTED};
     if (!debugger->ops->is_running(debugger))
         return true;

@@ -230,7 +230,7 @@ static bool settle_arm(struct debugger_link *self, const struct deadline *deadli
 static bool settle_access(struct debugger_link *self, struct error *error)
 {
     struct debugger *debugger = self->debugger;
-    struct deadline soon = deadline_in_ms(OPEN_MS, NULL);
+    struct deadline soon = deadline_in_ms(patience_ms(OPEN_MS), NULL);
     switch (debugger->facts.profile) {
     case PROFILE_X86_64:
         return true;

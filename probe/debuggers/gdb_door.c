@@ -28,7 +28,8 @@ static struct gdb_door *door_of(struct debugger *debugger)
 /* An answer that is due is waited for, even after Ctrl-C: else the next wish would get it. */
 static struct deadline answer_deadline(const struct deadline *deadline)
 {
-    struct deadline most = {.at_us = deadline->at_us}, patience = deadline_in_ms(PATIENCE_MS, NULL);
+    struct deadline most = {.at_us = deadline->at_us},
+                    patience = deadline_in_ms(patience_ms(PATIENCE_MS), NULL);
     return most.at_us > patience.at_us ? most : patience;
 }
 
@@ -83,7 +84,7 @@ static bool may_ask(const struct gdb_door *door, const struct deadline *deadline
 static struct debugger *heir_of(struct gdb_door *door)
 {
     struct error none = {0};
-    struct deadline soon = deadline_in_ms(HEIR_MS, NULL);
+    struct deadline soon = deadline_in_ms(patience_ms(HEIR_MS), NULL);
     char host[sizeof door->place];
     const char *colon = strrchr(door->place, ':');
     if (!door->lines.lost || door->heir != NULL || colon == NULL)
@@ -227,7 +228,7 @@ static enum debugger_wait wait_for(struct debugger *debugger, struct debugger_st
 static bool interrupt(struct debugger *debugger, struct error *error)
 {
     struct gdb_door *door = door_of(debugger);
-    struct deadline soon = deadline_in_ms(PATIENCE_MS, NULL);
+    struct deadline soon = deadline_in_ms(patience_ms(PATIENCE_MS), NULL);
     return !door->running || door_say(&door->lines, &soon, error, "interrupt");
 }
 

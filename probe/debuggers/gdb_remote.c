@@ -196,7 +196,7 @@ static enum debugger_wait wait_for(struct debugger *debugger, struct debugger_st
                     return DEBUGGER_GONE;
                 continue;
             }
-            struct deadline soon = deadline_in_ms(CLOSE_MS, NULL);
+            struct deadline soon = deadline_in_ms(patience_ms(CLOSE_MS), NULL);
             if (stop->why != DEBUGGER_ENDED)
                 return gdb_name_core(session, &debugger->facts, stop, &soon, error) ? DEBUGGER_STOPPED
                                                                                     : DEBUGGER_GONE;
@@ -213,7 +213,7 @@ static enum debugger_wait wait_for(struct debugger *debugger, struct debugger_st
 static bool interrupt(struct debugger *debugger, struct error *error)
 {
     struct gdb_session *session = session_of(debugger);
-    struct deadline soon = deadline_in_ms(CLOSE_MS, NULL);
+    struct deadline soon = deadline_in_ms(patience_ms(CLOSE_MS), NULL);
     if (!session->running)
         return true;
     session->asked = true;
@@ -331,7 +331,7 @@ static bool is_running(const struct debugger *debugger)
  * another reason, which is somebody's. */
 static bool outlast_request(struct debugger *debugger)
 {
-    struct deadline limit = deadline_in_ms(OWED_MS, NULL);
+    struct deadline limit = deadline_in_ms(patience_ms(OWED_MS), NULL);
     struct debugger_stop stop;
     struct error ignored = {0};
     return !go(debugger, DEBUGGER_RUN, &limit, &ignored) ||
@@ -352,7 +352,7 @@ static void close_session(struct debugger *debugger, bool run)
 {
     struct gdb_remote *remote = (struct gdb_remote *)debugger;
     struct gdb_session *session = &remote->session;
-    struct deadline soon = deadline_in_ms(CLOSE_MS, NULL);
+    struct deadline soon = deadline_in_ms(patience_ms(CLOSE_MS), NULL);
     struct error ignored = {0};
     char text[64];
     size_t length;

@@ -21,7 +21,8 @@ enum {
 static struct deadline answer_deadline(const struct deadline *deadline)
 {
     struct deadline most = {.at_us = deadline->at_us};
-    struct deadline grace = deadline_in_ms(GRACE_MS, NULL), patience = deadline_in_ms(PATIENCE_MS, NULL);
+    struct deadline grace = deadline_in_ms(patience_ms(GRACE_MS), NULL),
+                    patience = deadline_in_ms(patience_ms(PATIENCE_MS), NULL);
     if (most.at_us < grace.at_us)
         most.at_us = grace.at_us;
     if (deadline_cancelled(deadline) && most.at_us > patience.at_us)

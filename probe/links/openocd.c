@@ -144,7 +144,7 @@ static struct outcome openocd_execute(struct link *link, const struct step *step
 static size_t openocd_views(struct link *link, struct link_view *out, size_t room, struct error *error)
 {
     struct openocd *openocd = openocd_of(link);
-    struct deadline deadline = deadline_in_ms(VIEWS_MS, NULL);
+    struct deadline deadline = deadline_in_ms(patience_ms(VIEWS_MS), NULL);
     if (!openocd_session_targets(&openocd->session, "pmu_targets", &deadline, openocd->targets, TARGETS,
                                  &openocd->n, error))
         return 0;
@@ -158,7 +158,7 @@ static size_t openocd_views(struct link *link, struct link_view *out, size_t roo
 static bool openocd_hold(struct link *link, bool hold, struct error *error)
 {
     struct openocd *openocd = openocd_of(link);
-    struct deadline deadline = deadline_in_ms(VIEWS_MS, NULL);
+    struct deadline deadline = deadline_in_ms(patience_ms(VIEWS_MS), NULL);
     enum why why = DONE;
     if (!openocd_session_do(&openocd->session, hold ? "pmu_hold 1" : "pmu_hold 0", &deadline, &why, error))
         return error_prefix(error, "cannot switch OpenOCD's polling: ");

@@ -163,7 +163,7 @@ static bool ends_within(struct openocd_process *process, int64_t ms)
 
 void openocd_process_last_words(struct openocd_process *process, char *out, size_t size)
 {
-    struct deadline deadline = deadline_in_ms(LAST_WORDS_MS, NULL);
+    struct deadline deadline = deadline_in_ms(patience_ms(LAST_WORDS_MS), NULL);
     while (process->log_fd >= 0 && !deadline_passed(&deadline))
         wait_for_log(process, &deadline);
     char cleaned[2 * LOG_ROOM];

@@ -91,7 +91,7 @@ static enum openocd_end receive_in_grace(struct openocd_session *session, size_t
     enum openocd_end end = openocd_rpc_receive(&session->rpc, largest, deadline, answer, length);
     if (end != OPENOCD_SILENT && end != OPENOCD_CANCELLED)
         return end;
-    struct deadline grace = deadline_in_ms(GRACE_MS, NULL);
+    struct deadline grace = deadline_in_ms(patience_ms(GRACE_MS), NULL);
     return openocd_rpc_receive(&session->rpc, largest, &grace, answer, length);
 }
 
@@ -128,7 +128,7 @@ bool openocd_session_ask(struct openocd_session *session, const char *request, s
     if (!is_usable(session, error))
         return false;
     struct deadline patience = {.at_us = deadline->at_us};
-    struct deadline grace = deadline_in_ms(GRACE_MS, NULL);
+    struct deadline grace = deadline_in_ms(patience_ms(GRACE_MS), NULL);
     if (patience.at_us < grace.at_us)
         patience = grace;
     enum openocd_end end = openocd_rpc_send(&session->rpc, request, length, &patience);
@@ -224,7 +224,8 @@ static bool has_ended(struct openocd_session *session, struct error *error)
 static bool ask_sum(struct openocd_session *session, const struct deadline *deadline, struct error *error)
 {
     static const char question[] = "expr {6 * 7}\n\x1a", expected[] = "42";
-    struct deadline limit = session->process == NULL ? deadline_slice(deadline, FIRST_WORD_MS) : *deadline;
+    struct deadline limit =
+        session->process == NULL ? deadline_slice(deadline, patience_ms(FIRST_WORD_MS)) : *deadline;
     enum openocd_end end = openocd_rpc_send(&session->rpc, question, sizeof question - 1, &limit);
     while (end == OPENOCD_ANSWERED) {
         const char *answer = NULL;
@@ -343,7 +344,7 @@ void openocd_session_close(struct openocd_session *session)
 {
     bool asked = false;
     if (session->process != NULL && session->rpc.fd >= 0) {
-        struct deadline deadline = deadline_in_ms(GRACE_MS, NULL);
+        struct deadline deadline = deadline_in_ms(patience_ms(GRACE_MS), NULL);
         asked = openocd_rpc_send(&session->rpc, "shutdown\x1a", 9, &deadline) == OPENOCD_ANSWERED;
     }
     openocd_rpc_close(&session->rpc);

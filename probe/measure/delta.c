@@ -251,7 +251,7 @@ static bool take_turn(struct delta *delta, struct engine *engine, size_t number,
     delta->goal = goal;
     delta->evaluation.overheads = pass->overheads;
     pass->first_us = 0;
-    struct deadline soon = deadline_in_ms(5000, deadline->cancel);
+    struct deadline soon = deadline_in_ms(patience_ms(5000), deadline->cancel);
     if (!target_program(delta->target, pass->plan->picks, pass->plan->n, &soon, error))
         return false;
     if (!pass->calibrated && delta->options->calibrate && !calibrate(delta, engine, deadline, error))

@@ -84,7 +84,7 @@ static bool look_for_reset(struct coprocessor *self, bool *seen, const struct de
 static bool refuse(struct coprocessor *self, enum why why, const struct deadline *deadline,
                    struct error *error)
 {
-    struct deadline soon = deadline_in_ms(OWED_MS, NULL);
+    struct deadline soon = deadline_in_ms(patience_ms(OWED_MS), NULL);
     struct error ignored = {0};
     bool seen;
     if (look_for_reset(self, &seen, &soon, &ignored) && seen) {
@@ -242,7 +242,7 @@ static bool do_accesses(struct coprocessor *self, const struct step *accesses, s
         return false;
     self->core->ops->add_coprocessor(self->core, &self->list, accesses, n, true, at);
     bool done = run(self, deadline, error);
-    struct deadline soon = deadline_in_ms(OWED_MS, NULL);
+    struct deadline soon = deadline_in_ms(patience_ms(OWED_MS), NULL);
     struct error later = {0}; /* then the next call tries again */
     for (size_t i = 0; done && i < n; i++)
         results[i] = accesses[i].op == OP_READ ? self->results[at[i]] : 0;

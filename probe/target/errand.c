@@ -212,7 +212,7 @@ static bool take_results(struct errand *self, uint64_t *results, uint64_t *pc,
 static bool run_once(struct errand *self, size_t entry, const uint64_t *arguments, uint64_t *results,
                      const struct deadline *deadline, struct error *error)
 {
-    struct deadline soon = deadline_slice(deadline, RUN_MS);
+    struct deadline soon = deadline_slice(deadline, patience_ms(RUN_MS));
     uint64_t pc, status;
     bool halted;
     if (!errand_make_sure_halted(self, deadline, error) ||

@@ -241,7 +241,7 @@ static bool stop_and_take(struct errand *self, const char **hindrance, const str
 /* A program that is in such a state now may be in another one soon. */
 bool errand_stop(struct errand *self, const struct deadline *deadline, struct error *error)
 {
-    struct deadline patience = deadline_slice(deadline, STATE_MS);
+    struct deadline patience = deadline_slice(deadline, patience_ms(STATE_MS));
     struct ledger *ledger = self->target->ledger;
     for (;;) {
         const char *hindrance = NULL;

@@ -188,7 +188,7 @@ bool ledger_old(const struct ledger *ledger, struct address at, uint64_t *old)
 static struct outcome give_back(struct ledger *ledger, const struct step *steps, size_t n, uint64_t *results,
                                 struct outcome paused, struct error *error)
 {
-    struct deadline soon = deadline_in_ms(OWED_MS, NULL);
+    struct deadline soon = deadline_in_ms(patience_ms(OWED_MS), NULL);
     size_t from, end;
     while (paused.why == NOT_YET && !deadline_passed(&soon) &&
            steps_owe(steps, n, paused.done, &from, &end)) {

@@ -71,7 +71,7 @@ bool lowered_tell_reset(struct lowered *self, struct error *error)
 static bool waited_in_vain(struct lowered *self, size_t at, struct error *error)
 {
     uint64_t cause;
-    struct deadline soon = deadline_in_ms(1000, NULL);
+    struct deadline soon = deadline_in_ms(patience_ms(1000), NULL);
     struct error ignored = {0};
     if (ledger_read(self->target->ledger, self->core->ops->cause_register(self->core), &cause, &soon,
                     &ignored) &&
@@ -98,7 +98,7 @@ static bool look_at_counters(struct lowered *self, const struct deadline *deadli
 {
     uint64_t values[READING_ROOM], before_us, after_us;
     struct error unread = {0};
-    struct deadline soon = deadline_in_ms(LOOK_MS, deadline->cancel);
+    struct deadline soon = deadline_in_ms(patience_ms(LOOK_MS), deadline->cancel);
     if (self->reception.sink->look == NULL || self->target->reading.by_core != NULL)
         return true; /* or it would have to be halted for that */
     if (target_read(self->target, values, &before_us, &after_us, &soon, &unread)) {
@@ -114,7 +114,7 @@ static bool settle_held(struct lowered *self, int tries, struct error *error)
     for (; self->reception.n_held > 0; tries--) {
         uint64_t cause;
         struct error unread = {0};
-        struct deadline soon = deadline_in_ms(LOOK_MS, NULL);
+        struct deadline soon = deadline_in_ms(patience_ms(LOOK_MS), NULL);
         if (ledger_read(self->target->ledger, self->core->ops->cause_register(self->core), &cause, &soon,
                         &unread))
             reception_release(&self->reception, self->core->ops->reset_seen(self->core, cause));
@@ -140,7 +140,7 @@ bool lowered_run_list(struct lowered *self, size_t *at, uint64_t *saw, const str
         return error_set(error, ERROR_SYSTEM, "a step list grew too long");
     for (;;) {
         struct error refused = {0};
-        struct deadline patient = deadline_in_ms(PATIENT_MS, deadline->cancel);
+        struct deadline patient = deadline_in_ms(patience_ms(PATIENT_MS), deadline->cancel);
         struct outcome outcome = ledger_execute(self->target->ledger, self->items + done, self->list.n - done,
                                                 self->results + done, &patient, &refused);
         if (outcome.done > 0)
@@ -197,7 +197,7 @@ static struct outcome run_again(struct lowered *self, size_t from, size_t end,
                                 const struct deadline *deadline, struct error *refused)
 {
     struct outcome outcome = {.why = DONE, .done = 0};
-    struct deadline patient = deadline_slice(deadline, PATIENT_MS);
+    struct deadline patient = deadline_slice(deadline, patience_ms(PATIENT_MS));
     while (from < end) {
         outcome = ledger_execute(self->target->ledger, self->items + from, end - from, self->results + from,
                                  deadline, refused);

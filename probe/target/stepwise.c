@@ -15,7 +15,7 @@ enum { LIST_ROOM = READING_STEPS + 8, READ_MS = 5000, STILL_MS = 20 };
 
 static struct deadline some_time(const struct deadline *deadline)
 {
-    return deadline_in_ms(READ_MS, deadline->cancel);
+    return deadline_in_ms(patience_ms(READ_MS), deadline->cancel);
 }
 
 static uint64_t end_of(const struct stepwise *self)

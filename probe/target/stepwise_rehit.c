@@ -8,7 +8,7 @@ enum { LIST_ROOM = READING_STEPS + 8, READ_MS = 5000, REHITS = 32 };
 
 static struct deadline some_time(const struct deadline *deadline)
 {
-    return deadline_in_ms(READ_MS, deadline->cancel);
+    return deadline_in_ms(patience_ms(READ_MS), deadline->cancel);
 }
 
 bool stepwise_read(struct stepwise *self, uint64_t *values, bool *pending, bool *reset,

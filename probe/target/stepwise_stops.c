@@ -11,7 +11,7 @@ enum { SLICE_MS = 50, STEP_MS = 3000, GRACE_MS = 150 };
 /* Each wish gets time of its own: the caller's deadline is that of arming. */
 static struct deadline soon(const struct deadline *deadline)
 {
-    return deadline_in_ms(STEP_MS, deadline->cancel);
+    return deadline_in_ms(patience_ms(STEP_MS), deadline->cancel);
 }
 
 /* As GDB's descriptions of targets call it. */
@@ -99,7 +99,7 @@ static bool is_late(struct stepwise *self, const char *previous, bool *late, con
 /* A core about to stop by itself is not asked to: OpenOCD would keep that for whoever resumes it next. */
 static bool given_up(struct stepwise *self)
 {
-    struct deadline grace = deadline_in_ms(GRACE_MS, NULL);
+    struct deadline grace = deadline_in_ms(patience_ms(GRACE_MS), NULL);
     struct error ignored = {0};
     return self->debugger->ops->wait(self->debugger, &self->stop, &grace, &ignored) != DEBUGGER_STOPPED;
 }

@@ -217,7 +217,7 @@ enum adi_end adi_power_up(struct adi *adi, const struct deadline *deadline, stru
 static enum adi_health health_of(struct adi *adi, uint32_t stat, struct error *error)
 {
     if ((stat & POWER_ANSWERS) != POWER_ANSWERS) {
-        struct deadline soon = deadline_in_ms(100, NULL);
+        struct deadline soon = deadline_in_ms(patience_ms(100), NULL);
         enum adi_end end = adi_power_up(adi, &soon, error);
         return end == ADI_LOST ? ADI_GONE : end == ADI_OK ? ADI_POWERLESS : ADI_SILENT;
     }

@@ -183,7 +183,7 @@ static enum adi_end power_port(struct adi *adi, size_t number, struct error *err
 {
     enum adi_end end = ADI_NO_ACK;
     for (int i = 0; i < TRIES && end != ADI_OK && end != ADI_LOST; i++) {
-        struct deadline deadline = deadline_in_ms(POWER_MS, NULL);
+        struct deadline deadline = deadline_in_ms(patience_ms(POWER_MS), NULL);
         adi->selected = i == 0 ? adi->selected : SIZE_MAX; /* from a line reset on */
         end = adi_select(adi, number, error);
         if (end == ADI_OK)

@@ -60,7 +60,7 @@ static bool begin(struct dap *dap, const struct deadline *deadline, struct error
 /* The probe is back, or another call finds it gone for good. What the access ports held is what we left. */
 static bool reopen(struct dap *dap, const struct deadline *deadline, struct error *error)
 {
-    struct deadline soon = deadline_slice(deadline, REOPEN_MS);
+    struct deadline soon = deadline_slice(deadline, patience_ms(REOPEN_MS));
     struct error why = {0};
     if (dap->probe.carrier != NULL)
         probe_close(&dap->probe);

@@ -7,7 +7,7 @@ enum { SEND_MS = 1000, REPLY_MS = 8000, STALE = 8, SILENCE_MS = 700 };
 
 bool probe_send(struct dap_probe *probe, const uint8_t *packet, size_t n, struct error *error)
 {
-    struct deadline deadline = deadline_in_ms(SEND_MS, NULL);
+    struct deadline deadline = deadline_in_ms(patience_ms(SEND_MS), NULL);
     if (probe->lost)
         return error_set(error, ERROR_LINK_LOST, "%s is gone", probe->carrier->name);
     probe->packets++;
@@ -17,7 +17,7 @@ bool probe_send(struct dap_probe *probe, const uint8_t *packet, size_t n, struct
 
 bool probe_receive(struct dap_probe *probe, uint8_t *reply, size_t *n, struct error *error)
 {
-    struct deadline deadline = deadline_in_ms(REPLY_MS, NULL);
+    struct deadline deadline = deadline_in_ms(patience_ms(REPLY_MS), NULL);
     *n = 0;
     if (probe->lost)
         return error_set(error, ERROR_LINK_LOST, "%s is gone", probe->carrier->name);
@@ -52,7 +52,7 @@ static bool find_beginning(struct dap_probe *probe, const struct deadline *deadl
 {
     uint8_t packet[PROTOCOL_ROOM], reply[CARRIER_ROOM];
     size_t n = protocol_info(packet, DAP_INFO_CAPABILITIES), length;
-    struct deadline limit = deadline_slice(deadline, SILENCE_MS);
+    struct deadline limit = deadline_slice(deadline, patience_ms(SILENCE_MS));
     if (!probe_send(probe, packet, n, error))
         return false;
     for (int i = 0; i < STALE; i++) {

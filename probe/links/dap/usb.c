@@ -261,7 +261,7 @@ static bool usb_receive(struct carrier *carrier, uint8_t *packet, size_t room, s
 static void usb_close(struct carrier *carrier)
 {
     struct usb *usb = (struct usb *)carrier;
-    struct deadline deadline = deadline_in_ms(CLOSE_MS, NULL);
+    struct deadline deadline = deadline_in_ms(patience_ms(CLOSE_MS), NULL);
     bool quiet = true;
     for (size_t i = 0; i < IN_FLIGHT; i++) {
         struct exchange *exchange = &usb->exchanges[i];

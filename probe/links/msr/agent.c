@@ -83,7 +83,7 @@ static enum why run(struct msr_link *link, const struct msr_op *ops, size_t n, u
                     size_t *done, struct error *error)
 {
     struct msr_agent *agent = (struct msr_agent *)link;
-    struct deadline deadline = deadline_in_ms(ANSWER_MS, NULL);
+    struct deadline deadline = deadline_in_ms(patience_ms(ANSWER_MS), NULL);
     uint8_t bytes[FRAME_REQUEST];
     enum frame_why why;
     *done = 0;
