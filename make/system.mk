@@ -1,18 +1,24 @@
-# `make check`: everything is built, then one pytest run does unit, system and fuzz tests and the linters.
+# `make check`: what fits into five minutes. `make soak`: everything, for the nights. tests/README.md says what is where.
 
 PYTHON ?= /usr/bin/python3
 # One to a CPU: beside another's board and debugger on the same one, GDB would not have its answers in time
 WORKERS ?= $(shell n=$$(nproc) && echo $$((n < 4 ? n : 4)))
+PYTEST  := PMU_BUILD=$(BUILD) $(PYTHON) -m pytest -q -p no:cacheprovider
 
 check: deps
-	$(MAKE) -j2 check-build
-	PMU_BUILD=$(BUILD) $(PYTHON) -m pytest -q -p no:cacheprovider -n $(WORKERS) tests $(CHECK_ARGS)
+	$(MAKE) -s -j$(shell nproc) check-build
+	$(PYTEST) -n $(WORKERS) tests $(CHECK_ARGS)
 
-check-build: $(BUILD)/pmu-probe $(BUILD)/asan/pmu-probe $(UNIT_BIN) $(FUZZ_BIN) board firmware fixtures
+soak: deps-soak
+	$(MAKE) -s -j$(shell nproc) soak-build
+	PMU_SOAK=1 $(PYTEST) -n $(WORKERS) --durations=50 tests $(CHECK_ARGS)
+
+check-build: $(BUILD)/pmu-probe $(BUILD)/asan/pmu-probe $(UNIT_BIN) board firmware fixtures
+soak-build: check-build
 
 bench: deps
 	$(MAKE) -j2 $(BUILD)/pmu-probe $(BENCH_BIN) board firmware card knc
 	PMU_BUILD=$(BUILD) $(PYTHON) tests/bench/bench.py
 
 fixtures:
-.PHONY: check-build fixtures
+.PHONY: soak check-build soak-build fixtures

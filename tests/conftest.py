@@ -1,6 +1,8 @@
-"""What every test shares: where things are, which CPU it has, and the closing line of `make check`."""
+"""What every test shares: which of them run, where, and the closing line. `make check` runs what fits into five minutes,
+`make soak` (PMU_SOAK) everything."""
 import contextlib
 import os
+import random
 import sys
 
 import pytest
@@ -8,43 +10,72 @@ import pytest
 TESTS = os.path.dirname(os.path.abspath(__file__))
 SYSTEM = os.path.join(TESTS, "system")
 CPUS = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
+SOAK = bool(os.environ.get("PMU_SOAK"))
 
-sys.path.insert(0, SYSTEM)
+sys.path[:0] = [TESTS, SYSTEM]
+import fixtures_passed  # noqa: E402
+import pairwise  # noqa: E402
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "soak: only `make soak` runs it")
+    config.addinivalue_line("markers", "every_row: `make check` runs each row of its product, too")
+    if not hasattr(config, "workerinput"):  # the workers get both from here
+        os.environ.setdefault("PMU_SEED", str(random.randrange(1 << 31)))
+        # A busy machine is not a broken one. Tests of what happens when nobody answers set their own
+        os.environ.setdefault("PMU_PROBE_PATIENCE", "20")
+
+
+def rows_of_products(items):
+    """The items that `make check` leaves out: of each test's rows those that show no new value and no new pair."""
+    products = {}
+    for item in items:
+        if hasattr(item, "callspec") and item.get_closest_marker("every_row") is None:
+            products.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for rows in products.values():
+        chosen = {rows[place] for place in pairwise.chosen([pairwise.row_of(item.callspec.params) for item in rows])}
+        yield from (item for item in rows if item not in chosen)
+
+
+def pytest_collection_modifyitems(config, items):
+    if not SOAK:
+        asked_for = any("::" in word for word in config.args)  # a test that somebody names runs, whichever it is
+        out = set() if asked_for else {item for item in items if item.get_closest_marker("soak")}
+        if not asked_for:
+            passed = fixtures_passed.files()
+            out |= {item for item in items if os.path.relpath(item.path, TESTS) in passed}
+            out |= set(rows_of_products([item for item in items if item not in out]))
+        config.hook.pytest_deselected(items=[item for item in items if item in out])
+        items[:] = [item for item in items if item not in out]
+    items.sort(key=lambda item: not str(item.path).startswith(SYSTEM + os.sep))
 
 
 def own_cpu(config):
     """The CPU of this worker's system tests. A board and a debugger answer each other thousands of times a second, which
-    on one CPU takes 40 % less time than on two."""
+    takes 40 % less time on one CPU than on two."""
     number = getattr(config, "workerinput", {}).get("workerid", "gw0")[2:]
     return {sorted(CPUS)[int(number) % len(CPUS)]}
 
 
-def waits(item):
-    return not str(item.path).startswith(SYSTEM + os.sep)
-
-
-def pytest_collection_modifyitems(items):
-    items.sort(key=waits)
-
-
 @pytest.fixture(autouse=True)
 def place_of_work(request):
-    """Linters, unit tests and fuzzers come last and take the time that is left: beside one that has a full share of its
-    CPU, a board and a debugger would wait for the end of its slice with each answer."""
-    with contextlib.suppress(OSError):  # where that is not permitted it only takes longer
-        if CPUS and waits(request.node):
-            os.sched_setaffinity(0, CPUS)
-            os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-        elif CPUS:
-            os.sched_setaffinity(0, own_cpu(request.config))
+    with contextlib.suppress(OSError):  # where that is not permitted the tests only take longer
+        if CPUS:
+            os.sched_setaffinity(0, own_cpu(request.config) if str(request.path).startswith(SYSTEM + os.sep) else CPUS)
+
+
+def pytest_sessionfinish(session, exitstatus):
+    config = session.config
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    if reporter and not hasattr(config, "workerinput") and exitstatus == 0 and config.args == ["tests"]:
+        fixtures_passed.note(reporter.stats.get("passed", []), reporter.stats.get("skipped", []))
 
 
 def pytest_unconfigure(config):
-    if hasattr(config, "workerinput"):
-        return
     reporter = config.pluginmanager.get_plugin("terminalreporter")
-    if reporter is None:
+    if hasattr(config, "workerinput") or reporter is None:
         return
     count = {what: len(reporter.stats.get(what, [])) for what in ("passed", "failed", "error", "skipped")}
     skipped = f", {count['skipped']} skipped" if count["skipped"] else ""
+    reporter.write_line(f"The same random places again: PMU_SEED={os.environ['PMU_SEED']}")
     reporter.write_line(f"{count['passed']} passed, {count['failed'] + count['error']} failed{skipped}")

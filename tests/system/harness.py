@@ -2,6 +2,7 @@
 sanitizers. Every port is a free one, every process is gone when the test ends."""
 import json
 import os
+import random
 import signal
 import subprocess
 import threading
@@ -23,6 +24,7 @@ DAP_WAYS = ["rp2040/swd", "m4/swd", "m4/jtag", "rp2040/v2", "m4/v1"]
 SLOW_CLOCK = 3000000  # Hz
 QUICK_WIRE = 1000000000  # Hz
 NOWHERE = 0xFFFFFFF0  # no code there: watching it only switches the log on
+SOAK = bool(os.environ.get("PMU_SOAK"))
 WAIT = 120  # seconds: a bound against hanging, never a measure
 
 
@@ -88,9 +90,13 @@ class Run:
         return [hit["values"]["CPU_CYCLES"] for hit in self.hits]
 
 
-def thinned(stride):
-    """Long sweeps of places where trouble strikes take each so-many-th of them; with `make check EVERY=1`, all."""
-    return 1 if os.environ.get("EVERY") else stride
+def places(total, sweep, most=40, in_soak=None):
+    """The places of a sweep at which trouble strikes: `most` random ones of each way, in soak all of them, or where a run
+    has thousands, `in_soak` random ones; all of those, too, with EVERY=1. PMU_SEED repeats them; `sweep` tells one from
+    another."""
+    if SOAK:
+        most = total if os.environ.get("EVERY") else in_soak or total
+    return sorted(random.Random(f"{os.environ['PMU_SEED']} {sweep}").sample(range(total), min(most, total)))
 
 
 class Place:

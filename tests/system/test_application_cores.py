@@ -4,7 +4,7 @@ import signal
 import pytest
 
 from harness import (CALLED_TWICE, IN_RAM, LOOP_ROUND, PREEMPTED, RECURSE, WORK_BY_DATA, ARTICLE_NOP, ARTICLE_PLAIN, NOWHERE,
-                     Place, at, finish_tool, passages, returned, thinned, wait_for)
+                     Place, at, finish_tool, passages, places, returned, wait_for)
 
 WAYS = ["a9/swd", "a9/jtag", "a7/swd", "a9/v2", "a9", "a7", "a53/swd", "a53/jtag", "a53/v2", "a53",
         "r5/swd", "r5/jtag", "r5/v2", "r5"]
@@ -178,7 +178,7 @@ def test_a_reset_at_any_time_is_told(way):
     and is not let go."""
     with Place(way, "free", WORK_BY_DATA) as place:
         stays = 0
-        for skip in range(thinned(433) // 2, 6000, thinned(433)):
+        for skip in places(6000, f"reset {way}", most=20, in_soak=200):
             place.board.watch(NOWHERE)
             place.board.command(f"fault reset 1 {skip}")
             result = place.run("delta", "-j", "work_by_data", "-r", 3, "--no-calibrate")

@@ -6,7 +6,7 @@ import signal
 import pytest
 
 from gdb_place import GdbPlace
-from harness import NOWHERE, WORK_BY_DATA, Place, finish_tool, passages, returned, start_tool, thinned
+from harness import NOWHERE, WORK_BY_DATA, Place, finish_tool, passages, places, returned, start_tool
 from test_application_cores import MOVING
 from test_faults import Cable
 
@@ -157,7 +157,7 @@ def test_a_cable_pulled_anywhere(way, function):
         assert whole.code == 0 and len(whole.hits) == 3
         total = cable.packets
         assert total > 40
-        for place_of_pull in range(0, 2 * total, thinned(270)):
+        for place_of_pull in places(2 * total, f"cable {way} {function}", most=15, in_soak=150):
             cable.packets, cable.pull_at = 0, place_of_pull
             result = run()
             assert result.code in (0, 3), result.err

@@ -1,11 +1,11 @@
-"""The probe taken away at each place of a short run in turn: never a wrong number, never a hang, and the target as it was
+"""The probe taken away at many places of a short run, in soak at each: never a wrong number, never a hang, and the target as it was
 where the link came back. Trouble on the wire: test_transfer_faults.py."""
 import socket
 import threading
 
 import pytest
 
-from harness import NOWHERE, WORK_BY_DATA, Place, finish_tool, passages, returned, start_tool, wait_for
+from harness import NOWHERE, WORK_BY_DATA, Place, finish_tool, passages, places, returned, start_tool, wait_for
 from test_trace import snapshot
 
 HITS = 3
@@ -96,12 +96,11 @@ def test_cable_pulled_at_every_packet(way):
         before = snapshot(place)
         whole = run_once(place, cable.here)
         assert whole.code == 0 and len(whole.hits) == HITS
-        total, survived = cable.packets, 0
-        for place_of_pull in range(2 * total):
+        total = cable.packets
+        for place_of_pull in places(2 * total, f"cable {way}"):
             cable.packets, cable.pull_at = 0, place_of_pull
             result = run_once(place, cable.here)
             check_numbers(place, result)
-            survived += result.code == 0
             after = snapshot(place)
             assert after == before, f"pulled at {place_of_pull}: {result.err}"
             assert place.board.state()["run"] == "running", f"pulled at {place_of_pull}: {result.err}"
@@ -142,7 +141,7 @@ def test_probe_unplugged_at_every_transfer(way):
         usb = board.usb_closed()
         total = usb["in"] + usb["out"] - counted["in"] - counted["out"]
         assert total > 100
-        for transfer in range(total):
+        for transfer in places(total, f"unplugged {way}"):
             result = run(transfer)
             check_numbers(place, result)
             assert snapshot(place) == before, f"unplugged at {transfer}: {result.err}"
