@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "cmocka_all.h"
+#include "test.h"
 #include "debuggers/debugger_link.h"
 #include "model_link.h"
 

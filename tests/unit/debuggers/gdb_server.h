@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "cmocka_all.h"
+#include "test.h"
 #include "debuggers/gdb_packet.h"
 
 #include <fcntl.h>

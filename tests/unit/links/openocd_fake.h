@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "cmocka_all.h"
+#include "test.h"
 #include "links/openocd.h"
 #include "links/openocd_process.h"
 #include "links/openocd_rpc.h"

@@ -1,7 +1,7 @@
 /* A carrier whose other end is the model, and an executor on top of it. */
 #pragma once
 
-#include "cmocka_all.h"
+#include "test.h"
 #include "dap_model.h"
 #include "links/dap/connect.h"
 #include "links/dap/executor.h"
