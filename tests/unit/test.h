@@ -25,8 +25,8 @@ struct timespec;
 typedef int test_clock(struct timespec *now);
 typedef void test_nap(uint64_t us);
 
-void test_add(const char *file, int line, const char *name, CMUnitTestFunction test,
-              CMFixtureFunction set_up, CMFixtureFunction tear_down);
+void test_add(const char *file, int line, const char *name, CMUnitTestFunction test, CMFixtureFunction set_up,
+              CMFixtureFunction tear_down);
 void test_group(const char *file, CMFixtureFunction set_up, CMFixtureFunction tear_down);
 void test_time(const char *file, test_clock *clock, test_nap *nap);
 

@@ -43,8 +43,8 @@ static void demand(bool there_is_room)
     abort();
 }
 
-void test_add(const char *file, int line, const char *name, CMUnitTestFunction test,
-              CMFixtureFunction set_up, CMFixtureFunction tear_down)
+void test_add(const char *file, int line, const char *name, CMUnitTestFunction test, CMFixtureFunction set_up,
+              CMFixtureFunction tear_down)
 {
     demand(n_rows < TESTS);
     rows[n_rows++] = (struct row){file, line, {name, test, set_up, tear_down, NULL}};

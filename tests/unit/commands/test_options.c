@@ -1,5 +1,5 @@
-#include "test.h"
 #include "commands/options.h"
+#include "test.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -184,4 +184,3 @@ RIG_TEST(a_refusal_is_found_out)
     assert_true(rig->model.refused > 0);
     assert_good(rig);
 }
-

@@ -1,5 +1,5 @@
-#include "test.h"
 #include "cores/cortex_m.h"
+#include "test.h"
 
 #include <string.h>
 

@@ -4,9 +4,9 @@
  */
 #pragma once
 
-#include "test.h"
 #include "counters/counter.h"
 #include "target/ledger.h"
+#include "test.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,8 @@
-#include "test.h"
 #include "cores/cortex_m.h"
 #include "counters/counter.h"
 #include "counters/dwt.h"
 #include "counters/systick.h"
+#include "test.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-#include "test.h"
 #include "counters/events.h"
+#include "test.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
-#include "test.h"
 #include "counters/events.h"
 #include "counters/metric.h"
+#include "test.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-#include "test.h"
 #include "counters/placement.h"
+#include "test.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -250,4 +250,3 @@ FRESH_TEST(cycles_by_64_on_demand)
     assert_true(ledger_undo(f.ledger, &f.deadline, &f.error));
     assert_int_equal(f.monitor.control, 0x41151800);
 }
-

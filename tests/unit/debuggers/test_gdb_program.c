@@ -1,8 +1,8 @@
 /* A GDB server that debugs a program of a system: an x86-64 one, as gdbserver shows it. */
 #include "debuggers/gdb_remote.h"
 
-#include "test.h"
 #include "gdb_server.h"
+#include "test.h"
 
 static struct debugger *open_server(struct gdb_server *server, const struct gdb_answer *first)
 {

@@ -189,4 +189,3 @@ FRESH_TEST(an_empty_list_is_done)
     assert_int_equal(run(NULL, 0, NULL).why, DONE);
     assert_int_equal(f.calls, 0);
 }
-

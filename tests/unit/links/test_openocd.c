@@ -276,5 +276,4 @@ CLEAN_TEST(test_cancel_still_waits_for_the_answer)
     assert_string_equal(fake_eval(&fake, "set mem(0x100)"), "0x5");
 }
 
-
 TEST_GROUP(setup, teardown)

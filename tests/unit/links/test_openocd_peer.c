@@ -356,4 +356,3 @@ CLEAN_TEST(test_good_answers)
         peer_stop(&peer);
     }
 }
-

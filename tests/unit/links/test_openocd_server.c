@@ -342,5 +342,4 @@ CLEAN_TEST(test_ours_dies)
     link_close(link);
 }
 
-
 TEST_GROUP(setup, teardown)

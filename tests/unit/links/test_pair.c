@@ -1,8 +1,8 @@
 /* A pair of links: which one carries out what, and what the two are to whoever uses them. */
 #include "links/pair.h"
 
-#include "test.h"
 #include "fake_link.h"
+#include "test.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -277,4 +277,3 @@ FRESH_TEST(the_timer_tells_every_wrap)
             assert_int_equal(widen.total, length);
         }
 }
-

@@ -1,5 +1,5 @@
-#include "test.h"
 #include "measure/calibrate.h"
+#include "test.h"
 
 TEST(constant_cost_is_exact)
 {

@@ -129,4 +129,3 @@ TIDY_TEST(trouble_is_told)
         assert_true(clock.hz == 0);
     }
 }
-

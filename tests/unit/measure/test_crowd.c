@@ -148,4 +148,3 @@ FRESH_TEST(what_goes_wrong_names_its_cpu)
     error_clear(&error);
     assert_true(target_undo(&target, &deadline, &error));
 }
-

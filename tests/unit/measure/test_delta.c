@@ -334,4 +334,3 @@ FRESH_TEST(a_summary_can_be_freed_twice)
     assert_int_equal(summary.n, 0);
     summary_free(&summary);
 }
-

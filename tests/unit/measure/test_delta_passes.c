@@ -351,4 +351,3 @@ FRESH_TEST(an_early_end_keeps_what_each_pass_had)
             assert_int_equal(results.hits[i].values[0].count, 1000 + (i + 1) % 7);
     }
 }
-

@@ -327,4 +327,3 @@ FRESH_TEST(a_bound_is_never_below_nothing)
     overheads[0] = (struct overhead){0};
     assert_int_equal(evaluation_value(&evaluation, 0, &little, 1).count, 13);
 }
-

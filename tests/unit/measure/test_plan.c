@@ -248,4 +248,3 @@ FRESH_TEST(no_more_columns_than_there_is_room_for)
         assert_int_equal(plan.passes[i].column[1], i + 1);
     }
 }
-

@@ -104,4 +104,3 @@ FRESH_TEST(words_are_cut_to_their_room)
     spread_compare(passes, 2, 0, "A_NAME", small, sizeof small);
     assert_string_equal(small, "the passes ");
 }
-

@@ -2,8 +2,8 @@
  * Verdicts. The reference values of the t-test come from elsewhere: t and its degrees of freedom from their
  * definitions, p by Simpson's rule on the density, normalized by the same rule.
  */
-#include "test.h"
 #include "measure/verdict.h"
+#include "test.h"
 
 #include <float.h>
 #include <math.h>

@@ -183,4 +183,3 @@ TIDY_TEST(trouble_is_told_and_adds_nothing)
         assert_int_equal(f.window.totals[0].count, truth());
     }
 }
-

@@ -232,4 +232,3 @@ FRESH_TEST(a_failure_between_two_counters_adds_to_none)
             expect_exact(i);
     }
 }
-

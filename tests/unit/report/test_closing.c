@@ -158,4 +158,3 @@ FRESH_TEST(all_lines_at_once)
            "0 without an exception inside\n"
            "max in hit 4: r0=0x1\n");
 }
-

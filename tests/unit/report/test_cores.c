@@ -135,4 +135,3 @@ FRESH_TEST(an_output_that_is_full_is_told)
     assert_false(cores_begin(full, &conditions, &table, FORMAT_TEXT));
     fclose(full);
 }
-

@@ -1,5 +1,5 @@
-#include "test.h"
 #include "report/figure.h"
+#include "test.h"
 
 #include <float.h>
 #include <math.h>

@@ -324,4 +324,3 @@ FRESH_TEST(a_terminal_that_is_gone_ends_it)
     screen_draw(&f.screen, &view);
     screen_close(&f.screen);
 }
-

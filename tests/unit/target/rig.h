@@ -4,8 +4,8 @@
  */
 #pragma once
 
-#include "../test.h"
 #include "../model_link.h"
+#include "../test.h"
 #include "target/lowered.h"
 
 #include <time.h>

@@ -239,4 +239,3 @@ FRESH_TEST(a_lost_link_is_an_error)
     assert_false(walk(0x1000));
     assert_int_equal(f.error.kind, ERROR_LINK_LOST);
 }
-

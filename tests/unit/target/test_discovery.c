@@ -510,4 +510,3 @@ FRESH_TEST(no_more_cores_than_there_is_room_for)
     assert_true(run());
     assert_int_equal(f.target.n_cores, TARGET_CORES);
 }
-

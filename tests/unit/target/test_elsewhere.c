@@ -1,9 +1,9 @@
 /* Counters by another link: which CPU's they are, and whether the program was there. */
 #include "target/elsewhere.h"
 
-#include "test.h"
 #include "cores/knc.h"
 #include "cores/x86_64.h"
+#include "test.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
-#include "test.h"
 #include "fake_link.h"
 #include "target/ledger.h"
+#include "test.h"
 
 struct fixture {
     struct fake_link fake;

@@ -2,8 +2,8 @@
  * Points: which comparator is taken, what becomes of those that are there, and breakpoint instructions in
  * RAM.
  */
-#include "../test.h"
 #include "../model_link.h"
+#include "../test.h"
 
 #include "cores/cortex_m.h"
 #include "target/points.h"

@@ -2,8 +2,8 @@
  * The target: what is found behind a link, what is taken and what is refused, and that closing puts it all
  * back.
  */
-#include "../test.h"
 #include "../model_link.h"
+#include "../test.h"
 
 #include "target/target.h"
 
@@ -395,4 +395,3 @@ FRESH_TEST(a_target_that_was_never_opened_can_be_closed)
     target_close(&f.target);
     target_close(&f.target);
 }
-

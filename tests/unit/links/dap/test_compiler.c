@@ -1,6 +1,6 @@
 /* Packets by their bytes, and replies with everything wrong that can be. */
-#include "test.h"
 #include "links/dap/decoder.h"
+#include "test.h"
 
 #include <stdio.h>
 #include <string.h>

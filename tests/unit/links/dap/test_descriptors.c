@@ -1,7 +1,7 @@
 /* What a device says of itself over USB. */
-#include "test.h"
 #include "links/dap/carrier.h"
 #include "links/dap/descriptors.h"
+#include "test.h"
 
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /*
  * What a hit costs on the wire: the step lists of the engine as packets, in bytes.
  */
-#include "test.h"
 #include "links/dap/compiler.h"
 #include "links/dap/decoder.h"
+#include "test.h"
 
 #include "cores/cortex_m.h"
 #include "target/passage.h"

@@ -1,8 +1,8 @@
 /* Requests by bytes, replies with every length wrong. */
-#include "test.h"
 #include "links/dap/chain.h"
 #include "links/dap/protocol.h"
 #include "links/dap/wires.h"
+#include "test.h"
 
 #include <string.h>
 

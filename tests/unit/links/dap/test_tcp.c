@@ -1,8 +1,8 @@
 /* The whole link against a probe behind a socket, in a thread: opened, used, lost, found again. */
-#include "test.h"
 #include "dap_model.h"
 #include "links/dap/carriers.h"
 #include "links/dap/dap.h"
+#include "test.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>

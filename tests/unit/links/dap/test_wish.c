@@ -1,6 +1,6 @@
 /* The words behind --probe, and which of the probes that are plugged in they mean. */
-#include "test.h"
 #include "links/dap/found.h"
+#include "test.h"
 
 #include <stdio.h>
 #include <string.h>

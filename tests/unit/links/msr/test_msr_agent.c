@@ -234,4 +234,3 @@ TEST(what_is_typed)
         assert_int_equal(error.kind, ERROR_USAGE);
     }
 }
-

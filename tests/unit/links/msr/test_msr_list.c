@@ -179,4 +179,3 @@ FRESH_TEST(views_are_cpus)
     assert_true(link_faults_are_exact(&fake.msr.link));
     assert_false(link_has_server(&fake.msr.link));
 }
-
