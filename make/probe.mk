@@ -4,8 +4,8 @@ PROBE_SRC  := $(sort $(wildcard probe/*/*.c probe/*/*/*.c))
 PROBE_PKGS := libdw libelf jansson libusb-1.0 hidapi-hidraw expat
 PROBE_INC  := -Iprobe -I$(BUILD)/gen
 SANITIZE   := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -O1 -g
-# := inside recipes would run pkg-config before `deps` could install it
-pkg         = $(shell pkg-config $(1) $(PROBE_PKGS))
+# pkg-config is asked once, and not before a recipe wants to know: `deps` may have to install it
+pkg         = $(or $(pkg$(1)),$(eval pkg$(1) := $(shell pkg-config $(1) $(PROBE_PKGS)))$(pkg$(1)))
 
 PROBE_OBJ := $(PROBE_SRC:%.c=$(BUILD)/obj/%.o)
 ASAN_OBJ  := $(PROBE_SRC:%.c=$(BUILD)/asan/%.o)

@@ -1,11 +1,24 @@
-# Unit tests: tests/unit mirrors probe/, one cmocka program a file, under the sanitizers.
+# Unit tests: tests/unit mirrors probe/, one cmocka program a folder, under the sanitizers.
 
-UNIT_SRC := $(sort $(wildcard tests/unit/*/test_*.c tests/unit/*/*/test_*.c))
-UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(BUILD)/unit/%)
+UNIT_SRC  := $(sort $(wildcard tests/unit/*/test_*.c tests/unit/*/*/test_*.c))
+UNIT_DIRS := $(sort $(foreach f,$(UNIT_SRC),$(word 3,$(subst /, ,$f))))
+UNIT_BIN  := $(UNIT_DIRS:%=$(BUILD)/unit/%)
+UNIT_OBJ  := $(patsubst tests/unit/%.c,$(BUILD)/unit/obj/%.o,tests/unit/test_main.c $(UNIT_SRC))
+# Lines are enough to find a failed test, and cost less than all that a debugger wants
+UNIT_FLAGS = $(CSTD) $(WARN) $(SANITIZE) $(UNIT_O) -g1 $(PROBE_INC) -Itests/unit
+# Tests that are over at once take longest to compile; elsewhere models run for long
+UNIT_BRIEF := base commands counters debuggers report symbols
+$(filter $(addsuffix /%,$(addprefix $(BUILD)/unit/obj/,$(UNIT_BRIEF))),$(UNIT_OBJ)): UNIT_O := -O0
 
-$(BUILD)/unit/%: tests/unit/%.c $(BUILD)/asan/libpmu.a
+$(UNIT_OBJ): $(BUILD)/unit/obj/%.o: tests/unit/%.c Makefile make/probe.mk make/unit.mk | $(GEN)
 	@mkdir -p $(@D)
-	$(CC) $(CSTD) $(WARN) $(SANITIZE) $(PROBE_INC) -Itests/unit $(call pkg,--cflags) -MMD -MP -MF $@.d $< \
-	    $(BUILD)/asan/libpmu.a $(call pkg,--libs) -lcmocka -lm -o $@
+	$(CC) $(UNIT_FLAGS) $(call pkg,--cflags) -MMD -MP -c $< -o $@
 
--include $(UNIT_BIN:%=%.d)
+define UNIT_PROGRAM
+$(BUILD)/unit/$(1): $(filter $(BUILD)/unit/obj/test_main.o $(BUILD)/unit/obj/$(1)/%,$(UNIT_OBJ))
+endef
+$(foreach d,$(UNIT_DIRS),$(eval $(call UNIT_PROGRAM,$(d))))
+$(UNIT_BIN): $(BUILD)/asan/libpmu.a
+	$(CC) $(SANITIZE) $(filter %.o,$^) $(BUILD)/asan/libpmu.a $(call pkg,--libs) -lcmocka -lm -o $@
+
+-include $(UNIT_OBJ:.o=.d)

@@ -1,4 +1,4 @@
-"""Runs each cmocka program of tests/unit, under the sanitizers it was built with."""
+"""Runs each file of tests/unit by its folder's program, under the sanitizers it was built with."""
 import glob
 import os
 import subprocess
@@ -7,12 +7,13 @@ import pytest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.path.join(ROOT, os.environ.get("PMU_BUILD", "build"))
-SOURCES = sorted(glob.glob(os.path.join(ROOT, "tests/unit/**/test_*.c"), recursive=True))
+SOURCES = sorted(glob.glob(os.path.join(ROOT, "tests/unit/*/**/test_*.c"), recursive=True))
 
 
 @pytest.mark.parametrize("source", [os.path.relpath(name, os.path.join(ROOT, "tests/unit")) for name in SOURCES])
 def test_unit(source):
-    program = os.path.join(BUILD, "unit", source[:-2])
-    done = subprocess.run([program], cwd=ROOT, text=True, errors="replace", stdout=subprocess.PIPE,
+    folder, name = source[:-2].split(os.sep, 1)
+    program = os.path.join(BUILD, "unit", folder)
+    done = subprocess.run([program, name], cwd=ROOT, text=True, errors="replace", stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, timeout=300)
     assert done.returncode == 0, done.stdout[-8000:]

@@ -3,9 +3,9 @@
  */
 #pragma once
 
-#include "cmocka_all.h"
 #include "debuggers/debugger_link.h"
 #include "model_link.h"
+#include "test.h"
 
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
  * What a list that ended early still owes: from where on to where it has to be carried out, so that all that
  * was borrowed is put back, and nothing that was not.
  */
-#include "../cmocka_all.h"
+#include "../test.h"
 
 #include "base/step.h"
 
@@ -36,9 +36,8 @@ static void check(const struct step *steps, size_t n, const int *wanted, size_t 
         check(steps, COUNT(steps), wanted, end);                                                             \
     } while (0)
 
-static void lists_that_borrow_nothing_owe_nothing(void **state)
+TEST(lists_that_borrow_nothing_owe_nothing)
 {
-    (void)state;
     const struct step steps[] = {step_read(at(AT)), step_write(at(AT), 1), step_until(at(AT), 1, 1),
                                  step_check(3, 1, 1)};
     CHECK(steps, 0, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING);
@@ -47,18 +46,16 @@ static void lists_that_borrow_nothing_owe_nothing(void **state)
 }
 
 /* Saved at 1, which another value takes the place of at 2, and put back at 4. */
-static void one_value_is_owed_from_its_saving_to_its_copy(void **state)
+TEST(one_value_is_owed_from_its_saving_to_its_copy)
 {
-    (void)state;
     const struct step steps[] = {step_write(at(AT), 1), step_read(at(AT)),    step_write(at(AT), 2),
                                  step_read(at(AT + 4)), step_copy(at(AT), 3), step_write(at(AT), 3)};
     CHECK(steps, 5, NOTHING, NOTHING, 4, 4, 4, NOTHING, NOTHING);
 }
 
 /* What the copy writes is only taken by the two steps behind it: until then it is repeated. */
-static void what_is_behind_a_copy_belongs_to_it(void **state)
+TEST(what_is_behind_a_copy_belongs_to_it)
 {
-    (void)state;
     struct step steps[] = {step_read(at(AT)),     step_write(at(AT + 4), 1),    step_copy(at(AT + 8), 2),
                            step_write(at(AT), 9), step_until(at(AT + 4), 1, 1), step_read(at(AT))};
     steps[2].behind = 2;
@@ -66,9 +63,8 @@ static void what_is_behind_a_copy_belongs_to_it(void **state)
 }
 
 /* One can only begin to put back once what was under way is over. */
-static void a_wait_before_the_copy_comes_with_it(void **state)
+TEST(a_wait_before_the_copy_comes_with_it)
 {
-    (void)state;
     struct step steps[] = {step_read(at(AT)), step_write(at(AT + 4), 1), step_until(at(AT + 4), 1, 1),
                            step_copy(at(AT + 8), 3), step_write(at(AT), 9)};
     steps[3].behind = 1;
@@ -108,9 +104,8 @@ static const struct step *three_values(void)
     return steps;
 }
 
-static void several_values_are_put_back_in_their_order(void **state)
+TEST(several_values_are_put_back_in_their_order)
 {
-    (void)state;
     static const int wanted[] = {
         NOTHING,              /* nothing is saved */
         11,      11,          /* R0 alone */
@@ -127,9 +122,8 @@ static void several_values_are_put_back_in_their_order(void **state)
 
 /* A value taken at once, which only stands for something that is borrowed later: before that nothing is owed.
  */
-static void what_is_taken_early_is_owed_once_it_is_borrowed(void **state)
+TEST(what_is_taken_early_is_owed_once_it_is_borrowed)
 {
-    (void)state;
     const struct step steps[] = {
         step_read(at(AT)),     step_write(at(AT + 8), 1),     step_read(at(AT + 4)), step_write(at(AT), 7),
         step_write(at(AT), 8), step_copy_since(at(AT), 5, 2), step_read(at(AT))};
@@ -138,9 +132,8 @@ static void what_is_taken_early_is_owed_once_it_is_borrowed(void **state)
 }
 
 /* Two of those: it does not matter how far putting them back had come, all that was borrowed is. */
-static void what_is_borrowed_late_is_put_back_from_the_first_on(void **state)
+TEST(what_is_borrowed_late_is_put_back_from_the_first_on)
 {
-    (void)state;
     struct step steps[] = {
         step_read(at(AT)),         step_read(at(AT + 4)),         step_write(at(AT), 7),
         step_write(at(AT + 4), 7), step_copy_since(at(AT), 4, 2), step_copy_since(at(AT + 4), 4, 2),
@@ -156,9 +149,8 @@ static void what_is_borrowed_late_is_put_back_from_the_first_on(void **state)
 }
 
 /* Copies that were done long ago, of values that others took the place of since. */
-static void what_was_put_back_is_not_owed_again(void **state)
+TEST(what_was_put_back_is_not_owed_again)
 {
-    (void)state;
     const struct step steps[] = {step_read(at(AT)), step_write(at(AT), 1), step_copy(at(AT), 2),
                                  step_read(at(AT)), step_write(at(AT), 2), step_copy(at(AT), 2)};
     static const int first[] = {NOTHING, 2, 2};
@@ -174,9 +166,8 @@ static void what_was_put_back_is_not_owed_again(void **state)
     assert_false(steps_owe(steps, COUNT(steps), 6, &from, &end));
 }
 
-static void a_full_list_says_so(void **state)
+TEST(a_full_list_says_so)
 {
-    (void)state;
     struct step items[2];
     struct steps list = {.items = items, .room = 2};
     assert_int_equal(steps_add(&list, step_read(at(AT))), 0);
@@ -186,20 +177,4 @@ static void a_full_list_says_so(void **state)
     assert_true(list.overflow);
     assert_int_equal(list.n, 2);
     assert_int_equal(items[1].op, OP_TIME);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lists_that_borrow_nothing_owe_nothing),
-        cmocka_unit_test(one_value_is_owed_from_its_saving_to_its_copy),
-        cmocka_unit_test(what_is_behind_a_copy_belongs_to_it),
-        cmocka_unit_test(a_wait_before_the_copy_comes_with_it),
-        cmocka_unit_test(several_values_are_put_back_in_their_order),
-        cmocka_unit_test(what_is_taken_early_is_owed_once_it_is_borrowed),
-        cmocka_unit_test(what_is_borrowed_late_is_put_back_from_the_first_on),
-        cmocka_unit_test(what_was_put_back_is_not_owed_again),
-        cmocka_unit_test(a_full_list_says_so),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-#include "cmocka_all.h"
 #include "commands/options.h"
+#include "test.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -41,9 +41,8 @@ static bool read_words(struct options *options, struct error *error, const char 
     return options_read(options, argc, argv, error);
 }
 
-static void options_stand_on_either_side(void **state)
+TEST(options_stand_on_either_side)
 {
-    (void)state;
     struct options options;
     struct error error;
     assert_true(read_words(&options, &error,
@@ -60,9 +59,8 @@ static void options_stand_on_either_side(void **state)
     options_free(&options);
 }
 
-static void openocd_options_keep_their_order(void **state)
+TEST(openocd_options_keep_their_order)
 {
-    (void)state;
     struct options options;
     struct error error;
     assert_true(read_words(&options, &error, "-c one -f two info -s three"));
@@ -73,9 +71,8 @@ static void openocd_options_keep_their_order(void **state)
     options_free(&options);
 }
 
-static void events_and_metrics_are_gathered(void **state)
+TEST(events_and_metrics_are_gathered)
 {
-    (void)state;
     struct options options;
     struct error error;
     assert_true(read_words(&options, &error, "stat -e A,B --event={C,D} -M ipc -eE --metric miss"));
@@ -97,9 +94,8 @@ static void events_and_metrics_are_gathered(void **state)
     options_free(&options);
 }
 
-static void formats_and_separators(void **state)
+TEST(formats_and_separators)
 {
-    (void)state;
     static const struct {
         const char *words;
         enum format format;
@@ -124,9 +120,8 @@ static void formats_and_separators(void **state)
     }
 }
 
-static void what_stands_by_default(void **state)
+TEST(what_stands_by_default)
 {
-    (void)state;
     struct options options;
     struct error error;
     assert_true(read_words(&options, &error, ""));
@@ -141,9 +136,8 @@ static void what_stands_by_default(void **state)
     options_free(&options);
 }
 
-static void words_are_kept_as_they_are(void **state)
+TEST(words_are_kept_as_they_are)
 {
-    (void)state;
     struct options options;
     struct error error;
     assert_true(read_words(&options, &error,
@@ -167,9 +161,8 @@ static void words_are_kept_as_they_are(void **state)
     options_free(&options);
 }
 
-static void numbers_have_units(void **state)
+TEST(numbers_have_units)
 {
-    (void)state;
     static const struct {
         const char *words;
         double freq_hz, for_s;
@@ -186,9 +179,8 @@ static void numbers_have_units(void **state)
     }
 }
 
-static void nonsense_is_refused(void **state)
+TEST(nonsense_is_refused)
 {
-    (void)state;
     static const char *const wrong[] = {"-r 0",
                                         "-r -1",
                                         "-r 1x",
@@ -232,9 +224,8 @@ static void nonsense_is_refused(void **state)
     }
 }
 
-static void config_comes_after_the_command_line(void **state)
+TEST(config_comes_after_the_command_line)
 {
-    (void)state;
     struct options options;
     struct error error;
     write_config("# ours\nprobe = openocd:there:1234\n\n  elf=  app.elf  \nrepeat = 7\nresume\n");
@@ -259,9 +250,8 @@ static void config_comes_after_the_command_line(void **state)
 }
 
 /* Each line of it says what it is about; what the command line says counts more, however it is said. */
-static void config_does_not_turn_the_command_line_over(void **state)
+TEST(config_does_not_turn_the_command_line_over)
 {
-    (void)state;
     static const struct {
         const char *config, *words;
         enum format format;
@@ -285,9 +275,8 @@ static void config_does_not_turn_the_command_line_over(void **state)
     unlink("pmu-probe.conf");
 }
 
-static void config_of_events_and_openocd(void **state)
+TEST(config_of_events_and_openocd)
 {
-    (void)state;
     struct options options;
     struct error error;
     write_config("event = A,B\nevent = C\nfile = a.cfg\nmetric = ipc\ntick = uwTick\nfreq = 12 \n");
@@ -310,9 +299,8 @@ static void config_of_events_and_openocd(void **state)
     unlink("pmu-probe.conf");
 }
 
-static void nonsense_in_the_config_is_refused_by_its_line(void **state)
+TEST(nonsense_in_the_config_is_refused_by_its_line)
 {
-    (void)state;
     static const char *const wrong[] = {"\nfreq = fast\n", "\nrepeat\n",       "\nresume = no\n",
                                         "\n= 5\n",         "\nformat = xml\n", "\nseparator = ab\n"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
@@ -328,21 +316,4 @@ static void nonsense_in_the_config_is_refused_by_its_line(void **state)
     unlink("pmu-probe.conf");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(options_stand_on_either_side),
-        cmocka_unit_test(openocd_options_keep_their_order),
-        cmocka_unit_test(events_and_metrics_are_gathered),
-        cmocka_unit_test(formats_and_separators),
-        cmocka_unit_test(what_stands_by_default),
-        cmocka_unit_test(words_are_kept_as_they_are),
-        cmocka_unit_test(numbers_have_units),
-        cmocka_unit_test(nonsense_is_refused),
-        cmocka_unit_test(config_comes_after_the_command_line),
-        cmocka_unit_test(config_does_not_turn_the_command_line_over),
-        cmocka_unit_test(config_of_events_and_openocd),
-        cmocka_unit_test(nonsense_in_the_config_is_refused_by_its_line),
-    };
-    return cmocka_run_group_tests(tests, enter_folder, leave_folder);
-}
+TEST_GROUP(enter_folder, leave_folder)

@@ -1,13 +1,12 @@
 /* What users write behind options, read as a whole or not at all. */
-#include "../cmocka_all.h"
+#include "../test.h"
 
 #include "commands/values.h"
 
 #include <string.h>
 
-static void places(void **state)
+TEST(places)
 {
-    (void)state;
     struct place place = {0};
     assert_true(value_place("1:0x80091000", &place));
     assert_true(place.said);
@@ -30,9 +29,8 @@ static void places(void **state)
     }
 }
 
-static void counts_and_scaled_numbers(void **state)
+TEST(counts_and_scaled_numbers)
 {
-    (void)state;
     static const char *const units[] = {"", "k", NULL};
     static const double scales[] = {1, 1e3};
     uint64_t count = 0;
@@ -51,18 +49,16 @@ static void counts_and_scaled_numbers(void **state)
     assert_false(value_scaled("k", units, scales, &value));
 }
 
-static void formats(void **state)
+TEST(formats)
 {
-    (void)state;
     enum format format = FORMAT_TEXT;
     assert_true(value_format("junit", &format));
     assert_int_equal(format, FORMAT_JUNIT);
     assert_false(value_format("JUnit ", &format));
 }
 
-static void processes(void **state)
+TEST(processes)
 {
-    (void)state;
     struct process process = {0};
     assert_true(value_process("any", &process));
     assert_int_equal(process.which, PROCESS_ANY);
@@ -78,15 +74,4 @@ static void processes(void **state)
         assert_false(value_process(wrong[i], &kept));
         assert_int_equal(kept.which, PROCESS_NOT_SAID);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(places),
-        cmocka_unit_test(counts_and_scaled_numbers),
-        cmocka_unit_test(formats),
-        cmocka_unit_test(processes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "../cmocka_all.h"
+#include "../test.h"
 #include "model_armv7_link.h"
 
 #include "cores/armv7.h"
@@ -224,6 +224,8 @@ static inline int rig_tear_down(void **state)
     rig_free(the_rig());
     return 0;
 }
+
+#define RIG_TEST(name) TEST_WITH(name, NULL, rig_tear_down)
 
 /* Disarms and undoes, as a command does at its end, which tries again once. NULL: nothing is left over. */
 static inline const char *rig_end(struct rig *rig)

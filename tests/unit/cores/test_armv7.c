@@ -47,9 +47,8 @@ static void assert_write(size_t at, uint64_t offset, uint64_t value)
     assert_step(at, OP_WRITE, offset, 0, value);
 }
 
-static void names_cores(void **state)
+TEST(names_cores)
 {
-    (void)state;
     static const struct {
         uint32_t midr, didr;
         const char *name;
@@ -80,9 +79,8 @@ static void names_cores(void **state)
     assert_false(identify(0xFFFFFFFF, 0xFFFFFFFF, 0xFF, &other));
 }
 
-static void a_core_that_may_not_be_halted_has_no_comparators(void **state)
+TEST(a_core_that_may_not_be_halted_has_no_comparators)
 {
-    (void)state;
     struct core core = {0};
     static const struct {
         uint32_t authstatus;
@@ -95,9 +93,8 @@ static void a_core_that_may_not_be_halted_has_no_comparators(void **state)
     }
 }
 
-static void places_in_code_tell_the_instruction_set(void **state)
+TEST(places_in_code_tell_the_instruction_set)
 {
-    (void)state;
     struct core core = a9(), m = {.family = CORE_M};
     assert_int_equal(core_code(&core, 0x8000, false), 0x8000);
     assert_int_equal(core_code(&core, 0x8002, true), 0x8003);
@@ -108,9 +105,8 @@ static void places_in_code_tell_the_instruction_set(void **state)
     assert_int_equal(core_code_place(0x8003), 0x8002);
 }
 
-static void moves_write_what_changes(void **state)
+TEST(moves_write_what_changes)
 {
-    (void)state;
     struct core core = a9();
     static const struct {
         uint64_t from, to;
@@ -144,9 +140,8 @@ static void moves_write_what_changes(void **state)
     assert_int_equal(core.ops->comparator(&core, 5, 1).offset, 0x80090114);
 }
 
-static void runs_without_instruction_transfer(void **state)
+TEST(runs_without_instruction_transfer)
 {
-    (void)state;
     struct core core = a9();
     fresh();
     core.ops->add_run(&core, &list);
@@ -179,9 +174,8 @@ static void runs_without_instruction_transfer(void **state)
     assert_write(15, 0x090, 0x6);
 }
 
-static void the_only_breakpoint_needs_no_transfer(void **state)
+TEST(the_only_breakpoint_needs_no_transfer)
 {
-    (void)state;
     struct core core = a9();
     core.sole_breakpoint = true;
     fresh();
@@ -190,9 +184,8 @@ static void the_only_breakpoint_needs_no_transfer(void **state)
     assert_step(0, OP_EXPECT, 0x088, 0x3F, 0x07);
 }
 
-static void stops_are_told_apart(void **state)
+TEST(stops_are_told_apart)
 {
-    (void)state;
     struct core core = a9();
     const struct core_ops *ops = core.ops;
     assert_int_equal(ops->cause(&core, 0x03, 0x10), STOP_REQUEST);
@@ -217,9 +210,8 @@ static void stops_are_told_apart(void **state)
 }
 
 /* Of a halted core, as they read there, with nothing left behind. */
-static void registers_are_read_in_both_instruction_sets(void **state)
+TEST(registers_are_read_in_both_instruction_sets)
 {
-    (void)state;
     for (uint32_t thumb = 0; thumb < 2; thumb++) {
         for (unsigned slow = 0; slow < 4; slow++) {
             struct rig *rig = rig_fresh(plain_arm, COUNT(plain_arm));
@@ -261,9 +253,8 @@ static void registers_are_read_in_both_instruction_sets(void **state)
 }
 
 /* Also where nobody goes on with the list afterwards. */
-static void a_read_that_is_cancelled_gives_back_what_it_borrowed(void **state)
+TEST(a_read_that_is_cancelled_gives_back_what_it_borrowed)
 {
-    (void)state;
     for (unsigned slow = 0; slow < 8; slow += 7) {
         for (long at = 0; at < 60; at++) {
             struct rig *rig = rig_fresh(plain_arm, COUNT(plain_arm));
@@ -292,20 +283,4 @@ static void a_read_that_is_cancelled_gives_back_what_it_borrowed(void **state)
                 fail_msg("cancelled at access %ld: R0 0x%X, DBGDSCR 0x%X", at, m->r[0], m->control);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_cores),
-        cmocka_unit_test(a_core_that_may_not_be_halted_has_no_comparators),
-        cmocka_unit_test(places_in_code_tell_the_instruction_set),
-        cmocka_unit_test(moves_write_what_changes),
-        cmocka_unit_test(runs_without_instruction_transfer),
-        cmocka_unit_test(the_only_breakpoint_needs_no_transfer),
-        cmocka_unit_test(stops_are_told_apart),
-        cmocka_unit_test(registers_are_read_in_both_instruction_sets),
-        cmocka_unit_test(a_read_that_is_cancelled_gives_back_what_it_borrowed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -110,9 +110,8 @@ static void check_values(void)
     assert_int_equal(b.model.monitor.enabled, 0x80000002);
 }
 
-static void the_place_is_that_of_the_instruction(void **state)
+TEST(the_place_is_that_of_the_instruction)
 {
-    (void)state;
     struct address pmuserenr = cp15_register(9, 0, 14, 0), other = cp15_register(1, 3, 2, 5);
     assert_int_equal(pmuserenr.space, SPACE_CP15);
     assert_int_equal(pmuserenr.offset, 0x0009000E);
@@ -123,9 +122,8 @@ static void the_place_is_that_of_the_instruction(void **state)
     assert_int_not_equal(first.offset, cp15_register(9, 0, 13, 1).offset);
 }
 
-static void what_is_meant_is_reached_in_every_mode(void **state)
+TEST(what_is_meant_is_reached_in_every_mode)
 {
-    (void)state;
     enum why why;
     for (size_t i = 0; i < COUNT(states); i++)
         for (unsigned slow = 0; slow < 8; slow += 7) {
@@ -137,9 +135,8 @@ static void what_is_meant_is_reached_in_every_mode(void **state)
         }
 }
 
-static void each_access_can_stand_alone(void **state)
+TEST(each_access_can_stand_alone)
 {
-    (void)state;
     enum why why;
     for (size_t i = 0; i < ACCESSES; i++) {
         set_up(states[i % COUNT(states)], 0);
@@ -151,9 +148,8 @@ static void each_access_can_stand_alone(void **state)
 }
 
 /* Where it ends, it may be that the step was carried out all the same. */
-static void interrupted_at_every_step(void **state)
+TEST(interrupted_at_every_step)
 {
-    (void)state;
     enum why why;
     for (size_t way = 0; way < 2 * COUNT(states); way++) {
         bool ended = false;
@@ -179,9 +175,8 @@ static void interrupted_at_every_step(void **state)
 }
 
 /* While it is given back the link is lost again. */
-static void interrupted_twice(void **state)
+TEST(interrupted_twice)
 {
-    (void)state;
     enum why why;
     for (long at = 5; at < 200; at += 7)
         for (long later = 0; later < 60; later += 1 + at % 3) {
@@ -207,9 +202,8 @@ static void interrupted_twice(void **state)
 }
 
 /* What is not there is an undefined instruction, which sticks, and no further one would be taken. */
-static void an_access_that_is_undefined_costs_the_program_nothing(void **state)
+TEST(an_access_that_is_undefined_costs_the_program_nothing)
 {
-    (void)state;
     enum why why;
     for (size_t i = 0; i < COUNT(states); i++) {
         size_t from, end;
@@ -226,9 +220,8 @@ static void an_access_that_is_undefined_costs_the_program_nothing(void **state)
     }
 }
 
-static void a_message_for_the_program_is_not_taken_for_r0(void **state)
+TEST(a_message_for_the_program_is_not_taken_for_r0)
 {
-    (void)state;
     enum why why;
     set_up(0x10, 0);
     b.model.rx_full = true;
@@ -240,9 +233,8 @@ static void a_message_for_the_program_is_not_taken_for_r0(void **state)
     check_whole("message", 0);
 }
 
-static void a_message_of_the_program_is_not_taken_for_r0(void **state)
+TEST(a_message_of_the_program_is_not_taken_for_r0)
 {
-    (void)state;
     enum why why;
     set_up(0x10, 0);
     b.model.tx_full = true;
@@ -254,9 +246,8 @@ static void a_message_of_the_program_is_not_taken_for_r0(void **state)
 }
 
 /* As a hit has it: in the mode that the program is in, which PMUSERENR lets. */
-static void a_reading_of_a_hit_changes_no_mode(void **state)
+TEST(a_reading_of_a_hit_changes_no_mode)
 {
-    (void)state;
     enum why why;
     for (size_t i = 0; i < COUNT(states); i++) {
         set_up(states[i], 0);
@@ -276,9 +267,8 @@ static void a_reading_of_a_hit_changes_no_mode(void **state)
 }
 
 /* Without a counter that is selected PMSELR is let alone. */
-static void the_selector_is_touched_only_for_what_it_selects(void **state)
+TEST(the_selector_is_touched_only_for_what_it_selects)
 {
-    (void)state;
     enum why why;
     for (unsigned selected = 0; selected < 2; selected++) {
         set_up(0x1F, 0);
@@ -291,21 +281,4 @@ static void the_selector_is_touched_only_for_what_it_selects(void **state)
         assert_int_equal(run(0, b.list.n, &why), b.list.n);
         check_whole("selected", selected);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_place_is_that_of_the_instruction),
-        cmocka_unit_test(what_is_meant_is_reached_in_every_mode),
-        cmocka_unit_test(each_access_can_stand_alone),
-        cmocka_unit_test(interrupted_at_every_step),
-        cmocka_unit_test(interrupted_twice),
-        cmocka_unit_test(an_access_that_is_undefined_costs_the_program_nothing),
-        cmocka_unit_test(a_message_for_the_program_is_not_taken_for_r0),
-        cmocka_unit_test(a_message_of_the_program_is_not_taken_for_r0),
-        cmocka_unit_test(a_reading_of_a_hit_changes_no_mode),
-        cmocka_unit_test(the_selector_is_touched_only_for_what_it_selects),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

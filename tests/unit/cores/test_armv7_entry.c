@@ -1,14 +1,13 @@
 /* Calls and exceptions told apart by the mode, LR and the word before it; encodings as an assembler gives
  * them. */
-#include "../cmocka_all.h"
+#include "../test.h"
 
 #include "cores/armv7_entry.h"
 
 static const struct core any;
 
-static void modes_that_exceptions_enter(void **state)
+TEST(modes_that_exceptions_enter)
 {
-    (void)state;
     assert_string_equal(armv7_exception_mode(&any, 0x600001D1), "FIQ");
     assert_string_equal(armv7_exception_mode(&any, 0x20000192), "IRQ");
     assert_string_equal(armv7_exception_mode(&any, 0x800001D7), "Abort");
@@ -18,9 +17,8 @@ static void modes_that_exceptions_enter(void **state)
         assert_null(armv7_exception_mode(&any, others[i]));
 }
 
-static void calls(void **state)
+TEST(calls)
 {
-    (void)state;
     static const struct {
         uint32_t lr, before, function;
         bool is_call;
@@ -44,13 +42,4 @@ static void calls(void **state)
         if (armv7_called_from(&any, entries[i].lr, entries[i].before, entries[i].function) !=
             entries[i].is_call)
             fail_msg("entry %zu", i);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(modes_that_exceptions_enter),
-        cmocka_unit_test(calls),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

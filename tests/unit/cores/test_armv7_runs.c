@@ -3,21 +3,8 @@
  */
 #include "rig_armv7.h"
 
-#include <unistd.h>
-
-int usleep(useconds_t us)
-{
-    (void)us;
-    return 0;
-}
-
-int clock_gettime(clockid_t id, struct timespec *now)
-{
-    (void)id;
-    return rig_clock(now);
-}
-
-#define RIG_TEST(test) cmocka_unit_test_teardown(test, rig_tear_down)
+/* Time is the model's, and goes by with accesses only. */
+TEST_TIME(rig_clock, test_no_nap)
 
 static void assert_nothing(const char *wrong, const char *name)
 {
@@ -52,9 +39,8 @@ static void check_hits(struct rig *rig, const struct scene *scene)
     assert_nothing(rig_wrong(rig), scene->name);
 }
 
-static void every_kind_of_region_is_measured(void **state)
+RIG_TEST(every_kind_of_region_is_measured)
 {
-    (void)state;
     for (unsigned way = 0; way < 32; way++)
         for (size_t i = 0; i < COUNT(scenes); i++) {
             struct rig *rig = rig_fresh(scenes[i].script, scenes[i].n);
@@ -76,9 +62,8 @@ static void every_kind_of_region_is_measured(void **state)
         }
 }
 
-static void a_plain_hit_costs_few_accesses(void **state)
+RIG_TEST(a_plain_hit_costs_few_accesses)
 {
-    (void)state;
     struct rig *rig = rig_fresh(plain_arm, COUNT(plain_arm));
     rig_begin(rig);
     assert_true(rig_arm(rig, &scenes[0].region));
@@ -90,9 +75,8 @@ static void a_plain_hit_costs_few_accesses(void **state)
     assert_null(rig_end(rig));
 }
 
-static void registers_at_the_end_are_delivered(void **state)
+RIG_TEST(registers_at_the_end_are_delivered)
 {
-    (void)state;
     static const struct at_end wanted = {.words = {{.is_register = true, .which = CORE_PC},
                                                    {.is_register = true, .which = CORE_R0},
                                                    {.is_register = true, .which = CORE_SP},
@@ -112,9 +96,8 @@ static void registers_at_the_end_are_delivered(void **state)
     assert_null(rig_end(rig));
 }
 
-static void a_message_of_the_program_is_not_taken_for_a_register(void **state)
+RIG_TEST(a_message_of_the_program_is_not_taken_for_a_register)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(scenes); i++) {
         struct rig *rig = rig_fresh(scenes[i].script, scenes[i].n);
         rig->model.tx_full = true;
@@ -126,9 +109,8 @@ static void a_message_of_the_program_is_not_taken_for_a_register(void **state)
     }
 }
 
-static void breakpoints_left_over_do_not_wake_up(void **state)
+RIG_TEST(breakpoints_left_over_do_not_wake_up)
 {
-    (void)state;
     struct rig *rig = rig_fresh(plain_arm, COUNT(plain_arm));
     rig->model.bvr[1] = 0x8000;
     rig->model.bcr[1] = 0x1E7;
@@ -141,9 +123,8 @@ static void breakpoints_left_over_do_not_wake_up(void **state)
     assert_null(rig_end(rig));
 }
 
-static void all_comparators_may_be_taken(void **state)
+RIG_TEST(all_comparators_may_be_taken)
 {
-    (void)state;
     struct rig *rig = rig_fresh(plain_arm, COUNT(plain_arm));
     add_theirs(&rig->model);
     for (unsigned i = 1; i < V7_COMPARATORS; i++) {
@@ -189,9 +170,8 @@ static void check_foreign(const struct v7_event *script, size_t n, uint64_t plac
     assert_memory_equal(rig->model.bcr, rig->before.bcr, sizeof rig->before.bcr);
 }
 
-static void foreign_stops_are_left_alone(void **state)
+RIG_TEST(foreign_stops_are_left_alone)
 {
-    (void)state;
     const struct v7_event begin = {.cycles = 150, .pc = 0x8000, .sp = 0x9F00};
     const struct v7_event end = {.cycles = BASE, .pc = 0x8100, .sp = 0x9F00};
     struct v7_event bkpt[] = {begin, end, begin, {.kind = V7_BKPT, .cycles = 90, .pc = 0x8051}, end};
@@ -204,9 +184,8 @@ static void foreign_stops_are_left_alone(void **state)
     check_foreign(breakpoint, COUNT(breakpoint), 0xC000, true, "at 0x0000C000");
 }
 
-static void a_reset_is_an_error(void **state)
+RIG_TEST(a_reset_is_an_error)
 {
-    (void)state;
     static const struct v7_event in_the_region[] = {
         {.cycles = 150, .pc = 0x8000, .sp = 0x9F00},
         {.cycles = BASE, .pc = 0x8100, .sp = 0x9F00},
@@ -224,9 +203,8 @@ static void a_reset_is_an_error(void **state)
 }
 
 /* Where the catch is lost with the reset, the core runs on, and may well reach the end. */
-static void a_reset_that_stops_nothing_is_seen_as_well(void **state)
+RIG_TEST(a_reset_that_stops_nothing_is_seen_as_well)
 {
-    (void)state;
     static const struct v7_event in_the_region[] = {
         {.cycles = 3000, .pc = 0x8100, .sp = 0x9F00},
         {.cycles = 150, .pc = 0x8000, .sp = 0x9F00},
@@ -242,9 +220,8 @@ static void a_reset_that_stops_nothing_is_seen_as_well(void **state)
     assert_null(rig_end(rig));
 }
 
-static void what_is_not_reached_is_said(void **state)
+RIG_TEST(what_is_not_reached_is_said)
 {
-    (void)state;
     struct region never = {.start = 0xE000, .end = 0x8100}, no_end = {.start = 0x8000, .end = 0xE000};
     struct rig *rig = rig_fresh(plain_arm, COUNT(plain_arm));
     rig_begin(rig);
@@ -341,55 +318,28 @@ static const char *foreign_told(struct rig *rig, bool ran)
                                   : (told ? NULL : "the foreign stop is not told");
 }
 
-static void cancelled_anywhere(void **state)
+RIG_TEST(cancelled_anywhere)
 {
-    (void)state;
     at_every_access(V7_CANCEL, nothing_left);
 }
 
-static void the_link_lost_anywhere(void **state)
+RIG_TEST(the_link_lost_anywhere)
 {
-    (void)state;
     at_every_access(V7_LOSE, nothing_left);
     at_every_access(V7_LOSE_AFTER, nothing_left);
 }
 
-static void an_interrupt_anywhere(void **state)
+RIG_TEST(an_interrupt_anywhere)
 {
-    (void)state;
     at_every_access(V7_DO_PEND, all_and_nothing_left);
 }
 
-static void reset_anywhere(void **state)
+RIG_TEST(reset_anywhere)
 {
-    (void)state;
     at_every_access(V7_DO_RESET, reset_told);
 }
 
-static void halted_by_others_anywhere(void **state)
+RIG_TEST(halted_by_others_anywhere)
 {
-    (void)state;
     at_every_access(V7_DO_HALT, foreign_told);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        RIG_TEST(every_kind_of_region_is_measured),
-        RIG_TEST(a_plain_hit_costs_few_accesses),
-        RIG_TEST(registers_at_the_end_are_delivered),
-        RIG_TEST(a_message_of_the_program_is_not_taken_for_a_register),
-        RIG_TEST(breakpoints_left_over_do_not_wake_up),
-        RIG_TEST(all_comparators_may_be_taken),
-        RIG_TEST(foreign_stops_are_left_alone),
-        RIG_TEST(a_reset_is_an_error),
-        RIG_TEST(a_reset_that_stops_nothing_is_seen_as_well),
-        RIG_TEST(what_is_not_reached_is_said),
-        RIG_TEST(cancelled_anywhere),
-        RIG_TEST(the_link_lost_anywhere),
-        RIG_TEST(an_interrupt_anywhere),
-        RIG_TEST(reset_anywhere),
-        RIG_TEST(halted_by_others_anywhere),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,22 +4,11 @@
  */
 #include "rig_armv7.h"
 
-#include <unistd.h>
-
 enum { DSCR = 0x088, ITR = 0x084, FIRST = 0x114, SECOND = 0x110 };
 enum { LR_THERE = 0xEE00EE95, SP_THERE = 0xEE00DE94, SP_FIRST = 0xEE00DE95 };
 
-int usleep(useconds_t us)
-{
-    (void)us;
-    return 0;
-}
-
-int clock_gettime(clockid_t id, struct timespec *now)
-{
-    (void)id;
-    return rig_clock(now);
-}
+/* Time is the model's, and goes by with accesses only. */
+TEST_TIME(rig_clock, test_no_nap)
 
 static struct step items[64];
 static struct steps list;
@@ -43,9 +32,8 @@ static void assert_step(size_t at, enum op op, uint64_t offset, uint64_t mask, u
 }
 
 /* By DBGDIDR: comparators that can match a context ID, where all registers are in CP14. */
-static void cores_say_what_they_can(void **state)
+TEST(cores_say_what_they_can)
 {
-    (void)state;
     assert_int_equal(identify(0x35137030).whole_comparators, 2); /* A9 */
     assert_int_equal(identify(0x3515F005).whole_comparators, 2); /* A7 */
     assert_int_equal(identify(0x12030000).whole_comparators, 1); /* A5 */
@@ -56,9 +44,8 @@ static void cores_say_what_they_can(void **state)
     assert_int_equal(core.ops->holding_word(&core, 1), 0);
 }
 
-static void every_proof_takes_another_value_than_was_there(void **state)
+TEST(every_proof_takes_another_value_than_was_there)
 {
-    (void)state;
     struct core core = identify(0x35137030);
     struct core_proof entry[] = {{.which = CORE_LR, .value = 0x8805}, {.which = CORE_SP, .value = 0x9F00}};
     core.spares = (struct core_spares){.state = SPARES_WORK, .first = 5, .second = 4};
@@ -125,9 +112,8 @@ static void assert_good(struct rig *rig)
 }
 
 /* So many messages of the core as there were: none, where comparators serve instead. */
-static void proofs_need_no_message_of_the_core(void **state)
+RIG_TEST(proofs_need_no_message_of_the_core)
 {
-    (void)state;
     const struct scene *scene = scene_of("Thumb function");
     struct rig *rig = rig_fresh(scene->script, scene->n);
     rig->model.extended = true;
@@ -139,9 +125,8 @@ static void proofs_need_no_message_of_the_core(void **state)
     assert_good(rig);
 }
 
-static void cores_without_it_are_measured_as_before(void **state)
+RIG_TEST(cores_without_it_are_measured_as_before)
 {
-    (void)state;
     const struct scene *scene = scene_of("Thumb function");
     struct rig *rig = rig_fresh(scene->script, scene->n);
     assert_int_equal(run_and_count(rig, scene), 36);
@@ -162,9 +147,8 @@ static void cores_without_it_are_measured_as_before(void **state)
 }
 
 /* The others stay whose they are. */
-static void comparators_that_are_taken_are_left_alone(void **state)
+RIG_TEST(comparators_that_are_taken_are_left_alone)
 {
-    (void)state;
     const struct scene *scene = scene_of("Thumb function");
     for (unsigned taken = 0; taken < 16; taken++) {
         struct rig *rig = rig_fresh(scene->script, scene->n);
@@ -190,9 +174,8 @@ static void comparators_that_are_taken_are_left_alone(void **state)
 }
 
 /* The core is in User mode each second time, and leaves what the time before has left there. */
-static void a_refusal_is_found_out(void **state)
+RIG_TEST(a_refusal_is_found_out)
 {
-    (void)state;
     const struct scene *scene = scene_of("either mode");
     struct rig *rig = rig_fresh(scene->script, scene->n);
     rig->model.extended = true;
@@ -200,19 +183,4 @@ static void a_refusal_is_found_out(void **state)
     assert_state(rig, SPARES_WORK);
     assert_true(rig->model.refused > 0);
     assert_good(rig);
-}
-
-#define RIG_TEST(test) cmocka_unit_test_teardown(test, rig_tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cores_say_what_they_can),
-        cmocka_unit_test(every_proof_takes_another_value_than_was_there),
-        RIG_TEST(proofs_need_no_message_of_the_core),
-        RIG_TEST(cores_without_it_are_measured_as_before),
-        RIG_TEST(comparators_that_are_taken_are_left_alone),
-        RIG_TEST(a_refusal_is_found_out),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

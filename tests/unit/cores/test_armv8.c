@@ -33,9 +33,8 @@ static void assert_write(size_t at, uint64_t offset, uint64_t value)
     assert_step(at, OP_WRITE, offset, 0, value);
 }
 
-static void moves_write_what_changes(void **state)
+TEST(moves_write_what_changes)
 {
-    (void)state;
     struct core core = a53();
     static const struct {
         uint64_t from, to;
@@ -66,9 +65,8 @@ static void moves_write_what_changes(void **state)
     assert_true(core.ops->can_compare(&core, UINT64_MAX - 3));
 }
 
-static void runs_through_its_channel(void **state)
+TEST(runs_through_its_channel)
 {
-    (void)state;
     struct core core = a53();
     fresh();
     core.ops->add_run(&core, &list);
@@ -82,9 +80,8 @@ static void runs_through_its_channel(void **state)
     assert_write(3, 0x088, 0x104000);
 }
 
-static void halts_and_acknowledges(void **state)
+TEST(halts_and_acknowledges)
 {
-    (void)state;
     struct core core = a53();
     fresh();
     core.ops->add_halt(&core, &list);
@@ -97,9 +94,8 @@ static void halts_and_acknowledges(void **state)
     assert_step(5, OP_UNTIL, 0x10000 + 0x134, 1, 0);
 }
 
-static void steps_with_interrupts_held_off(void **state)
+TEST(steps_with_interrupts_held_off)
 {
-    (void)state;
     struct core core = a53();
     fresh();
     core.ops->add_single_step(&core, &list, 5, 0x80000);
@@ -114,9 +110,8 @@ static void steps_with_interrupts_held_off(void **state)
 }
 
 /* And says at once that it may run on; MA must have been cleared by this stop. */
-static void the_only_breakpoint_needs_no_transfer(void **state)
+TEST(the_only_breakpoint_needs_no_transfer)
 {
-    (void)state;
     struct core core = a53();
     core.sole_breakpoint = true;
     fresh();
@@ -130,9 +125,8 @@ static void the_only_breakpoint_needs_no_transfer(void **state)
 }
 
 /* All is read before the first look at any of it, and X0 given back behind the last: one round trip. */
-static void proofs_share_a_round_trip(void **state)
+TEST(proofs_share_a_round_trip)
 {
-    (void)state;
     struct core core = a53();
     struct core_proof proofs[] = {{.which = CORE_LR, .value = KERNEL + 0x80804},
                                   {.which = CORE_SP, .value = KERNEL + 0x9F00}};
@@ -159,9 +153,8 @@ static void proofs_share_a_round_trip(void **state)
     assert_step(list.n - 1, OP_COPY, 0x088, 0, 0);
 }
 
-static void stops_are_told_apart(void **state)
+TEST(stops_are_told_apart)
 {
-    (void)state;
     struct core core = a53();
     const struct core_ops *ops = core.ops;
     static const struct {
@@ -185,9 +178,8 @@ static void stops_are_told_apart(void **state)
 }
 
 /* The level that it is at, and which of the levels are in AArch32 state. */
-static void another_state_is_not_read(void **state)
+TEST(another_state_is_not_read)
 {
-    (void)state;
     struct core core = a53();
     for (uint32_t level = 0; level < 4; level++)
         for (uint32_t wide = 0; wide < 16; wide++) {
@@ -200,9 +192,8 @@ static void another_state_is_not_read(void **state)
 }
 
 /* Of a halted core, as they read there, with nothing left behind. */
-static void registers_are_read_through_the_channel(void **state)
+TEST(registers_are_read_through_the_channel)
 {
-    (void)state;
     for (unsigned way = 0; way < 16; way++) {
         struct rig *rig = rig_fresh(plain, COUNT(plain));
         struct v8_model *m = &rig->model;
@@ -240,9 +231,8 @@ static void registers_are_read_through_the_channel(void **state)
 }
 
 /* Also where nobody goes on with the list afterwards. */
-static void a_read_that_is_cancelled_gives_back_what_it_borrowed(void **state)
+TEST(a_read_that_is_cancelled_gives_back_what_it_borrowed)
 {
-    (void)state;
     for (unsigned slow = 0; slow < 8; slow += 7) {
         for (long at = 0; at < 80; at++) {
             struct rig *rig = rig_fresh(plain, COUNT(plain));
@@ -273,21 +263,4 @@ static void a_read_that_is_cancelled_gives_back_what_it_borrowed(void **state)
                          m->control);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(moves_write_what_changes),
-        cmocka_unit_test(runs_through_its_channel),
-        cmocka_unit_test(halts_and_acknowledges),
-        cmocka_unit_test(steps_with_interrupts_held_off),
-        cmocka_unit_test(the_only_breakpoint_needs_no_transfer),
-        cmocka_unit_test(proofs_share_a_round_trip),
-        cmocka_unit_test(stops_are_told_apart),
-        cmocka_unit_test(another_state_is_not_read),
-        cmocka_unit_test(registers_are_read_through_the_channel),
-        cmocka_unit_test(a_read_that_is_cancelled_gives_back_what_it_borrowed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,21 +4,8 @@
  */
 #include "rig_armv8.h"
 
-#include <unistd.h>
-
-int usleep(useconds_t us)
-{
-    (void)us;
-    return 0;
-}
-
-int clock_gettime(clockid_t id, struct timespec *now)
-{
-    (void)id;
-    return rig_clock(now);
-}
-
-#define RIG_TEST(test) cmocka_unit_test_teardown(test, rig_tear_down)
+/* Time is the model's, and goes by with accesses only. */
+TEST_TIME(rig_clock, test_no_nap)
 
 /* Two processes at the same addresses; the second one's hits take 1000 cycles more, and it calls from
  * elsewhere. */
@@ -40,9 +27,8 @@ static uint32_t work_of(const struct raw_hit *hit)
     return (uint32_t)(hit->to[0] - hit->from[0]) - hit->pairs * V8_COST;
 }
 
-static void user_mode_is_refused(void **state)
+RIG_TEST(user_mode_is_refused)
 {
-    (void)state;
     for (int to_return = 0; to_return < 2; to_return++) {
         struct rig *rig = rig_fresh(processes, COUNT(processes));
         const struct region region = of(to_return, PROCESS_NOT_SAID, 0);
@@ -58,9 +44,8 @@ static void user_mode_is_refused(void **state)
     }
 }
 
-static void one_context_is_measured_alone(void **state)
+RIG_TEST(one_context_is_measured_alone)
 {
-    (void)state;
     static const uint32_t contexts[] = {7, 0x1236};
     for (unsigned way = 0; way < 4; way++) {
         uint32_t id = contexts[way & 1], least = BASE + 1000 * (way & 1);
@@ -79,9 +64,8 @@ static void one_context_is_measured_alone(void **state)
     }
 }
 
-static void any_context_is_measured_on_demand(void **state)
+RIG_TEST(any_context_is_measured_on_demand)
 {
-    (void)state;
     struct rig *rig = rig_fresh(processes, COUNT(processes));
     const struct region region = of(true, PROCESS_ANY, 0);
     rig_begin(rig);
@@ -105,9 +89,8 @@ static void occupy(struct v8_model *m, unsigned first, unsigned end)
     }
 }
 
-static void comparators_of_contexts_may_be_taken(void **state)
+RIG_TEST(comparators_of_contexts_may_be_taken)
 {
-    (void)state;
     const struct region region = of(true, PROCESS_ID, 7);
     enum { N = V8_COMPARATORS };
     struct rig *rig = rig_fresh(processes, COUNT(processes));
@@ -136,9 +119,8 @@ static void comparators_of_contexts_may_be_taken(void **state)
 }
 
 /* All comparators were left so by somebody; as a whole they are off. */
-static void what_was_left_in_comparators_comes_back(void **state)
+RIG_TEST(what_was_left_in_comparators_comes_back)
 {
-    (void)state;
     static const struct {
         uint32_t value, control;
     } held[] = {{0x1237, 0x00200000}, {0x1237, 0x003001E7}, {0xC004, 0x21E7}};
@@ -158,9 +140,8 @@ static void what_was_left_in_comparators_comes_back(void **state)
     }
 }
 
-static void a_real_time_core_is_not_refused(void **state)
+RIG_TEST(a_real_time_core_is_not_refused)
 {
-    (void)state;
     struct rig *rig = rig_fresh(processes, COUNT(processes));
     const struct region region = of(true, PROCESS_NOT_SAID, 0);
     rig_begin(rig);
@@ -171,9 +152,8 @@ static void a_real_time_core_is_not_refused(void **state)
 }
 
 /* A link lost at any access, which comes back: everything is put back. */
-static void the_link_lost_anywhere(void **state)
+RIG_TEST(the_link_lost_anywhere)
 {
-    (void)state;
     const struct region regions[] = {of(true, PROCESS_NOT_SAID, 0), of(false, PROCESS_ID, 0x1236)};
     for (size_t which = 0; which < COUNT(regions); which++) {
         bool reached = true;
@@ -191,18 +171,4 @@ static void the_link_lost_anywhere(void **state)
                 fail_msg("lost at access %ld: %s", at, left);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        RIG_TEST(user_mode_is_refused),
-        RIG_TEST(one_context_is_measured_alone),
-        RIG_TEST(any_context_is_measured_on_demand),
-        RIG_TEST(comparators_of_contexts_may_be_taken),
-        RIG_TEST(what_was_left_in_comparators_comes_back),
-        RIG_TEST(a_real_time_core_is_not_refused),
-        RIG_TEST(the_link_lost_anywhere),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

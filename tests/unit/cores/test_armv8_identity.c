@@ -2,7 +2,7 @@
  * Who an Armv8-A core is, whether it can be halted, and on which channels of its cross trigger interface: two
  * that nothing is on, the last ones, for other debuggers start with the first.
  */
-#include "../cmocka_all.h"
+#include "../test.h"
 
 #include "cores/armv8.h"
 
@@ -30,9 +30,8 @@ static struct core identify(const uint64_t *values)
     return core;
 }
 
-static void debug_registers_are_known_by_their_architecture(void **state)
+TEST(debug_registers_are_known_by_their_architecture)
 {
-    (void)state;
     static const uint16_t known[] = {0x6A15, 0x7A15, 0x8A15, 0x9A15, 0xAA15, 0x6A05};
     static const uint16_t others[] = {0x0000, 0x5A15, 0x4A13, 0x2A16, 0x1A14, 0x2A04, 0x7A05, 0x6A16};
     for (size_t i = 0; i < COUNT(known); i++)
@@ -41,9 +40,8 @@ static void debug_registers_are_known_by_their_architecture(void **state)
         assert_false(armv8_is_archid(others[i]));
 }
 
-static void what_is_read_lies_in_both_blocks(void **state)
+TEST(what_is_read_lies_in_both_blocks)
 {
-    (void)state;
     static const uint32_t offsets[] = {0xD00, 0xD28, 0xFB8, 0x10000, 0x10FC8};
     struct step items[ARMV8_IDENTITY];
     struct steps list = {.items = items, .room = COUNT(items)};
@@ -65,9 +63,8 @@ static void what_is_read_lies_in_both_blocks(void **state)
     assert_int_equal(list.n, ARMV8_TRIGGER_CONTROL);
 }
 
-static void cores_are_named(void **state)
+TEST(cores_are_named)
 {
-    (void)state;
     static const struct {
         uint32_t midr, dfr;
         const char *name;
@@ -101,9 +98,8 @@ static void cores_are_named(void **state)
     }
 }
 
-static void one_that_hides_is_known_by_its_part(void **state)
+TEST(one_that_hides_is_known_by_its_part)
 {
-    (void)state;
     struct core core;
     armv8_identify_hidden(3, DEBUG, CTI, 0xD03, &core);
     assert_string_equal(core.name, "Cortex-A53");
@@ -114,9 +110,8 @@ static void one_that_hides_is_known_by_its_part(void **state)
     assert_string_equal(core.name, "Armv8 core 41:123");
 }
 
-static void not_every_core_can_be_halted(void **state)
+TEST(not_every_core_can_be_halted)
 {
-    (void)state;
     uint64_t values[ARMV8_IDENTITY];
     struct core core;
     fill(values);
@@ -131,9 +126,8 @@ static void not_every_core_can_be_halted(void **state)
     assert_int_equal(core.comparators, 0);
 }
 
-static void the_last_free_channels_are_taken(void **state)
+TEST(the_last_free_channels_are_taken)
 {
-    (void)state;
     static const struct {
         uint32_t on, channels, input, output;
         uint32_t halt, run; /* 0: there are none */
@@ -162,17 +156,4 @@ static void the_last_free_channels_are_taken(void **state)
                 assert_int_equal(core.run_channel, known[i].run);
             }
         }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(debug_registers_are_known_by_their_architecture),
-        cmocka_unit_test(what_is_read_lies_in_both_blocks),
-        cmocka_unit_test(cores_are_named),
-        cmocka_unit_test(one_that_hides_is_known_by_its_part),
-        cmocka_unit_test(not_every_core_can_be_halted),
-        cmocka_unit_test(the_last_free_channels_are_taken),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

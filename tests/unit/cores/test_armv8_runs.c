@@ -4,21 +4,8 @@
  */
 #include "rig_armv8.h"
 
-#include <unistd.h>
-
-int usleep(useconds_t us)
-{
-    (void)us;
-    return 0;
-}
-
-int clock_gettime(clockid_t id, struct timespec *now)
-{
-    (void)id;
-    return rig_clock(now);
-}
-
-#define RIG_TEST(test) cmocka_unit_test_teardown(test, rig_tear_down)
+/* Time is the model's, and goes by with accesses only. */
+TEST_TIME(rig_clock, test_no_nap)
 
 static void assert_nothing(const char *wrong, const char *name)
 {
@@ -43,9 +30,8 @@ static void check_hits(struct rig *rig, const struct scene *scene)
     assert_nothing(rig_wrong(rig), scene->name);
 }
 
-static void every_kind_of_region_is_measured(void **state)
+RIG_TEST(every_kind_of_region_is_measured)
 {
-    (void)state;
     for (unsigned way = 0; way < 32; way++)
         for (size_t i = 0; i < COUNT(scenes); i++) {
             struct rig *rig = rig_fresh(scenes[i].script, scenes[i].n);
@@ -69,9 +55,8 @@ static void every_kind_of_region_is_measured(void **state)
         }
 }
 
-static void a_plain_hit_costs_few_accesses(void **state)
+RIG_TEST(a_plain_hit_costs_few_accesses)
 {
-    (void)state;
     struct rig *rig = rig_fresh(plain, COUNT(plain));
     rig_begin(rig);
     assert_true(rig_arm(rig, &scenes[0].region));
@@ -83,9 +68,8 @@ static void a_plain_hit_costs_few_accesses(void **state)
     assert_null(rig_end(rig));
 }
 
-static void registers_at_the_end_are_delivered(void **state)
+RIG_TEST(registers_at_the_end_are_delivered)
 {
-    (void)state;
     static const struct at_end wanted = {.words = {{.is_register = true, .which = CORE_PC},
                                                    {.is_register = true, .which = CORE_R0},
                                                    {.is_register = true, .which = CORE_SP},
@@ -105,9 +89,8 @@ static void registers_at_the_end_are_delivered(void **state)
     assert_null(rig_end(rig));
 }
 
-static void a_message_of_the_program_is_not_taken_for_a_register(void **state)
+RIG_TEST(a_message_of_the_program_is_not_taken_for_a_register)
 {
-    (void)state;
     for (unsigned way = 0; way < 8; way++)
         for (size_t i = 0; i < COUNT(scenes); i++) {
             struct rig *rig = rig_fresh(scenes[i].script, scenes[i].n);
@@ -122,9 +105,8 @@ static void a_message_of_the_program_is_not_taken_for_a_register(void **state)
         }
 }
 
-static void messages_stay_where_no_register_is_read(void **state)
+RIG_TEST(messages_stay_where_no_register_is_read)
 {
-    (void)state;
     struct rig *rig = rig_fresh(plain, COUNT(plain));
     rig->model.dtr_tx = 0x8888;
     rig->model.dtr_rx = 0x9999;
@@ -138,9 +120,8 @@ static void messages_stay_where_no_register_is_read(void **state)
     assert_int_equal(rig->model.dtr_rx, 0x9999);
 }
 
-static void breakpoints_left_over_do_not_wake_up(void **state)
+RIG_TEST(breakpoints_left_over_do_not_wake_up)
 {
-    (void)state;
     struct rig *rig = rig_fresh(plain, COUNT(plain));
     rig->model.bvr[1] = 0x80000;
     rig->model.bcr[1] = 0x21E7;
@@ -153,9 +134,8 @@ static void breakpoints_left_over_do_not_wake_up(void **state)
     assert_null(rig_end(rig));
 }
 
-static void all_comparators_may_be_taken(void **state)
+RIG_TEST(all_comparators_may_be_taken)
 {
-    (void)state;
     struct rig *rig = rig_fresh(plain, COUNT(plain));
     v8_add_theirs(&rig->model);
     for (unsigned i = 1; i < V8_COMPARATORS; i++) {
@@ -170,9 +150,8 @@ static void all_comparators_may_be_taken(void **state)
 }
 
 /* Without two channels that are free it cannot be halted, and nothing is tried. */
-static void all_channels_may_be_taken(void **state)
+RIG_TEST(all_channels_may_be_taken)
 {
-    (void)state;
     struct rig *rig = rig_fresh(plain, COUNT(plain));
     v8_serve(&rig->model);
     rig->model.cti.in_enable[3] = 0x8;
@@ -216,9 +195,8 @@ static void check_foreign(const struct v8_event *script, size_t n, uint64_t plac
     assert_null(v8_difference(&rig->model, &rig->before));
 }
 
-static void foreign_stops_are_left_alone(void **state)
+RIG_TEST(foreign_stops_are_left_alone)
 {
-    (void)state;
     const struct v8_event begin = {.cycles = 150, .pc = 0x80000, .sp = 0x9F00, .lr = 0x80100};
     const struct v8_event end = {.cycles = BASE, .pc = 0x80100, .sp = 0x9F00};
     struct v8_event hlt[] = {begin, end, begin, {.kind = V8_HLT, .cycles = 90, .pc = 0x80050}, end};
@@ -235,9 +213,8 @@ static void foreign_stops_are_left_alone(void **state)
 }
 
 /* Nothing can be read of it there, but where our only breakpoint is, it is let go again. */
-static void a_stop_in_the_other_state_is_told(void **state)
+RIG_TEST(a_stop_in_the_other_state_is_told)
 {
-    (void)state;
     static const struct v8_event other[] = {{.kind = V8_AT32, .cycles = 150, .pc = 0x80000, .sp = 0x9F00}};
     struct rig *rig = rig_fresh(other, COUNT(other));
     rig_begin(rig);
@@ -248,9 +225,8 @@ static void a_stop_in_the_other_state_is_told(void **state)
     assert_null(rig_end(rig));
 }
 
-static void a_reset_is_an_error(void **state)
+RIG_TEST(a_reset_is_an_error)
 {
-    (void)state;
     static const struct v8_event in_the_region[] = {
         {.cycles = 150, .pc = 0x80000, .sp = 0x9F00},
         {.cycles = BASE, .pc = 0x80100, .sp = 0x9F00},
@@ -268,9 +244,8 @@ static void a_reset_is_an_error(void **state)
 }
 
 /* Where the catch is lost with the reset, the core runs on, and may well reach the end. */
-static void a_reset_that_stops_nothing_is_seen_as_well(void **state)
+RIG_TEST(a_reset_that_stops_nothing_is_seen_as_well)
 {
-    (void)state;
     static const struct v8_event in_the_region[] = {
         {.cycles = 3000, .pc = 0x80100, .sp = 0x9F00},
         {.cycles = 150, .pc = 0x80000, .sp = 0x9F00},
@@ -286,9 +261,8 @@ static void a_reset_that_stops_nothing_is_seen_as_well(void **state)
     assert_null(rig_end(rig));
 }
 
-static void what_is_not_reached_is_said(void **state)
+RIG_TEST(what_is_not_reached_is_said)
 {
-    (void)state;
     struct region never = {.start = 0xE0000, .end = 0x80100}, no_end = {.start = 0x80000, .end = 0xE0000};
     struct rig *rig = rig_fresh(plain, COUNT(plain));
     rig_begin(rig);
@@ -302,24 +276,4 @@ static void what_is_not_reached_is_said(void **state)
     assert_false(rig_run(rig, 1, 0));
     assert_int_equal(rig->error.kind, ERROR_END);
     assert_null(rig_end(rig));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        RIG_TEST(every_kind_of_region_is_measured),
-        RIG_TEST(a_plain_hit_costs_few_accesses),
-        RIG_TEST(registers_at_the_end_are_delivered),
-        RIG_TEST(a_message_of_the_program_is_not_taken_for_a_register),
-        RIG_TEST(messages_stay_where_no_register_is_read),
-        RIG_TEST(breakpoints_left_over_do_not_wake_up),
-        RIG_TEST(all_comparators_may_be_taken),
-        RIG_TEST(all_channels_may_be_taken),
-        RIG_TEST(foreign_stops_are_left_alone),
-        RIG_TEST(a_stop_in_the_other_state_is_told),
-        RIG_TEST(a_reset_is_an_error),
-        RIG_TEST(a_reset_that_stops_nothing_is_seen_as_well),
-        RIG_TEST(what_is_not_reached_is_said),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,21 +4,8 @@
  */
 #include "rig_armv8.h"
 
-#include <unistd.h>
-
-int usleep(useconds_t us)
-{
-    (void)us;
-    return 0;
-}
-
-int clock_gettime(clockid_t id, struct timespec *now)
-{
-    (void)id;
-    return rig_clock(now);
-}
-
-#define RIG_TEST(test) cmocka_unit_test_teardown(test, rig_tear_down)
+/* Time is the model's, and goes by with accesses only. */
+TEST_TIME(rig_clock, test_no_nap)
 
 /* What the core is like: another debugger's breakpoint, everything slow, a server on the triggers, a program
  * that sends messages. */
@@ -114,56 +101,38 @@ static const char *foreign_told(struct rig *rig, bool ran)
     return ended != NULL ? ended : told ? NULL : "the foreign stop is not told";
 }
 
-static void cancelled_anywhere(void **state)
+RIG_TEST(cancelled_anywhere)
 {
-    (void)state;
     at_every_access(V8_CANCEL, nothing_left);
 }
 
-static void asked_to_wait_anywhere(void **state)
+RIG_TEST(asked_to_wait_anywhere)
 {
-    (void)state;
     at_every_access(V8_WAIT, all_and_nothing_left);
 }
 
-static void a_read_made_again_anywhere(void **state)
+RIG_TEST(a_read_made_again_anywhere)
 {
-    (void)state;
     at_every_access(V8_TWICE, all_and_nothing_left);
 }
 
-static void the_link_lost_anywhere(void **state)
+RIG_TEST(the_link_lost_anywhere)
 {
-    (void)state;
     at_every_access(V8_LOSE, nothing_left);
     at_every_access(V8_LOSE_AFTER, nothing_left);
 }
 
-static void an_interrupt_anywhere(void **state)
+RIG_TEST(an_interrupt_anywhere)
 {
-    (void)state;
     at_every_access(V8_DO_PEND, all_and_nothing_left);
 }
 
-static void reset_anywhere(void **state)
+RIG_TEST(reset_anywhere)
 {
-    (void)state;
     at_every_access(V8_DO_RESET, reset_told);
 }
 
-static void halted_by_others_anywhere(void **state)
+RIG_TEST(halted_by_others_anywhere)
 {
-    (void)state;
     at_every_access(V8_DO_HALT, foreign_told);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        RIG_TEST(cancelled_anywhere),         RIG_TEST(asked_to_wait_anywhere),
-        RIG_TEST(a_read_made_again_anywhere), RIG_TEST(the_link_lost_anywhere),
-        RIG_TEST(an_interrupt_anywhere),      RIG_TEST(reset_anywhere),
-        RIG_TEST(halted_by_others_anywhere),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-#include "cmocka_all.h"
 #include "cores/cortex_m.h"
+#include "test.h"
 
 #include <string.h>
 
@@ -14,9 +14,8 @@ static struct core identify(uint32_t cpuid, uint32_t fp_ctrl)
     return core;
 }
 
-static void names_cores(void **state)
+TEST(names_cores)
 {
-    (void)state;
     struct core core = identify(0x410CC601, 0x40);
     assert_string_equal(core.name, "Cortex-M0+ r0p1");
     assert_int_equal(core.comparators, 4);
@@ -53,9 +52,8 @@ static bool in_use(const struct core *core, uint64_t value, uint64_t *address)
     return core->ops->comparator_used(core, &value, address);
 }
 
-static void comparators_match_halfwords(void **state)
+TEST(comparators_match_halfwords)
 {
-    (void)state;
     uint64_t address;
     struct core v1 = identify(0x410CC601, 0x40), v2 = identify(0x411FC271, 0x10000080);
     assert_int_equal(moved_to(&v1, 0x10000100), 0x50000101);
@@ -70,9 +68,8 @@ static void comparators_match_halfwords(void **state)
     assert_true(v2.ops->can_compare(&v2, 0x60000000));
 }
 
-static void stops_are_told_apart(void **state)
+TEST(stops_are_told_apart)
 {
-    (void)state;
     struct core core = identify(0x410FC241, 0x260);
     assert_int_equal(core.ops->cause(&core, 0x2, 0x01000000), STOP_BREAKPOINT);
     assert_int_equal(core.ops->cause(&core, 0x1, 0x01000000), STOP_REQUEST);
@@ -85,9 +82,8 @@ static void stops_are_told_apart(void **state)
     assert_int_equal(core.ops->state(&core, 0x01010001), CORE_RUNNING);
 }
 
-static void finds_the_way_out_of_a_handler(void **state)
+TEST(finds_the_way_out_of_a_handler)
 {
-    (void)state;
     struct core m4 = identify(0x410FC241, 0x260), m0 = identify(0x410CC601, 0x40);
     uint64_t words[FRAME_WORDS] = {0, 1, 2, 3, 12, 0x08000001, 0x08000123, 0x01000000};
     assert_true(m4.ops->returns_by_frame(&m4, 0xFFFFFFF9));
@@ -105,9 +101,8 @@ static void finds_the_way_out_of_a_handler(void **state)
     assert_int_equal(place.sp, 0x1024);
 }
 
-static void resumes_with_key_and_debug_on(void **state)
+TEST(resumes_with_key_and_debug_on)
 {
-    (void)state;
     struct core core = identify(0x410CC601, 0x40);
     struct step items[16];
     struct steps list = {.items = items, .room = 16};
@@ -124,16 +119,4 @@ static void resumes_with_key_and_debug_on(void **state)
     assert_int_equal(items[1].op, OP_UNTIL);
     assert_int_equal(items[1].mask, 0x00010000);
     assert_int_equal(items[at].at.offset, 0xE000EDF8);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_cores),
-        cmocka_unit_test(comparators_match_halfwords),
-        cmocka_unit_test(stops_are_told_apart),
-        cmocka_unit_test(finds_the_way_out_of_a_handler),
-        cmocka_unit_test(resumes_with_key_and_debug_on),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,15 @@
 /*
  * Which instructions are surely followed by the next: encodings as an assembler makes them, written out.
  */
-#include "../cmocka_all.h"
+#include "../test.h"
 #include "cores/flow.h"
 
 #include <stdio.h>
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-static void thumb(void **state)
+TEST(thumb)
 {
-    (void)state;
     static const struct {
         const char *text;
         uint16_t first, second;
@@ -70,9 +69,8 @@ static void check(const struct line *lines, size_t n, bool (*falls)(uint32_t))
             fail_msg("%s", lines[i].text);
 }
 
-static void arm(void **state)
+TEST(arm)
 {
-    (void)state;
     static const struct line lines[] = {
         {"mov r0, #1", 0xE3A00001, true},
         {"movne r0, #1", 0x13A00001, true},
@@ -110,9 +108,8 @@ static void arm(void **state)
     check(lines, COUNT(lines), arm_falls_through);
 }
 
-static void a64(void **state)
+TEST(a64)
 {
-    (void)state;
     static const struct line lines[] = {
         {"add x0, x0, #1", 0x91000400, true},
         {"adr x0, .", 0x10000000, true},
@@ -135,10 +132,4 @@ static void a64(void **state)
         {"udf #0", 0x00000000, false},
     };
     check(lines, COUNT(lines), a64_falls_through);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(thumb), cmocka_unit_test(arm), cmocka_unit_test(a64)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,14 @@
 /* A program on an x86-64 processor: where a function returns to, and what it does not have. */
 #include "cores/x86_64.h"
 
-#include "cmocka_all.h"
+#include "test.h"
 
-static void test_returns_to_what_call_has_pushed(void **state)
+TEST(test_returns_to_what_call_has_pushed)
 {
     /* Words as they are read from the stack, on which the upper half of a result counts for nothing */
     const uint64_t words[FRAME_WORDS] = {UINT64_C(0xFFFFFFFF89ABCDE1), 0x7FFF, 1, 2, 3, 4, 5, 6};
     const uint64_t sp = UINT64_C(0x7FFFFFFFE3F8);
     struct core core;
-    (void)state;
     x86_64_describe(0, &core);
     assert_true(core.ops->returns_by_frame(&core, 0));
     assert_int_equal(core.ops->frame(&core, 0, sp, 0x1234), sp);
@@ -19,10 +18,9 @@ static void test_returns_to_what_call_has_pushed(void **state)
 }
 
 /* Instructions begin anywhere: no bit of an address is another instruction set. */
-static void test_every_bit_of_a_place_counts(void **state)
+TEST(test_every_bit_of_a_place_counts)
 {
     struct core core, arm = {.family = CORE_ARMV7};
-    (void)state;
     x86_64_describe(0, &core);
     assert_int_equal(core_place(&core, 0x401001), 0x401001);
     assert_int_equal(core_code(&core, 0x401001, false), 0x401001);
@@ -31,14 +29,13 @@ static void test_every_bit_of_a_place_counts(void **state)
     assert_int_equal(core_code(&arm, 0x401000, true), 0x401001);
 }
 
-static void test_has_nothing_that_only_a_debugger_has(void **state)
+TEST(test_has_nothing_that_only_a_debugger_has)
 {
     struct core core;
     struct setting settings[CORE_SETTINGS];
     struct address commands[1];
     struct step items[4];
     struct steps list = {.items = items, .room = 4};
-    (void)state;
     x86_64_describe(3, &core);
     assert_int_equal(core.family, CORE_X86_64);
     assert_int_equal(core.memory_unit, 3);
@@ -51,14 +48,4 @@ static void test_has_nothing_that_only_a_debugger_has(void **state)
     assert_int_equal(list.n, 0);
     assert_null(core.ops->add_run);
     assert_null(core.ops->cause_register);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_returns_to_what_call_has_pushed),
-        cmocka_unit_test(test_every_bit_of_a_place_counts),
-        cmocka_unit_test(test_has_nothing_that_only_a_debugger_has),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,9 +4,9 @@
  */
 #pragma once
 
-#include "cmocka_all.h"
 #include "counters/counter.h"
 #include "target/ledger.h"
+#include "test.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -116,6 +116,8 @@ static int fake_tear_down(void **state)
     ledger_free(((struct fake_pmu *)*state)->ledger);
     return 0;
 }
+
+#define FAKE_TEST(name) TEST_WITH(name, fake_set_up, fake_tear_down)
 
 static uint32_t *fake_word(struct fake_pmu *f, uint64_t offset)
 {

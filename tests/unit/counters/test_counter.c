@@ -1,8 +1,8 @@
-#include "cmocka_all.h"
 #include "cores/cortex_m.h"
 #include "counters/counter.h"
 #include "counters/dwt.h"
 #include "counters/systick.h"
+#include "test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,9 +21,8 @@ static uint64_t tick(uint64_t value, uint64_t reload)
     return value == 0 ? reload : value - 1;
 }
 
-static void systick_counts_every_tick(void **state)
+TEST(systick_counts_every_tick)
 {
-    (void)state;
     for (uint64_t reload = 1; reload < 12; reload++) {
         struct counter counter = {.bits = 24, .down = true, .zero_is_top = true, .modulus = reload + 1};
         for (uint64_t from = 0; from <= reload; from++) {
@@ -34,9 +33,8 @@ static void systick_counts_every_tick(void **state)
     }
 }
 
-static void up_counters_wrap(void **state)
+TEST(up_counters_wrap)
 {
-    (void)state;
     struct counter cyccnt = {.bits = 32}, eight = {.bits = 8}, wide = {.bits = 64}, forty = {.bits = 40};
     assert_int_equal(counter_elapsed(&cyccnt, 0xFFFFFFF0, 0x10), 0x20);
     assert_int_equal(counter_elapsed(&eight, 250, 5), 11);
@@ -46,9 +44,8 @@ static void up_counters_wrap(void **state)
     assert_true(counter_modulus(&cyccnt) == 0x100000000ULL);
 }
 
-static void systick_runs_or_is_borrowed(void **state)
+TEST(systick_runs_or_is_borrowed)
 {
-    (void)state;
     struct core core = core_of(0x410CC601);
     struct counter_block block;
     uint64_t runs[] = {0x00010007, 0x0001E847}, idle[] = {0, 0x1234}, slow[] = {0x1, 0x1234},
@@ -69,9 +66,8 @@ static void systick_runs_or_is_borrowed(void **state)
     assert_int_not_equal(block.unusable[0], 0);
 }
 
-static void dwt_without_a_counter_is_not_believed(void **state)
+TEST(dwt_without_a_counter_is_not_believed)
 {
-    (void)state;
     struct core m0 = core_of(0x410CC601), m4 = core_of(0x410FC241);
     struct counter_block block;
     uint64_t numcomp_only[] = {0x01000000, 0x20000000}, nocyccnt[] = {0x01000000, 0x42000000};
@@ -88,9 +84,8 @@ static void dwt_without_a_counter_is_not_believed(void **state)
     assert_int_equal(block.counters[0].low.offset, 0xE0001004);
 }
 
-static void split_counters_are_joined(void **state)
+TEST(split_counters_are_joined)
 {
-    (void)state;
     struct counter split = {
         .bits = 64, .low = {.size = 4, .offset = 0xF8}, .high = {.size = 4, .offset = 0xFC}};
     struct step items[4];
@@ -102,26 +97,12 @@ static void split_counters_are_joined(void **state)
 }
 
 /* Read between the two high words, the low one tells which of them it belongs to. */
-static void a_low_word_finds_its_high_word(void **state)
+TEST(a_low_word_finds_its_high_word)
 {
-    (void)state;
     assert_int_equal(counter_high(7, 0x80000000, 7), 7);
     assert_int_equal(counter_high(7, 5, 7), 7);
     assert_int_equal(counter_high(7, 0xFFFFFFFF, 8), 7);
     assert_int_equal(counter_high(7, 0, 8), 8);
     assert_int_equal(counter_high(UINT32_MAX, 5, 0), 0);
     assert_int_equal(counter_high(UINT32_MAX, 0xFFFFFFF0, 0), UINT32_MAX);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_low_word_finds_its_high_word),
-        cmocka_unit_test(systick_counts_every_tick),
-        cmocka_unit_test(up_counters_wrap),
-        cmocka_unit_test(systick_runs_or_is_borrowed),
-        cmocka_unit_test(dwt_without_a_counter_is_not_believed),
-        cmocka_unit_test(split_counters_are_joined),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

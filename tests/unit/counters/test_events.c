@@ -1,5 +1,5 @@
-#include "cmocka_all.h"
 #include "counters/events.h"
+#include "test.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -15,9 +15,8 @@ static struct event_set *open_set(const char *cpu)
     return set;
 }
 
-static void every_embedded_set_can_be_searched(void **state)
+TEST(every_embedded_set_can_be_searched)
 {
-    (void)state;
     const char *const *cpus;
     size_t n = event_cpus(&cpus);
     assert_int_equal(n, 24);
@@ -54,9 +53,8 @@ static void expect(const char *cpu, uint32_t code, const char *name)
     event_set_free(set);
 }
 
-static void codes_mean_what_each_core_means(void **state)
+TEST(codes_mean_what_each_core_means)
 {
-    (void)state;
     expect("cortex-a9", 0x08, NULL);
     expect("cortex-a9", 0x0E, NULL);
     expect("cortex-a9", 0xFF, NULL);
@@ -80,9 +78,8 @@ static void codes_mean_what_each_core_means(void **state)
     expect("knc", 0x10CC, "L2_WRITE_HIT");
 }
 
-static void unknown_sets_are_answered_with_the_known(void **state)
+TEST(unknown_sets_are_answered_with_the_known)
 {
-    (void)state;
     struct error error = {0};
     assert_null(event_set_open("cortex-x9", &error));
     assert_int_equal(error.kind, ERROR_USAGE);
@@ -138,9 +135,8 @@ static struct event_set *parse(const char *text, struct error *error)
     return parse_exact(text, strlen(text), error);
 }
 
-static void sets_use_each_other(void **state)
+TEST(sets_use_each_other)
 {
-    (void)state;
     struct error error = {0};
     struct event_set *set =
         parse("# a core\r\n use  middle # all of it\r\nexcept 0x10\r\n\r\n0x02 Two\tits  words \r\n"
@@ -167,9 +163,8 @@ static void sets_use_each_other(void **state)
     event_set_free(set);
 }
 
-static void errors_name_the_line(void **state)
+TEST(errors_name_the_line)
 {
-    (void)state;
     static const struct {
         const char *text, *part;
     } bad[] = {
@@ -221,9 +216,8 @@ static void errors_name_the_line(void **state)
     }
 }
 
-static void sets_have_an_end(void **state)
+TEST(sets_have_an_end)
 {
-    (void)state;
     size_t room = 22000, used = 0;
     char *text = malloc(room);
     struct error error = {0};
@@ -244,9 +238,8 @@ static void sets_have_an_end(void **state)
 
 enum { ROOM = 6 };
 
-static void wishes_are_read(void **state)
+TEST(wishes_are_read)
 {
-    (void)state;
     struct event_wish out[ROOM];
     struct error error = {0};
     size_t n = 0;
@@ -268,9 +261,8 @@ static void wishes_are_read(void **state)
     assert_int_equal(n, ROOM);
 }
 
-static void bad_wishes_are_refused(void **state)
+TEST(bad_wishes_are_refused)
 {
-    (void)state;
     static const struct {
         const char *text, *part;
     } bad[] = {
@@ -304,19 +296,4 @@ static void bad_wishes_are_refused(void **state)
         if (ok || n != 0 || error.kind != ERROR_USAGE || strstr(error.text, bad[i].part) == NULL)
             fail_msg("\"%s\" gave \"%s\", not \"%s\"", bad[i].text, error.text, bad[i].part);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_embedded_set_can_be_searched),
-        cmocka_unit_test(codes_mean_what_each_core_means),
-        cmocka_unit_test(unknown_sets_are_answered_with_the_known),
-        cmocka_unit_test(sets_use_each_other),
-        cmocka_unit_test(errors_name_the_line),
-        cmocka_unit_test(sets_have_an_end),
-        cmocka_unit_test(wishes_are_read),
-        cmocka_unit_test(bad_wishes_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* Knights Corner's PMU: what it is told, what is put back, which counter counts what. */
-#include "../cmocka_all.h"
+#include "../test.h"
 
 #include "cores/knc.h"
 #include "counters/events.h"
@@ -80,6 +80,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+#define FRESH_TEST(name) TEST_WITH(name, set_up, tear_down)
+
 static void identify(void)
 {
     struct step items[BLOCK_IDENTITY];
@@ -116,9 +118,8 @@ static void wrote(const struct write *wanted, size_t n)
     wrote((const struct write[]){__VA_ARGS__},                                                               \
           sizeof((const struct write[]){__VA_ARGS__}) / sizeof(struct write))
 
-static void the_block_is_described(void **state)
+FRESH_TEST(the_block_is_described)
 {
-    (void)state;
     identify();
     assert_string_equal(block.text, "PMU, 2 counters of 40 bits");
     assert_string_equal(block.state, "free");
@@ -136,9 +137,8 @@ static void the_block_is_described(void **state)
     assert_int_equal(thread.n_writes, 0);
 }
 
-static void what_was_changed_goes_back_in_an_order_that_loses_nothing(void **state)
+FRESH_TEST(what_was_changed_goes_back_in_an_order_that_loses_nothing)
 {
-    (void)state;
     thread.at[0x20] = 0xFFFFFFFFF0;
     thread.at[0x21] = 0x55;
     thread.at[0x28] = 0x123;
@@ -165,9 +165,8 @@ static void what_was_changed_goes_back_in_an_order_that_loses_nothing(void **sta
     assert_memory_equal(thread.at, before.at, sizeof before.at);
 }
 
-static void a_counter_in_use_is_left_alone(void **state)
+FRESH_TEST(a_counter_in_use_is_left_alone)
 {
-    (void)state;
     thread.at[0x28] = 0x410016;
     thread.at[0x2F] = 0x1;
     identify();
@@ -194,9 +193,8 @@ static void a_counter_in_use_is_left_alone(void **state)
     assert_int_equal(knc_kind.counters_for(&block, 0x16), 0);
 }
 
-static void every_event_has_its_counters(void **state)
+FRESH_TEST(every_event_has_its_counters)
 {
-    (void)state;
     identify();
     struct event_set *set = event_set_open("knc", &error);
     assert_non_null(set);
@@ -225,9 +223,8 @@ static uint32_t modified(uint32_t code, const char *text, const char *what)
     return 0;
 }
 
-static void modifiers_are_bits_of_the_code(void **state)
+FRESH_TEST(modifiers_are_bits_of_the_code)
 {
-    (void)state;
     assert_int_equal(modified(0x10CB, "cmask=2:inv:u", NULL), 0x028110CB);
     assert_int_equal(modified(0, "k", NULL), KNC_KERNEL);
     assert_int_equal(modified(0x16, "U:K:EDGE:any:spflt", NULL), 0x002F0016);
@@ -263,9 +260,8 @@ static bool make_plan(const char *text)
     return ok;
 }
 
-static void what_was_asked_for_is_planned(void **state)
+FRESH_TEST(what_was_asked_for_is_planned)
 {
-    (void)state;
     identify();
     assert_true(make_plan("L2_READ_MISS:cmask=2:inv:u,data_read,r2016:k"));
     assert_int_equal(plan.n_passes, 2);
@@ -289,18 +285,4 @@ static void what_was_asked_for_is_planned(void **state)
     assert_non_null(strstr(error.text, "\":q\""));
     assert_false(make_plan("NO_SUCH:u"));
     assert_false(make_plan("r10000"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(the_block_is_described, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_was_changed_goes_back_in_an_order_that_loses_nothing, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_counter_in_use_is_left_alone, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(every_event_has_its_counters, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(modifiers_are_bits_of_the_code, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_was_asked_for_is_planned, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

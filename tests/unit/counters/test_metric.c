@@ -1,6 +1,6 @@
-#include "cmocka_all.h"
 #include "counters/events.h"
 #include "counters/metric.h"
+#include "test.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -53,9 +53,8 @@ static double value_of(const char *expression)
     return value;
 }
 
-static void expressions_have_their_value(void **state)
+TEST(expressions_have_their_value)
 {
-    (void)state;
     static const struct {
         const char *text;
         double value;
@@ -93,9 +92,8 @@ static void expressions_have_their_value(void **state)
     }
 }
 
-static void figures_that_do_not_exist_are_nan(void **state)
+TEST(figures_that_do_not_exist_are_nan)
 {
-    (void)state;
     assert_true(isnan(value_of("A/0")));
     assert_true(isnan(value_of("0/0")));
     assert_true(isnan(value_of("1/(B-200)")));
@@ -107,9 +105,8 @@ static void figures_that_do_not_exist_are_nan(void **state)
     metric_set_free(set);
 }
 
-static void metrics_know_what_they_need(void **state)
+TEST(metrics_know_what_they_need)
 {
-    (void)state;
     struct metric_set *set =
         parse_good("# mine\r\nEVENTS A, B,C\r\nMETRIC FIRST MB/s = B / (a * SECONDS) # per A\r\n"
                    "METRIC SECOND=C+c\r\n\r\nEVENTS D\r\nMETRIC first % = D/HZ\nMETRIC T = CYCLES");
@@ -138,9 +135,8 @@ static bool has_d(void *self, const char *event)
     return strcmp(event, "D") == 0;
 }
 
-static void the_first_section_that_the_core_has_applies(void **state)
+TEST(the_first_section_that_the_core_has_applies)
 {
-    (void)state;
     struct metric_set *set = parse_good(
         "EVENTS A, D\nMETRIC X = A/D\nEVENTS D\nMETRIC X = D\nEVENTS D, B\nMETRIC X = D+B\nMETRIC Y = B");
     assert_ptr_equal(metric_set_find(set, "X", NULL, NULL), metric_set_at(set, 0));
@@ -150,9 +146,8 @@ static void the_first_section_that_the_core_has_applies(void **state)
     metric_set_free(set);
 }
 
-static void errors_name_the_line(void **state)
+TEST(errors_name_the_line)
 {
-    (void)state;
     static const struct {
         const char *text, *part;
     } bad[] = {
@@ -209,9 +204,8 @@ static void errors_name_the_line(void **state)
     }
 }
 
-static void a_nul_ends_nothing(void **state)
+TEST(a_nul_ends_nothing)
 {
-    (void)state;
     static const char text[] = "METRIC X = 1\0+ 2";
     struct error error = {0};
     assert_null(parse_exact(text, sizeof text - 1, &error));
@@ -219,9 +213,8 @@ static void a_nul_ends_nothing(void **state)
 }
 
 /* Every core that we know has the metrics that its events allow, made of the right ones. */
-static void embedded_metrics_fit_the_cores(void **state)
+TEST(embedded_metrics_fit_the_cores)
 {
-    (void)state;
     static const struct {
         const char *cpu, *metric, *event; /* NULL: none there */
     } wanted[] = {
@@ -280,9 +273,8 @@ static double dwt_value(const struct metric_set *set, const char *name)
     return metric_evaluate(metric, &input);
 }
 
-static void the_dwt_counts_instructions(void **state)
+TEST(the_dwt_counts_instructions)
 {
-    (void)state;
     struct error error = {0};
     struct metric_set *set = metric_set_open("DWT", &error);
     assert_non_null(set);
@@ -293,19 +285,4 @@ static void the_dwt_counts_instructions(void **state)
     metric_set_free(set);
     assert_null(metric_set_open("nothing", &error));
     assert_non_null(strstr(error.text, "there are: cpi dwt misses"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(expressions_have_their_value),
-        cmocka_unit_test(figures_that_do_not_exist_are_nan),
-        cmocka_unit_test(metrics_know_what_they_need),
-        cmocka_unit_test(the_first_section_that_the_core_has_applies),
-        cmocka_unit_test(errors_name_the_line),
-        cmocka_unit_test(a_nul_ends_nothing),
-        cmocka_unit_test(embedded_metrics_fit_the_cores),
-        cmocka_unit_test(the_dwt_counts_instructions),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

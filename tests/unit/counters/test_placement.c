@@ -1,5 +1,5 @@
-#include "cmocka_all.h"
 #include "counters/placement.h"
+#include "test.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -125,9 +125,8 @@ static void check(const struct placement_wish *wishes, size_t n, uint32_t usable
         assert_int_equal(o.n, 1);
 }
 
-static void passes_are_valid_and_few(void **state)
+TEST(passes_are_valid_and_few)
 {
-    (void)state;
     const char *given = getenv("SEED");
     unsigned seed = given != NULL ? (unsigned)strtoul(given, NULL, 10) : (unsigned)time(NULL);
     print_message("SEED=%u\n", seed);
@@ -150,9 +149,8 @@ static void passes_are_valid_and_few(void **state)
     assert_true(failed > 300 && failed < 29000); /* both ways were gone */
 }
 
-static void others_make_room(void **state)
+TEST(others_make_room)
 {
-    (void)state;
     /* The first three can go anywhere, and have to leave the counter that alone counts the fourth */
     struct placement_wish wishes[] = {{0xF, 0}, {0xF, 0}, {0x3, 0}, {0x1, 0}};
     struct outcome o = make(wishes, 4, 0xF, 0);
@@ -165,9 +163,8 @@ static void others_make_room(void **state)
     assert_int_equal(o.passes[0].n, 3);
 }
 
-static void groups_stay_together(void **state)
+TEST(groups_stay_together)
 {
-    (void)state;
     struct placement_wish wishes[] = {{3, 0}, {3, 7}, {3, 0}, {3, 7}, {3, 0}};
     struct outcome o = make(wishes, 5, 3, 0);
     assert_true(o.ok);
@@ -178,9 +175,8 @@ static void groups_stay_together(void **state)
     assert_int_equal(o.passes[2].wish[0], 4);
 }
 
-static void what_never_fits_is_said(void **state)
+TEST(what_never_fits_is_said)
 {
-    (void)state;
     struct placement_wish three[] = {{3, 0}, {7, 1}, {7, 1}, {7, 1}}, clash[] = {{1, 2}, {1, 2}},
                           none[] = {{3, 0}, {0, 0}}, reserved[] = {{1, 0}}, mixed[] = {{3, 1}, {0, 1}};
     struct outcome o = make(three, 4, 3, 0);
@@ -199,9 +195,8 @@ static void what_never_fits_is_said(void **state)
     assert_string_equal(o.error.text, "none of the 2 counters can count one event of this group");
 }
 
-static void room_for_passes_has_an_end(void **state)
+TEST(room_for_passes_has_an_end)
 {
-    (void)state;
     struct placement_wish wishes[] = {{1, 0}, {1, 0}, {1, 0}};
     struct placement_pass passes[2];
     struct error error = {0};
@@ -211,14 +206,4 @@ static void room_for_passes_has_an_end(void **state)
     assert_non_null(strstr(error.text, "more than 2 passes"));
     assert_true(placement_make(wishes, 0, 1, 0, passes, 2, &n, &which, &error));
     assert_int_equal(n, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(passes_are_valid_and_few),   cmocka_unit_test(others_make_room),
-        cmocka_unit_test(groups_stay_together),       cmocka_unit_test(what_never_fits_is_said),
-        cmocka_unit_test(room_for_passes_has_an_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

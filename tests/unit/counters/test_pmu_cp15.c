@@ -2,7 +2,7 @@
  * The PMU of Cortex-R4, R5 and A8: each access is the MRC or MCR that the core would execute.
  */
 #include "../cores/model_armv7_cp15.h"
-#include "cmocka_all.h"
+#include "test.h"
 
 #include "counters/counter.h"
 #include "counters/pmu_cp15.h"
@@ -81,6 +81,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+#define FRESH_TEST(name) TEST_WITH(name, set_up, tear_down)
+
 static bool identify(const struct core *core, struct counter_block *block)
 {
     struct step items[BLOCK_IDENTITY];
@@ -106,9 +108,8 @@ static void program(const struct core *core, const struct counter_block *block, 
         assert_true(ledger_apply(f.ledger, &settings[i], &f.deadline, &f.error));
 }
 
-static void every_core_is_known(void **state)
+FRESH_TEST(every_core_is_known)
 {
-    (void)state;
     static const struct {
         uint32_t midr, pmcr;
         const char *text, *events;
@@ -135,9 +136,8 @@ static void every_core_is_known(void **state)
 }
 
 /* While nobody may halt it, its name is all there is. */
-static void a_core_that_is_only_looked_at_is_told_by_its_name(void **state)
+FRESH_TEST(a_core_that_is_only_looked_at_is_told_by_its_name)
 {
-    (void)state;
     struct core core = core_of(A8);
     struct counter_block block;
     assert_true(pmu_cp15_kind.by_core);
@@ -148,9 +148,8 @@ static void a_core_that_is_only_looked_at_is_told_by_its_name(void **state)
     assert_string_equal(block.unusable, "");
 }
 
-static void others_are_not_touched(void **state)
+FRESH_TEST(others_are_not_touched)
 {
-    (void)state;
     struct core a9 = core_of(A9), mapped = core_of(R5), others_make = core_of(0x511FC153), v8 = core_of(R5);
     const struct core *others[4] = {&a9, &mapped, &others_make, &v8};
     mapped.pmu_base = 0x80091000;
@@ -165,9 +164,8 @@ static void others_are_not_touched(void **state)
     }
 }
 
-static void a_free_pmu_is_borrowed_and_given_back(void **state)
+FRESH_TEST(a_free_pmu_is_borrowed_and_given_back)
 {
-    (void)state;
     struct core core = core_of(R5);
     struct counter_block block;
     f.cycles = 0x7777;
@@ -195,9 +193,8 @@ static void a_free_pmu_is_borrowed_and_given_back(void **state)
 }
 
 /* Where user mode may read the counters already, that is not ours to take away. */
-static void what_user_mode_may_is_left(void **state)
+FRESH_TEST(what_user_mode_may_is_left)
 {
-    (void)state;
     struct core core = core_of(R4);
     struct counter_block block;
     f.monitor.user = 1;
@@ -207,9 +204,8 @@ static void what_user_mode_may_is_left(void **state)
     assert_int_equal(f.monitor.user, 1);
 }
 
-static void what_the_program_counts_stays_its_own(void **state)
+FRESH_TEST(what_the_program_counts_stays_its_own)
 {
-    (void)state;
     struct core core = core_of(R5);
     struct counter_block block;
     f.monitor.enabled = 1;
@@ -229,9 +225,8 @@ static void what_the_program_counts_stays_its_own(void **state)
 
 /* Events that the cores' manuals do not have: 0x02 and 0x05 on R4 and R5, which have no TLB; all after 0x12.
  */
-static void events_that_are_not_there_are_refused(void **state)
+FRESH_TEST(events_that_are_not_there_are_refused)
 {
-    (void)state;
     struct core r5 = core_of(R5), a8 = core_of(A8);
     struct counter_block block;
     assert_true(identify(&r5, &block));
@@ -244,9 +239,8 @@ static void events_that_are_not_there_are_refused(void **state)
     assert_int_equal(pmu_cp15_kind.counters_for(&block, 0x02), 0xE);
 }
 
-static void cycles_by_64_on_demand(void **state)
+FRESH_TEST(cycles_by_64_on_demand)
 {
-    (void)state;
     struct core core = core_of(R5);
     struct counter_block block;
     assert_true(identify(&core, &block));
@@ -255,21 +249,4 @@ static void cycles_by_64_on_demand(void **state)
     assert_int_equal(f.monitor.control, 0x41151809);
     assert_true(ledger_undo(f.ledger, &f.deadline, &f.error));
     assert_int_equal(f.monitor.control, 0x41151800);
-}
-
-#define TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(every_core_is_known),
-        TEST(a_core_that_is_only_looked_at_is_told_by_its_name),
-        TEST(others_are_not_touched),
-        TEST(a_free_pmu_is_borrowed_and_given_back),
-        TEST(what_user_mode_may_is_left),
-        TEST(what_the_program_counts_stays_its_own),
-        TEST(events_that_are_not_there_are_refused),
-        TEST(cycles_by_64_on_demand),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

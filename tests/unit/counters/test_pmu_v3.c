@@ -11,7 +11,7 @@ static struct core place(struct fake_pmu *f, uint32_t midr, uint32_t cfgr)
     return (struct core){.family = CORE_ARMV8, .pmu_unit = 1, .pmu_base = BASE, .id = midr};
 }
 
-static void every_core_is_known(void **state)
+FAKE_TEST(every_core_is_known)
 {
     struct fake_pmu *f = *state;
     static const struct {
@@ -54,9 +54,8 @@ static void every_core_is_known(void **state)
     assert_int_equal(f->n_writes, 0);
 }
 
-static void others_are_not_touched(void **state)
+FAKE_TEST(others_are_not_touched)
 {
-    (void)state;
     struct counter_block block;
     struct core none = {.family = CORE_ARMV8, .id = A53}, v7 = {.family = CORE_ARMV7, .pmu_base = BASE},
                 m = {.family = CORE_M, .pmu_base = BASE};
@@ -68,7 +67,7 @@ static void others_are_not_touched(void **state)
 }
 
 /* As many as the architecture can have: all of them fit, and nothing more is believed. */
-static void no_count_of_counters_is_too_large(void **state)
+FAKE_TEST(no_count_of_counters_is_too_large)
 {
     struct fake_pmu *f = *state;
     struct counter_block block;
@@ -93,7 +92,7 @@ static void no_count_of_counters_is_too_large(void **state)
     assert_string_equal(block.text, "PMUv3, 31 counters");
 }
 
-static void a_free_pmu_is_borrowed_and_given_back(void **state)
+FAKE_TEST(a_free_pmu_is_borrowed_and_given_back)
 {
     struct fake_pmu *f = *state;
     struct counter_block block;
@@ -128,7 +127,7 @@ static void a_free_pmu_is_borrowed_and_given_back(void **state)
     assert_memory_equal(f->words, before.words, sizeof before.words);
 }
 
-static void what_the_program_counts_stays_its_own(void **state)
+FAKE_TEST(what_the_program_counts_stays_its_own)
 {
     struct fake_pmu *f = *state;
     struct counter_block block;
@@ -158,7 +157,7 @@ static void what_the_program_counts_stays_its_own(void **state)
 }
 
 /* Nothing is left to program: cycles can still be read. */
-static void a_pmu_that_is_all_in_use_is_only_read(void **state)
+FAKE_TEST(a_pmu_that_is_all_in_use_is_only_read)
 {
     struct fake_pmu *f = *state;
     struct counter_block block;
@@ -176,7 +175,7 @@ static void a_pmu_that_is_all_in_use_is_only_read(void **state)
     assert_int_equal(ledger_held(f->ledger), 0);
 }
 
-static void a_freeze_at_an_overflow_is_minded(void **state)
+FAKE_TEST(a_freeze_at_an_overflow_is_minded)
 {
     struct fake_pmu *f = *state;
     struct counter_block block;
@@ -194,7 +193,7 @@ static void a_freeze_at_an_overflow_is_minded(void **state)
     assert_int_not_equal(block.unusable[0], 0);
 }
 
-static void events_that_are_not_there_are_refused(void **state)
+FAKE_TEST(events_that_are_not_there_are_refused)
 {
     struct fake_pmu *f = *state;
     struct counter_block a53, a55;
@@ -221,7 +220,7 @@ static void events_that_are_not_there_are_refused(void **state)
 }
 
 /* It is of use only above the counter of the event that it goes with. */
-static void a_chain_goes_with_the_first_event(void **state)
+FAKE_TEST(a_chain_goes_with_the_first_event)
 {
     struct fake_pmu *f = *state;
     struct counter_block block;
@@ -245,7 +244,7 @@ static void a_chain_goes_with_the_first_event(void **state)
 }
 
 /* An unknown core takes 10 bits of a code only: seen, and not counted as another event. */
-static void a_code_that_is_cut_is_seen(void **state)
+FAKE_TEST(a_code_that_is_cut_is_seen)
 {
     struct fake_pmu *f = *state;
     struct counter_block block;
@@ -256,22 +255,4 @@ static void a_code_that_is_cut_is_seen(void **state)
     assert_false(fake_program(f, &core, &block, &pick, 1));
     pick.code = 0x103;
     assert_true(fake_program(f, &core, &block, &pick, 1));
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fake_set_up, fake_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(every_core_is_known),
-        TEST(others_are_not_touched),
-        TEST(no_count_of_counters_is_too_large),
-        TEST(a_free_pmu_is_borrowed_and_given_back),
-        TEST(what_the_program_counts_stays_its_own),
-        TEST(a_pmu_that_is_all_in_use_is_only_read),
-        TEST(a_freeze_at_an_overflow_is_minded),
-        TEST(events_that_are_not_there_are_refused),
-        TEST(a_chain_goes_with_the_first_event),
-        TEST(a_code_that_is_cut_is_seen),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,7 +19,7 @@ static struct core place(struct fake_pmu *f, uint32_t midr, uint32_t pmcr)
     return core_of(midr);
 }
 
-static void every_core_is_known(void **state)
+FAKE_TEST(every_core_is_known)
 {
     struct fake_pmu *f = *state;
     static const struct {
@@ -62,9 +62,8 @@ static void every_core_is_known(void **state)
     assert_int_equal(f->n_writes, 0);
 }
 
-static void others_are_not_touched(void **state)
+FAKE_TEST(others_are_not_touched)
 {
-    (void)state;
     struct counter_block block;
     struct core none = core_of(A9), v8 = core_of(0x410FD034), m = core_of(0x410FC241), a9 = core_of(A9);
     none.pmu_base = 0;
@@ -82,7 +81,7 @@ static void others_are_not_touched(void **state)
 }
 
 /* Version 1 has none of these, and nothing tells what a read there does. */
-static void version_1_has_no_filters(void **state)
+FAKE_TEST(version_1_has_no_filters)
 {
     struct fake_pmu *f = *state;
     struct counter_block block;
@@ -101,7 +100,7 @@ static void version_1_has_no_filters(void **state)
     assert_int_equal(pmu_v7_kind.counters_for(&block, 0x68), 0x7E);
 }
 
-static void a_free_pmu_is_borrowed_and_given_back(void **state)
+FAKE_TEST(a_free_pmu_is_borrowed_and_given_back)
 {
     struct fake_pmu *f = *state;
     struct counter_block block;
@@ -136,7 +135,7 @@ static void a_free_pmu_is_borrowed_and_given_back(void **state)
 }
 
 /* The Cortex-A5 has no Hyp mode to take in. */
-static void only_a_core_with_hyp_mode_is_told_to_count_it(void **state)
+FAKE_TEST(only_a_core_with_hyp_mode_is_told_to_count_it)
 {
     struct fake_pmu *f = *state;
     struct counter_block block;
@@ -151,7 +150,7 @@ static void only_a_core_with_hyp_mode_is_told_to_count_it(void **state)
     FAKE_WROTE(f, {0x400, 0x10}, {0xC00, 1});
 }
 
-static void what_the_program_counts_stays_its_own(void **state)
+FAKE_TEST(what_the_program_counts_stays_its_own)
 {
     struct fake_pmu *f = *state;
     struct counter_block block;
@@ -179,7 +178,7 @@ static void what_the_program_counts_stays_its_own(void **state)
 }
 
 /* Its bit is taken off by the program while we measure: it is not put on again. */
-static void a_counter_that_goes_stays_gone(void **state)
+FAKE_TEST(a_counter_that_goes_stays_gone)
 {
     struct fake_pmu *f = *state;
     struct counter_block block;
@@ -193,7 +192,7 @@ static void a_counter_that_goes_stays_gone(void **state)
     assert_int_equal(*fake_word(f, 0xC00), 0);
 }
 
-static void cycles_by_64_on_demand(void **state)
+FAKE_TEST(cycles_by_64_on_demand)
 {
     struct fake_pmu *f = *state;
     struct counter_block block;
@@ -217,7 +216,7 @@ static void cycles_by_64_on_demand(void **state)
     assert_false(pmu_v7_kind.divide(&core, &block));
 }
 
-static void a_divided_cycle_counter_is_not_called_cycles(void **state)
+FAKE_TEST(a_divided_cycle_counter_is_not_called_cycles)
 {
     struct fake_pmu *f = *state;
     struct counter_block block;
@@ -243,7 +242,7 @@ static void a_divided_cycle_counter_is_not_called_cycles(void **state)
 
 /* Set up by the program and stopped as a whole: it counts on, as PMCR has one bit for all, and gets its value
  * back. */
-static void a_stopped_pmu_gets_its_values_back(void **state)
+FAKE_TEST(a_stopped_pmu_gets_its_values_back)
 {
     struct fake_pmu *f = *state;
     struct counter_block block;
@@ -265,7 +264,7 @@ static void a_stopped_pmu_gets_its_values_back(void **state)
     assert_memory_equal(f->words, before.words, sizeof before.words);
 }
 
-static void events_that_are_not_there_are_refused(void **state)
+FAKE_TEST(events_that_are_not_there_are_refused)
 {
     struct fake_pmu *f = *state;
     struct counter_block block;
@@ -291,7 +290,7 @@ static void events_that_are_not_there_are_refused(void **state)
 }
 
 /* P and C read as 0; if they ever do not, they are not written back, neither now nor at the end. */
-static void no_counter_is_ever_reset(void **state)
+FAKE_TEST(no_counter_is_ever_reset)
 {
     struct fake_pmu *f = *state;
     struct counter_block block;
@@ -306,7 +305,7 @@ static void no_counter_is_ever_reset(void **state)
 }
 
 /* Looked at after it was written: a lock that does not open must not end in counts of 0. */
-static void a_write_that_is_lost_is_seen(void **state)
+FAKE_TEST(a_write_that_is_lost_is_seen)
 {
     struct fake_pmu *f = *state;
     struct counter_block block;
@@ -322,25 +321,4 @@ static void a_write_that_is_lost_is_seen(void **state)
     struct counter_pick cycles = {.counter = 0};
     assert_false(fake_program(f, &core, &block, &cycles, 1));
     f->locked = false;
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fake_set_up, fake_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(every_core_is_known),
-        TEST(others_are_not_touched),
-        TEST(version_1_has_no_filters),
-        TEST(a_free_pmu_is_borrowed_and_given_back),
-        TEST(only_a_core_with_hyp_mode_is_told_to_count_it),
-        TEST(what_the_program_counts_stays_its_own),
-        TEST(a_counter_that_goes_stays_gone),
-        TEST(cycles_by_64_on_demand),
-        TEST(a_divided_cycle_counter_is_not_called_cycles),
-        TEST(a_stopped_pmu_gets_its_values_back),
-        TEST(events_that_are_not_there_are_refused),
-        TEST(no_counter_is_ever_reset),
-        TEST(a_write_that_is_lost_is_seen),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

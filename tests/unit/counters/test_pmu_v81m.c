@@ -17,7 +17,7 @@ static struct core place(struct fake_pmu *f, uint32_t cpuid)
     return (struct core){.family = CORE_M, .unit = 2, .memory_unit = 2, .id = cpuid};
 }
 
-static void every_core_is_known(void **state)
+FAKE_TEST(every_core_is_known)
 {
     struct fake_pmu *f = *state;
     static const struct {
@@ -52,7 +52,7 @@ static void every_core_is_known(void **state)
 }
 
 /* What lies at these addresses of another core may fault. */
-static void others_are_not_touched(void **state)
+FAKE_TEST(others_are_not_touched)
 {
     struct fake_pmu *f = *state;
     struct counter_block block;
@@ -72,7 +72,7 @@ static void others_are_not_touched(void **state)
     assert_false(fake_identify(f, &pmu_v81m_kind, &without, &block));
 }
 
-static void a_free_pmu_is_borrowed_and_given_back(void **state)
+FAKE_TEST(a_free_pmu_is_borrowed_and_given_back)
 {
     struct fake_pmu *f = *state;
     struct counter_block block;
@@ -104,7 +104,7 @@ static void a_free_pmu_is_borrowed_and_given_back(void **state)
 }
 
 /* Trace off: whatever the registers show, none of it counts. */
-static void nothing_is_believed_while_trace_is_off(void **state)
+FAKE_TEST(nothing_is_believed_while_trace_is_off)
 {
     struct fake_pmu *f = *state;
     struct counter_block block;
@@ -121,7 +121,7 @@ static void nothing_is_believed_while_trace_is_off(void **state)
     assert_int_equal(block.n, 5);
 }
 
-static void what_the_program_counts_stays_its_own(void **state)
+FAKE_TEST(what_the_program_counts_stays_its_own)
 {
     struct fake_pmu *f = *state;
     struct counter_block block;
@@ -141,7 +141,7 @@ static void what_the_program_counts_stays_its_own(void **state)
 }
 
 /* However the events are asked for, the chain ends up above the first of them. */
-static void a_chain_goes_with_the_first_event(void **state)
+FAKE_TEST(a_chain_goes_with_the_first_event)
 {
     struct fake_pmu *f = *state;
     struct counter_block block;
@@ -168,18 +168,4 @@ static void a_chain_goes_with_the_first_event(void **state)
                 assert_int_equal(pass.counter[k], 4);
         }
     }
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fake_set_up, fake_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(every_core_is_known),
-        TEST(others_are_not_touched),
-        TEST(a_free_pmu_is_borrowed_and_given_back),
-        TEST(nothing_is_believed_while_trace_is_off),
-        TEST(what_the_program_counts_stays_its_own),
-        TEST(a_chain_goes_with_the_first_event),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* Where the values of a reading lie among a list's results, for counters of one word and of two. */
-#include "../cmocka_all.h"
+#include "../test.h"
 
 #include "counters/reading.h"
 
@@ -43,9 +43,8 @@ static void expect_reads(const struct reading *reading, bool running, const uint
     }
 }
 
-static void a_halted_core_is_read_once_a_word(void **state)
+TEST(a_halted_core_is_read_once_a_word)
 {
-    (void)state;
     const struct reading reading = mixed();
     expect_reads(&reading, false, (const uint64_t[]){LOW, LOW + 1, HIGH + 1, LOW + 2, LOW + 3, HIGH + 3}, 6);
     const uint64_t results[] = {7, 7, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66};
@@ -57,9 +56,8 @@ static void a_halted_core_is_read_once_a_word(void **state)
     assert_true(values[3] == 0x6600000055);
 }
 
-static void a_running_one_shows_the_high_word_before_and_after(void **state)
+TEST(a_running_one_shows_the_high_word_before_and_after)
 {
-    (void)state;
     const struct reading reading = mixed();
     expect_reads(&reading, true,
                  (const uint64_t[]){LOW, HIGH + 1, LOW + 1, HIGH + 1, LOW + 2, HIGH + 3, LOW + 3, HIGH + 3},
@@ -75,9 +73,8 @@ static void a_running_one_shows_the_high_word_before_and_after(void **state)
 }
 
 /* Whenever the three words are read, however far the counter goes between: the value is one that it had. */
-static void a_wide_one_is_never_torn(void **state)
+TEST(a_wide_one_is_never_torn)
 {
-    (void)state;
     struct reading reading = {0};
     const struct counter counter = split(0);
     assert_true(reading_append(&reading, &counter));
@@ -90,9 +87,8 @@ static void a_wide_one_is_never_torn(void **state)
         }
 }
 
-static void bits_beyond_a_counter_are_not_its(void **state)
+TEST(bits_beyond_a_counter_are_not_its)
 {
-    (void)state;
     struct reading reading = {0};
     static const uint8_t bits[] = {8, 24, 32, 64};
     static const uint64_t kept[] = {0xF1, 0xD3E2F1, 0xC4D3E2F1, 0xC4D3E2F1};
@@ -108,9 +104,8 @@ static void bits_beyond_a_counter_are_not_its(void **state)
     assert_memory_equal(values, kept, sizeof kept);
 }
 
-static void a_full_one_takes_no_more_and_fits_its_list(void **state)
+TEST(a_full_one_takes_no_more_and_fits_its_list)
 {
-    (void)state;
     struct reading reading = {0};
     struct step items[READING_STEPS];
     struct steps list = {.items = items, .room = READING_STEPS};
@@ -140,9 +135,8 @@ static struct reading row(unsigned n)
     return reading;
 }
 
-static void counters_in_a_row_are_read_with_what_is_between(void **state)
+TEST(counters_in_a_row_are_read_with_what_is_between)
 {
-    (void)state;
     const struct reading four = row(4);
     expect_reads(&four, false,
                  (const uint64_t[]){0xF8, 0xFC, 0x200, 0x204, 0x208, 0x20C, 0x210, 0x214, 0x218}, 9);
@@ -160,9 +154,8 @@ static void counters_in_a_row_are_read_with_what_is_between(void **state)
     }
 }
 
-static void a_short_row_is_not_worth_it(void **state)
+TEST(a_short_row_is_not_worth_it)
 {
-    (void)state;
     const struct reading three = row(3);
     expect_reads(&three, false, (const uint64_t[]){0xF8, 0xFC, 0x200, 0x208, 0x210}, 5);
     const uint64_t results[] = {1, 2, 11, 22, 33};
@@ -172,9 +165,8 @@ static void a_short_row_is_not_worth_it(void **state)
 }
 
 /* By place, by another view, by width: each ends a row, and what is left on either side is too short. */
-static void a_row_ends_where_the_next_is_elsewhere(void **state)
+TEST(a_row_ends_where_the_next_is_elsewhere)
 {
-    (void)state;
     for (unsigned way = 0; way < 4; way++) {
         struct reading reading = row(6);
         struct counter *fourth = &reading.counters[4];
@@ -199,19 +191,4 @@ static void a_row_ends_where_the_next_is_elsewhere(void **state)
         for (unsigned i = 1; i < 7; i++)
             assert_int_equal(values[i] & 0xFFFF, reading.counters[i].low.offset);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_halted_core_is_read_once_a_word),
-        cmocka_unit_test(a_running_one_shows_the_high_word_before_and_after),
-        cmocka_unit_test(a_wide_one_is_never_torn),
-        cmocka_unit_test(bits_beyond_a_counter_are_not_its),
-        cmocka_unit_test(counters_in_a_row_are_read_with_what_is_between),
-        cmocka_unit_test(a_short_row_is_not_worth_it),
-        cmocka_unit_test(a_row_ends_where_the_next_is_elsewhere),
-        cmocka_unit_test(a_full_one_takes_no_more_and_fits_its_list),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,8 +4,8 @@
  */
 #pragma once
 
-#include "cmocka_all.h"
 #include "debuggers/gdb_packet.h"
+#include "test.h"
 
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /*
  * Which way to a Cortex-M's registers is settled, what is said of the others, and that nothing stays changed.
  */
-#include "../cmocka_all.h"
+#include "../test.h"
 #include "debuggers/access_try.h"
 
 #include <inttypes.h>
@@ -89,6 +89,8 @@ static int set_up(void **state)
     return 0;
 }
 
+#define FRESH_TEST(name) TEST_WITH(name, set_up, NULL)
+
 static const struct access *settle(void)
 {
     struct deadline deadline = deadline_in_ms(1000, NULL);
@@ -102,9 +104,8 @@ static const struct access *settle(void)
     return &model.debugger.access;
 }
 
-static void memory_that_obeys_is_all_that_is_needed(void **state)
+FRESH_TEST(memory_that_obeys_is_all_that_is_needed)
 {
-    (void)state;
     const struct access *access = settle();
     assert_int_equal(access->used, ACCESS_MEMORY);
     assert_false(access->only_looks);
@@ -113,9 +114,8 @@ static void memory_that_obeys_is_all_that_is_needed(void **state)
     assert_int_equal(model.asked, 0);
 }
 
-static void a_monitor_that_reaches_further(void **state)
+FRESH_TEST(a_monitor_that_reaches_further)
 {
-    (void)state;
     for (enum way_works how = IGNORES; how <= REFUSES; how++) {
         set_up(NULL);
         model.packets = how;
@@ -129,9 +129,8 @@ static void a_monitor_that_reaches_further(void **state)
     }
 }
 
-static void writes_ignored_on_every_way(void **state)
+FRESH_TEST(writes_ignored_on_every_way)
 {
-    (void)state;
     model.packets = model.monitor = IGNORES;
     const struct access *access = settle();
     assert_int_equal(access->used, ACCESS_MEMORY);
@@ -141,10 +140,9 @@ static void writes_ignored_on_every_way(void **state)
     assert_false(model.debugger.facts.is_emulator);
 }
 
-static void a_core_that_is_not_halted_to_itself_is_emulated(void **state)
+FRESH_TEST(a_core_that_is_not_halted_to_itself_is_emulated)
 {
     static const uint32_t statuses[] = {0, 0x00010001, UINT32_MAX};
-    (void)state;
     for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {
         set_up(NULL);
         model.packets = IGNORES;
@@ -155,44 +153,27 @@ static void a_core_that_is_not_halted_to_itself_is_emulated(void **state)
     }
 }
 
-static void other_servers_are_not_asked(void **state)
+FRESH_TEST(other_servers_are_not_asked)
 {
-    (void)state;
     model.packets = IGNORES;
     snprintf(model.debugger.facts.server, sizeof model.debugger.facts.server, "QEMU");
     assert_string_equal(settle()->why[ACCESS_JLINK], "the server is QEMU");
     assert_int_equal(model.asked, 0);
 }
 
-static void nothing_is_there(void **state)
+FRESH_TEST(nothing_is_there)
 {
-    (void)state;
     model.id = 0;
     model.monitor = REFUSES;
     assert_true(settle()->only_looks);
     assert_non_null(strstr(settle()->why[ACCESS_MEMORY], "no Cortex-M is there"));
 }
 
-static void a_debugger_that_dies(void **state)
+FRESH_TEST(a_debugger_that_dies)
 {
     struct deadline deadline = deadline_in_ms(1000, NULL);
     struct error error = {0};
-    (void)state;
     model.dead = true;
     assert_false(access_settle_m(&model.debugger, &deadline, &error));
     assert_int_equal(error.kind, ERROR_LINK_LOST);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(memory_that_obeys_is_all_that_is_needed, set_up),
-        cmocka_unit_test_setup(a_monitor_that_reaches_further, set_up),
-        cmocka_unit_test_setup(writes_ignored_on_every_way, set_up),
-        cmocka_unit_test_setup(a_core_that_is_not_halted_to_itself_is_emulated, set_up),
-        cmocka_unit_test_setup(other_servers_are_not_asked, set_up),
-        cmocka_unit_test_setup(nothing_is_there, set_up),
-        cmocka_unit_test_setup(a_debugger_that_dies, set_up),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

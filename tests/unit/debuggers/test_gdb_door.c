@@ -1,6 +1,6 @@
 #include "debuggers/gdb_door.h"
 
-#include "cmocka_all.h"
+#include "test.h"
 
 #include <string.h>
 #include <sys/socket.h>
@@ -62,10 +62,9 @@ static void close_door(const struct other_end *end)
     close(end->fd);
 }
 
-static void test_greeting(void **state)
+TEST(test_greeting)
 {
     struct other_end end;
-    (void)state;
     open_door(&end);
     const struct debugger_facts *facts = &end.debugger->facts;
     assert_string_equal(facts->server, "OpenOCD");
@@ -81,7 +80,7 @@ static void test_greeting(void **state)
     close_door(&end);
 }
 
-static void test_no_greeting(void **state)
+TEST(test_no_greeting)
 {
     static const struct {
         const char *answers;
@@ -90,7 +89,6 @@ static void test_no_greeting(void **state)
         {"no there is no target yet\n", ERROR_NO_PROBE}, {"ok armv7e-m\n", ERROR_LINK_PROTOCOL},
         {"ok armv7e-m - -\n", ERROR_LINK_PROTOCOL},      {"hello yourself\n", ERROR_LINK_PROTOCOL},
         {"ok arm - - -\nok 5\n", ERROR_LINK_PROTOCOL},   {"ok arm - - -\nok\nok 12x\n", ERROR_LINK_PROTOCOL}};
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct other_end end;
         struct error error = {0};
@@ -104,14 +102,13 @@ static void test_no_greeting(void **state)
     assert_int_equal(error.kind, ERROR_SYSTEM);
 }
 
-static void test_memory(void **state)
+TEST(test_memory)
 {
     struct other_end end;
     uint8_t bytes[4], much[1500] = {0};
     char words[2400];
     struct error errors[3] = {0};
     struct deadline deadline = limit();
-    (void)state;
     open_door(&end);
     say(&end, "ok 78563412\nno Cannot access memory\nok\nok\n");
     assert_true(end.debugger->ops->read_memory(end.debugger, 0x20000000, bytes, 4, &deadline, &errors[0]));
@@ -133,14 +130,13 @@ static void test_memory(void **state)
     close_door(&end);
 }
 
-static void test_breakpoints_and_registers(void **state)
+TEST(test_breakpoints_and_registers)
 {
     struct other_end end;
     uint64_t value = 0;
     char text[8];
     struct error errors[4] = {0};
     struct deadline deadline = limit();
-    (void)state;
     open_door(&end);
     const struct debugger_ops *ops = end.debugger->ops;
     say(&end, "ok\nno the server says E0e\nok\nok 8000270\nno there is no register psp\nok\nok "
@@ -162,7 +158,7 @@ static void test_breakpoints_and_registers(void **state)
     close_door(&end);
 }
 
-static void test_stops(void **state)
+TEST(test_stops)
 {
     static const struct {
         const char *line;
@@ -177,7 +173,6 @@ static void test_stops(void **state)
     struct other_end end;
     struct debugger_stop stop;
     struct error error = {0};
-    (void)state;
     open_door(&end);
     const struct debugger_ops *ops = end.debugger->ops;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -202,7 +197,7 @@ static void test_stops(void **state)
     close_door(&end);
 }
 
-static void test_stops_that_are_none(void **state)
+TEST(test_stops_that_are_none)
 {
     static const struct {
         const char *line;
@@ -215,7 +210,6 @@ static void test_stops_that_are_none(void **state)
                  {"stopped trap - ffffffff -\n", ERROR_LINK_PROTOCOL},
                  {"stopped somewhere - 0 -\n", ERROR_LINK_PROTOCOL},
                  {"ok\n", ERROR_LINK_PROTOCOL}};
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct other_end end;
         struct debugger_stop stop;
@@ -230,14 +224,13 @@ static void test_stops_that_are_none(void **state)
     }
 }
 
-static void test_gdb_is_gone(void **state)
+TEST(test_gdb_is_gone)
 {
     static char line[64 * 1024];
     struct other_end end;
     uint64_t value;
     struct error errors[3] = {0};
     struct deadline deadline = limit();
-    (void)state;
     open_door(&end);
     close(end.fd); /* and nobody listens at localhost:1 */
     assert_false(end.debugger->ops->read_register(end.debugger, "pc", &value, &deadline, &errors[0]));
@@ -251,14 +244,4 @@ static void test_gdb_is_gone(void **state)
     assert_false(end.debugger->ops->read_register(end.debugger, "pc", &value, &deadline, &errors[2]));
     assert_int_equal(errors[2].kind, ERROR_LINK_PROTOCOL);
     close_door(&end);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_greeting),   cmocka_unit_test(test_no_greeting),
-        cmocka_unit_test(test_memory),     cmocka_unit_test(test_breakpoints_and_registers),
-        cmocka_unit_test(test_stops),      cmocka_unit_test(test_stops_that_are_none),
-        cmocka_unit_test(test_gdb_is_gone)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 #include "debuggers/gdb_features.h"
 
-#include "cmocka_all.h"
+#include "test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ static void must_refuse(const struct file *files, const char *words)
     assert_non_null(strstr(error.text, words));
 }
 
-static void test_registers_across_includes(void **state)
+TEST(test_registers_across_includes)
 {
     static const struct file files[] = {
         {"target.xml",
@@ -52,7 +52,6 @@ static void test_registers_across_includes(void **state)
                   "<reg name=\"d0\" bitsize=\"64\" regnum=\"3\"/></feature>"},
         {NULL, NULL}};
     struct error error;
-    (void)state;
     assert_true(read_files(files, &error));
     assert_string_equal(features.architecture, "arm");
     assert_true(features.m_profile);
@@ -67,16 +66,15 @@ static void test_registers_across_includes(void **state)
     assert_null(gdb_features_number(&features, 1));
 }
 
-static void test_a_server_without_description(void **state)
+TEST(test_a_server_without_description)
 {
-    (void)state;
     gdb_features_assume_arm(&features);
     assert_int_equal(gdb_features_find(&features, "pc")->number, 15);
     assert_int_equal(gdb_features_find(&features, "sp")->offset, 52);
     assert_int_equal(gdb_features_find(&features, "xpsr")->number, 25);
 }
 
-static void test_includes_without_end(void **state)
+TEST(test_includes_without_end)
 {
     static const struct file itself[] = {{"target.xml", "<t><xi:include href=\"target.xml\"/></t>"},
                                          {NULL, NULL}};
@@ -85,20 +83,18 @@ static void test_includes_without_end(void **state)
                                          {"b", "<t><xi:include href=\"a\"/></t>"},
                                          {NULL, NULL}};
     static const struct file missing[] = {{"target.xml", "<t><xi:include href=\"a\"/></t>"}, {NULL, NULL}};
-    (void)state;
     must_refuse(itself, "includes itself");
     must_refuse(circle, "includes itself");
     must_refuse(missing, "no a");
 }
 
 /* Eight documents that each include the next many times: 2^n without a limit. */
-static void test_includes_that_multiply(void **state)
+TEST(test_includes_that_multiply)
 {
     static const char *const names[] = {"target.xml", "a", "b", "c", "d", "e", "f", "g", "h", "i", "j"};
     enum { N = sizeof names / sizeof *names };
     struct file files[N + 1] = {{NULL, NULL}};
     char texts[N][256];
-    (void)state;
     for (size_t i = 0; i < N; i++) {
         const char *next = i + 1 < N ? names[i + 1] : "k";
         snprintf(texts[i], sizeof texts[i], "<t><xi:include href=\"%s\"/><xi:include href=\"%s\"/></t>", next,
@@ -110,7 +106,7 @@ static void test_includes_that_multiply(void **state)
     must_refuse(files, "includes too much"); /* too many */
 }
 
-static void test_what_makes_no_sense(void **state)
+TEST(test_what_makes_no_sense)
 {
     static const char *const registers[] = {"<t><reg bitsize=\"32\"/></t>",
                                             "<t><reg name=\"a\"/></t>",
@@ -124,7 +120,6 @@ static void test_what_makes_no_sense(void **state)
     static const struct file entities[] = {
         {"target.xml", "<!DOCTYPE t [<!ENTITY a \"aaaaaaaaaaaaaaaa\"><!ENTITY b \"&a;&a;&a;\">]><t>&b;</t>"},
         {NULL, NULL}};
-    (void)state;
     for (size_t i = 0; i < sizeof registers / sizeof *registers; i++)
         must_refuse((struct file[]){{"target.xml", registers[i]}, {NULL, NULL}}, "makes no sense");
     must_refuse(no_xml, "is no XML");
@@ -132,11 +127,10 @@ static void test_what_makes_no_sense(void **state)
     must_refuse(entities, "entities");
 }
 
-static void test_too_much(void **state)
+TEST(test_too_much)
 {
     size_t size = GDB_XML_BYTES + 1024;
     char *text = malloc(size);
-    (void)state;
     assert_non_null(text);
     size_t used = (size_t)sprintf(text, "<t>");
     for (size_t i = 0; i <= GDB_REGISTERS; i++)
@@ -148,14 +142,4 @@ static void test_too_much(void **state)
     text[size - 1] = '\0';
     must_refuse(files, "too long");
     free(text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_registers_across_includes), cmocka_unit_test(test_a_server_without_description),
-        cmocka_unit_test(test_includes_without_end),      cmocka_unit_test(test_includes_that_multiply),
-        cmocka_unit_test(test_what_makes_no_sense),       cmocka_unit_test(test_too_much),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -38,13 +38,12 @@ static unsigned times_asked(const struct gdb_server *server, const char *words)
     return n;
 }
 
-static void test_a_belated_stop_is_passed_over(void **state)
+TEST(test_a_belated_stop_is_passed_over)
 {
     struct gdb_server server;
     struct error error = {0};
     struct debugger_stop stop = {0};
     struct deadline deadline = deadline_in_ms(LIMIT_MS, NULL);
-    (void)state;
     struct debugger *debugger = stop_too_late(&server, late);
     assert_true(debugger->ops->go(debugger, DEBUGGER_RUN, &deadline, &error));
     gdb_server_send(&server, "$T02#b6$T05#b9", 14);
@@ -60,10 +59,9 @@ static void test_a_belated_stop_is_passed_over(void **state)
     assert_int_equal(times_asked(&server, "vCont;c\n"), 4);
 }
 
-static void test_the_session_outlasts_it(void **state)
+TEST(test_the_session_outlasts_it)
 {
     struct gdb_server server;
-    (void)state;
     struct debugger *debugger = stop_too_late(&server, late);
     debugger->ops->close(debugger, true);
     gdb_server_stop(&server);
@@ -71,10 +69,9 @@ static void test_the_session_outlasts_it(void **state)
     assert_null(strstr(server.asked, "qRcmd,726573756d65")); /* "resume" */
 }
 
-static void test_good_bye_is_said_where_it_is_heard(void **state)
+TEST(test_good_bye_is_said_where_it_is_heard)
 {
     struct gdb_server server;
-    (void)state;
     struct debugger *debugger = stop_too_late(&server, alone);
     debugger->ops->close(debugger, true);
     gdb_server_stop(&server);
@@ -82,7 +79,7 @@ static void test_good_bye_is_said_where_it_is_heard(void **state)
     assert_int_equal(server.interrupts, 2);
 }
 
-static void test_a_request_in_time_is_owed_nothing(void **state)
+TEST(test_a_request_in_time_is_owed_nothing)
 {
     static const struct gdb_answer prompt[] = {
         {"vCont;c", NULL, false}, {"\x03", "T02", false}, {NULL, NULL, false}};
@@ -90,7 +87,6 @@ static void test_a_request_in_time_is_owed_nothing(void **state)
     struct error error = {0};
     struct debugger_stop stop = {0};
     struct deadline deadline = deadline_in_ms(LIMIT_MS, NULL);
-    (void)state;
     gdb_server_start(&server, prompt);
     struct debugger *debugger = gdb_remote_open(server.fd, "gdb test", &deadline, &error);
     for (int i = 0; i < 2; i++) {
@@ -101,15 +97,4 @@ static void test_a_request_in_time_is_owed_nothing(void **state)
     debugger->ops->close(debugger, true);
     gdb_server_stop(&server);
     assert_int_equal(times_asked(&server, "vCont;c\n"), 2);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_belated_stop_is_passed_over),
-        cmocka_unit_test(test_the_session_outlasts_it),
-        cmocka_unit_test(test_good_bye_is_said_where_it_is_heard),
-        cmocka_unit_test(test_a_request_in_time_is_owed_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 #include "debuggers/gdb_packet.h"
 
-#include "cmocka_all.h"
+#include "test.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -39,9 +39,8 @@ static void expect(const char *bytes, enum gdb_event event, const char *payload)
         assert_string_equal(decoded.payload, payload);
 }
 
-static void test_plain_packets(void **state)
+TEST(test_plain_packets)
 {
-    (void)state;
     expect("$OK#9a", GDB_PACKET, "OK");
     expect("$OK#9A", GDB_PACKET, "OK");
     expect("$#00", GDB_PACKET, "");
@@ -53,9 +52,8 @@ static void test_plain_packets(void **state)
     expect("$OK#9", GDB_NOTHING, NULL);
 }
 
-static void test_damage(void **state)
+TEST(test_damage)
 {
-    (void)state;
     expect("$OK#9b", GDB_DAMAGED, NULL);
     expect("$OK#x9", GDB_DAMAGED, NULL);
     expect("$O$OK#9a", GDB_PACKET, "OK");    /* the first was cut off */
@@ -65,9 +63,8 @@ static void test_damage(void **state)
     expect("$0}#ad", GDB_DAMAGED, NULL);     /* an escape of nothing */
 }
 
-static void test_run_lengths_and_escapes(void **state)
+TEST(test_run_lengths_and_escapes)
 {
-    (void)state;
     expect("$0* #7a", GDB_PACKET, "0000"); /* ' ' is 3 more, as in the manual */
     expect("$a}\x03"
            "b#43",
@@ -75,12 +72,11 @@ static void test_run_lengths_and_escapes(void **state)
     expect("$}\x0a*!#d2", GDB_PACKET, "*****"); /* what is repeated is the decoded character */
 }
 
-static void test_too_long(void **state)
+TEST(test_too_long)
 {
     struct decoded decoded;
     char bytes[ROOM + 8] = "$";
     uint8_t sum = 0;
-    (void)state;
     for (size_t i = 0; i < ROOM; i++, sum = (uint8_t)(sum + 'a'))
         bytes[1 + i] = 'a';
     snprintf(bytes + 1 + ROOM, 4, "#%02x", sum);
@@ -101,9 +97,8 @@ static unsigned draw(uint32_t *random, unsigned below)
     return (*random >> 8) % below;
 }
 
-static void test_frames_come_back(void **state)
+TEST(test_frames_come_back)
 {
-    (void)state;
     uint32_t random = 1;
     for (int round = 0; round < 2000; round++) {
         struct decoded decoded;
@@ -126,14 +121,13 @@ static void test_frames_come_back(void **state)
     }
 }
 
-static void test_numbers(void **state)
+TEST(test_numbers)
 {
     uint8_t bytes[4];
     char text[9];
     size_t n;
     uint64_t value;
     const char *end;
-    (void)state;
     assert_true(gdb_hex_read("0aFf", 4, bytes, sizeof bytes, &n));
     assert_int_equal(n, 2);
     assert_int_equal(bytes[0], 0x0a);
@@ -147,14 +141,4 @@ static void test_numbers(void **state)
     assert_true(value == UINT64_MAX && *end == ':');
     assert_false(gdb_number_read("1FFFFFFFFFFFFFFFF", &value, &end));
     assert_false(gdb_number_read(":", &value, &end));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plain_packets),           cmocka_unit_test(test_damage),
-        cmocka_unit_test(test_run_lengths_and_escapes), cmocka_unit_test(test_too_long),
-        cmocka_unit_test(test_frames_come_back),        cmocka_unit_test(test_numbers),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,8 @@
 /* A GDB server that debugs a program of a system: an x86-64 one, as gdbserver shows it. */
 #include "debuggers/gdb_remote.h"
 
-#include "cmocka_all.h"
 #include "gdb_server.h"
+#include "test.h"
 
 static struct debugger *open_server(struct gdb_server *server, const struct gdb_answer *first)
 {
@@ -16,7 +16,7 @@ static struct debugger *open_server(struct gdb_server *server, const struct gdb_
 }
 
 /* gdbserver with a program of its machine: signals pass, and where it was is known. */
-static void test_a_program(void **state)
+TEST(test_a_program)
 {
     static const struct gdb_answer program[] = {
         {"qSupported", "PacketSize=400;QPassSignals+;qXfer:features:read+", false},
@@ -35,7 +35,6 @@ static void test_a_program(void **state)
     struct debugger_stop stop;
     struct deadline deadline = deadline_in_ms(10000, NULL);
     uint64_t value;
-    (void)state;
     struct debugger *debugger = open_server(&server, program);
     assert_int_equal(debugger->facts.profile, PROFILE_X86_64);
     assert_true(debugger->facts.has_cpu);
@@ -58,12 +57,11 @@ static void test_a_program(void **state)
 }
 
 /* A CPU that makes no sense is none. */
-static void test_no_cpu(void **state)
+TEST(test_no_cpu)
 {
     static const char *const stops[] = {
         "T05core:;", "T05core:xyz;", "T05core:10000;", "T05core:1 ;", "T05cores:1;", "T05thread:1;", "S05"};
     struct gdb_answer answers[] = {{"?", NULL, false}, {NULL, NULL, false}};
-    (void)state;
     for (size_t i = 0; i < sizeof stops / sizeof *stops; i++) {
         struct gdb_server server;
         answers[0].answer = stops[i];
@@ -72,10 +70,4 @@ static void test_no_cpu(void **state)
         debugger->ops->close(debugger, false);
         gdb_server_stop(&server);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_program), cmocka_unit_test(test_no_cpu)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

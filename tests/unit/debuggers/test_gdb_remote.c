@@ -32,7 +32,7 @@ static void refuse_to_open(const struct gdb_answer *first, int64_t ms, enum erro
     gdb_server_stop(&server);
 }
 
-static void test_facts(void **state)
+TEST(test_facts)
 {
     static const struct gdb_answer openocd[] = {
         {"qRcmd,76657273696f6e", "4f70656e204f6e2d4368697020446562756767657220302e31322e30", false},
@@ -41,7 +41,6 @@ static void test_facts(void **state)
                                              {"qqemu.sstepbits", "ENABLE=1,NOIRQ=2,NOTIMER=4", false},
                                              {NULL, NULL, false}};
     struct gdb_server server;
-    (void)state;
     struct debugger *debugger = open_server(&server, openocd);
     assert_string_equal(debugger->facts.server, "OpenOCD");
     assert_string_equal(debugger->facts.architecture, "arm");
@@ -58,7 +57,7 @@ static void test_facts(void **state)
     assert_null(strstr(server.asked, "D\n"));
 }
 
-static void test_memory(void **state)
+TEST(test_memory)
 {
     static const struct gdb_answer answers[] = {{"m20000000,4", "$O#4f$78563412#a4", true},
                                                 {"m20000010,4", "E0e", false},
@@ -73,7 +72,6 @@ static void test_memory(void **state)
     uint8_t bytes[32] = {0};
     struct error errors[5] = {0};
     struct deadline deadline = limit();
-    (void)state;
     struct debugger *debugger = open_server(&server, answers);
     assert_true(debugger->ops->read_memory(debugger, 0x20000000, &word, 4, &deadline, &errors[0]));
     assert_int_equal(word, 0x12345678);
@@ -92,7 +90,7 @@ static void test_memory(void **state)
 }
 
 /* From the stop, one by one, or all at once where the server cannot do that. */
-static void test_registers(void **state)
+TEST(test_registers)
 {
     static const struct gdb_answer answers[] = {{"?", "T050d:e8ff0020;0f:70020008;thread:1;core:0;", false},
                                                 {"Hg1", "OK", false},
@@ -104,7 +102,6 @@ static void test_registers(void **state)
     uint64_t value = 0;
     struct error error = {0};
     struct deadline deadline = limit();
-    (void)state;
     struct debugger *debugger = open_server(&server, answers);
     assert_true(debugger->ops->read_register(debugger, "pc", &value, &deadline, &error));
     assert_int_equal(value, 0x08000270);
@@ -131,7 +128,7 @@ static enum debugger_wait wait_ms(struct debugger *debugger, struct debugger_sto
     return debugger->ops->wait(debugger, stop, &deadline, &error);
 }
 
-static void test_run_and_stop(void **state)
+TEST(test_run_and_stop)
 {
     static const struct gdb_answer answers[] = {{"Z1,8000270,2", "OK", false},
                                                 {"Z1,20000000,2", "E0e", false},
@@ -144,7 +141,6 @@ static void test_run_and_stop(void **state)
     struct error error = {0}, running = {0};
     struct deadline deadline = limit();
     uint32_t word;
-    (void)state;
     struct debugger *debugger = open_server(&server, answers);
     assert_true(debugger->ops->breakpoint(debugger, 0x8000270, 2, true, &deadline, &error));
     assert_false(debugger->ops->breakpoint(debugger, 0x20000000, 2, true, &deadline, &error));
@@ -169,7 +165,7 @@ static void test_run_and_stop(void **state)
     assert_int_equal(server.interrupts, 1);
 }
 
-static void test_other_stops(void **state)
+TEST(test_other_stops)
 {
     static const struct {
         const char *reply;
@@ -180,7 +176,6 @@ static void test_other_stops(void **state)
                  {"S00", DEBUGGER_REQUESTED},
                  {"T05", DEBUGGER_TRAP},
                  {"S11", DEBUGGER_TRAP}};
-    (void)state;
     for (size_t i = 0; i < sizeof stops / sizeof *stops; i++) {
         const struct gdb_answer answers[] = {{"vCont;c", stops[i].reply, false}, {NULL, NULL, false}};
         struct gdb_server server;
@@ -196,14 +191,13 @@ static void test_other_stops(void **state)
     }
 }
 
-static void test_the_core_is_gone(void **state)
+TEST(test_the_core_is_gone)
 {
     static const struct gdb_answer answers[] = {{"vCont;c", "W00", false}, {NULL, NULL, false}};
     struct gdb_server server;
     struct debugger_stop stop;
     struct error error = {0};
     struct deadline deadline = limit();
-    (void)state;
     struct debugger *debugger = open_server(&server, answers);
     assert_true(debugger->ops->go(debugger, DEBUGGER_RUN, &deadline, &error));
     assert_int_equal(debugger->ops->wait(debugger, &stop, &deadline, &error), DEBUGGER_GONE);
@@ -212,7 +206,7 @@ static void test_the_core_is_gone(void **state)
     gdb_server_stop(&server);
 }
 
-static void test_monitor(void **state)
+TEST(test_monitor)
 {
     static const struct gdb_answer answers[] = {
         {"qRcmd,61", "$O6869#2c$O0a#e0$OK#9a", true},
@@ -224,7 +218,6 @@ static void test_monitor(void **state)
     char text[32];
     struct error error = {0};
     struct deadline deadline = limit();
-    (void)state;
     struct debugger *debugger = open_server(&server, answers);
     assert_true(debugger->ops->monitor(debugger, "a", text, sizeof text, &deadline, &error));
     assert_string_equal(text, "hi\n");
@@ -241,7 +234,7 @@ static void test_monitor(void **state)
 }
 
 /* An answer that comes too late must not be taken for that of the next question. */
-static void test_silence_ends_it(void **state)
+TEST(test_silence_ends_it)
 {
     static const struct gdb_answer answers[] = {
         {"m20000000", NULL, false}, {"m", "00000000", false}, {NULL, NULL, false}};
@@ -249,7 +242,6 @@ static void test_silence_ends_it(void **state)
     uint32_t word;
     struct error error = {0}, after = {0};
     struct deadline soon = deadline_in_ms(SHORT_MS, NULL), deadline = limit();
-    (void)state;
     struct debugger *debugger = open_server(&server, answers);
     assert_false(debugger->ops->read_memory(debugger, 0x20000000, &word, 4, &soon, &error));
     assert_int_equal(error.kind, ERROR_LINK_LOST);
@@ -260,19 +252,18 @@ static void test_silence_ends_it(void **state)
 }
 
 /* Acknowledged packets are sent again when they were damaged, either way. */
-static void test_damage_is_mended(void **state)
+TEST(test_damage_is_mended)
 {
     static const struct gdb_answer answers[] = {
         {"qSupported", "", false}, {"?", "-$S05#00$S05#b8", true}, {NULL, NULL, false}};
     struct gdb_server server;
-    (void)state;
     struct debugger *debugger = open_server(&server, answers);
     debugger->ops->close(debugger, true);
     gdb_server_stop(&server);
     assert_non_null(strstr(server.asked, "?\n?\n"));
 }
 
-static void test_servers_that_are_none(void **state)
+TEST(test_servers_that_are_none)
 {
     static const struct gdb_answer silent[] = {{"qSupported", NULL, false}, {NULL, NULL, false}};
     static const struct gdb_answer damaged[] = {{"qSupported", "$a#00$a#00$a#00$a#00$a#00$a#00", true},
@@ -284,7 +275,6 @@ static void test_servers_that_are_none(void **state)
         {"qXfer:", "l<target><xi:include href=\"target.xml\"/></target>", false}, {NULL, NULL, false}};
     static const struct gdb_answer endless[] = {{"qXfer:", "m<!--", false}, {NULL, NULL, false}};
     static const struct gdb_answer nothing[] = {{"qXfer:", "m", false}, {NULL, NULL, false}};
-    (void)state;
     refuse_to_open(silent, SHORT_MS, ERROR_LINK_LOST, "does not answer");
     refuse_to_open(damaged, LIMIT_MS, ERROR_LINK_PROTOCOL, "checksums");
     refuse_to_open(refusing, LIMIT_MS, ERROR_LINK_PROTOCOL, "again and again");
@@ -296,7 +286,7 @@ static void test_servers_that_are_none(void **state)
 }
 
 /* "OK" is what the debugger says; whether it was done is for the caller to see. */
-static void test_writing_a_register(void **state)
+TEST(test_writing_a_register)
 {
     static const struct gdb_answer answers[] = {
         {"Pe=78563412", "OK", false}, {"Pd=", "E01", false}, {"pe", "01000000", false}, {NULL, NULL, false}};
@@ -304,7 +294,6 @@ static void test_writing_a_register(void **state)
     uint64_t value = 0;
     struct error errors[3] = {0};
     struct deadline deadline = limit();
-    (void)state;
     struct debugger *debugger = open_server(&server, answers);
     assert_true(debugger->ops->read_register(debugger, "lr", &value, &deadline, &errors[0]));
     assert_true(debugger->ops->write_register(debugger, "lr", 0x12345678, &deadline, &errors[0]));
@@ -319,12 +308,11 @@ static void test_writing_a_register(void **state)
 }
 
 /* Those that serve one client at a time do so to the second. */
-static void test_a_server_that_hangs_up(void **state)
+TEST(test_a_server_that_hangs_up)
 {
     struct gdb_server server;
     struct error error = {0};
     struct deadline deadline = limit();
-    (void)state;
     gdb_server_start(&server, NULL);
     shutdown(server.own, SHUT_RDWR);
     assert_null(gdb_remote_open(server.fd, "gdb test", &deadline, &error));
@@ -333,31 +321,10 @@ static void test_a_server_that_hangs_up(void **state)
     gdb_server_stop(&server);
 }
 
-static void test_nobody_listens(void **state)
+TEST(test_nobody_listens)
 {
     struct error error = {0};
     struct deadline deadline = limit();
-    (void)state;
     assert_null(gdb_remote_connect("127.0.0.1", 1, &deadline, &error));
     assert_int_equal(error.kind, ERROR_NO_PROBE);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_facts),
-        cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_registers),
-        cmocka_unit_test(test_run_and_stop),
-        cmocka_unit_test(test_other_stops),
-        cmocka_unit_test(test_the_core_is_gone),
-        cmocka_unit_test(test_monitor),
-        cmocka_unit_test(test_silence_ends_it),
-        cmocka_unit_test(test_damage_is_mended),
-        cmocka_unit_test(test_servers_that_are_none),
-        cmocka_unit_test(test_writing_a_register),
-        cmocka_unit_test(test_a_server_that_hangs_up),
-        cmocka_unit_test(test_nobody_listens),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /*
  * What is sent to a server's monitor, and what is made of what that says.
  */
-#include "../cmocka_all.h"
+#include "../test.h"
 #include "debuggers/monitor_memory.h"
 
 #include <stdio.h>
@@ -46,10 +46,9 @@ static bool write_says(enum monitor_dialect dialect, unsigned size, uint64_t val
     return monitor_memory_write(&model.debugger, dialect, 0xE0001000, size, value, &deadline, &error);
 }
 
-static void what_a_jlink_reads(void **state)
+TEST(what_a_jlink_reads)
 {
     uint64_t value;
-    (void)state;
     assert_true(read_says(MONITOR_JLINK, 0xE000ED00, 4,
                           "Reading from address 0xE000ED00 (Data = 0x410FC241)\r\n", &value));
     assert_string_equal(model.sent, "memU32 0xE000ED00"); /* with a second number it would write */
@@ -64,10 +63,9 @@ static void what_a_jlink_reads(void **state)
     assert_int_equal(value, 0x1234);
 }
 
-static void what_pyocd_reads(void **state)
+TEST(what_pyocd_reads)
 {
     uint64_t value;
-    (void)state;
     assert_true(read_says(MONITOR_PYOCD, 0xE000ED00, 4, "e000ed00:  410fc241    |A..A|\n", &value));
     assert_string_equal(model.sent, "read32 0xE000ED00");
     assert_int_equal(value, 0x410FC241);
@@ -76,7 +74,7 @@ static void what_pyocd_reads(void **state)
     assert_int_equal(value, 0x7F);
 }
 
-static void what_makes_no_sense(void **state)
+TEST(what_makes_no_sense)
 {
     static const char *const texts[] = {
         "",
@@ -92,7 +90,6 @@ static void what_makes_no_sense(void **state)
         "e000ed04:  410fc241",
     };
     uint64_t value;
-    (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         assert_false(read_says(MONITOR_JLINK, 0xE000ED00, 4, texts[i], &value));
         assert_false(read_says(MONITOR_PYOCD, 0xE000ED00, 4, texts[i], &value));
@@ -101,9 +98,8 @@ static void what_makes_no_sense(void **state)
                            &value));
 }
 
-static void what_is_written(void **state)
+TEST(what_is_written)
 {
-    (void)state;
     assert_true(write_says(MONITOR_JLINK, 4, 0x40000001, "Writing 0x40000001 @ address 0xE0001000\r\n"));
     assert_string_equal(model.sent, "memU32 0xE0001000 = 0x40000001");
     assert_true(write_says(MONITOR_JLINK, 1, 0x5, "Writing 0x05 @ address 0xE0001000\n"));
@@ -116,15 +112,4 @@ static void what_is_written(void **state)
     assert_string_equal(model.sent, "write16 0xE0001000 0x0012");
     assert_false(write_says(MONITOR_PYOCD, 4, 1, "Transfer failed: Memory transfer fault\n"));
     assert_false(write_says(MONITOR_PYOCD, 3, 1, "OK"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_a_jlink_reads),
-        cmocka_unit_test(what_pyocd_reads),
-        cmocka_unit_test(what_makes_no_sense),
-        cmocka_unit_test(what_is_written),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

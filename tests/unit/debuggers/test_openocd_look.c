@@ -1,6 +1,6 @@
 #include "debuggers/openocd_look.h"
 
-#include "cmocka_all.h"
+#include "test.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -32,9 +32,8 @@ static struct fake look_at(const char *server, bool has_monitor)
     return fake;
 }
 
-static void test_openocd_is_asked(void **state)
+TEST(test_openocd_is_asked)
 {
-    (void)state;
     struct fake fake = look_at("OpenOCD", true);
     int depth = 0;
     assert_int_equal(fake.asked, 1);
@@ -44,19 +43,9 @@ static void test_openocd_is_asked(void **state)
     assert_int_equal(depth, 0);
 }
 
-static void test_others_are_left_alone(void **state)
+TEST(test_others_are_left_alone)
 {
-    (void)state;
     assert_int_equal(look_at("pyOCD", true).asked, 0);
     assert_int_equal(look_at("", true).asked, 0);
     assert_int_equal(look_at("OpenOCD", false).asked, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_openocd_is_asked),
-        cmocka_unit_test(test_others_are_left_alone),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /*
  * OpenOCD's interpreter by way of `monitor`: how scripts are packed, and what is made of replies.
  */
-#include "../cmocka_all.h"
+#include "../test.h"
 #include "debuggers/openocd_monitor.h"
 
 #include <stdio.h>
@@ -51,9 +51,8 @@ static enum openocd_end ask(const char *script, const char *const *replies, char
     return monitor.voice.ask(monitor.voice.context, script, strlen(script), answer, room, length, &deadline);
 }
 
-static void a_script_is_a_string_of_tcl(void **state)
+TEST(a_script_is_a_string_of_tcl)
 {
-    (void)state;
     static const char *const replies[] = {"\x02.42\x03", NULL};
     char answer[64];
     size_t length = 0;
@@ -67,9 +66,8 @@ static void a_script_is_a_string_of_tcl(void **state)
                         "\"; pmu_monitor");
 }
 
-static void a_long_script_goes_in_pieces(void **state)
+TEST(a_long_script_goes_in_pieces)
 {
-    (void)state;
     static char script[10001], answer[64];
     static const char *const replies[] = {"", "", "", "", "", "", "", "", "\x02.done\x03", NULL};
     size_t length = 0, sent = 0;
@@ -82,9 +80,8 @@ static void a_long_script_goes_in_pieces(void **state)
     assert_int_equal(sent, sizeof script - 1);
 }
 
-static void a_long_answer_comes_in_pieces(void **state)
+TEST(a_long_answer_comes_in_pieces)
 {
-    (void)state;
     static const char *const replies[] = {"Info : something\n\x02+abc\x03", "\x02+def\x03", "\x02.g\x03\n",
                                           NULL};
     char answer[64];
@@ -95,9 +92,8 @@ static void a_long_answer_comes_in_pieces(void **state)
     assert_string_equal(teller.lines[2], "pmu_more");
 }
 
-static void what_is_no_answer_is_none(void **state)
+TEST(what_is_no_answer_is_none)
 {
-    (void)state;
     static const struct {
         const char *replies[4];
         enum openocd_end end;
@@ -118,9 +114,8 @@ static void what_is_no_answer_is_none(void **state)
     }
 }
 
-static void a_debugger_that_fails(void **state)
+TEST(a_debugger_that_fails)
 {
-    (void)state;
     static const struct {
         enum error_kind kind;
         enum openocd_end end;
@@ -138,9 +133,8 @@ static void a_debugger_that_fails(void **state)
     }
 }
 
-static void which_target_it_is(void **state)
+TEST(which_target_it_is)
 {
-    (void)state;
     static const struct debugger_ops ops = {.monitor = tell};
     static const char *const replies[] = {"\x02.a9.cpu1\x03", NULL}, *const none[] = {"a9.cpu1", NULL};
     static struct openocd_monitor monitor;
@@ -156,14 +150,4 @@ static void which_target_it_is(void **state)
     teller.replies = none;
     assert_false(openocd_monitor_target(&monitor, name, sizeof name, &deadline, &error));
     assert_int_equal(error.kind, ERROR_LINK_PROTOCOL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_script_is_a_string_of_tcl),   cmocka_unit_test(a_long_script_goes_in_pieces),
-        cmocka_unit_test(a_long_answer_comes_in_pieces), cmocka_unit_test(what_is_no_answer_is_none),
-        cmocka_unit_test(a_debugger_that_fails),         cmocka_unit_test(which_target_it_is),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /*
  * A PMU among a debugger's registers: shown, tried, put back, refused.
  */
-#include "../cmocka_all.h"
+#include "../test.h"
 #include "debuggers/register_pmu.h"
 
 #include <stdio.h>
@@ -75,12 +75,13 @@ static int set_up(void **state)
     return 0;
 }
 
+#define FRESH_TEST(name) TEST_WITH(name, set_up, NULL)
+
 static const struct named armv7[] = {{"MIDR", 0x412FC0F1}, {"PMCR", 0x41002000}, {"PMCCNTR", 12345}};
 static const struct named armv8[] = {{"PMCR_EL0", 0x41033001}, {"PMCCNTR_EL0", 12345}};
 
-static void one_that_ignores_writes(void **state)
+FRESH_TEST(one_that_ignores_writes)
 {
-    (void)state;
     struct error error;
     look(armv7, 3, &error);
     assert_int_equal(error.kind, ERROR_NO_COUNTER);
@@ -95,9 +96,8 @@ static void one_that_ignores_writes(void **state)
     assert_non_null(strstr(error.text, "is ignored"));
 }
 
-static void one_that_obeys_is_put_back(void **state)
+FRESH_TEST(one_that_obeys_is_put_back)
 {
-    (void)state;
     struct error error;
     model.obeys = true;
     look(armv7, 3, &error);
@@ -107,9 +107,8 @@ static void one_that_obeys_is_put_back(void **state)
     assert_int_equal(find("PMCR")->value, 0x41002000);
 }
 
-static void none_at_all(void **state)
+FRESH_TEST(none_at_all)
 {
-    (void)state;
     struct error error;
     look(armv7, 1, &error);
     assert_int_equal(error.kind, ERROR_NO_COUNTER);
@@ -117,23 +116,11 @@ static void none_at_all(void **state)
     assert_int_equal(model.writes, 0);
 }
 
-static void a_debugger_that_fails(void **state)
+FRESH_TEST(a_debugger_that_fails)
 {
-    (void)state;
     struct error error;
     model.fails = ERROR_LINK_LOST;
     look(armv7, 3, &error);
     assert_int_equal(error.kind, ERROR_LINK_LOST);
     assert_int_equal(model.writes, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(one_that_ignores_writes, set_up),
-        cmocka_unit_test_setup(one_that_obeys_is_put_back, set_up),
-        cmocka_unit_test_setup(none_at_all, set_up),
-        cmocka_unit_test_setup(a_debugger_that_fails, set_up),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

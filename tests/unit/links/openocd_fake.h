@@ -4,10 +4,10 @@
  */
 #pragma once
 
-#include "cmocka_all.h"
 #include "links/openocd.h"
 #include "links/openocd_process.h"
 #include "links/openocd_rpc.h"
+#include "test.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "base/deadline.h"
-#include "cmocka_all.h"
+#include "test.h"
 
 #include <arpa/inet.h>
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* Copies and checks of results: no link knows them; they are made once the result is there. */
-#include "../cmocka_all.h"
+#include "../test.h"
 
 #include "links/link.h"
 
@@ -44,6 +44,8 @@ static int set_up(void **state)
     return 0;
 }
 
+#define FRESH_TEST(name) TEST_WITH(name, set_up, NULL)
+
 static const struct address at = {.space = SPACE_MEMORY, .size = 4, .offset = 0x100};
 
 static struct outcome run(const struct step *steps, size_t n, uint64_t *results)
@@ -53,9 +55,8 @@ static struct outcome run(const struct step *steps, size_t n, uint64_t *results)
     return link_execute(&f.link, steps, n, results, &deadline, &error);
 }
 
-static void a_list_without_copies_goes_in_one_call(void **state)
+FRESH_TEST(a_list_without_copies_goes_in_one_call)
 {
-    (void)state;
     const struct step steps[] = {step_read(at), step_write(at, 5), step_read(at)};
     uint64_t results[3];
     struct outcome outcome = run(steps, 3, results);
@@ -65,9 +66,8 @@ static void a_list_without_copies_goes_in_one_call(void **state)
     assert_int_equal(results[2], 1001);
 }
 
-static void copies_write_what_was_read(void **state)
+FRESH_TEST(copies_write_what_was_read)
 {
-    (void)state;
     const struct step steps[] = {step_read(at),    step_read(at), step_copy(at, 2),
                                  step_copy(at, 2), step_read(at), step_copy(at, 1)};
     uint64_t results[6];
@@ -78,9 +78,8 @@ static void copies_write_what_was_read(void **state)
     assert_int_equal(f.written[2], 1002);
 }
 
-static void a_result_far_behind_is_found(void **state)
+FRESH_TEST(a_result_far_behind_is_found)
 {
-    (void)state;
     struct step steps[ROOM];
     uint64_t results[ROOM];
     for (size_t i = 0; i < ROOM; i++)
@@ -93,9 +92,8 @@ static void a_result_far_behind_is_found(void **state)
 }
 
 /* Ended early, the caller goes on with the rest of the list: the results before it lie in front. */
-static void what_was_read_by_the_call_before_can_be_copied(void **state)
+FRESH_TEST(what_was_read_by_the_call_before_can_be_copied)
 {
-    (void)state;
     const struct step steps[] = {step_read(at), step_read(at), step_read(at), step_copy(at, 3),
                                  step_copy(at, 2)};
     for (size_t stop = 1; stop < 5; stop++) {
@@ -114,9 +112,8 @@ static void what_was_read_by_the_call_before_can_be_copied(void **state)
     }
 }
 
-static void a_check_that_fails_ends_the_list(void **state)
+FRESH_TEST(a_check_that_fails_ends_the_list)
 {
-    (void)state;
     const struct step steps[] = {step_read(at),         step_read(at),    step_check(2, UINT64_MAX, 1000),
                                  step_check(2, 0xF, 9), step_copy(at, 4), step_check(4, UINT64_MAX, 1001),
                                  step_write(at, 9)};
@@ -138,9 +135,8 @@ static void a_check_that_fails_ends_the_list(void **state)
     assert_int_equal(f.n_written, 0);
 }
 
-static void nothing_runs_behind_a_failure(void **state)
+FRESH_TEST(nothing_runs_behind_a_failure)
 {
-    (void)state;
     const struct step steps[] = {step_read(at), step_copy(at, 1), step_read(at), step_copy(at, 1),
                                  step_write(at, 9)};
     uint64_t results[5];
@@ -153,9 +149,8 @@ static void nothing_runs_behind_a_failure(void **state)
 }
 
 /* As many as a core has registers, one behind another, ended and gone on from at every step. */
-static void many_copies_in_a_row(void **state)
+FRESH_TEST(many_copies_in_a_row)
 {
-    (void)state;
     enum { MANY = 100, ALL = 200 };
     struct step steps[ALL];
     for (size_t i = 0; i < MANY; i++) {
@@ -178,9 +173,8 @@ static void many_copies_in_a_row(void **state)
 }
 
 /* A write between is not taken for a result, nor a copy for the end of what it can copy. */
-static void copies_among_other_steps(void **state)
+FRESH_TEST(copies_among_other_steps)
 {
-    (void)state;
     const struct step steps[] = {step_read(at),    step_write(at, 7), step_copy(at, 2), step_write(at, 8),
                                  step_copy(at, 4), step_read(at),     step_copy(at, 6), step_copy(at, 2)};
     uint64_t results[8];
@@ -190,27 +184,8 @@ static void copies_among_other_steps(void **state)
     assert_memory_equal(f.written, written, sizeof written);
 }
 
-static void an_empty_list_is_done(void **state)
+FRESH_TEST(an_empty_list_is_done)
 {
-    (void)state;
     assert_int_equal(run(NULL, 0, NULL).why, DONE);
     assert_int_equal(f.calls, 0);
-}
-
-#define TEST(test) cmocka_unit_test_setup(test, set_up)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(a_list_without_copies_goes_in_one_call),
-        TEST(copies_write_what_was_read),
-        TEST(a_result_far_behind_is_found),
-        TEST(what_was_read_by_the_call_before_can_be_copied),
-        TEST(a_check_that_fails_ends_the_list),
-        TEST(nothing_runs_behind_a_failure),
-        TEST(many_copies_in_a_row),
-        TEST(copies_among_other_steps),
-        TEST(an_empty_list_is_done),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

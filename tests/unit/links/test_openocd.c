@@ -30,6 +30,8 @@ static int clean(void **state)
     return 0;
 }
 
+#define CLEAN_TEST(name) TEST_WITH(name, clean, NULL)
+
 static struct address word(uint64_t offset)
 {
     return (struct address){.space = SPACE_MEMORY, .size = 4, .unit = 0, .offset = offset};
@@ -53,9 +55,8 @@ static void assert_outcome(struct outcome outcome, enum why why, size_t done)
                  why, done);
 }
 
-static void test_targets_are_listed(void **state)
+CLEAN_TEST(test_targets_are_listed)
 {
-    (void)state;
     struct link_view views[8];
     assert_int_equal(link_views(fake.link, views, 8, &fake.error), 4);
     assert_string_equal(views[0].name, "one.cpu");
@@ -70,9 +71,8 @@ static void test_targets_are_listed(void **state)
     assert_int_equal(link_views(fake.link, views, 2, &fake.error), 2);
 }
 
-static void test_steps_run_in_order(void **state)
+CLEAN_TEST(test_steps_run_in_order)
 {
-    (void)state;
     struct step steps[] = {step_write(word(0x100), 0x12345678), step_read(word(0x100)),
                            step_expect(word(0x100), 0xff00, 0x5600), step_write(word(0x104), 1),
                            step_read(word(0x200))};
@@ -86,9 +86,8 @@ static void test_steps_run_in_order(void **state)
                         "one.cpu write 0x104 32 0x1,one.cpu read 0x200 32 1");
 }
 
-static void test_every_size(void **state)
+CLEAN_TEST(test_every_size)
 {
-    (void)state;
     struct address byte = word(0x103), half = word(0x102), wide = word(0x108);
     byte.size = 1;
     half.size = 2;
@@ -108,9 +107,8 @@ static void test_every_size(void **state)
     assert_int_equal(results[6], 0xff);
 }
 
-static void test_expect_ends_the_list(void **state)
+CLEAN_TEST(test_expect_ends_the_list)
 {
-    (void)state;
     struct step steps[] = {step_read(word(0x200)), step_expect(word(0x300), 0xffff, 0x301),
                            step_write(word(0x100), 1), step_read(word(0x400))};
     uint64_t results[4];
@@ -121,18 +119,16 @@ static void test_expect_ends_the_list(void **state)
     assert_string_equal(fake_eval(&fake, "join $asked ,"), "one.cpu read 0x200 32 1,one.cpu read 0x300 32 1");
 }
 
-static void test_until_waits_for_its_match(void **state)
+CLEAN_TEST(test_until_waits_for_its_match)
 {
-    (void)state;
     struct step steps[] = {step_until(word(0x50000000), 0xff, 20), step_read(word(0x200))};
     uint64_t results[2];
     assert_outcome(run(steps, 2, results), DONE, 2);
     assert_int_equal(results[0], 20);
 }
 
-static void test_until_gives_up_after_a_slice(void **state)
+CLEAN_TEST(test_until_gives_up_after_a_slice)
 {
-    (void)state;
     struct step steps[] = {step_read(word(0x200)), step_until(word(0x300), 1, 1), step_write(word(0x100), 1)};
     uint64_t results[3];
     assert_outcome(run(steps, 1, results), DONE, 1);
@@ -149,9 +145,8 @@ static void test_until_gives_up_after_a_slice(void **state)
     assert_string_equal(fake_eval(&fake, "set mem(0x100)"), "0x1");
 }
 
-static void test_until_tries_once_when_time_is_up(void **state)
+CLEAN_TEST(test_until_tries_once_when_time_is_up)
 {
-    (void)state;
     struct step steps[] = {step_until(word(0x50000000), 0xff, 1), step_until(word(0x50000000), 0xff, 1)};
     uint64_t results[2];
     int64_t begin = deadline_now_us();
@@ -161,18 +156,16 @@ static void test_until_tries_once_when_time_is_up(void **state)
     assert_true(deadline_now_us() - begin < 500000);
 }
 
-static void test_time_runs_between_steps(void **state)
+CLEAN_TEST(test_time_runs_between_steps)
 {
-    (void)state;
     struct step steps[] = {step_time(TIME_BEFORE), step_read(word(0x60000000)), step_time(TIME_AFTER)};
     uint64_t results[3];
     assert_outcome(run(steps, 3, results), DONE, 3);
     assert_in_range(results[2] - results[0], 29000, 3000000);
 }
 
-static void test_neighbours_are_read_in_blocks(void **state)
+CLEAN_TEST(test_neighbours_are_read_in_blocks)
 {
-    (void)state;
     enum { N = 10000 };
     struct step *steps = calloc(N + 1, sizeof *steps);
     uint64_t *results = calloc(N + 1, sizeof *results);
@@ -188,9 +181,8 @@ static void test_neighbours_are_read_in_blocks(void **state)
     free(results);
 }
 
-static void test_fault_inside_a_block_is_found(void **state)
+CLEAN_TEST(test_fault_inside_a_block_is_found)
 {
-    (void)state;
     struct step steps[6];
     uint64_t results[6];
     steps[0] = step_write(word(0x100), 1);
@@ -206,9 +198,8 @@ static void test_fault_inside_a_block_is_found(void **state)
     assert_string_equal(fake_eval(&fake, "info exists mem(0x104)"), "0");
 }
 
-static void test_write_fault(void **state)
+CLEAN_TEST(test_write_fault)
 {
-    (void)state;
     struct step steps[] = {step_write(word(0x40000010), 7), step_write(word(0x100), 1)};
     uint64_t results[2];
     assert_outcome(run(steps, 2, results), TARGET_FAULT, 0);
@@ -217,9 +208,8 @@ static void test_write_fault(void **state)
     assert_string_equal(fake_eval(&fake, "info exists mem(0x100)"), "0");
 }
 
-static void test_wait_is_told_from_fault(void **state)
+CLEAN_TEST(test_wait_is_told_from_fault)
 {
-    (void)state;
     struct step step = step_read(word(0x48000000));
     uint64_t result;
     assert_outcome(run(&step, 1, &result), TARGET_WAIT, 0);
@@ -227,9 +217,8 @@ static void test_wait_is_told_from_fault(void **state)
     assert_non_null(strstr(fake.error.text, "Timeout during WAIT recovery"));
 }
 
-static void test_a_long_list_ends_early(void **state)
+CLEAN_TEST(test_a_long_list_ends_early)
 {
-    (void)state;
     enum { N = 12 };
     struct step steps[N];
     uint64_t results[N];
@@ -249,9 +238,8 @@ static void test_a_long_list_ends_early(void **state)
     assert_string_equal(fake_eval(&fake, "llength $asked"), "12");
 }
 
-static void test_impossible_steps_are_refused_in_their_turn(void **state)
+CLEAN_TEST(test_impossible_steps_are_refused_in_their_turn)
 {
-    (void)state;
     struct step steps[2] = {step_write(word(0x100), 1)};
     uint64_t results[2];
     struct address msr = {.space = SPACE_MSR, .size = 8, .offset = 0xc1};
@@ -265,9 +253,8 @@ static void test_impossible_steps_are_refused_in_their_turn(void **state)
     assert_non_null(strstr(fake.error.text, "there is no such target"));
 }
 
-static void test_a_late_answer_is_not_the_next_one(void **state)
+CLEAN_TEST(test_a_late_answer_is_not_the_next_one)
 {
-    (void)state;
     struct step slow = step_read(word(0x70000000)), quick = step_read(word(0x200));
     uint64_t result = 0;
     assert_outcome(run_within(&slow, 1, &result, 20), LINK_LOST, 0);
@@ -278,9 +265,8 @@ static void test_a_late_answer_is_not_the_next_one(void **state)
     assert_int_equal(result, 0x200);
 }
 
-static void test_cancel_still_waits_for_the_answer(void **state)
+CLEAN_TEST(test_cancel_still_waits_for_the_answer)
 {
-    (void)state;
     volatile sig_atomic_t cancel = 1;
     struct deadline deadline = deadline_in_ms(5000, &cancel);
     struct step steps[] = {step_write(word(0x100), 5), step_until(word(0x300), 1, 1)};
@@ -290,27 +276,4 @@ static void test_cancel_still_waits_for_the_answer(void **state)
     assert_string_equal(fake_eval(&fake, "set mem(0x100)"), "0x5");
 }
 
-#define TEST(name) cmocka_unit_test_setup(name, clean)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_targets_are_listed),
-        TEST(test_steps_run_in_order),
-        TEST(test_every_size),
-        TEST(test_expect_ends_the_list),
-        TEST(test_until_waits_for_its_match),
-        TEST(test_until_gives_up_after_a_slice),
-        TEST(test_until_tries_once_when_time_is_up),
-        TEST(test_time_runs_between_steps),
-        TEST(test_neighbours_are_read_in_blocks),
-        TEST(test_fault_inside_a_block_is_found),
-        TEST(test_write_fault),
-        TEST(test_wait_is_told_from_fault),
-        TEST(test_a_long_list_ends_early),
-        TEST(test_impossible_steps_are_refused_in_their_turn),
-        TEST(test_a_late_answer_is_not_the_next_one),
-        TEST(test_cancel_still_waits_for_the_answer),
-    };
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+TEST_GROUP(setup, teardown)

@@ -17,6 +17,8 @@ static int clean(void **state)
     return 0;
 }
 
+#define CLEAN_TEST(name) TEST_WITH(name, clean, NULL)
+
 static struct link *connect_within(int64_t ms)
 {
     struct deadline deadline = deadline_in_ms(ms, NULL);
@@ -82,58 +84,49 @@ static void assert_not_openocd(peer_answer *answer, const char *greeting, const 
     peer_stop(&peer);
 }
 
-static void test_gdb_server(void **state)
+CLEAN_TEST(test_gdb_server)
 {
-    (void)state;
     assert_not_openocd(says_text, NULL, "+$#00", 5000, "it sends \"+$#00\"");
 }
 
-static void test_telnet_server(void **state)
+CLEAN_TEST(test_telnet_server)
 {
-    (void)state;
     assert_not_openocd(says_nothing, "\xff\xfb\x03\xff\xfe\"Open On-Chip Debugger\r\n\r> ", NULL, 5000,
                        "Open On-Chip Debugger");
 }
 
-static void test_web_server(void **state)
+CLEAN_TEST(test_web_server)
 {
-    (void)state;
     assert_not_openocd(closes, NULL, "HTTP/1.1 400 Bad Request\r\n\r\n", 5000, "HTTP/1.1 400 Bad Request");
 }
 
-static void test_silence(void **state)
+CLEAN_TEST(test_silence)
 {
-    (void)state;
     assert_not_openocd(says_nothing, NULL, NULL, 300, "does not answer as OpenOCD's Tcl port does");
 }
 
-static void test_closed_at_once(void **state)
+CLEAN_TEST(test_closed_at_once)
 {
-    (void)state;
     assert_not_openocd(closes, NULL, NULL, 5000, "closes the connection when spoken to");
 }
 
-static void test_endless_garbage(void **state)
+CLEAN_TEST(test_endless_garbage)
 {
-    (void)state;
     assert_not_openocd(never_stops, NULL, NULL, 5000, "it sends \"4444");
 }
 
-static void test_slow_drip(void **state)
+CLEAN_TEST(test_slow_drip)
 {
-    (void)state;
     assert_not_openocd(drips, NULL, NULL, 5000, "it sends \"42");
 }
 
-static void test_wrong_sum(void **state)
+CLEAN_TEST(test_wrong_sum)
 {
-    (void)state;
     assert_not_openocd(says_text, NULL, "43\x1a", 5000, "it sends \"43\"");
 }
 
-static void test_nobody_there(void **state)
+CLEAN_TEST(test_nobody_there)
 {
-    (void)state;
     peer_start(&peer, says_nothing, NULL, NULL);
     peer_stop(&peer);
     assert_null(connect_within(2000));
@@ -141,17 +134,15 @@ static void test_nobody_there(void **state)
     assert_non_null(strstr(error.text, "nothing listens on 127.0.0.1:"));
 }
 
-static void test_unknown_host(void **state)
+CLEAN_TEST(test_unknown_host)
 {
-    (void)state;
     struct deadline deadline = deadline_in_ms(2000, NULL);
     assert_null(openocd_connect("no host", 6666, &deadline, &error));
     assert_int_equal(error.kind, ERROR_NO_PROBE);
 }
 
-static void test_cancelled(void **state)
+CLEAN_TEST(test_cancelled)
 {
-    (void)state;
     volatile sig_atomic_t cancel = 1;
     struct deadline deadline = deadline_in_ms(5000, &cancel);
     peer_start(&peer, says_nothing, NULL, NULL);
@@ -178,9 +169,8 @@ static bool has_odd_targets(struct peer *self, const char *request)
     return true;
 }
 
-static void test_old_version(void **state)
+CLEAN_TEST(test_old_version)
 {
-    (void)state;
     peer_start(&peer, is_old, NULL, NULL);
     assert_null(connect_within(5000));
     assert_int_equal(error.kind, ERROR_LINK_PROTOCOL);
@@ -188,9 +178,8 @@ static void test_old_version(void **state)
     peer_stop(&peer);
 }
 
-static void test_list_of_targets_that_is_none(void **state)
+CLEAN_TEST(test_list_of_targets_that_is_none)
 {
-    (void)state;
     static const char *const lists[] = {
         "",
         "invalid command name \"pmu_open\"",
@@ -299,9 +288,8 @@ static void assert_lost(peer_answer *answer, const char *text, enum error_kind k
     peer_stop(&peer);
 }
 
-static void test_answers_that_cannot_be(void **state)
+CLEAN_TEST(test_answers_that_cannot_be)
 {
-    (void)state;
     static const char *const answers[] = {
         "0 2 0 1 1",                      /* too few results */
         "0 2 0 3 1 2 3",                  /* too many */
@@ -329,9 +317,8 @@ static void test_answers_that_cannot_be(void **state)
         assert_lost(answers_steps_with_text, answers[i], ERROR_LINK_PROTOCOL);
 }
 
-static void test_garbage_instead_of_an_answer(void **state)
+CLEAN_TEST(test_garbage_instead_of_an_answer)
 {
-    (void)state;
     assert_lost(answers_steps_with_garbage, "invalid command name \"pmu_execute\"", ERROR_LINK_PROTOCOL);
     assert_lost(answers_steps_with_garbage, "", ERROR_LINK_PROTOCOL);
     assert_lost(answers_another_request, NULL, ERROR_LINK_PROTOCOL);
@@ -340,9 +327,8 @@ static void test_garbage_instead_of_an_answer(void **state)
     assert_lost(closes_in_the_middle, NULL, ERROR_LINK_LOST);
 }
 
-static void test_good_answers(void **state)
+CLEAN_TEST(test_good_answers)
 {
-    (void)state;
     static const struct {
         peer_answer *answer;
         const char *text;
@@ -369,29 +355,4 @@ static void test_good_answers(void **state)
         link_close(link);
         peer_stop(&peer);
     }
-}
-
-#define TEST(name) cmocka_unit_test_setup(name, clean)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_gdb_server),
-        TEST(test_telnet_server),
-        TEST(test_web_server),
-        TEST(test_silence),
-        TEST(test_closed_at_once),
-        TEST(test_endless_garbage),
-        TEST(test_slow_drip),
-        TEST(test_wrong_sum),
-        TEST(test_nobody_there),
-        TEST(test_unknown_host),
-        TEST(test_cancelled),
-        TEST(test_old_version),
-        TEST(test_list_of_targets_that_is_none),
-        TEST(test_answers_that_cannot_be),
-        TEST(test_garbage_instead_of_an_answer),
-        TEST(test_good_answers),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,6 +31,8 @@ static int clean(void **state)
     return 0;
 }
 
+#define CLEAN_TEST(name) TEST_WITH(name, clean, NULL)
+
 static struct address at(enum space space, uint16_t unit, uint64_t offset, uint8_t size)
 {
     return (struct address){.space = (uint8_t)space, .size = size, .unit = unit, .offset = offset};
@@ -49,9 +51,8 @@ static void assert_done(struct outcome outcome, size_t n)
 
 /* ---- paths */
 
-static void test_mem_ap_beside_a_core_is_taken(void **state)
+CLEAN_TEST(test_mem_ap_beside_a_core_is_taken)
 {
-    (void)state;
     struct step steps[] = {step_read(at(SPACE_MEMORY, 1, 0x100, 4)),
                            step_read(at(SPACE_MEMORY, 2, 0x100, 4))};
     uint64_t results[2];
@@ -59,9 +60,8 @@ static void test_mem_ap_beside_a_core_is_taken(void **state)
     assert_string_equal(fake_eval(&fake, "join $asked ,"), "two.mem read 0x100 32 1,two.mem read 0x100 32 1");
 }
 
-static void test_access_port_of_a_core_without_mem_ap(void **state)
+CLEAN_TEST(test_access_port_of_a_core_without_mem_ap)
 {
-    (void)state;
     struct step steps[] = {step_write(at(SPACE_MEMORY, 3, 0x80091004, 4), 0x11223344),
                            step_read(at(SPACE_MEMORY, 3, 0x80091000, 4)),
                            step_read(at(SPACE_MEMORY, 3, 0x80091004, 4)),
@@ -78,9 +78,8 @@ static void test_access_port_of_a_core_without_mem_ap(void **state)
     assert_string_equal(fake_eval(&fake, "format 0x%x $apreg(1,0)"), "0xa2000042");
 }
 
-static void test_parts_of_a_word_through_an_access_port(void **state)
+CLEAN_TEST(test_parts_of_a_word_through_an_access_port)
 {
-    (void)state;
     fake_eval(&fake, "set mem(0x80091004) 0x11223344");
     struct step steps[] = {
         step_read(at(SPACE_MEMORY, 3, 0x80091006, 2)), step_read(at(SPACE_MEMORY, 3, 0x80091007, 1)),
@@ -93,9 +92,8 @@ static void test_parts_of_a_word_through_an_access_port(void **state)
     assert_string_equal(fake_eval(&fake, "format 0x%x $apreg(1,0)"), "0xa2000042");
 }
 
-static void test_what_an_access_port_cannot_reach(void **state)
+CLEAN_TEST(test_what_an_access_port_cannot_reach)
 {
-    (void)state;
     struct step steps[] = {step_read(at(SPACE_MEMORY, 3, UINT64_C(0x100000000), 4))};
     uint64_t result;
     assert_int_equal(run(steps, 1, &result).why, TARGET_FAULT);
@@ -106,9 +104,8 @@ static void test_what_an_access_port_cannot_reach(void **state)
     assert_non_null(strstr(fake.error.text, "no 64-bit access here"));
 }
 
-static void test_ports_and_their_registers(void **state)
+CLEAN_TEST(test_ports_and_their_registers)
 {
-    (void)state;
     struct step steps[] = {step_read(at(SPACE_AP, 1, 0xfc, 4)), step_read(at(SPACE_AP, 0x100, 0xfc, 4)),
                            step_read(at(SPACE_DP, 0, 0, 4)), step_write(at(SPACE_DP, 0, 8, 4), 0xf0),
                            step_read(at(SPACE_DP, 0x200, 0, 4))};
@@ -124,9 +121,8 @@ static void test_ports_and_their_registers(void **state)
                         "tap.a apreg 1 0xfc,tap.b apreg 0 0xfc,tap.a dpreg 0x0,tap.a dpreg 0x8 0xf0");
 }
 
-static void test_wrong_registers_are_refused(void **state)
+CLEAN_TEST(test_wrong_registers_are_refused)
 {
-    (void)state;
     struct step steps[] = {step_read(at(SPACE_AP, 0, 2, 4))};
     uint64_t result;
     assert_int_equal(run(steps, 1, &result).why, TARGET_FAULT);
@@ -138,9 +134,8 @@ static void test_wrong_registers_are_refused(void **state)
 
 /* ---- run control */
 
-static void test_hold_leaves_polling_as_it_was(void **state)
+CLEAN_TEST(test_hold_leaves_polling_as_it_was)
 {
-    (void)state;
     assert_true(link_hold(fake.link, true, &fake.error));
     assert_string_equal(fake_eval(&fake, "set polling"), "off");
     assert_true(link_hold(fake.link, true, &fake.error));
@@ -156,9 +151,8 @@ static void test_hold_leaves_polling_as_it_was(void **state)
     fake_eval(&fake, "set polling on");
 }
 
-static void test_close_ends_a_hold(void **state)
+CLEAN_TEST(test_close_ends_a_hold)
 {
-    (void)state;
     struct deadline deadline = in_ms(5000);
     struct link *other =
         openocd_connect("localhost", openocd_process_port(fake.process), &deadline, &fake.error);
@@ -169,9 +163,8 @@ static void test_close_ends_a_hold(void **state)
     assert_string_equal(fake_eval(&fake, "set polling"), "on");
 }
 
-static void test_server_runs_and_halts(void **state)
+CLEAN_TEST(test_server_runs_and_halts)
 {
-    (void)state;
     struct deadline deadline = in_ms(3000);
     assert_true(link_server_run(fake.link, 0, false, &deadline, &fake.error));
     assert_string_equal(fake_eval(&fake, "set state(one.cpu)"), "halted");
@@ -188,18 +181,16 @@ static void test_server_runs_and_halts(void **state)
     assert_string_equal(fake.error.text, "two.mem is not a core");
 }
 
-static void test_a_core_that_does_not_halt(void **state)
+CLEAN_TEST(test_a_core_that_does_not_halt)
 {
-    (void)state;
     struct deadline deadline = in_ms(150);
     assert_false(link_server_run(fake.link, 1, false, &deadline, &fake.error));
     assert_int_equal(fake.error.kind, ERROR_ASLEEP);
     assert_string_equal(fake.error.text, "two.cpu does not halt");
 }
 
-static void test_a_refused_resume_is_told(void **state)
+CLEAN_TEST(test_a_refused_resume_is_told)
 {
-    (void)state;
     struct deadline deadline = in_ms(1000);
     fake_eval(&fake, "rename resume resume_; proc resume {} { error \"no [format %c 26] way\\nout\" };"
                      "set state(three.cpu) halted");
@@ -214,9 +205,8 @@ static const char dummy_tcl[] =
     "adapter driver dummy; transport select jtag; adapter speed 100;"
     "jtag newtap x cpu -irlen 4; target create x.cpu testee -chain-position x.cpu";
 
-static void test_real_polling(void **state)
+CLEAN_TEST(test_real_polling)
 {
-    (void)state;
     struct fake real;
     fake_start(&real, dummy_tcl);
     struct link_view view;
@@ -241,9 +231,8 @@ static void test_real_polling(void **state)
 
 /* ---- an OpenOCD of ours */
 
-static void test_ours_is_named_by_its_options_and_stopped(void **state)
+CLEAN_TEST(test_ours_is_named_by_its_options_and_stopped)
 {
-    (void)state;
     const char *options[] = {"-c", dummy_tcl};
     struct deadline deadline = in_ms(10000);
     struct link *link = openocd_start(options, 2, &deadline, &fake.error);
@@ -255,9 +244,8 @@ static void test_ours_is_named_by_its_options_and_stopped(void **state)
     link_close(link);
 }
 
-static void test_answers_are_not_printed(void **state)
+CLEAN_TEST(test_answers_are_not_printed)
 {
-    (void)state;
     struct step step = step_read(at(SPACE_MEMORY, 0, 0x100, 4));
     char words[4096];
     uint64_t result;
@@ -267,9 +255,8 @@ static void test_answers_are_not_printed(void **state)
     assert_null(strstr(words, "pmu "));
 }
 
-static void test_later_versions(void **state)
+CLEAN_TEST(test_later_versions)
 {
-    (void)state;
     struct fake later;
     char tcl[sizeof fake_tcl + 100];
     snprintf(tcl, sizeof tcl, "%sproc version {} { return {Open On-Chip Debugger 0.12.0+dev-01234-gabcdef} }",
@@ -282,9 +269,8 @@ static void test_later_versions(void **state)
     fake_stop(&later);
 }
 
-static void test_process_ends_with_us(void **state)
+CLEAN_TEST(test_process_ends_with_us)
 {
-    (void)state;
     const char *options[] = {"-c", "noinit"};
     struct deadline deadline = in_ms(10000);
     struct openocd_process *process = openocd_process_start(options, 2, &deadline, &fake.error);
@@ -296,9 +282,8 @@ static void test_process_ends_with_us(void **state)
     assert_int_equal(errno, ESRCH);
 }
 
-static void test_why_ours_does_not_start(void **state)
+CLEAN_TEST(test_why_ours_does_not_start)
 {
-    (void)state;
     const char *missing[] = {"-f", "no-such-board.cfg"}, *no_init[] = {"-c", "noinit"};
     const char *no_port[] = {"-c", "noinit; tcl_port disabled"};
     struct deadline deadline = in_ms(10000);
@@ -315,9 +300,8 @@ static void test_why_ours_does_not_start(void **state)
     assert_non_null(strstr(fake.error.text, "did not open its Tcl port in time"));
 }
 
-static void test_adapter_that_is_not_there(void **state)
+CLEAN_TEST(test_adapter_that_is_not_there)
 {
-    (void)state;
     const char *options[] = {"-c", "adapter driver remote_bitbang; remote_bitbang host localhost;"
                                    "remote_bitbang port 1; transport select jtag"};
     struct deadline deadline = in_ms(10000);
@@ -327,9 +311,8 @@ static void test_adapter_that_is_not_there(void **state)
         fail_msg("%s", fake.error.text);
 }
 
-static void test_no_openocd_installed(void **state)
+CLEAN_TEST(test_no_openocd_installed)
 {
-    (void)state;
     char path[4096];
     snprintf(path, sizeof path, "%s", getenv("PATH"));
     struct deadline deadline = in_ms(1000);
@@ -340,9 +323,8 @@ static void test_no_openocd_installed(void **state)
     assert_string_equal(fake.error.text, "cannot run openocd: No such file or directory");
 }
 
-static void test_ours_dies(void **state)
+CLEAN_TEST(test_ours_dies)
 {
-    (void)state;
     const char *options[] = {"-c", fake_tcl, "-c", "proc fake_read {args} { kill KILL [pid] }"};
     struct deadline deadline = in_ms(10000);
     struct link *link = openocd_start(options, 4, &deadline, &fake.error);
@@ -360,31 +342,4 @@ static void test_ours_dies(void **state)
     link_close(link);
 }
 
-#define TEST(name) cmocka_unit_test_setup(name, clean)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_mem_ap_beside_a_core_is_taken),
-        TEST(test_access_port_of_a_core_without_mem_ap),
-        TEST(test_parts_of_a_word_through_an_access_port),
-        TEST(test_what_an_access_port_cannot_reach),
-        TEST(test_ports_and_their_registers),
-        TEST(test_wrong_registers_are_refused),
-        TEST(test_hold_leaves_polling_as_it_was),
-        TEST(test_close_ends_a_hold),
-        TEST(test_server_runs_and_halts),
-        TEST(test_a_core_that_does_not_halt),
-        TEST(test_a_refused_resume_is_told),
-        TEST(test_real_polling),
-        TEST(test_ours_is_named_by_its_options_and_stopped),
-        TEST(test_answers_are_not_printed),
-        TEST(test_later_versions),
-        TEST(test_process_ends_with_us),
-        TEST(test_why_ours_does_not_start),
-        TEST(test_adapter_that_is_not_there),
-        TEST(test_no_openocd_installed),
-        TEST(test_ours_dies),
-    };
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+TEST_GROUP(setup, teardown)

@@ -1,7 +1,7 @@
 /*
  * The pure parts of the OpenOCD link: the program, the answer, the words.
  */
-#include "cmocka_all.h"
+#include "test.h"
 
 #include "links/openocd_program.h"
 #include "links/openocd_reply.h"
@@ -14,9 +14,8 @@ static struct address word(uint64_t offset)
     return (struct address){.space = SPACE_MEMORY, .size = 4, .unit = 1, .offset = offset};
 }
 
-static void test_only_numbers_are_written(void **state)
+TEST(test_only_numbers_are_written)
 {
-    (void)state;
     struct address ap = {.space = SPACE_AP, .size = 4, .unit = 0x102, .offset = 0xfc};
     struct address dp = {.space = SPACE_DP, .size = 4, .unit = 0, .offset = 4};
     struct address wide = {.space = SPACE_MEMORY, .size = 8, .unit = 0, .offset = UINT64_MAX - 7};
@@ -31,9 +30,8 @@ static void test_only_numbers_are_written(void **state)
                              "4 0 0 0 0 0 0 131072 32 0x4 0x1 0x0 ");
 }
 
-static void test_what_does_not_fit_is_left_for_later(void **state)
+TEST(test_what_does_not_fit_is_left_for_later)
 {
-    (void)state;
     struct step steps[] = {step_write(word(0x100), 1), step_write(word(0x104), 2)};
     char out[64];
     assert_int_equal(openocd_program_write(steps, 2, 2, out, 30), 1);
@@ -43,9 +41,8 @@ static void test_what_does_not_fit_is_left_for_later(void **state)
     assert_int_equal(openocd_program_write(steps, 2, 1, out, sizeof out), 0);
 }
 
-static void test_blocks_end_where_they_must(void **state)
+TEST(test_blocks_end_where_they_must)
 {
-    (void)state;
     static struct step steps[OPENOCD_BLOCK + 5];
     for (size_t i = 0; i < OPENOCD_BLOCK + 5; i++)
         steps[i] = step_read(word(4 * i));
@@ -60,9 +57,8 @@ static void test_blocks_end_where_they_must(void **state)
     assert_int_equal(openocd_item_length(last, 2), 1);
 }
 
-static void test_part_of_a_block(void **state)
+TEST(test_part_of_a_block)
 {
-    (void)state;
     struct step steps[] = {step_write(word(0), 1), step_read(word(4)), step_read(word(8)),
                            step_read(word(12)), step_read(word(20))};
     static const char text[] = "pmu 7 1 1 0 2 0xa 11";
@@ -82,9 +78,8 @@ static void test_part_of_a_block(void **state)
     assert_false(openocd_reply_take(&reply, steps, 5, results, &outcome));
 }
 
-static void test_every_beginning_of_an_answer_is_refused(void **state)
+TEST(test_every_beginning_of_an_answer_is_refused)
 {
-    (void)state;
     static const char text[] = "pmu 7 0 1 0 1 5";
     struct step step = step_read(word(4));
     struct openocd_reply reply;
@@ -97,9 +92,8 @@ static void test_every_beginning_of_an_answer_is_refused(void **state)
                 openocd_reply_take(&reply, &step, 1, &result, &outcome));
 }
 
-static void test_versions(void **state)
+TEST(test_versions)
 {
-    (void)state;
     unsigned major = 0, minor = 0;
     assert_true(openocd_version_read("Open On-Chip Debugger 0.12.0+dev-01234-g0abcdef", &major, &minor));
     assert_int_equal(major, 0);
@@ -117,9 +111,8 @@ static void assert_cleaned(const char *text, size_t size, const char *expected)
     assert_string_equal(out, expected);
 }
 
-static void test_words_are_cleaned(void **state)
+TEST(test_words_are_cleaned)
 {
-    (void)state;
     assert_cleaned("  a \t b\r\n\n c \n", 64, "a b; c");
     assert_cleaned("\x1b[31mred\xc3\xa9", 64, "?[31mred??");
     assert_cleaned("abcdef", 4, "abc");
@@ -131,18 +124,4 @@ static void test_words_are_cleaned(void **state)
     assert_int_equal(none, 'x');
     assert_true(openocd_text_is_wait("Timeout during WAIT recovery"));
     assert_false(openocd_text_is_wait("DAP transaction stalled (WAIT) - slowing down and resending"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_only_numbers_are_written),
-        cmocka_unit_test(test_what_does_not_fit_is_left_for_later),
-        cmocka_unit_test(test_blocks_end_where_they_must),
-        cmocka_unit_test(test_part_of_a_block),
-        cmocka_unit_test(test_every_beginning_of_an_answer_is_refused),
-        cmocka_unit_test(test_versions),
-        cmocka_unit_test(test_words_are_cleaned),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

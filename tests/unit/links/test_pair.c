@@ -1,8 +1,8 @@
 /* A pair of links: which one carries out what, and what the two are to whoever uses them. */
 #include "links/pair.h"
 
-#include "cmocka_all.h"
 #include "fake_link.h"
+#include "test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,6 +107,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+#define FRESH_TEST(name) TEST_WITH(name, set_up, tear_down)
+
 static struct address memory(uint64_t offset)
 {
     return (struct address){.space = SPACE_MEMORY, .size = 4, .offset = offset};
@@ -117,7 +119,7 @@ static struct address msr(uint64_t offset)
     return (struct address){.space = SPACE_MSR, .size = 8, .unit = 5, .offset = offset};
 }
 
-static void test_goes_where_it_belongs(void **state)
+FRESH_TEST(test_goes_where_it_belongs)
 {
     struct both *both = *state;
     struct error error = {0};
@@ -139,7 +141,7 @@ static void test_goes_where_it_belongs(void **state)
     assert_int_equal(both->counters.fake.n_writes, 0);
 }
 
-static void test_copies_from_one_to_the_other(void **state)
+FRESH_TEST(test_copies_from_one_to_the_other)
 {
     struct both *both = *state;
     struct error error = {0};
@@ -154,7 +156,7 @@ static void test_copies_from_one_to_the_other(void **state)
 }
 
 /* Nothing behind the step that failed, on either side. */
-static void test_stops_where_one_fails(void **state)
+FRESH_TEST(test_stops_where_one_fails)
 {
     static const enum why whys[] = {TARGET_FAULT, LINK_LOST, TARGET_WAIT};
     struct both *both = *state;
@@ -174,7 +176,7 @@ static void test_stops_where_one_fails(void **state)
     }
 }
 
-static void test_tells_what_it_saw(void **state)
+FRESH_TEST(test_tells_what_it_saw)
 {
     struct both *both = *state;
     struct error error = {0};
@@ -189,7 +191,7 @@ static void test_tells_what_it_saw(void **state)
 }
 
 /* The clocks of two links cannot be compared. */
-static void test_has_one_clock(void **state)
+FRESH_TEST(test_has_one_clock)
 {
     struct both *both = *state;
     struct error error = {0};
@@ -204,7 +206,7 @@ static void test_has_one_clock(void **state)
     assert_in_range(results[4], results[2], ended);
 }
 
-static void test_shows_both(void **state)
+FRESH_TEST(test_shows_both)
 {
     struct both *both = *state;
     struct error error = {0};
@@ -225,7 +227,7 @@ static void test_shows_both(void **state)
     assert_string_equal(text, "control");
 }
 
-static void test_is_what_the_first_is(void **state)
+FRESH_TEST(test_is_what_the_first_is)
 {
     struct both *both = *state;
     struct error error = {0};
@@ -240,11 +242,10 @@ static void test_is_what_the_first_is(void **state)
     assert_ptr_equal(link_debugger(both->pair), (struct debugger *)&both->control);
 }
 
-static void test_has_a_server_and_exact_faults_as_they_have(void **state)
+TEST(test_has_a_server_and_exact_faults_as_they_have)
 {
     struct both other = {0};
     struct error error = {0};
-    (void)state;
     half_init(&other.control, "control", 1, &other.closings);
     half_init(&other.counters, "counters", 1, &other.closings);
     other.control.ops.server_run = run_half;
@@ -256,19 +257,4 @@ static void test_has_a_server_and_exact_faults_as_they_have(void **state)
     assert_true(link_comes_back(pair));
     assert_false(link_faults_are_exact(pair));
     link_close(pair);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_goes_where_it_belongs, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_copies_from_one_to_the_other, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_stops_where_one_fails, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_tells_what_it_saw, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_has_one_clock, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_shows_both, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_is_what_the_first_is, set_up, tear_down),
-        cmocka_unit_test(test_has_a_server_and_exact_faults_as_they_have),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,6 +43,12 @@ static inline int64_t *fake_clock(void)
     return &now_us;
 }
 
+static inline int fake_time(struct timespec *now)
+{
+    *now = (struct timespec){.tv_sec = *fake_clock() / 1000000, .tv_nsec = *fake_clock() % 1000000 * 1000};
+    return 0;
+}
+
 static inline void fake_rehit(struct fake_engine *fake, const struct engine_sink *sink, unsigned n)
 {
     for (unsigned i = 0; i < n && !fake->no_rehits; i++) {

@@ -2,7 +2,7 @@
  * A tick variable beside SysTick, against a simulation in which a debugger halts at every cycle: whatever is
  * taken for exact is the truth, and what can be known is.
  */
-#include "../cmocka_all.h"
+#include "../test.h"
 
 #include "measure/evaluation.h"
 #include "tick_world.h"
@@ -95,9 +95,8 @@ static struct tally try_all(struct tick_world world, uint64_t slack)
 static const struct tick_world plain = {
     .period = 40, .late = 4, .length = 9, .each = 1, .bits = 32, .first = 7, .tells_base = true};
 
-static void every_phase_of_tick_and_handler(void **state)
+TEST(every_phase_of_tick_and_handler)
 {
-    (void)state;
     for (uint32_t late = 0; late < 9; late++) {
         struct tick_world world = plain;
         world.late = late;
@@ -107,9 +106,8 @@ static void every_phase_of_tick_and_handler(void **state)
     }
 }
 
-static void interrupts_that_are_off_for_a_while(void **state)
+TEST(interrupts_that_are_off_for_a_while)
 {
-    (void)state;
     struct tick_world world = plain;
     world.masked_every = 53;
     world.masked_for = 20;
@@ -118,9 +116,8 @@ static void interrupts_that_are_off_for_a_while(void **state)
 }
 
 /* What is above SysTick may stand on a handler that has not counted yet. */
-static void handlers_above_the_tick(void **state)
+TEST(handlers_above_the_tick)
 {
-    (void)state;
     for (int tells = 0; tells < 2; tells++) {
         struct tick_world world = plain;
         world.above_every = 47;
@@ -132,16 +129,14 @@ static void handlers_above_the_tick(void **state)
 }
 
 /* With a bound on the time that leaves out a period more or less, the handler is no riddle. */
-static void the_time_settles_what_a_handler_leaves_open(void **state)
+TEST(the_time_settles_what_a_handler_leaves_open)
 {
-    (void)state;
     struct tally loose = try_all(plain, 100000), tight = try_all(plain, 5);
     assert_true(tight.bounds < loose.bounds);
 }
 
-static void variables_of_any_width_wrap(void **state)
+TEST(variables_of_any_width_wrap)
 {
-    (void)state;
     static const struct {
         unsigned bits;
         uint32_t each;
@@ -160,9 +155,8 @@ static void variables_of_any_width_wrap(void **state)
 }
 
 /* 8 bits, 64 a tick: four ticks look like none. */
-static void a_variable_that_goes_around_is_not_believed(void **state)
+TEST(a_variable_that_goes_around_is_not_believed)
 {
-    (void)state;
     struct tick_world world = plain;
     unsigned exact = 0;
     world.bits = 8;
@@ -181,9 +175,8 @@ static void a_variable_that_goes_around_is_not_believed(void **state)
     assert_true(exact > 120 * 50);
 }
 
-static void ticks_that_are_put_by_are_counted(void **state)
+TEST(ticks_that_are_put_by_are_counted)
 {
-    (void)state;
     struct tick_world world = plain;
     world.suspended_every = 300;
     world.suspended_for = 190;
@@ -216,9 +209,8 @@ static void expect(const uint64_t *from, const uint64_t *to, uint64_t least, uin
     assert_int_equal(bounds.most, most);
 }
 
-static void zero_is_after_the_tick(void **state)
+TEST(zero_is_after_the_tick)
 {
-    (void)state;
     expect((uint64_t[]){5, 70, 0}, (uint64_t[]){0, 70, PENDING}, 5, 5);
     expect((uint64_t[]){0, 70, PENDING}, (uint64_t[]){999, 71, 0}, 1, 1);
     expect((uint64_t[]){0, 70, PENDING}, (uint64_t[]){0, 71, PENDING}, 1000, 1000);
@@ -226,9 +218,8 @@ static void zero_is_after_the_tick(void **state)
     expect((uint64_t[]){1, 70, 0}, (uint64_t[]){999, 71, 0}, 2, 2);
 }
 
-static void a_handler_may_have_counted_or_not(void **state)
+TEST(a_handler_may_have_counted_or_not)
 {
-    (void)state;
     expect((uint64_t[]){500, 70, 0}, (uint64_t[]){400, 73, 15 | BASE}, 3100, 4100);
     expect((uint64_t[]){500, 70, 15 | BASE}, (uint64_t[]){400, 73, 0}, 2100, 3100);
     expect((uint64_t[]){500, 70, 15 | BASE}, (uint64_t[]){400, 70, 0}, 100, 100);
@@ -237,9 +228,8 @@ static void a_handler_may_have_counted_or_not(void **state)
     expect((uint64_t[]){995, 70, 0}, (uint64_t[]){990, 70, 15 | BASE}, 5, 1005);
 }
 
-static void contradictions_are_no_evidence(void **state)
+TEST(contradictions_are_no_evidence)
 {
-    (void)state;
     static const uint64_t pairs[][2][3] = {{{5, 70, 0}, {999, 70, 0}}, /* it passed 0 without a tick */
                                            {{999, 70, 0}, {5, 69, 0}}, /* the variable was set back */
                                            {{999, 70, 1 << 26}, {5, 70, 0}}};
@@ -254,9 +244,8 @@ static void contradictions_are_no_evidence(void **state)
     }
 }
 
-static void absurd_values_overflow_nothing(void **state)
+TEST(absurd_values_overflow_nothing)
 {
-    (void)state;
     static const uint64_t odd[] = {0, 1, INT64_MAX - 1ULL, INT64_MAX, 1ULL << 63, UINT64_MAX - 1, UINT64_MAX};
     enum { ODD = sizeof odd / sizeof *odd };
     const struct counter counter = systick(1000);
@@ -269,22 +258,4 @@ static void absurd_values_overflow_nothing(void **state)
         beside_narrow(&beside, &counter, from, to, 0, &bounds);
         assert_true(bounds.least == 1 || bounds.least == 0 || bounds.least % 1000 == 998);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_phase_of_tick_and_handler),
-        cmocka_unit_test(interrupts_that_are_off_for_a_while),
-        cmocka_unit_test(handlers_above_the_tick),
-        cmocka_unit_test(the_time_settles_what_a_handler_leaves_open),
-        cmocka_unit_test(variables_of_any_width_wrap),
-        cmocka_unit_test(a_variable_that_goes_around_is_not_believed),
-        cmocka_unit_test(ticks_that_are_put_by_are_counted),
-        cmocka_unit_test(zero_is_after_the_tick),
-        cmocka_unit_test(a_handler_may_have_counted_or_not),
-        cmocka_unit_test(contradictions_are_no_evidence),
-        cmocka_unit_test(absurd_values_overflow_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

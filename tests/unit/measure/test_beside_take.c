@@ -1,5 +1,5 @@
 /* Taking what is to be read beside a counter: a tick variable that must go up, the timer of an RP2040. */
-#include "../cmocka_all.h"
+#include "../test.h"
 
 #include "measure/beside.h"
 
@@ -24,12 +24,12 @@ static struct fixture {
 
 static const uint64_t VARIABLE = 0x20000100, PENDED = 0x20000104;
 
-int nanosleep(const struct timespec *wanted, struct timespec *left)
+static void nap(uint64_t us)
 {
-    (void)left;
-    f.now_us += (uint64_t)wanted->tv_sec * 1000000 + (uint64_t)wanted->tv_nsec / 1000;
-    return 0;
+    f.now_us += us;
 }
+
+TEST_TIME(NULL, nap)
 
 static uint64_t value_at(uint64_t offset)
 {
@@ -100,6 +100,8 @@ static int set_up(void **state)
     return !reading_append(&f.target.reading, &systick);
 }
 
+#define FRESH_TEST(name) TEST_WITH(name, set_up, tear_down)
+
 static struct address word(uint64_t offset, uint8_t size)
 {
     return (struct address){.space = SPACE_MEMORY, .size = size, .unit = 3, .offset = offset};
@@ -110,9 +112,8 @@ static bool take_tick(struct beside_tick tick)
     return beside_take_tick(&f.beside, &f.target, &tick, &f.error);
 }
 
-static void the_variable_is_read_behind_the_counters(void **state)
+FRESH_TEST(the_variable_is_read_behind_the_counters)
 {
-    (void)state;
     assert_true(take_tick((struct beside_tick){.variable = word(VARIABLE, 2), .each = 10}));
     const struct reading *reading = &f.target.reading;
     assert_int_equal(reading->n, 3);
@@ -129,9 +130,8 @@ static void the_variable_is_read_behind_the_counters(void **state)
     assert_string_equal(beside_name(&f.beside), "tick variable");
 }
 
-static void ticks_put_by_are_read_too(void **state)
+FRESH_TEST(ticks_put_by_are_read_too)
 {
-    (void)state;
     assert_true(take_tick((struct beside_tick){.variable = word(VARIABLE, 4), .pended = word(PENDED, 4)}));
     assert_int_equal(f.target.reading.n, 4);
     assert_true(f.beside.has_pended);
@@ -139,9 +139,8 @@ static void ticks_put_by_are_read_too(void **state)
     assert_int_equal(f.target.reading.counters[3].low.offset, PENDED);
 }
 
-static void a_full_reading_takes_none(void **state)
+FRESH_TEST(a_full_reading_takes_none)
 {
-    (void)state;
     while (f.target.reading.n < READING_ROOM - 1)
         assert_true(reading_append(&f.target.reading, &f.target.reading.counters[0]));
     assert_false(take_tick((struct beside_tick){.variable = word(VARIABLE, 4)}));
@@ -154,9 +153,8 @@ static bool check(double bound_hz)
     return beside_check(&f.beside, &f.target, &clock, &f.deadline, &f.error);
 }
 
-static void a_variable_that_keeps_pace_is_believed(void **state)
+FRESH_TEST(a_variable_that_keeps_pace_is_believed)
 {
-    (void)state;
     static const double firsts[] = {0, 0x7FFFFFFF, 4294967290.0 - 1000}; /* over its sign, and its end */
     for (size_t i = 0; i < sizeof firsts / sizeof *firsts; i++) {
         set_up(NULL);
@@ -168,17 +166,15 @@ static void a_variable_that_keeps_pace_is_believed(void **state)
 }
 
 /* One tick in several calls of the handler comes late, but it comes. */
-static void a_slow_one_is_waited_for(void **state)
+FRESH_TEST(a_slow_one_is_waited_for)
 {
-    (void)state;
     f.ticks_a_ms = 0.005;
     assert_true(take_tick((struct beside_tick){.variable = word(VARIABLE, 4), .each = 1}));
     assert_true(check(MHZ * 1e6));
 }
 
-static void what_is_no_tick_variable_is_refused(void **state)
+FRESH_TEST(what_is_no_tick_variable_is_refused)
 {
-    (void)state;
     static const double rates[] = {0, 3, -1}; /* it stands, goes too fast, goes down */
     for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
         set_up(NULL);
@@ -192,9 +188,8 @@ static void what_is_no_tick_variable_is_refused(void **state)
 }
 
 /* uwTick that goes up by 10 each 10 ms. */
-static void what_goes_up_by_more_a_tick_is_measured_by_that(void **state)
+FRESH_TEST(what_goes_up_by_more_a_tick_is_measured_by_that)
 {
-    (void)state;
     f.ticks_a_ms = 10;
     assert_true(take_tick((struct beside_tick){.variable = word(VARIABLE, 4), .each = 10}));
     assert_true(check(MHZ * 1e6));
@@ -202,9 +197,8 @@ static void what_goes_up_by_more_a_tick_is_measured_by_that(void **state)
     assert_false(check(MHZ * 1e6));
 }
 
-static void a_link_that_goes_is_told(void **state)
+FRESH_TEST(a_link_that_goes_is_told)
 {
-    (void)state;
     for (uint64_t at = 1; at <= 6; at++) {
         set_up(NULL);
         assert_true(take_tick((struct beside_tick){.variable = word(VARIABLE, 4), .each = 1}));
@@ -225,9 +219,8 @@ static enum beside_kind take_timer(struct clock clock)
     return f.beside.kind;
 }
 
-static void the_timer_is_one_wide_counter(void **state)
+FRESH_TEST(the_timer_is_one_wide_counter)
 {
-    (void)state;
     assert_int_equal(take_timer(clock_given(125e6, "--freq")), BESIDE_TIMER);
     const struct counter *timer = &f.target.reading.counters[1];
     assert_int_equal(timer->bits, 64);
@@ -238,9 +231,8 @@ static void the_timer_is_one_wide_counter(void **state)
     assert_string_equal(beside_name(&f.beside), "RP2040 timer");
 }
 
-static void only_a_timer_that_is_known_to_fit_is_taken(void **state)
+FRESH_TEST(only_a_timer_that_is_known_to_fit_is_taken)
 {
-    (void)state;
     struct clock measured = clock_given(125e6, "measured");
     measured.error_hz = 1000;
     assert_int_equal(take_timer(measured), BESIDE_NOTHING);
@@ -266,9 +258,8 @@ static void only_a_timer_that_is_known_to_fit_is_taken(void **state)
 }
 
 /* Any phase of the timer's microsecond against any phase of the counter, and ends at any distance. */
-static void the_timer_tells_every_wrap(void **state)
+FRESH_TEST(the_timer_tells_every_wrap)
 {
-    (void)state;
     enum { CYCLES = 12, MODULUS = 200 }; /* a microsecond; 17 of those to a wrap */
     const struct counter counter = {
         .bits = 24, .per_cycle = 1, .down = true, .zero_is_top = true, .modulus = MODULUS};
@@ -285,24 +276,4 @@ static void the_timer_tells_every_wrap(void **state)
             assert_false(widen.at_least);
             assert_int_equal(widen.total, length);
         }
-}
-
-#define TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(the_variable_is_read_behind_the_counters),
-        TEST(ticks_put_by_are_read_too),
-        TEST(a_full_reading_takes_none),
-        TEST(a_variable_that_keeps_pace_is_believed),
-        TEST(a_slow_one_is_waited_for),
-        TEST(what_is_no_tick_variable_is_refused),
-        TEST(what_goes_up_by_more_a_tick_is_measured_by_that),
-        TEST(a_link_that_goes_is_told),
-        TEST(the_timer_is_one_wide_counter),
-        TEST(only_a_timer_that_is_known_to_fit_is_taken),
-        TEST(the_timer_tells_every_wrap),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

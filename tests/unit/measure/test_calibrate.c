@@ -1,9 +1,8 @@
-#include "cmocka_all.h"
 #include "measure/calibrate.h"
+#include "test.h"
 
-static void constant_cost_is_exact(void **state)
+TEST(constant_cost_is_exact)
 {
-    (void)state;
     struct calibration calibration = {0};
     for (int i = 0; i < 20; i++)
         calibration_add(&calibration, 11);
@@ -15,9 +14,8 @@ static void constant_cost_is_exact(void **state)
     assert_int_equal(overhead_plus_minus(&overhead, 1), 0);
 }
 
-static void interval_holds_every_sample(void **state)
+TEST(interval_holds_every_sample)
 {
-    (void)state;
     for (unsigned seed = 1; seed < 50; seed++) {
         struct calibration calibration = {0};
         unsigned random = seed;
@@ -35,9 +33,8 @@ static void interval_holds_every_sample(void **state)
     }
 }
 
-static void a_handler_that_slipped_in_is_put_aside(void **state)
+TEST(a_handler_that_slipped_in_is_put_aside)
 {
-    (void)state;
     struct calibration calibration = {0};
     for (int i = 0; i < 20; i++)
         calibration_add(&calibration, i == 7 ? 340 : 5);
@@ -46,22 +43,10 @@ static void a_handler_that_slipped_in_is_put_aside(void **state)
     assert_int_equal(overhead.high, 5);
 }
 
-static void nothing_measured_is_nothing_known(void **state)
+TEST(nothing_measured_is_nothing_known)
 {
-    (void)state;
     struct calibration calibration = {0};
     struct overhead overhead = calibration_result(&calibration);
     assert_false(overhead.known);
     assert_int_equal(overhead_remove(&overhead, 17, 1), 17);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(constant_cost_is_exact),
-        cmocka_unit_test(interval_holds_every_sample),
-        cmocka_unit_test(a_handler_that_slipped_in_is_put_aside),
-        cmocka_unit_test(nothing_measured_is_nothing_known),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

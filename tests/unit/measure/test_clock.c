@@ -1,4 +1,4 @@
-#include "../cmocka_all.h"
+#include "../test.h"
 
 #include "measure/clock.h"
 #include "ticking_link.h"
@@ -11,13 +11,12 @@ static struct error error;
 static uint64_t oversleep_us; /* the host may wake up later than it wanted */
 
 /* While the tool sleeps, the link's clock goes on. */
-int nanosleep(const struct timespec *wanted, struct timespec *left)
+static void nap(uint64_t us)
 {
-    (void)left;
-    ticking_pass(&ticking,
-                 (uint64_t)wanted->tv_sec * 1000000 + (uint64_t)wanted->tv_nsec / 1000 + oversleep_us);
-    return 0;
+    ticking_pass(&ticking, us + oversleep_us);
 }
+
+TEST_TIME(NULL, nap)
 
 static int tear_down(void **state)
 {
@@ -25,6 +24,8 @@ static int tear_down(void **state)
     target_close(&ticking.target);
     return 0;
 }
+
+#define TIDY_TEST(name) TEST_WITH(name, NULL, tear_down)
 
 static void begin(double hz, uint8_t bits, uint64_t modulus, bool down)
 {
@@ -42,9 +43,8 @@ static struct clock measure(int ms)
     return clock;
 }
 
-static void given_clocks_have_no_error_and_a_little_tolerance(void **state)
+TIDY_TEST(given_clocks_have_no_error_and_a_little_tolerance)
 {
-    (void)state;
     struct clock clock = clock_given(48e6, "--freq");
     assert_true(clock.hz == 48e6 && clock.error_hz == 0);
     assert_true(clock.bound_hz > 48e6 && clock.bound_hz < 1.1 * 48e6);
@@ -55,9 +55,8 @@ static void given_clocks_have_no_error_and_a_little_tolerance(void **state)
 }
 
 /* The true rate lies within the error, whatever the counter and wherever it stood. */
-static void the_truth_lies_within_the_error(void **state)
+TIDY_TEST(the_truth_lies_within_the_error)
 {
-    (void)state;
     static const double rates[] = {12e6, 48e6, 133e6, 600e6};
     for (size_t i = 0; i < 4; i++)
         for (uint64_t offset = 0; offset < 400; offset += 7) {
@@ -72,9 +71,8 @@ static void the_truth_lies_within_the_error(void **state)
         }
 }
 
-static void a_counter_that_may_wrap_meanwhile_says_nothing(void **state)
+TIDY_TEST(a_counter_that_may_wrap_meanwhile_says_nothing)
 {
-    (void)state;
     begin(48e6, 24, 1000, true); /* wraps within a microsecond at the fastest */
     struct clock clock = measure(60);
     assert_true(clock.hz == 0);
@@ -87,9 +85,8 @@ static void a_counter_that_may_wrap_meanwhile_says_nothing(void **state)
     assert_string_equal(clock.source, "");
 }
 
-static void a_slow_link_says_nothing_rather_than_nonsense(void **state)
+TIDY_TEST(a_slow_link_says_nothing_rather_than_nonsense)
 {
-    (void)state;
     begin(48e6, 32, 0, false);
     ticking.early_us = 100000; /* each time may be off by more than the pause */
     struct clock clock = measure(60);
@@ -98,18 +95,16 @@ static void a_slow_link_says_nothing_rather_than_nonsense(void **state)
 }
 
 /* A core that sleeps with its counter stopped. */
-static void a_counter_that_stands_still_is_no_clock(void **state)
+TIDY_TEST(a_counter_that_stands_still_is_no_clock)
 {
-    (void)state;
     begin(0, 32, 0, false);
     struct clock clock = measure(60);
     assert_true(clock.hz == 0);
     assert_string_equal(clock.source, "");
 }
 
-static void a_slice_is_gone_on_from(void **state)
+TIDY_TEST(a_slice_is_gone_on_from)
 {
-    (void)state;
     for (long k = 0; k < 2; k++) {
         begin(48e6, 32, 0, false);
         ticking.trouble = NOT_YET;
@@ -120,9 +115,8 @@ static void a_slice_is_gone_on_from(void **state)
     }
 }
 
-static void trouble_is_told(void **state)
+TIDY_TEST(trouble_is_told)
 {
-    (void)state;
     static const enum why troubles[] = {LINK_LOST, TARGET_FAULT};
     static const enum error_kind kinds[] = {ERROR_LINK_LOST, ERROR_FAULT};
     for (long i = 0; i < 4; i++) {
@@ -134,20 +128,4 @@ static void trouble_is_told(void **state)
         assert_int_equal(error.kind, kinds[i % 2]);
         assert_true(clock.hz == 0);
     }
-}
-
-#define TEST(test) cmocka_unit_test_teardown(test, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(given_clocks_have_no_error_and_a_little_tolerance),
-        TEST(the_truth_lies_within_the_error),
-        TEST(a_counter_that_may_wrap_meanwhile_says_nothing),
-        TEST(a_slow_link_says_nothing_rather_than_nonsense),
-        TEST(a_counter_that_stands_still_is_no_clock),
-        TEST(a_slice_is_gone_on_from),
-        TEST(trouble_is_told),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* All threads of a card: each with a window of its own, what is free on all, and what goes wrong on one. */
-#include "../cmocka_all.h"
+#include "../test.h"
 
 #include "counters/knc.h"
 #include "measure/crowd.h"
@@ -81,6 +81,8 @@ static int set_up(void **state)
     return 0;
 }
 
+#define FRESH_TEST(name) TEST_WITH(name, set_up, tear_down)
+
 static bool take(void)
 {
     static const struct target_wish any = {.core = -1};
@@ -88,9 +90,8 @@ static bool take(void)
            crowd_take(&crowd, &target, NULL, &deadline, &error);
 }
 
-static void every_thread_has_its_own_count(void **state)
+FRESH_TEST(every_thread_has_its_own_count)
 {
-    (void)state;
     const struct counter_pick picks[] = {{.counter = 0, .name = "TSC"},
                                          {.counter = 1, .code = 3, .name = "X"}};
     uint64_t before[CPUS][REGISTERS];
@@ -119,9 +120,8 @@ static void every_thread_has_its_own_count(void **state)
     assert_memory_equal(card.at, before, sizeof before);
 }
 
-static void what_one_uses_nobody_is_given(void **state)
+FRESH_TEST(what_one_uses_nobody_is_given)
 {
-    (void)state;
     card.at[5][SELECT0] = KNC_ENABLE;
     card.at[5][CONTROL] = 1;
     assert_true(take());
@@ -129,9 +129,8 @@ static void what_one_uses_nobody_is_given(void **state)
         assert_int_equal(crowd.members[i].block->kind->counters_for(crowd.members[i].block, 0x16), 4);
 }
 
-static void what_goes_wrong_names_its_cpu(void **state)
+FRESH_TEST(what_goes_wrong_names_its_cpu)
 {
-    (void)state;
     const struct counter_pick picks[] = {{.counter = 1, .code = 3, .name = "X"}};
     card.broken = 4;
     assert_false(take());
@@ -148,16 +147,4 @@ static void what_goes_wrong_names_its_cpu(void **state)
     card.broken = -1;
     error_clear(&error);
     assert_true(target_undo(&target, &deadline, &error));
-}
-
-#define TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(every_thread_has_its_own_count),
-        TEST(what_one_uses_nobody_is_given),
-        TEST(what_goes_wrong_names_its_cpu),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
  * The main job over an engine that runs what the test wants: what is made of raw readings, how many hits are
  * run, and what is there when it ends early.
  */
-#include "../cmocka_all.h"
+#include "../test.h"
 
 #include "fake_engine.h"
 
@@ -14,12 +14,7 @@ static struct summary summary;
 static struct error error;
 static struct delta_options options;
 
-int clock_gettime(clockid_t id, struct timespec *now)
-{
-    (void)id;
-    *now = (struct timespec){.tv_sec = *fake_clock() / 1000000, .tv_nsec = *fake_clock() % 1000000 * 1000};
-    return 0;
-}
+TEST_TIME(fake_time, NULL)
 
 static int tear_down(void **state)
 {
@@ -39,6 +34,8 @@ static int set_up(void **state)
         .hits = 50, .timeout_ms = 1000, .calibrate = true, .clock = clock_given(100e6, "--freq")};
     return 0;
 }
+
+#define FRESH_TEST(name) TEST_WITH(name, set_up, tear_down)
 
 static bool measure(void)
 {
@@ -61,9 +58,8 @@ static uint64_t count_of(size_t hit)
 
 /* --- what is made of readings --------------------------------------------------------------------------- */
 
-static void the_overhead_is_removed_from_every_hit(void **state)
+FRESH_TEST(the_overhead_is_removed_from_every_hit)
 {
-    (void)state;
     assert_true(measure());
     assert_int_equal(results.n, 50);
     for (size_t i = 0; i < 50; i++) {
@@ -86,9 +82,8 @@ static void the_overhead_is_removed_from_every_hit(void **state)
     assert_true(results.ticks > 0 && results.last_tick == 49);
 }
 
-static void several_counters_have_an_overhead_each(void **state)
+FRESH_TEST(several_counters_have_an_overhead_each)
 {
-    (void)state;
     fake.block.n = 2;
     assert_true(measure());
     assert_int_equal(summary.n, 2);
@@ -104,9 +99,8 @@ static uint64_t uneven_cost(struct fake_engine *engine, uint64_t number)
     return 9 + number % 5; /* 9 to 13 */
 }
 
-static void an_uneven_overhead_is_measured_longer_and_told(void **state)
+FRESH_TEST(an_uneven_overhead_is_measured_longer_and_told)
 {
-    (void)state;
     fake.rehit = uneven_cost;
     assert_true(measure());
     assert_int_equal(fake.wishes[0].hits, 1);
@@ -118,9 +112,8 @@ static void an_uneven_overhead_is_measured_longer_and_told(void **state)
         assert_int_equal(count_of(i), 1000 + 7 * i);
 }
 
-static void one_hit_is_calibrated_at_once(void **state)
+FRESH_TEST(one_hit_is_calibrated_at_once)
 {
-    (void)state;
     options.hits = 1;
     fake.rehit = uneven_cost;
     assert_true(measure());
@@ -130,9 +123,8 @@ static void one_hit_is_calibrated_at_once(void **state)
     assert_int_equal(count_of(0), 1000);
 }
 
-static void without_calibration_readings_are_shown_as_they_are(void **state)
+FRESH_TEST(without_calibration_readings_are_shown_as_they_are)
 {
-    (void)state;
     options.calibrate = false;
     assert_true(measure());
     assert_int_equal(fake.rehits, 0);
@@ -141,9 +133,8 @@ static void without_calibration_readings_are_shown_as_they_are(void **state)
     assert_false(column()->calibrated);
 }
 
-static void rehits_that_were_all_disturbed_calibrate_nothing(void **state)
+FRESH_TEST(rehits_that_were_all_disturbed_calibrate_nothing)
 {
-    (void)state;
     fake.no_rehits = true;
     assert_true(measure());
     assert_false(column()->calibrated);
@@ -158,9 +149,8 @@ static void stepped_past(struct fake_engine *engine, uint64_t number, struct raw
     hit->to[0] += 22 * hit->past;
 }
 
-static void every_halt_in_a_hit_is_removed(void **state)
+FRESH_TEST(every_halt_in_a_hit_is_removed)
 {
-    (void)state;
     fake.make = stepped_past;
     assert_true(measure());
     for (size_t i = 0; i < 50; i++)
@@ -176,9 +166,8 @@ static void down_and_over(struct fake_engine *engine, uint64_t number, struct ra
     hit->to[0] = number % 2 ? 1000000 - (1011 - 300) : 900000 - 1011; /* over the reload, or not */
 }
 
-static void a_wrap_is_no_matter(void **state)
+FRESH_TEST(a_wrap_is_no_matter)
 {
-    (void)state;
     fake.block.counters[0].bits = 24;
     fake.block.counters[0].down = fake.block.counters[0].zero_is_top = true;
     fake.block.counters[0].modulus = 1000000;
@@ -198,9 +187,8 @@ static void some_tainted(struct fake_engine *engine, uint64_t number, struct raw
     hit->to[0] += hit->tainted ? 1000000 : 0;
 }
 
-static void tainted_hits_are_shown_apart(void **state)
+FRESH_TEST(tainted_hits_are_shown_apart)
 {
-    (void)state;
     fake.make = some_tainted;
     assert_true(measure());
     assert_int_equal(results.n, 50);
@@ -219,9 +207,8 @@ static void long_ones(struct fake_engine *engine, uint64_t number, struct raw_hi
     hit->after_us = hit->before_us + (200000);
 }
 
-static void hits_that_may_have_wrapped_are_lower_bounds(void **state)
+FRESH_TEST(hits_that_may_have_wrapped_are_lower_bounds)
 {
-    (void)state;
     fake.block.counters[0].bits = 24;
     fake.rehit = uneven_cost;
     fake.make = long_ones;
@@ -237,9 +224,8 @@ static void hits_that_may_have_wrapped_are_lower_bounds(void **state)
     assert_int_equal(column()->at_least_max, count_of(49));
 }
 
-static void bounds_hold_up_to_a_wrap(void **state)
+FRESH_TEST(bounds_hold_up_to_a_wrap)
 {
-    (void)state;
     fake.block.counters[0].bits = 24;
     fake.make = long_ones;
     for (int fast = 0; fast < 2; fast++) {
@@ -259,9 +245,8 @@ static void a_third_long(struct fake_engine *engine, uint64_t number, struct raw
     hit->after_us = hit->before_us + (number % 3 == 0 ? 200000 : 10);
 }
 
-static void undecided_hits_are_made_up_for(void **state)
+FRESH_TEST(undecided_hits_are_made_up_for)
 {
-    (void)state;
     fake.block.counters[0].bits = 24;
     fake.make = a_third_long;
     assert_true(measure());
@@ -276,9 +261,8 @@ static void first_one_decided(struct fake_engine *engine, uint64_t number, struc
     hit->after_us = hit->before_us + (number == 1 ? 10 : 200000);
 }
 
-static void making_up_comes_to_an_end(void **state)
+FRESH_TEST(making_up_comes_to_an_end)
 {
-    (void)state;
     fake.block.counters[0].bits = 24;
     fake.make = first_one_decided;
     assert_true(measure());
@@ -288,9 +272,8 @@ static void making_up_comes_to_an_end(void **state)
 
 /* --- how many ------------------------------------------------------------------------------------------- */
 
-static void never_more_hits_than_wanted(void **state)
+FRESH_TEST(never_more_hits_than_wanted)
 {
-    (void)state;
     for (uint64_t wanted = 1; wanted < 8; wanted++) {
         set_up(NULL);
         options.hits = wanted;
@@ -301,17 +284,15 @@ static void never_more_hits_than_wanted(void **state)
     }
 }
 
-static void by_default_a_hundred(void **state)
+FRESH_TEST(by_default_a_hundred)
 {
-    (void)state;
     options.hits = 0;
     assert_true(measure());
     assert_int_equal(results.n, 100);
 }
 
-static void by_default_two_seconds_after_the_first(void **state)
+FRESH_TEST(by_default_two_seconds_after_the_first)
 {
-    (void)state;
     options.hits = 0;
     fake.hit_us = 100000;
     fake.wait_us = 30000000;
@@ -319,9 +300,8 @@ static void by_default_two_seconds_after_the_first(void **state)
     assert_in_range(results.n, 20, 22);
 }
 
-static void by_default_also_without_calibration(void **state)
+FRESH_TEST(by_default_also_without_calibration)
 {
-    (void)state;
     options.hits = 0;
     options.calibrate = false;
     assert_true(measure());
@@ -330,9 +310,8 @@ static void by_default_also_without_calibration(void **state)
 
 /* --- an early end --------------------------------------------------------------------------------------- */
 
-static void what_was_measured_before_a_failure_is_there(void **state)
+FRESH_TEST(what_was_measured_before_a_failure_is_there)
 {
-    (void)state;
     for (uint64_t at = 1; at < 20; at++) {
         set_up(NULL);
         fake.fail_at = at;
@@ -348,39 +327,10 @@ static void what_was_measured_before_a_failure_is_there(void **state)
     }
 }
 
-static void a_summary_can_be_freed_twice(void **state)
+FRESH_TEST(a_summary_can_be_freed_twice)
 {
-    (void)state;
     assert_true(measure());
     summary_free(&summary);
     assert_int_equal(summary.n, 0);
     summary_free(&summary);
-}
-
-#define TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(the_overhead_is_removed_from_every_hit),
-        TEST(several_counters_have_an_overhead_each),
-        TEST(an_uneven_overhead_is_measured_longer_and_told),
-        TEST(one_hit_is_calibrated_at_once),
-        TEST(without_calibration_readings_are_shown_as_they_are),
-        TEST(rehits_that_were_all_disturbed_calibrate_nothing),
-        TEST(every_halt_in_a_hit_is_removed),
-        TEST(a_wrap_is_no_matter),
-        TEST(tainted_hits_are_shown_apart),
-        TEST(hits_that_may_have_wrapped_are_lower_bounds),
-        TEST(bounds_hold_up_to_a_wrap),
-        TEST(undecided_hits_are_made_up_for),
-        TEST(making_up_comes_to_an_end),
-        TEST(never_more_hits_than_wanted),
-        TEST(by_default_a_hundred),
-        TEST(by_default_two_seconds_after_the_first),
-        TEST(by_default_also_without_calibration),
-        TEST(what_was_measured_before_a_failure_is_there),
-        TEST(a_summary_can_be_freed_twice),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

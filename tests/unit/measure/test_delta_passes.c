@@ -2,7 +2,7 @@
  * More events than counters: the passes take turns over the same region, each with hits, an overhead and a
  * calibration of its own.
  */
-#include "../cmocka_all.h"
+#include "../test.h"
 
 #include "fake_engine.h"
 
@@ -19,12 +19,7 @@ static struct block_kind kind;
 static unsigned programmed[FAKE_VALUES]; /* the pass of each time that counters were given events */
 static size_t n_programmed;
 
-int clock_gettime(clockid_t id, struct timespec *now)
-{
-    (void)id;
-    *now = (struct timespec){.tv_sec = *fake_clock() / 1000000, .tv_nsec = *fake_clock() % 1000000 * 1000};
-    return 0;
-}
+TEST_TIME(fake_time, NULL)
 
 /* The last pick of a pass tells which it is. */
 static size_t program(const struct core *core, const struct counter_block *block,
@@ -78,6 +73,8 @@ static int set_up(void **state)
     return 0;
 }
 
+#define FRESH_TEST(name) TEST_WITH(name, set_up, tear_down)
+
 /* Cycles and one event in each pass; the event of the last column cannot be counted. */
 static void plan_passes(unsigned passes)
 {
@@ -116,9 +113,8 @@ static uint64_t in_column(size_t column)
     return statistics_count(summary.columns[column].statistics);
 }
 
-static void each_pass_gets_all_its_hits(void **state)
+FRESH_TEST(each_pass_gets_all_its_hits)
 {
-    (void)state;
     for (options.hits = 1; options.hits < 14; options.hits++) {
         uint64_t hits = options.hits;
         set_up(NULL);
@@ -138,9 +134,8 @@ static void each_pass_gets_all_its_hits(void **state)
 }
 
 /* So that what drifts while it is measured hits them all. */
-static void passes_take_turns(void **state)
+FRESH_TEST(passes_take_turns)
 {
-    (void)state;
     plan_passes(PASSES);
     assert_true(measure());
     assert_int_equal(n_programmed, 4 * PASSES);
@@ -162,9 +157,8 @@ static void passes_take_turns(void **state)
     assert_int_equal(n_programmed, 1);
 }
 
-static void values_are_of_the_hits_pass_only(void **state)
+FRESH_TEST(values_are_of_the_hits_pass_only)
 {
-    (void)state;
     plan_passes(PASSES);
     assert_true(measure());
     for (size_t i = 0; i < results.n; i++) {
@@ -199,9 +193,8 @@ static void dearer_hits(struct fake_engine *engine, uint64_t number, struct raw_
     hit->to[1] = 300 + 2 * dearer_by_pass(engine, number);
 }
 
-static void each_pass_is_calibrated_once(void **state)
+FRESH_TEST(each_pass_is_calibrated_once)
 {
-    (void)state;
     fake.rehit = dearer_by_pass;
     fake.make = dearer_hits;
     plan_passes(PASSES);
@@ -228,9 +221,8 @@ static uint64_t uneven_in_the_second(struct fake_engine *engine, uint64_t number
     return pass_now() == 1 ? 8 + number % 7 : 11;
 }
 
-static void the_largest_error_of_all_passes_is_told(void **state)
+FRESH_TEST(the_largest_error_of_all_passes_is_told)
 {
-    (void)state;
     fake.rehit = uneven_in_the_second;
     plan_passes(PASSES);
     assert_true(measure());
@@ -246,9 +238,8 @@ static void third_is_longer(struct fake_engine *engine, uint64_t number, struct 
     hit->to[0] += pass_now() == 2 ? 50 : 0;
 }
 
-static void passes_that_saw_something_else_are_told(void **state)
+FRESH_TEST(passes_that_saw_something_else_are_told)
 {
-    (void)state;
     plan_passes(PASSES);
     assert_true(measure());
     assert_string_equal(summary.disagreement, "");
@@ -261,9 +252,8 @@ static void passes_that_saw_something_else_are_told(void **state)
 }
 
 /* Where no counter is in every pass, what comes first in one is another thing than in the next. */
-static void passes_without_cycles_are_not_compared(void **state)
+FRESH_TEST(passes_without_cycles_are_not_compared)
 {
-    (void)state;
     fake.block.counts_cycles = false;
     fake.make = third_is_longer;
     plan_passes(PASSES);
@@ -289,9 +279,8 @@ static void noted(struct fake_engine *engine, uint64_t number, struct raw_hit *h
     hit->words[0] = 100 + number;
 }
 
-static void the_highest_of_all_passes_is_kept_with_its_words(void **state)
+FRESH_TEST(the_highest_of_all_passes_is_kept_with_its_words)
 {
-    (void)state;
     fake.make = noted;
     options.at_end = &at_end;
     plan_passes(PASSES);
@@ -306,9 +295,8 @@ static void the_highest_of_all_passes_is_kept_with_its_words(void **state)
         assert_ptr_equal(fake.wishes[i].at_end, &at_end);
 }
 
-static void by_default_a_hundred_or_two_seconds_in_all(void **state)
+FRESH_TEST(by_default_a_hundred_or_two_seconds_in_all)
 {
-    (void)state;
     options.hits = 0;
     plan_passes(PASSES);
     assert_true(measure());
@@ -330,9 +318,8 @@ static void second_is_slow(struct fake_engine *engine, uint64_t number, struct r
     hit->after_us = hit->before_us + (pass_now() == 1 ? 200000 : 10);
 }
 
-static void a_pass_that_cannot_be_decided_holds_no_other_up(void **state)
+FRESH_TEST(a_pass_that_cannot_be_decided_holds_no_other_up)
 {
-    (void)state;
     fake.block.counters[0].bits = 24;
     fake.make = second_is_slow;
     plan_passes(PASSES);
@@ -344,9 +331,8 @@ static void a_pass_that_cannot_be_decided_holds_no_other_up(void **state)
     assert_string_equal(summary.disagreement, "");
 }
 
-static void an_early_end_keeps_what_each_pass_had(void **state)
+FRESH_TEST(an_early_end_keeps_what_each_pass_had)
 {
-    (void)state;
     for (uint64_t at = 1; at < 30; at += 4) {
         set_up(NULL);
         fake.fail_at = at;
@@ -364,24 +350,4 @@ static void an_early_end_keeps_what_each_pass_had(void **state)
         for (size_t i = 0; i < results.n; i++)
             assert_int_equal(results.hits[i].values[0].count, 1000 + (i + 1) % 7);
     }
-}
-
-#define TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(each_pass_gets_all_its_hits),
-        TEST(passes_take_turns),
-        TEST(values_are_of_the_hits_pass_only),
-        TEST(each_pass_is_calibrated_once),
-        TEST(the_largest_error_of_all_passes_is_told),
-        TEST(passes_that_saw_something_else_are_told),
-        TEST(passes_without_cycles_are_not_compared),
-        TEST(the_highest_of_all_passes_is_kept_with_its_words),
-        TEST(by_default_a_hundred_or_two_seconds_in_all),
-        TEST(a_pass_that_cannot_be_decided_holds_no_other_up),
-        TEST(an_early_end_keeps_what_each_pass_had),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

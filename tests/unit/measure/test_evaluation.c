@@ -1,5 +1,5 @@
 /* From raw readings to counts: what looks, cycles and a slower clock decide, and what stays a bound. */
-#include "../cmocka_all.h"
+#include "../test.h"
 
 #include "measure/evaluation.h"
 #include "measure/spread.h"
@@ -44,15 +44,16 @@ static int set_up(void **state)
     return 0;
 }
 
+#define FRESH_TEST(name) TEST_WITH(name, set_up, NULL)
+
 static void count_with(struct counter counter)
 {
     reading.counters[reading.n++] = counter;
     reading.counted = reading.n;
 }
 
-static void a_short_hit_is_exact(void **state)
+FRESH_TEST(a_short_hit_is_exact)
 {
-    (void)state;
     struct widen totals[READING_ROOM];
     count_with(up(32, 1));
     const struct raw_hit hit = {
@@ -62,9 +63,8 @@ static void a_short_hit_is_exact(void **state)
     assert_false(totals[0].at_least);
 }
 
-static void what_halts_add_is_removed_from_the_whole(void **state)
+FRESH_TEST(what_halts_add_is_removed_from_the_whole)
 {
-    (void)state;
     count_with(up(32, 1));
     overheads[0] = (struct overhead){.known = true, .mean = 12, .low = 10, .high = 15};
     const struct widen exact = {.total = 100}, bound = {.total = 100, .at_least = true};
@@ -74,9 +74,8 @@ static void what_halts_add_is_removed_from_the_whole(void **state)
 }
 
 /* 24 bits at 100 MHz wrap every 168 ms: looked at every 50 ms over ten of those. */
-static void looks_save_what_wraps_between_the_stops(void **state)
+FRESH_TEST(looks_save_what_wraps_between_the_stops)
 {
-    (void)state;
     struct widen totals[READING_ROOM];
     count_with(tick(0xFFFFFF));
     const uint64_t begin = 12345, per_ms = 100000;
@@ -98,9 +97,8 @@ static void looks_save_what_wraps_between_the_stops(void **state)
     assert_true(totals[0].at_least);
 }
 
-static void eight_bits_are_exact_while_fewer_cycles_went_by(void **state)
+FRESH_TEST(eight_bits_are_exact_while_fewer_cycles_went_by)
 {
-    (void)state;
     struct widen totals[READING_ROOM];
     count_with(up(32, 1));
     count_with(up(8, 1));
@@ -123,9 +121,8 @@ static void eight_bits_are_exact_while_fewer_cycles_went_by(void **state)
 }
 
 /* A clock said to be ten times slower than it is: counts that fit the counter stay what they are. */
-static void a_clock_that_is_wrong_makes_no_count_doubtful(void **state)
+FRESH_TEST(a_clock_that_is_wrong_makes_no_count_doubtful)
 {
-    (void)state;
     struct widen totals[READING_ROOM];
     evaluation.bound_hz = 10e6;
     count_with(up(32, 1));
@@ -136,9 +133,8 @@ static void a_clock_that_is_wrong_makes_no_count_doubtful(void **state)
 }
 
 /* Every phase of a start and an end against a program whose handler counts ticks, some of them late. */
-static void a_tick_variable_decides_every_phase(void **state)
+FRESH_TEST(a_tick_variable_decides_every_phase)
 {
-    (void)state;
     enum { RELOAD = 39, PERIOD = RELOAD + 1, ICSR_PENDSTSET = 1 << 26 };
     struct widen totals[READING_ROOM];
     count_with(tick(RELOAD));
@@ -167,9 +163,8 @@ static void a_tick_variable_decides_every_phase(void **state)
 }
 
 /* In its handler nobody knows whether the tick was counted already: a bound, and a true one. */
-static void a_tick_being_counted_is_a_bound(void **state)
+FRESH_TEST(a_tick_being_counted_is_a_bound)
 {
-    (void)state;
     struct widen totals[READING_ROOM];
     count_with(tick(999));
     reading.counters[1] = up(32, 0);
@@ -186,9 +181,8 @@ static void a_tick_being_counted_is_a_bound(void **state)
     assert_int_equal(totals[0].total, 2505);
 }
 
-static void a_timer_decides_unless_it_contradicts(void **state)
+FRESH_TEST(a_timer_decides_unless_it_contradicts)
 {
-    (void)state;
     struct widen totals[READING_ROOM];
     count_with(tick(11999));
     reading.counters[1] = up(64, 0);
@@ -211,9 +205,8 @@ static void a_timer_decides_unless_it_contradicts(void **state)
     assert_false(totals[0].at_least);
 }
 
-static void passes_disagree_only_beyond_their_spread(void **state)
+FRESH_TEST(passes_disagree_only_beyond_their_spread)
 {
-    (void)state;
     struct spread passes[2] = {0};
     char words[160];
     for (uint64_t i = 0; i < 50; i++) {
@@ -234,9 +227,8 @@ static void passes_disagree_only_beyond_their_spread(void **state)
 }
 
 /* The time bounds each counter by its own pace, 8 a cycle where that is not known. */
-static void the_time_bounds_each_counter_by_its_pace(void **state)
+FRESH_TEST(the_time_bounds_each_counter_by_its_pace)
 {
-    (void)state;
     struct widen totals[READING_ROOM];
     evaluation.counts_cycles = false;
     count_with(up(24, 1));
@@ -256,9 +248,8 @@ static void the_time_bounds_each_counter_by_its_pace(void **state)
 }
 
 /* Halts count in the counter, and not in the time that the core ran. */
-static void halts_may_make_a_counter_wrap(void **state)
+FRESH_TEST(halts_may_make_a_counter_wrap)
 {
-    (void)state;
     struct widen totals[READING_ROOM];
     count_with(up(8, 1));
     struct raw_hit hit = {.to = {5}, .after_us = 1, .pairs = 0};
@@ -273,9 +264,8 @@ static void halts_may_make_a_counter_wrap(void **state)
     assert_true(totals[0].at_least);
 }
 
-static void a_look_that_comes_too_late_leaves_a_bound(void **state)
+FRESH_TEST(a_look_that_comes_too_late_leaves_a_bound)
 {
-    (void)state;
     struct widen totals[READING_ROOM];
     count_with(up(24, 1));
     struct raw_hit hit = {.from = {0}, .pairs = 1};
@@ -296,9 +286,8 @@ static void a_look_that_comes_too_late_leaves_a_bound(void **state)
 }
 
 /* A look of a hit whose first look was not seen says nothing of the hit. */
-static void looks_begin_with_the_first(void **state)
+FRESH_TEST(looks_begin_with_the_first)
 {
-    (void)state;
     struct widen totals[READING_ROOM];
     count_with(up(24, 1));
     struct raw_hit hit = {.from = {1000}, .to = {1300}, .after_us = 10, .pairs = 1};
@@ -310,9 +299,8 @@ static void looks_begin_with_the_first(void **state)
 }
 
 /* Cycles that are a bound themselves, or are not counted, pace nothing. */
-static void what_is_not_known_paces_nothing(void **state)
+FRESH_TEST(what_is_not_known_paces_nothing)
 {
-    (void)state;
     struct widen totals[READING_ROOM];
     count_with(up(24, 1));
     count_with(up(8, 1));
@@ -328,9 +316,8 @@ static void what_is_not_known_paces_nothing(void **state)
     assert_true(totals[1].at_least);
 }
 
-static void a_bound_is_never_below_nothing(void **state)
+FRESH_TEST(a_bound_is_never_below_nothing)
 {
-    (void)state;
     count_with(up(32, 1));
     overheads[0] = (struct overhead){.known = true, .mean = 12, .low = 10, .high = 15};
     const struct widen little = {.total = 13, .at_least = true}, none = {.total = 5, .at_least = true};
@@ -339,28 +326,4 @@ static void a_bound_is_never_below_nothing(void **state)
     assert_true(evaluation_value(&evaluation, 0, &none, 1).at_least);
     overheads[0] = (struct overhead){0};
     assert_int_equal(evaluation_value(&evaluation, 0, &little, 1).count, 13);
-}
-
-#define TEST(test) cmocka_unit_test_setup(test, set_up)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(a_short_hit_is_exact),
-        TEST(what_halts_add_is_removed_from_the_whole),
-        TEST(looks_save_what_wraps_between_the_stops),
-        TEST(eight_bits_are_exact_while_fewer_cycles_went_by),
-        TEST(a_clock_that_is_wrong_makes_no_count_doubtful),
-        TEST(a_tick_variable_decides_every_phase),
-        TEST(a_tick_being_counted_is_a_bound),
-        TEST(a_timer_decides_unless_it_contradicts),
-        TEST(passes_disagree_only_beyond_their_spread),
-        TEST(the_time_bounds_each_counter_by_its_pace),
-        TEST(halts_may_make_a_counter_wrap),
-        TEST(a_look_that_comes_too_late_leaves_a_bound),
-        TEST(looks_begin_with_the_first),
-        TEST(what_is_not_known_paces_nothing),
-        TEST(a_bound_is_never_below_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

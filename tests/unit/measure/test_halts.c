@@ -1,6 +1,6 @@
 #include "measure/halts.h"
 
-#include "cmocka_all.h"
+#include "test.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -41,11 +41,10 @@ static void between(const struct rig *rig, uint64_t cycles, unsigned pairs, stru
     halts_between(&rig->halts, from, to, 1000000, pairs, out);
 }
 
-static void test_known_cost(void **state)
+TEST(test_known_cost)
 {
     struct rig *rig = begin();
     struct halts_count counts[READING_ROOM];
-    (void)state;
     for (uint64_t i = 0; i < 8; i++)
         rehit(rig, COST + i % 2); /* 7 or 8 */
     halts_end(&rig->halts);
@@ -61,11 +60,10 @@ static void test_known_cost(void **state)
     free(rig);
 }
 
-static void test_free_halts(void **state)
+TEST(test_free_halts)
 {
     struct rig *rig = begin();
     struct halts_count counts[READING_ROOM];
-    (void)state;
     rehit(rig, 0);
     halts_end(&rig->halts);
     between(rig, 107, 0, counts);
@@ -76,20 +74,12 @@ static void test_free_halts(void **state)
     free(rig);
 }
 
-static void test_nothing_measured(void **state)
+TEST(test_nothing_measured)
 {
     struct rig *rig = begin();
     struct halts_count counts[READING_ROOM];
-    (void)state;
     halts_end(&rig->halts);
     between(rig, 107, 1, counts);
     assert_true(counts[0].at_most && counts[0].count == 107);
     free(rig);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_known_cost), cmocka_unit_test(test_free_halts),
-                                       cmocka_unit_test(test_nothing_measured)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

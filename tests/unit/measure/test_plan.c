@@ -1,5 +1,5 @@
 /* From events to columns and passes. */
-#include "../cmocka_all.h"
+#include "../test.h"
 
 #include "measure/plan.h"
 
@@ -57,6 +57,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+#define FRESH_TEST(name) TEST_WITH(name, set_up, tear_down)
+
 static bool make(const char *text)
 {
     static struct event_wish wishes[PLAN_COLUMNS];
@@ -67,9 +69,8 @@ static bool make(const char *text)
     return plan_make(&plan, &block, set, wishes, n, &error);
 }
 
-static void without_events_cycles_are_counted(void **state)
+FRESH_TEST(without_events_cycles_are_counted)
 {
-    (void)state;
     assert_true(make(""));
     assert_int_equal(plan.n_columns, 1);
     assert_int_equal(plan.n_passes, 1);
@@ -77,9 +78,8 @@ static void without_events_cycles_are_counted(void **state)
     assert_int_equal(plan.passes[0].picks[0].counter, 0);
 }
 
-static void events_get_a_counter_each_beside_the_cycles(void **state)
+FRESH_TEST(events_get_a_counter_each_beside_the_cycles)
 {
-    (void)state;
     assert_true(make("b,r3,a"));
     assert_int_equal(plan.n_passes, 1);
     const struct plan_pass *pass = &plan.passes[0];
@@ -96,9 +96,8 @@ static void events_get_a_counter_each_beside_the_cycles(void **state)
     assert_int_equal(used, 0xF);
 }
 
-static void more_events_than_counters_take_passes_with_cycles_in_each(void **state)
+FRESH_TEST(more_events_than_counters_take_passes_with_cycles_in_each)
 {
-    (void)state;
     assert_true(make("A,B,C,D,E"));
     assert_int_equal(plan.n_columns, 6);
     assert_int_equal(plan.n_passes, 2);
@@ -110,9 +109,8 @@ static void more_events_than_counters_take_passes_with_cycles_in_each(void **sta
     assert_int_equal(seen, 5);
 }
 
-static void a_group_stays_together(void **state)
+FRESH_TEST(a_group_stays_together)
 {
-    (void)state;
     assert_true(make("A,B,{C,D,E}"));
     assert_int_equal(plan.n_passes, 2);
     for (size_t p = 0; p < 2; p++) {
@@ -125,16 +123,14 @@ static void a_group_stays_together(void **state)
     assert_int_equal(error.kind, ERROR_USAGE);
 }
 
-static void cycles_that_are_asked_for_are_there_already(void **state)
+FRESH_TEST(cycles_that_are_asked_for_are_there_already)
 {
-    (void)state;
     assert_true(make("cpu_cycles,A"));
     assert_int_equal(plan.n_columns, 2);
 }
 
-static void what_the_core_lacks_is_a_column_with_a_reason(void **state)
+FRESH_TEST(what_the_core_lacks_is_a_column_with_a_reason)
 {
-    (void)state;
     assert_true(make("A,LACKING"));
     assert_int_equal(plan.n_columns, 3);
     assert_string_equal(plan.columns[1].unsupported, "");
@@ -147,9 +143,8 @@ static void what_the_core_lacks_is_a_column_with_a_reason(void **state)
     assert_int_equal(error.kind, ERROR_NO_COUNTER);
 }
 
-static void names_that_do_not_exist_and_those_said_twice_are_refused(void **state)
+FRESH_TEST(names_that_do_not_exist_and_those_said_twice_are_refused)
 {
-    (void)state;
     assert_false(make("A,NOBODY"));
     assert_int_equal(error.kind, ERROR_USAGE);
     assert_non_null(strstr(error.text, "NOBODY"));
@@ -158,9 +153,8 @@ static void names_that_do_not_exist_and_those_said_twice_are_refused(void **stat
 }
 
 /* SysTick from another clock, a PMU whose cycles are divided: counter 0 is a counter like another. */
-static void without_cycles_nothing_is_in_every_pass(void **state)
+FRESH_TEST(without_cycles_nothing_is_in_every_pass)
 {
-    (void)state;
     block.counts_cycles = false;
     snprintf(block.counters[0].name, EVENT_NAME, "PMCCNTR");
     assert_true(make("A,pmccntr,B,C,D"));
@@ -177,9 +171,8 @@ static void without_cycles_nothing_is_in_every_pass(void **state)
     assert_int_equal(plan.passes[0].n, 1);
 }
 
-static void a_block_whose_counters_have_an_event_each(void **state)
+FRESH_TEST(a_block_whose_counters_have_an_event_each)
 {
-    (void)state;
     static const struct block_kind fixed = {.name = "dwt"};
     block.kind = &fixed;
     static const char *const names[] = {"CPU_CYCLES", "CPICNT", "EXCCNT", "SLEEPCNT"};
@@ -199,9 +192,8 @@ static void a_block_whose_counters_have_an_event_each(void **state)
     assert_int_equal(error.kind, ERROR_USAGE);
 }
 
-static void codes_without_a_name_are_counted_by_their_code(void **state)
+FRESH_TEST(codes_without_a_name_are_counted_by_their_code)
 {
-    (void)state;
     assert_true(make("r77,0x3"));
     assert_string_equal(plan.columns[1].name, "r77");
     assert_string_equal(plan.columns[2].name, "C");
@@ -215,9 +207,8 @@ static void codes_without_a_name_are_counted_by_their_code(void **state)
 }
 
 /* What was in a plan before, and what lay in its memory, is not in the next. */
-static void a_plan_begins_anew(void **state)
+FRESH_TEST(a_plan_begins_anew)
 {
-    (void)state;
     memset(&plan, 0xA5, sizeof plan);
     assert_true(make("LACKING,A"));
     assert_true(make("B,C"));
@@ -228,9 +219,8 @@ static void a_plan_begins_anew(void **state)
     assert_string_equal(plan.columns[0].unsupported, "");
 }
 
-static void no_more_columns_than_there_is_room_for(void **state)
+FRESH_TEST(no_more_columns_than_there_is_room_for)
 {
-    (void)state;
     static struct event_wish wishes[PLAN_COLUMNS + 1];
     for (size_t i = 0; i < PLAN_COLUMNS + 1; i++) {
         wishes[i] = (struct event_wish){.by_code = true, .code = 0x200 + (uint32_t)i};
@@ -257,25 +247,4 @@ static void no_more_columns_than_there_is_room_for(void **state)
         assert_int_equal(plan.passes[i].column[0], 0);
         assert_int_equal(plan.passes[i].column[1], i + 1);
     }
-}
-
-#define TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(without_events_cycles_are_counted),
-        TEST(events_get_a_counter_each_beside_the_cycles),
-        TEST(more_events_than_counters_take_passes_with_cycles_in_each),
-        TEST(a_group_stays_together),
-        TEST(cycles_that_are_asked_for_are_there_already),
-        TEST(what_the_core_lacks_is_a_column_with_a_reason),
-        TEST(names_that_do_not_exist_and_those_said_twice_are_refused),
-        TEST(without_cycles_nothing_is_in_every_pass),
-        TEST(a_block_whose_counters_have_an_event_each),
-        TEST(codes_without_a_name_are_counted_by_their_code),
-        TEST(a_plan_begins_anew),
-        TEST(no_more_columns_than_there_is_room_for),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

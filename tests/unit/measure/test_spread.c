@@ -1,5 +1,5 @@
 /* When passes that should have seen the same are said to disagree, and when that is just how they vary. */
-#include "../cmocka_all.h"
+#include "../test.h"
 
 #include "measure/spread.h"
 
@@ -20,6 +20,8 @@ static int set_up(void **state)
     return 0;
 }
 
+#define FRESH_TEST(name) TEST_WITH(name, set_up, NULL)
+
 static void add(size_t pass, uint64_t value, unsigned times)
 {
     for (unsigned i = 0; i < times; i++)
@@ -32,9 +34,8 @@ static bool disagree(size_t n, double plus_minus)
     return words[0] != '\0';
 }
 
-static void mean_and_squares_are_those_of_the_values(void **state)
+FRESH_TEST(mean_and_squares_are_those_of_the_values)
 {
-    (void)state;
     static const uint64_t values[] = {9, 2, 7, 4, 4, 5, 5, 4};
     for (size_t i = 0; i < 8; i++)
         spread_add(&passes[0], values[i]);
@@ -47,18 +48,16 @@ static void mean_and_squares_are_those_of_the_values(void **state)
     assert_true(fabs(passes[1].squares - 250) < 1);
 }
 
-static void nothing_and_one_pass_agree(void **state)
+FRESH_TEST(nothing_and_one_pass_agree)
 {
-    (void)state;
     assert_false(disagree(PASSES, 0));
     assert_false(disagree(0, 0));
     add(2, 1000, 5);
     assert_false(disagree(PASSES, 0)); /* the others had no hit that counts */
 }
 
-static void constant_passes_must_be_equal(void **state)
+FRESH_TEST(constant_passes_must_be_equal)
 {
-    (void)state;
     for (size_t i = 0; i < PASSES; i++)
         add(i, 1000, 5);
     assert_false(disagree(PASSES, 0));
@@ -70,9 +69,8 @@ static void constant_passes_must_be_equal(void **state)
     assert_false(disagree(PASSES, 0.5));
 }
 
-static void what_varies_may_differ_by_three_standard_errors(void **state)
+FRESH_TEST(what_varies_may_differ_by_three_standard_errors)
 {
-    (void)state;
     add(0, 990, 50);
     add(0, 1010, 50); /* the mean of a hundred: 1 */
     add(1, 995, 50);
@@ -85,9 +83,8 @@ static void what_varies_may_differ_by_three_standard_errors(void **state)
 }
 
 /* One hit says nothing of how a pass varies: what the others show is taken for it. */
-static void a_single_hit_may_lie_where_others_do(void **state)
+FRESH_TEST(a_single_hit_may_lie_where_others_do)
 {
-    (void)state;
     add(0, 1000, 1);
     add(1, 1004, 1);
     assert_true(disagree(2, 0));
@@ -99,27 +96,11 @@ static void a_single_hit_may_lie_where_others_do(void **state)
     assert_non_null(strstr(words, "1300 in pass 4"));
 }
 
-static void words_are_cut_to_their_room(void **state)
+FRESH_TEST(words_are_cut_to_their_room)
 {
-    (void)state;
     char small[12];
     add(0, 1, 2);
     add(1, 2, 2);
     spread_compare(passes, 2, 0, "A_NAME", small, sizeof small);
     assert_string_equal(small, "the passes ");
-}
-
-#define TEST(test) cmocka_unit_test_setup(test, set_up)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(mean_and_squares_are_those_of_the_values),
-        TEST(nothing_and_one_pass_agree),
-        TEST(constant_passes_must_be_equal),
-        TEST(what_varies_may_differ_by_three_standard_errors),
-        TEST(a_single_hit_may_lie_where_others_do),
-        TEST(words_are_cut_to_their_room),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,12 @@
 /* Statistics against an oracle that keeps every value and does it the long way round. */
+#include "../test.h"
+
 #include "measure/statistics.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 static uint64_t random_state;
 
@@ -113,9 +110,8 @@ static void check_all(uint64_t *values, size_t n, bool exact)
     statistics_free(s);
 }
 
-static void empty_is_zero(void **state)
+TEST(empty_is_zero)
 {
-    (void)state;
     struct statistics *s = statistics_new();
     struct histogram_bin bin;
     bool exact = false;
@@ -130,9 +126,8 @@ static void empty_is_zero(void **state)
     statistics_free(NULL);
 }
 
-static void one_and_equal_values(void **state)
+TEST(one_and_equal_values)
 {
-    (void)state;
     uint64_t each[] = {0, 1, 18204, UINT64_MAX};
     for (size_t i = 0; i < 4; i++)
         for (size_t n = 1; n < 100; n += 49) {
@@ -151,9 +146,8 @@ static void one_and_equal_values(void **state)
         }
 }
 
-static void the_extremes_of_the_range(void **state)
+TEST(the_extremes_of_the_range)
 {
-    (void)state;
     check_all((uint64_t[]){0, UINT64_MAX}, 2, true);
     check_all((uint64_t[]){UINT64_MAX, 0, UINT64_MAX, UINT64_MAX}, 4, true);
     check_all((uint64_t[]){UINT64_MAX, UINT64_MAX - 1}, 2, true);
@@ -161,9 +155,8 @@ static void the_extremes_of_the_range(void **state)
 }
 
 /* Where a double has no digits left for the spread: 2^63 +- 3. */
-static void small_spread_on_large_values(void **state)
+TEST(small_spread_on_large_values)
 {
-    (void)state;
     enum { N = 10000 };
     uint64_t *values = calloc(N, sizeof(*values));
     for (size_t i = 0; i < N; i++)
@@ -173,9 +166,8 @@ static void small_spread_on_large_values(void **state)
 }
 
 /* A step halfway: a mean that moves by difference / n would stay behind. */
-static void mean_follows_a_late_step(void **state)
+TEST(mean_follows_a_late_step)
 {
-    (void)state;
     enum { N = 1000000 };
     uint64_t *values = calloc(N, sizeof(*values));
     for (size_t i = 0; i < N; i++)
@@ -184,9 +176,8 @@ static void mean_follows_a_late_step(void **state)
     free(values);
 }
 
-static void exact_up_to_4096_distinct(void **state)
+TEST(exact_up_to_4096_distinct)
 {
-    (void)state;
     enum { N = 4096 };
     uint64_t *values = calloc(N + 1, sizeof(*values));
     for (size_t order = 0; order < 3; order++) {
@@ -201,9 +192,8 @@ static void exact_up_to_4096_distinct(void **state)
 }
 
 /* Every width of value in turn, so that each bucket border is approached from both sides. */
-static void bucket_borders(void **state)
+TEST(bucket_borders)
 {
-    (void)state;
     enum { N = 64 * 200 };
     uint64_t *values = calloc(N, sizeof(*values));
     for (size_t bits = 0; bits < 64; bits++)
@@ -215,9 +205,8 @@ static void bucket_borders(void **state)
     free(values);
 }
 
-static void a_million_values(void **state)
+TEST(a_million_values)
 {
-    (void)state;
     enum { N = 1000000, SHAPES = 6 };
     uint64_t *values = calloc(N, sizeof(*values));
     for (unsigned shape = 0; shape < SHAPES; shape++) {
@@ -235,9 +224,8 @@ static void a_million_values(void **state)
     free(values);
 }
 
-static void ranks_of_round_fractions(void **state)
+TEST(ranks_of_round_fractions)
 {
-    (void)state;
     struct statistics *s = statistics_new();
     for (uint64_t i = 1; i <= 1000; i++)
         statistics_add(s, i);
@@ -251,21 +239,13 @@ static void ranks_of_round_fractions(void **state)
     statistics_free(s);
 }
 
-int main(void)
+static int take_seed(void **state)
 {
+    (void)state;
     const char *seed = getenv("SEED");
     random_state = seed != NULL ? strtoull(seed, NULL, 0) : (uint64_t)time(NULL);
     printf("SEED=%llu\n", (unsigned long long)random_state);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(empty_is_zero),
-        cmocka_unit_test(one_and_equal_values),
-        cmocka_unit_test(the_extremes_of_the_range),
-        cmocka_unit_test(small_spread_on_large_values),
-        cmocka_unit_test(mean_follows_a_late_step),
-        cmocka_unit_test(exact_up_to_4096_distinct),
-        cmocka_unit_test(bucket_borders),
-        cmocka_unit_test(a_million_values),
-        cmocka_unit_test(ranks_of_round_fractions),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return 0;
 }
+
+TEST_GROUP(take_seed, NULL)

@@ -1,10 +1,7 @@
 /* More than 2^32 values in a bucket: more than a test has time to add, so the counts are put in place. */
+#include "../test.h"
+
 #include "../../../probe/measure/statistics.c" // NOLINT(bugprone-suspicious-include)
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
 
 static void add_times(struct statistics *s, uint64_t value, uint64_t times)
 {
@@ -31,9 +28,8 @@ static uint64_t count_at(const struct statistics *s, uint64_t value)
     return 0;
 }
 
-static void conversion_keeps_large_counts(void **state)
+TEST(conversion_keeps_large_counts)
 {
-    (void)state;
     struct statistics *s = statistics_new();
     uint64_t half = UINT64_C(3) << 31;
     add_times(s, 100, 5);
@@ -54,9 +50,8 @@ static void conversion_keeps_large_counts(void **state)
     statistics_free(s);
 }
 
-static void a_bucket_carries_over(void **state)
+TEST(a_bucket_carries_over)
 {
-    (void)state;
     struct statistics *s = statistics_new();
     fill_up(s);
     s->buckets[50] = s->buckets[7] = UINT32_MAX;
@@ -73,9 +68,8 @@ static void a_bucket_carries_over(void **state)
     statistics_free(s);
 }
 
-static void a_full_overflow_table_saturates(void **state)
+TEST(a_full_overflow_table_saturates)
 {
-    (void)state;
     struct statistics *s = statistics_new();
     fill_up(s);
     s->n = DISTINCT;
@@ -87,9 +81,8 @@ static void a_full_overflow_table_saturates(void **state)
     statistics_free(s);
 }
 
-static void every_bucket_is_narrow_and_in_order(void **state)
+TEST(every_bucket_is_narrow_and_in_order)
 {
-    (void)state;
     assert_true(sizeof(struct statistics) <= (size_t)256 * 1024);
     for (size_t i = 0; i < BUCKETS; i++) {
         uint64_t low = bucket_low(i), high = i + 1 < BUCKETS ? bucket_low(i + 1) - 1 : UINT64_MAX;
@@ -98,15 +91,4 @@ static void every_bucket_is_narrow_and_in_order(void **state)
         assert_int_equal(bucket_of(high), i);
         assert_true((double)(high - low) <= 0.001 * (double)low);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(conversion_keeps_large_counts),
-        cmocka_unit_test(a_bucket_carries_over),
-        cmocka_unit_test(a_full_overflow_table_saturates),
-        cmocka_unit_test(every_bucket_is_narrow_and_in_order),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

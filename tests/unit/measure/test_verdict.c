@@ -2,8 +2,8 @@
  * Verdicts. The reference values of the t-test come from elsewhere: t and its degrees of freedom from their
  * definitions, p by Simpson's rule on the density, normalized by the same rule.
  */
-#include "cmocka_all.h"
 #include "measure/verdict.h"
+#include "test.h"
 
 #include <float.h>
 #include <math.h>
@@ -30,9 +30,8 @@ static void assert_verdict(enum verdict expected, struct verdict_side base, stru
                  verdict_name(line.verdict), verdict_name(expected), line.why);
 }
 
-static void thresholds(void **state)
+TEST(thresholds)
 {
-    (void)state;
     static const struct {
         const char *text;
         double value;
@@ -60,9 +59,8 @@ static void thresholds(void **state)
     assert_false(verdict_threshold(endless, &value));
 }
 
-static void welch_reference_values(void **state)
+TEST(welch_reference_values)
 {
-    (void)state;
     static const struct {
         double base[3], now[3]; /* n, mean, sd */
         double factor, off, t, df, p;
@@ -86,9 +84,8 @@ static void welch_reference_values(void **state)
     }
 }
 
-static void students_distribution(void **state)
+TEST(students_distribution)
 {
-    (void)state;
     /* One degree of freedom: Cauchy's, 1/2 - atan(t)/pi. Two: (1 - t/sqrt(2 + t^2))/2 */
     for (int i = -80; i <= 80; i++) {
         double t = 0.375 * i;
@@ -106,9 +103,8 @@ static void students_distribution(void **state)
     assert_true(verdict_student_above(-(double)INFINITY, 5) == 1);
 }
 
-static void without_spread_a_cycle_counts(void **state)
+TEST(without_spread_a_cycle_counts)
 {
-    (void)state;
     assert_verdict(VERDICT_PASS, side(100, 475, 0), side(100, 475, 0), 0);
     assert_verdict(VERDICT_PASS, side(100, 475, 0), side(100, 474, 0), 0);
     assert_verdict(VERDICT_REGRESSED, side(100, 475, 0), side(100, 476, 0), 0);
@@ -129,9 +125,8 @@ static void without_spread_a_cycle_counts(void **state)
     assert_string_equal(line.why, "");
 }
 
-static void noise_is_not_a_regression(void **state)
+TEST(noise_is_not_a_regression)
 {
-    (void)state;
     /* The same again: with room for it a pass, without it nothing can be said */
     assert_verdict(VERDICT_PASS, side(100, 18204, 61), side(100, 18210, 58), 0.02);
     assert_verdict(VERDICT_INCONCLUSIVE, side(100, 18204, 61), side(100, 18210, 58), 0);
@@ -148,9 +143,8 @@ static void noise_is_not_a_regression(void **state)
     assert_string_equal(line.why, "too close to the limit for the noise");
 }
 
-static void calibration_is_granted(void **state)
+TEST(calibration_is_granted)
 {
-    (void)state;
     struct verdict_side base = side(100, 475, 0), now = side(100, 477, 0);
     base.plus_minus = now.plus_minus = 1;
     assert_verdict(VERDICT_INCONCLUSIVE, base, now, 0);
@@ -181,9 +175,8 @@ static void calibration_is_granted(void **state)
 }
 
 /* Three equal hits are no proof that the fourth will be. */
-static void few_equal_hits(void **state)
+TEST(few_equal_hits)
 {
-    (void)state;
     assert_verdict(VERDICT_INCONCLUSIVE, side(3, 475, 0), side(100, 500, 50), 0);
     assert_verdict(VERDICT_REGRESSED, side(3, 475, 0), side(100, 600, 50), 0);
     assert_verdict(VERDICT_INCONCLUSIVE, side(100, 475, 50), side(3, 500, 0), 0);
@@ -203,9 +196,8 @@ static void few_equal_hits(void **state)
     assert_string_equal(line.why, "few hits now: taken to vary as in the baseline");
 }
 
-static void from_nothing(void **state)
+TEST(from_nothing)
 {
-    (void)state;
     assert_verdict(VERDICT_PASS, side(100, 0, 0), side(100, 0, 0), 0);
     assert_verdict(VERDICT_REGRESSED, side(100, 0, 0), side(100, 1, 0), 0.5);
     assert_verdict(VERDICT_INCONCLUSIVE, side(100, 0, 0), side(100, 0.01, 0.1),
@@ -220,9 +212,8 @@ static void from_nothing(void **state)
     assert_string_equal(verdict_decide(&base, &now, 0).why, "the baseline is 0");
 }
 
-static void what_cannot_be_decided(void **state)
+TEST(what_cannot_be_decided)
 {
-    (void)state;
     struct verdict_side some = side(100, 475, 0), none = {0}, bounded = some, broken = some;
     bounded.at_least = true;
     bounded.mean = 4750;
@@ -256,9 +247,8 @@ static void what_cannot_be_decided(void **state)
 }
 
 /* Equal runs regress in about one of a hundred comparisons at the most, and twice the threshold is found. */
-static void errors_of_the_first_kind(void **state)
+TEST(errors_of_the_first_kind)
 {
-    (void)state;
     uint64_t seed = 1;
     unsigned regressed = 0, passed = 0, found = 0;
     enum { RUNS = 4000, HITS = 20 };
@@ -289,9 +279,8 @@ static void errors_of_the_first_kind(void **state)
     assert_in_range(found, RUNS * 9 / 10, RUNS);
 }
 
-static void over_all(void **state)
+TEST(over_all)
 {
-    (void)state;
     struct verdict_line lines[3] = {{.verdict = VERDICT_PASS}, {.verdict = VERDICT_PASS}};
     assert_int_equal(verdict_overall(lines, 0), VERDICT_INCONCLUSIVE);
     assert_int_equal(verdict_overall(lines, 2), VERDICT_PASS);
@@ -302,22 +291,4 @@ static void over_all(void **state)
     assert_string_equal(verdict_name(VERDICT_PASS), "pass");
     assert_string_equal(verdict_name(VERDICT_REGRESSED), "regressed");
     assert_string_equal(verdict_name(VERDICT_INCONCLUSIVE), "inconclusive");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(thresholds),
-        cmocka_unit_test(welch_reference_values),
-        cmocka_unit_test(students_distribution),
-        cmocka_unit_test(without_spread_a_cycle_counts),
-        cmocka_unit_test(noise_is_not_a_regression),
-        cmocka_unit_test(calibration_is_granted),
-        cmocka_unit_test(few_equal_hits),
-        cmocka_unit_test(from_nothing),
-        cmocka_unit_test(what_cannot_be_decided),
-        cmocka_unit_test(errors_of_the_first_kind),
-        cmocka_unit_test(over_all),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

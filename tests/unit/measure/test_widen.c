@@ -1,5 +1,5 @@
 /* Widening: by named edges, and by 10,000 random runs that an oracle judges. PMU_SEED repeats them. */
-#include "../cmocka_all.h"
+#include "../test.h"
 
 #include "measure/widen.h"
 #include "widen_world.h"
@@ -41,9 +41,8 @@ static void expect_bounds(struct widen_bounds bounds, uint64_t least, uint64_t m
 
 /* --- one step ------------------------------------------------------------------------------------------- */
 
-static void zero_of_systick_is_the_top_at_either_end(void **state)
+TEST(zero_of_systick_is_the_top_at_either_end)
 {
-    (void)state;
     const struct counter counter = systick(999);
     const struct widen_bounds one_period = span(0, 999);
     expect(&counter, 0, 999, one_period, 1, false);
@@ -55,18 +54,16 @@ static void zero_of_systick_is_the_top_at_either_end(void **state)
     expect(&counter, 1, 999, one_period, 2, false);
 }
 
-static void equal_readings_are_nothing_or_whole_periods(void **state)
+TEST(equal_readings_are_nothing_or_whole_periods)
 {
-    (void)state;
     expect(&bits_32, 77, 77, span(0, UINT32_MAX), 0, false);
     expect(&bits_32, 77, 77, span(0, 1ULL << 32), 0, true);
     expect(&bits_32, 77, 77, span(1, 1ULL << 32), 1ULL << 32, false);
     expect(&bits_32, 77, 77, unknown, 0, true);
 }
 
-static void all_24_bits_are_a_period(void **state)
+TEST(all_24_bits_are_a_period)
 {
-    (void)state;
     const struct counter counter = systick(0xFFFFFF);
     expect(&counter, 0, 1, span(0, 0xFFFFFF), 0xFFFFFF, false);
     expect(&counter, 5, 5, span(0x1000000, 0x1000000), 0x1000000, false);
@@ -75,9 +72,8 @@ static void all_24_bits_are_a_period(void **state)
     expect(&counter, 0, 0xFFFFFF, span(2, 0x2000001), 0x1000001, true);
 }
 
-static void a_counter_that_stands_still_needs_the_exact_count(void **state)
+TEST(a_counter_that_stands_still_needs_the_exact_count)
 {
-    (void)state;
     const struct counter counter = systick(0);
     expect(&counter, 0, 0, unknown, 0, true);
     expect(&counter, 0, 0, span(3, 4), 3, true);
@@ -85,9 +81,8 @@ static void a_counter_that_stands_still_needs_the_exact_count(void **state)
     expect(&counter, 0, 0, span(UINT64_MAX, UINT64_MAX), UINT64_MAX, true);
 }
 
-static void bits_64_are_exact_whatever_is_said(void **state)
+TEST(bits_64_are_exact_whatever_is_said)
 {
-    (void)state;
     const struct widen_bounds said[] = {unknown, span(0, 0), span(50, 40), span(UINT64_MAX, UINT64_MAX)};
     for (size_t i = 0; i < sizeof said / sizeof said[0]; i++) {
         expect(&bits_64, 5, 3, said[i], UINT64_MAX - 1, false);
@@ -100,9 +95,8 @@ static void bits_64_are_exact_whatever_is_said(void **state)
     expect_bounds(bounds, 0, UINT64_MAX);
 }
 
-static void a_total_stays_at_the_top(void **state)
+TEST(a_total_stays_at_the_top)
 {
-    (void)state;
     struct widen widen = {.total = UINT64_MAX - 10};
     widen_add(&widen, &bits_64, 0, 10, unknown);
     assert_true(widen.total == UINT64_MAX && !widen.at_least);
@@ -115,9 +109,8 @@ static void a_total_stays_at_the_top(void **state)
     assert_true(widen.total == UINT64_MAX && widen.at_least);
 }
 
-static void what_was_a_bound_remains_one(void **state)
+TEST(what_was_a_bound_remains_one)
 {
-    (void)state;
     struct widen widen = {0};
     widen_add(&widen, &bits_32, 100, 300, span(0, 1000));
     assert_true(widen.total == 200 && !widen.at_least);
@@ -127,9 +120,8 @@ static void what_was_a_bound_remains_one(void **state)
     assert_true(widen.total == 251 && widen.at_least);
 }
 
-static void contradictions_are_at_least(void **state)
+TEST(contradictions_are_at_least)
 {
-    (void)state;
     expect(&bits_8, 0, 10, span(11, 265), 266, true);  /* between two candidates */
     expect(&bits_8, 0, 10, span(0, 9), 10, true);      /* below the first */
     expect(&bits_8, 0, 10, span(300, 200), 522, true); /* no count at all */
@@ -142,9 +134,8 @@ static void contradictions_are_at_least(void **state)
     expect(&counter, 0, 999, span(UINT64_MAX - 614, UINT64_MAX - 1), UINT64_MAX - 614, false);
 }
 
-static void readings_that_cannot_be_say_nothing(void **state)
+TEST(readings_that_cannot_be_say_nothing)
 {
-    (void)state;
     const struct counter counter = systick(99);
     expect(&counter, 100, 50, span(0, 99), 0, true);
     expect(&counter, 50, 100, span(30, 99), 30, true);
@@ -156,9 +147,8 @@ static void readings_that_cannot_be_say_nothing(void **state)
 
 /* --- bounds --------------------------------------------------------------------------------------------- */
 
-static void spans_intersect(void **state)
+TEST(spans_intersect)
 {
-    (void)state;
     struct widen_bounds bounds = unknown;
     widen_by_span(&bounds, 10, 100);
     expect_bounds(bounds, 10, 100);
@@ -170,9 +160,8 @@ static void spans_intersect(void **state)
     expect_bounds(bounds, 40, 30);
 }
 
-static void time_is_rounded_outward(void **state)
+TEST(time_is_rounded_outward)
 {
-    (void)state;
     struct widen_bounds bounds = unknown;
     widen_by_time(&bounds, 2.5, 2.5, 1, 1);
     expect_bounds(bounds, 2, 3);
@@ -191,9 +180,8 @@ static void time_is_rounded_outward(void **state)
     expect_bounds(bounds, UINT64_MAX, UINT64_MAX);
 }
 
-static void times_that_are_none_say_nothing(void **state)
+TEST(times_that_are_none_say_nothing)
 {
-    (void)state;
     const double odd[] = {NAN, -NAN, INFINITY, -INFINITY, -1};
     for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++) {
         struct widen_bounds bounds = span(3, 5000);
@@ -213,9 +201,8 @@ static void times_that_are_none_say_nothing(void **state)
     expect_bounds(bounds, UINT64_MAX, UINT64_MAX);
 }
 
-static void a_flag_says_none_or_one_and_more(void **state)
+TEST(a_flag_says_none_or_one_and_more)
 {
-    (void)state;
     const struct counter tick = systick(99);
     const struct {
         const struct counter *counter;
@@ -231,9 +218,8 @@ static void a_flag_says_none_or_one_and_more(void **state)
     }
 }
 
-static void ticks_are_off_by_a_period_and_the_slack(void **state)
+TEST(ticks_are_off_by_a_period_and_the_slack)
 {
-    (void)state;
     const struct {
         uint64_t period, ticks, slack, least, most;
     } cases[] = {{100, 0, 0, 0, 99},
@@ -347,9 +333,8 @@ static void run_sequence(unsigned number, struct tally *tally)
     tally->edge += !all.decidable && !all.undecidable;
 }
 
-static void no_sequence_of_looks_is_widened_wrongly(void **state)
+TEST(no_sequence_of_looks_is_widened_wrongly)
 {
-    (void)state;
     struct tally tally[WORLD_KINDS] = {0}, sum = {0};
     for (unsigned i = 0; i < SEQUENCES; i++)
         run_sequence(i, &tally[i % WORLD_KINDS]);
@@ -372,29 +357,15 @@ static void no_sequence_of_looks_is_widened_wrongly(void **state)
         fail_msg("PMU_SEED=%" PRIu64 ": too few of a sort", seed);
 }
 
-int main(void)
+static int take_seed(void **state)
 {
+    (void)state;
     const char *wanted = getenv("PMU_SEED");
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     seed = wanted ? strtoull(wanted, NULL, 0) : (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
     print_message("PMU_SEED=%" PRIu64 "\n", seed);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(zero_of_systick_is_the_top_at_either_end),
-        cmocka_unit_test(equal_readings_are_nothing_or_whole_periods),
-        cmocka_unit_test(all_24_bits_are_a_period),
-        cmocka_unit_test(a_counter_that_stands_still_needs_the_exact_count),
-        cmocka_unit_test(bits_64_are_exact_whatever_is_said),
-        cmocka_unit_test(a_total_stays_at_the_top),
-        cmocka_unit_test(what_was_a_bound_remains_one),
-        cmocka_unit_test(contradictions_are_at_least),
-        cmocka_unit_test(readings_that_cannot_be_say_nothing),
-        cmocka_unit_test(spans_intersect),
-        cmocka_unit_test(time_is_rounded_outward),
-        cmocka_unit_test(times_that_are_none_say_nothing),
-        cmocka_unit_test(a_flag_says_none_or_one_and_more),
-        cmocka_unit_test(ticks_are_off_by_a_period_and_the_slack),
-        cmocka_unit_test(no_sequence_of_looks_is_widened_wrongly),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return 0;
 }
+
+TEST_GROUP(take_seed, NULL)

@@ -1,4 +1,4 @@
-#include "../cmocka_all.h"
+#include "../test.h"
 
 #include "measure/window.h"
 #include "ticking_link.h"
@@ -17,6 +17,8 @@ static int tear_down(void **state)
     target_close(&f.ticking.target);
     return 0;
 }
+
+#define TIDY_TEST(name) TEST_WITH(name, NULL, tear_down)
 
 static void begin(double hz, uint8_t bits, uint64_t modulus, bool down, struct clock clock)
 {
@@ -41,9 +43,8 @@ static uint64_t truth(void)
     return (uint64_t)((double)read_us * f.ticking.hz / 1e6) - f.begun;
 }
 
-static void every_wrap_is_counted(void **state)
+TIDY_TEST(every_wrap_is_counted)
 {
-    (void)state;
     static const struct {
         uint8_t bits;
         uint64_t modulus;
@@ -69,9 +70,8 @@ static void every_wrap_is_counted(void **state)
 }
 
 /* A sample that comes so late that a wrap may have been missed makes the total a lower bound, for good. */
-static void a_wrap_that_may_be_missed_is_told(void **state)
+TIDY_TEST(a_wrap_that_may_be_missed_is_told)
 {
-    (void)state;
     begin(50e6, 24, 0x1000000, true, clock_given(50e6, "--freq"));
     /* 0.336 s to a wrap, 0.320 s if the clock is 5 % fast; but 0.330 s more than a wrap cannot be */
     ticking_pass(&f.ticking, 330000);
@@ -91,9 +91,8 @@ static void a_wrap_that_may_be_missed_is_told(void **state)
 }
 
 /* Looks that cost a halt are as far apart as wraps allow, and how long they take is the program's loss. */
-static void looks_that_halt_are_few(void **state)
+TIDY_TEST(looks_that_halt_are_few)
 {
-    (void)state;
     begin(10e6, 32, 0, false, clock_given(10e6, "--freq"));
     assert_int_equal(window_pace_ms(&f.window), 1000);
     f.window.halts = true;
@@ -113,9 +112,8 @@ static void looks_that_halt_are_few(void **state)
     assert_true(each_us > 0);
 }
 
-static void an_unknown_clock_is_taken_to_be_the_fastest(void **state)
+TIDY_TEST(an_unknown_clock_is_taken_to_be_the_fastest)
 {
-    (void)state;
     begin(50e6, 24, 0x1000000, true, clock_unknown());
     ticking_pass(&f.ticking, 13000); /* 2^24 at 1.2 GHz: 13.98 ms */
     assert_true(sample());
@@ -126,9 +124,8 @@ static void an_unknown_clock_is_taken_to_be_the_fastest(void **state)
 }
 
 /* The host stalls in the middle of a sample: the time until the answer counts. */
-static void a_slow_reading_counts_as_late(void **state)
+TIDY_TEST(a_slow_reading_counts_as_late)
 {
-    (void)state;
     begin(50e6, 24, 0x1000000, true, clock_given(50e6, "--freq"));
     f.ticking.access_us = 1000000;
     assert_true(sample());
@@ -144,9 +141,8 @@ static void a_slow_reading_counts_as_late(void **state)
     assert_true(f.window.totals[0].missed > 0);
 }
 
-static void the_pace_fits_the_counter(void **state)
+TIDY_TEST(the_pace_fits_the_counter)
 {
-    (void)state;
     begin(48e6, 24, 0x1000000, true, clock_given(48e6, "--freq"));
     assert_in_range(window_pace_ms(&f.window), 50, 160);
     begin(48e6, 32, 0, false, clock_given(48e6, "--freq"));
@@ -157,9 +153,8 @@ static void the_pace_fits_the_counter(void **state)
     assert_int_equal(window_pace_ms(&f.window), 1000);
 }
 
-static void a_slice_is_gone_on_from(void **state)
+TIDY_TEST(a_slice_is_gone_on_from)
 {
-    (void)state;
     begin(50e6, 32, 0, false, clock_given(50e6, "--freq"));
     f.ticking.trouble = NOT_YET;
     f.ticking.trouble_at = f.ticking.accesses;
@@ -168,9 +163,8 @@ static void a_slice_is_gone_on_from(void **state)
     assert_int_equal(f.window.totals[0].count, truth());
 }
 
-static void trouble_is_told_and_adds_nothing(void **state)
+TIDY_TEST(trouble_is_told_and_adds_nothing)
 {
-    (void)state;
     static const enum why troubles[] = {LINK_LOST, TARGET_FAULT};
     static const enum error_kind kinds[] = {ERROR_LINK_LOST, ERROR_FAULT};
     for (size_t i = 0; i < 2; i++) {
@@ -188,17 +182,4 @@ static void trouble_is_told_and_adds_nothing(void **state)
         assert_true(sample()); /* and nothing is lost when it works again */
         assert_int_equal(f.window.totals[0].count, truth());
     }
-}
-
-#define TEST(test) cmocka_unit_test_teardown(test, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(every_wrap_is_counted),         TEST(a_wrap_that_may_be_missed_is_told),
-        TEST(looks_that_halt_are_few),       TEST(an_unknown_clock_is_taken_to_be_the_fastest),
-        TEST(a_slow_reading_counts_as_late), TEST(the_pace_fits_the_counter),
-        TEST(a_slice_is_gone_on_from),       TEST(trouble_is_told_and_adds_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

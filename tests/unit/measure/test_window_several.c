@@ -1,5 +1,5 @@
 /* Windows over several counters at a time, of any width, each with a rate of its own. */
-#include "../cmocka_all.h"
+#include "../test.h"
 
 #include "measure/window.h"
 
@@ -88,6 +88,8 @@ static int set_up(void **state)
     return 0;
 }
 
+#define FRESH_TEST(name) TEST_WITH(name, set_up, tear_down)
+
 static void begin(double hz)
 {
     const struct clock clock = clock_given(hz, "--freq");
@@ -113,9 +115,8 @@ static void expect_exact(size_t counter)
     assert_int_equal(f.window.totals[counter].missed, 0);
 }
 
-static void all_are_summed_over_their_wraps(void **state)
+FRESH_TEST(all_are_summed_over_their_wraps)
 {
-    (void)state;
     add_counter(32, 1, 100);
     add_counter(32, 8, 180);
     add_counter(24, 1, 3);
@@ -136,9 +137,8 @@ static void all_are_summed_over_their_wraps(void **state)
 }
 
 /* At the pace that the window asks for, no counter is ever in doubt, whatever is known of its rate. */
-static void the_pace_fits_each_counter(void **state)
+FRESH_TEST(the_pace_fits_each_counter)
 {
-    (void)state;
     static const struct {
         uint8_t bits, per_cycle;
         double hz;
@@ -159,9 +159,8 @@ static void the_pace_fits_each_counter(void **state)
 }
 
 /* One that wraps faster than anybody can look is a bound, and does not keep the others from being exact. */
-static void each_is_judged_by_itself(void **state)
+FRESH_TEST(each_is_judged_by_itself)
 {
-    (void)state;
     add_counter(32, 1, 100);
     add_counter(8, 1, 7);
     add_counter(32, 8, 50);
@@ -178,9 +177,8 @@ static void each_is_judged_by_itself(void **state)
 }
 
 /* The second counter may have gone eight times as far as the first. */
-static void a_late_sample_loses_the_fast_ones_first(void **state)
+FRESH_TEST(a_late_sample_loses_the_fast_ones_first)
 {
-    (void)state;
     add_counter(32, 1, 100);
     add_counter(32, 8, 50);
     begin(100e6);
@@ -199,9 +197,8 @@ static void a_late_sample_loses_the_fast_ones_first(void **state)
 }
 
 /* What is read beside the counters is no counter. */
-static void what_is_read_beside_them_is_not_summed(void **state)
+FRESH_TEST(what_is_read_beside_them_is_not_summed)
 {
-    (void)state;
     const struct counter beside = {.low = {.size = 4, .offset = UINT64_C(8) * COUNTERS}, .bits = 32};
     add_counter(32, 1, 100);
     assert_true(reading_append(&f.target.reading, &beside));
@@ -212,9 +209,8 @@ static void what_is_read_beside_them_is_not_summed(void **state)
     assert_int_equal(f.window.totals[1].missed, 0);
 }
 
-static void a_failure_between_two_counters_adds_to_none(void **state)
+FRESH_TEST(a_failure_between_two_counters_adds_to_none)
 {
-    (void)state;
     for (uint64_t fail_in = 1; fail_in <= 3; fail_in++) {
         tear_down(NULL);
         set_up(NULL);
@@ -235,19 +231,4 @@ static void a_failure_between_two_counters_adds_to_none(void **state)
         for (size_t i = 0; i < 3; i++)
             expect_exact(i);
     }
-}
-
-#define TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(all_are_summed_over_their_wraps),
-        TEST(the_pace_fits_each_counter),
-        TEST(each_is_judged_by_itself),
-        TEST(a_late_sample_loses_the_fast_ones_first),
-        TEST(what_is_read_beside_them_is_not_summed),
-        TEST(a_failure_between_two_counters_adds_to_none),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

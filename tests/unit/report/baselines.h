@@ -2,7 +2,7 @@
 #pragma once
 
 // clang-format off
-#include "cmocka_all.h"
+#include "test.h"
 // clang-format on
 #include "report/baseline.h"
 #include "report/comparison.h"

@@ -7,9 +7,8 @@
 #define HEADER "{\"schema\":\"pmu-probe/1\",\"type\":\"header\"}\n"
 #define COLUMN "{\"count\":2,\"mean\":1.5,\"sd\":0.7,\"min\":1,\"max\":2}"
 
-static void what_was_written(void **state)
+TEST(what_was_written)
 {
-    (void)state;
     struct summary *summary = summary_fir();
     summary->columns[1].at_least = 3;
     summary->columns[2].calibrated = false;
@@ -58,9 +57,8 @@ static void what_was_written(void **state)
 }
 
 /* Measured against host time it is known at the end only. */
-static void a_clock_that_came_late(void **state)
+TEST(a_clock_that_came_late)
 {
-    (void)state;
     struct summary *summary = summary_fir();
     size_t size = 0;
     summary->conditions.clock_hz = 0;
@@ -100,9 +98,8 @@ static void refused(const char *text, size_t size, const char *fact)
     free(bytes);
 }
 
-static void what_others_wrote(void **state)
+TEST(what_others_wrote)
 {
-    (void)state;
     static const struct {
         const char *text, *fact;
     } cases[] = {
@@ -155,9 +152,8 @@ static void what_others_wrote(void **state)
     assert_non_null(strstr(error.text, "b.jsonl:2: not JSON"));
 }
 
-static void too_much_of_it(void **state)
+TEST(too_much_of_it)
 {
-    (void)state;
     char *text = NULL;
     size_t size = 0;
     for (int columns = RESULT_COLUMNS; columns <= RESULT_COLUMNS + 1; columns++) {
@@ -197,9 +193,8 @@ static void read_fails(const char *path, const char *fact)
     assert_string_equal(error.text, fact);
 }
 
-static void files(void **state)
+TEST(files)
 {
-    (void)state;
     struct summary *summary = summary_fir();
     size_t size = 0;
     char *text = run_written(summary, &size), path[] = "/tmp/baseline-XXXXXX", fact[128];
@@ -232,16 +227,4 @@ static void files(void **state)
     read_fails("/nowhere/\x1b[2J", "/nowhere/\xEF\xBF\xBD[2J: No such file or directory");
     free(text);
     summary_free(summary);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_written),
-        cmocka_unit_test(a_clock_that_came_late),
-        cmocka_unit_test(what_others_wrote),
-        cmocka_unit_test(too_much_of_it),
-        cmocka_unit_test(files),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

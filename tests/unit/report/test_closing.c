@@ -1,5 +1,5 @@
 /* What stands below the table: how many hits, how they lie, and what was there at the highest. */
-#include "../cmocka_all.h"
+#include "../test.h"
 
 #include "report/closing.h"
 #include "report/summaries.h"
@@ -20,6 +20,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+#define FRESH_TEST(name) TEST_WITH(name, set_up, tear_down)
+
 static void expect(const char *expected)
 {
     char text[8192] = "";
@@ -31,9 +33,8 @@ static void expect(const char *expected)
 }
 
 /* From ten hits on; of constant counts there is nothing to tell. */
-static void quantiles_of_ten_hits_and_more(void **state)
+FRESH_TEST(quantiles_of_ten_hits_and_more)
 {
-    (void)state;
     SUMMARY_COLUMN(summary, "CYCLES", {1000, 8}, {9000, 1});
     summary->hits = 9;
     expect("9 hits                               1,000  ██████████████████  8\n"
@@ -44,18 +45,16 @@ static void quantiles_of_ten_hits_and_more(void **state)
            "p90 1,000, p99 9,000                 8,007  ██  1\n");
 }
 
-static void constant_counts_have_none(void **state)
+FRESH_TEST(constant_counts_have_none)
 {
-    (void)state;
     SUMMARY_COLUMN(summary, "CYCLES", {1000, 50});
     summary->hits = 50;
     expect("50 hits, all equal\n");
 }
 
 /* Of the first column; the others may lie as they like. */
-static void quantiles_are_of_the_first_column(void **state)
+FRESH_TEST(quantiles_are_of_the_first_column)
 {
-    (void)state;
     SUMMARY_COLUMN(summary, "CYCLES", {5, 100});
     SUMMARY_COLUMN(summary, "OTHER", {1, 50}, {2, 50});
     summary->hits = 100;
@@ -64,9 +63,8 @@ static void quantiles_are_of_the_first_column(void **state)
     expect("100 hits\n");
 }
 
-static void of_several_passes_all_hits_are_told(void **state)
+FRESH_TEST(of_several_passes_all_hits_are_told)
 {
-    (void)state;
     SUMMARY_COLUMN(summary, "CYCLES", {5, 30});
     summary->passes = 3;
     summary->hits = 30;
@@ -81,9 +79,8 @@ static void of_several_passes_all_hits_are_told(void **state)
     expect("Ctrl-C: 17 of 18 hits in 1.0 s, all equal\n");
 }
 
-static void what_was_there_at_the_maximum(void **state)
+FRESH_TEST(what_was_there_at_the_maximum)
 {
-    (void)state;
     SUMMARY_COLUMN(summary, "CYCLES", {7, 3});
     summary->hits = 3;
     summary->at_max = (struct result_words){
@@ -97,9 +94,8 @@ static void what_was_there_at_the_maximum(void **state)
 }
 
 /* As many as there can be, with names as long as can be: cut, and one line all the same. */
-static void many_words_at_the_maximum(void **state)
+FRESH_TEST(many_words_at_the_maximum)
 {
-    (void)state;
     char text[8192] = "";
     FILE *out = fmemopen(text, sizeof text, "w");
     SUMMARY_COLUMN(summary, "CYCLES", {7, 3});
@@ -121,9 +117,8 @@ static void many_words_at_the_maximum(void **state)
 }
 
 /* A long line has no room for the bars beside it: they go below. */
-static void bars_go_below_long_lines(void **state)
+FRESH_TEST(bars_go_below_long_lines)
 {
-    (void)state;
     SUMMARY_COLUMN(summary, "CYCLES", {1, 3}, {3, 1});
     summary->hits = 4;
     summary->max_number = 2;
@@ -135,9 +130,8 @@ static void bars_go_below_long_lines(void **state)
            "                                     3  ██████  1\n");
 }
 
-static void hits_without_an_exception_inside(void **state)
+FRESH_TEST(hits_without_an_exception_inside)
 {
-    (void)state;
     SUMMARY_COLUMN(summary, "CYCLES", {7, 3});
     summary->hits = 3;
     summary->undisturbed = statistics_new();
@@ -149,9 +143,8 @@ static void hits_without_an_exception_inside(void **state)
 }
 
 /* Every line that there can be. */
-static void all_lines_at_once(void **state)
+FRESH_TEST(all_lines_at_once)
 {
-    (void)state;
     SUMMARY_COLUMN(summary, "CYCLES", {10, 9}, {20, 1});
     summary->hits = 10;
     summary->steps_past = 3;
@@ -164,22 +157,4 @@ static void all_lines_at_once(void **state)
            "p90 10, p99 20\n"
            "0 without an exception inside\n"
            "max in hit 4: r0=0x1\n");
-}
-
-#define TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(quantiles_of_ten_hits_and_more),
-        TEST(constant_counts_have_none),
-        TEST(quantiles_are_of_the_first_column),
-        TEST(of_several_passes_all_hits_are_told),
-        TEST(what_was_there_at_the_maximum),
-        TEST(many_words_at_the_maximum),
-        TEST(bars_go_below_long_lines),
-        TEST(hits_without_an_exception_inside),
-        TEST(all_lines_at_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,9 +22,8 @@ static void expect(const struct comparison *comparison, const char *expected)
     free(text);
 }
 
-static void a_column_each(void **state)
+TEST(a_column_each)
 {
-    (void)state;
     struct summary *now = summary_slower(900);
     struct comparison *comparison = comparison_with_fir(now, 0.02);
     assert_int_equal(comparison->verdict, VERDICT_REGRESSED);
@@ -44,9 +43,8 @@ static void a_column_each(void **state)
     summary_free(now);
 }
 
-static void one_column_speaks_for_itself(void **state)
+TEST(one_column_speaks_for_itself)
 {
-    (void)state;
     struct summary *before = calloc(1, sizeof *before), *now = calloc(1, sizeof *now);
     struct comparison comparison;
     SUMMARY_COLUMN(before, "CPU_CYCLES", {475, 100});
@@ -94,9 +92,8 @@ static void assert_condition(size_t at, size_t size, const char *text, const cha
     assert_condition(offsetof(struct conditions, field), sizeof((struct conditions *)NULL)->field, text,     \
                      reason)
 
-static void conditions(void **state)
+TEST(conditions)
 {
-    (void)state;
     CONDITION(link, "openocd 10.0.0.1:4444", NULL);
     CONDITION(link, "openocd:4444", NULL);
     CONDITION(link, "cmsis-dap 1234", "another kind of link: openocd in the baseline, cmsis-dap now");
@@ -115,9 +112,8 @@ static void conditions(void **state)
     CONDITION(clock_source, "--freq", NULL);
 }
 
-static void clocks(void **state)
+TEST(clocks)
 {
-    (void)state;
     static const struct {
         double part;
         bool comparable;
@@ -136,9 +132,8 @@ static void clocks(void **state)
     }
 }
 
-static void all_that_differs_is_named(void **state)
+TEST(all_that_differs_is_named)
 {
-    (void)state;
     struct summary *now = summary_fir();
     now->conditions =
         (struct conditions){.link = "cmsis-dap", .core = "Cortex-M4", .clock_hz = 1, .elf = "b"};
@@ -168,9 +163,8 @@ static void all_that_differs_is_named(void **state)
     summary_free(now);
 }
 
-static void columns_on_one_side(void **state)
+TEST(columns_on_one_side)
 {
-    (void)state;
     struct summary *before = summary_fir(), *now = summary_fir();
     struct comparison comparison;
     SUMMARY_COLUMN(before, "OLD", {1, 5});
@@ -214,9 +208,8 @@ static void columns_on_one_side(void **state)
     summary_free(now);
 }
 
-static void as_json(void **state)
+TEST(as_json)
 {
-    (void)state;
     struct summary *now = summary_slower(900);
     now->n = 1;
     struct comparison *comparison = comparison_with_fir(now, 0.02);
@@ -260,18 +253,4 @@ static void as_json(void **state)
     fclose(full);
     free(comparison);
     summary_free(now);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_column_each),
-        cmocka_unit_test(one_column_speaks_for_itself),
-        cmocka_unit_test(conditions),
-        cmocka_unit_test(clocks),
-        cmocka_unit_test(all_that_differs_is_named),
-        cmocka_unit_test(columns_on_one_side),
-        cmocka_unit_test(as_json),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* What stat -a and watch -a print, compared byte by byte, in each of their formats. */
-#include "../cmocka_all.h"
+#include "../test.h"
 
 #include "report/cores.h"
 #include "report/summaries.h"
@@ -30,6 +30,8 @@ static int set_up(void **state)
     return 0;
 }
 
+#define FRESH_TEST(name) TEST_WITH(name, set_up, NULL)
+
 static void expect(enum format format, char separator, const char *expected)
 {
     char *text = NULL;
@@ -42,9 +44,8 @@ static void expect(enum format format, char separator, const char *expected)
     free(text);
 }
 
-static void a_table_has_a_line_a_core_and_the_sum(void **state)
+FRESH_TEST(a_table_has_a_line_a_core_and_the_sum)
 {
-    (void)state;
     expect(FORMAT_TEXT, ',',
            "\n"
            "                         TSC  L2_READ_MISS:cmask=2:inv         DATA_READ               CPI\n"
@@ -68,9 +69,8 @@ static void a_table_has_a_line_a_core_and_the_sum(void **state)
            "                       3    samples came too late to tell whether a counter had wrapped\n");
 }
 
-static void an_interval_tells_when_it_ended(void **state)
+FRESH_TEST(an_interval_tells_when_it_ended)
 {
-    (void)state;
     table.n_columns = 1;
     table.n_metrics = 0;
     table.since_begin = 2.5;
@@ -83,9 +83,8 @@ static void an_interval_tells_when_it_ended(void **state)
            "2.500000;core 60;2;550000000;TSC;0.500000;\n2.500000;all;2;550000000;TSC;0.500000;\n");
 }
 
-static void csv_has_a_line_a_core_and_event(void **state)
+FRESH_TEST(csv_has_a_line_a_core_and_event)
 {
-    (void)state;
     expect(FORMAT_CSV, ',',
            "core 60,2,550000000,TSC,0.500000,\n"
            "core 60,2,3000,L2_READ_MISS:cmask=2:inv,0.500000,at least\n"
@@ -95,9 +94,8 @@ static void csv_has_a_line_a_core_and_event(void **state)
            "all,2,<not supported>,DATA_READ,0.500000,\n");
 }
 
-static void json_has_every_cpu_too(void **state)
+FRESH_TEST(json_has_every_cpu_too)
 {
-    (void)state;
     table.n_columns = 2;
     expect(FORMAT_JSON, ',',
            "{\"type\":\"cpu\",\"cpu\":0,\"core\":60,\"cpus\":1,\"seconds\":0.500000,\"columns\":{\"TSC\":{"
@@ -128,25 +126,12 @@ static void json_has_every_cpu_too(void **state)
            "{},\"metrics\":{}}\n");
 }
 
-static void an_output_that_is_full_is_told(void **state)
+FRESH_TEST(an_output_that_is_full_is_told)
 {
-    (void)state;
     FILE *full = fopen("/dev/full", "we");
     const struct conditions conditions = conditions_fir();
     assert_non_null(full);
     assert_false(cores_print(full, &table, FORMAT_TEXT, ','));
     assert_false(cores_begin(full, &conditions, &table, FORMAT_TEXT));
     fclose(full);
-}
-
-#define TEST(test) cmocka_unit_test_setup(test, set_up)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(a_table_has_a_line_a_core_and_the_sum), TEST(an_interval_tells_when_it_ended),
-        TEST(csv_has_a_line_a_core_and_event),       TEST(json_has_every_cpu_too),
-        TEST(an_output_that_is_full_is_told),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* What stat prints, compared byte by byte, in each of its formats. */
-#include "../cmocka_all.h"
+#include "../test.h"
 
 #include "report/counts.h"
 #include "report/summaries.h"
@@ -34,9 +34,8 @@ static void expect(const struct counts *counts, enum part part, enum format form
     free(text);
 }
 
-static void totals_with_their_rates(void **state)
+TEST(totals_with_their_rates)
 {
-    (void)state;
     struct counts counts = two_rows();
     expect(&counts, BEGIN, FORMAT_TEXT, ',',
            "openocd localhost:6666     Cortex-A9 r3p0 core 0     PMUv1, 6 counters\n"
@@ -49,9 +48,8 @@ static void totals_with_their_rates(void **state)
            "                2.500000 s  the counters are read within 120.0 µs of each other\n");
 }
 
-static void one_counter_needs_no_word_on_the_others(void **state)
+TEST(one_counter_needs_no_word_on_the_others)
 {
-    (void)state;
     struct counts counts = two_rows();
     counts.n = 1;
     expect(&counts, END, FORMAT_TEXT, ',',
@@ -61,9 +59,8 @@ static void one_counter_needs_no_word_on_the_others(void **state)
            "                2.500000 s\n");
 }
 
-static void bounds_and_what_was_not_counted(void **state)
+TEST(bounds_and_what_was_not_counted)
 {
-    (void)state;
     struct counts counts = two_rows();
     counts.n = 4;
     counts.rows[0].at_least = true;
@@ -85,9 +82,8 @@ static void bounds_and_what_was_not_counted(void **state)
            "                    1234    samples came too late to tell whether a counter had wrapped\n");
 }
 
-static void halts_that_a_look_takes_are_told(void **state)
+TEST(halts_that_a_look_takes_are_told)
 {
-    (void)state;
     struct counts counts = two_rows();
     counts.skew_us = 0;
     counts.halts = 5;
@@ -102,9 +98,8 @@ static void halts_that_a_look_takes_are_told(void **state)
            "what that adds is in the counts\n");
 }
 
-static void an_interval_has_its_time_and_what_it_counted(void **state)
+TEST(an_interval_has_its_time_and_what_it_counted)
 {
-    (void)state;
     struct counts counts = two_rows();
     counts.rows[1].counted = false; /* of another pass */
     counts.since_begin = 12.25;
@@ -113,9 +108,8 @@ static void an_interval_has_its_time_and_what_it_counted(void **state)
     expect(&counts, INTERVAL, FORMAT_CSV, ';', "12.250000;250000000;CPU_CYCLES;2.500000;100000000.000;\n");
 }
 
-static void csv_has_as_many_fields_in_each_line(void **state)
+TEST(csv_has_as_many_fields_in_each_line)
 {
-    (void)state;
     struct counts counts = two_rows();
     counts.n = 3;
     counts.rows[1].at_least = true;
@@ -132,9 +126,8 @@ static void csv_has_as_many_fields_in_each_line(void **state)
            "<not counted>,miss,,,\n");
 }
 
-static void metrics_stand_below_the_counts(void **state)
+TEST(metrics_stand_below_the_counts)
 {
-    (void)state;
     struct counts counts = two_rows();
     counts.n = 1;
     counts.n_metrics = 3;
@@ -152,18 +145,16 @@ static void metrics_stand_below_the_counts(void **state)
 }
 
 /* A window of no length has no rate, and divides by nothing. */
-static void a_window_of_no_length(void **state)
+TEST(a_window_of_no_length)
 {
-    (void)state;
     struct counts counts = two_rows();
     counts.n = 1;
     counts.rows[0].seconds = 0;
     expect(&counts, INTERVAL, FORMAT_CSV, ',', "250000000,CPU_CYCLES,0.000000,0.000,\n");
 }
 
-static void json_lines_are_of_their_kinds(void **state)
+TEST(json_lines_are_of_their_kinds)
 {
-    (void)state;
     struct counts counts = two_rows();
     const struct conditions conditions = conditions_fir();
     char *text = NULL;
@@ -187,9 +178,8 @@ static void json_lines_are_of_their_kinds(void **state)
     free(text);
 }
 
-static void a_full_disk_is_told(void **state)
+TEST(a_full_disk_is_told)
 {
-    (void)state;
     static const enum format formats[] = {FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV};
     const struct conditions conditions = conditions_fir();
     struct counts counts = two_rows();
@@ -202,21 +192,4 @@ static void a_full_disk_is_told(void **state)
         assert_false(counts_end(out, &counts, formats[i], ','));
         fclose(out);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(totals_with_their_rates),
-        cmocka_unit_test(one_counter_needs_no_word_on_the_others),
-        cmocka_unit_test(bounds_and_what_was_not_counted),
-        cmocka_unit_test(halts_that_a_look_takes_are_told),
-        cmocka_unit_test(an_interval_has_its_time_and_what_it_counted),
-        cmocka_unit_test(csv_has_as_many_fields_in_each_line),
-        cmocka_unit_test(metrics_stand_below_the_counts),
-        cmocka_unit_test(a_window_of_no_length),
-        cmocka_unit_test(json_lines_are_of_their_kinds),
-        cmocka_unit_test(a_full_disk_is_told),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

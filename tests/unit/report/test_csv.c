@@ -17,9 +17,8 @@ static void expect(const struct summary *summary, const struct comparison *compa
 
 #define HEADING "name,count,median,mean,sd,min,max,p90,p99,overhead,plus_minus,at_least,at_least_max"
 
-static void the_documented_example(void **state)
+TEST(the_documented_example)
 {
-    (void)state;
     struct summary *summary = summary_fir();
     expect(summary, NULL, ',',
            HEADING "\n"
@@ -29,9 +28,8 @@ static void the_documented_example(void **state)
     summary_free(summary);
 }
 
-static void what_has_no_number(void **state)
+TEST(what_has_no_number)
 {
-    (void)state;
     struct summary *summary = calloc(1, sizeof *summary);
     assert_non_null(summary);
     expect(summary, NULL, ',', HEADING "\n");
@@ -49,9 +47,8 @@ static void what_has_no_number(void **state)
     summary_free(summary);
 }
 
-static void quoting(void **state)
+TEST(quoting)
 {
-    (void)state;
     static const struct {
         const char *name;
         char separator;
@@ -96,9 +93,8 @@ static void quoting(void **state)
     summary_free(summary);
 }
 
-static void compared(void **state)
+TEST(compared)
 {
-    (void)state;
     struct summary *now = summary_slower(900);
     now->n = 1;
     struct comparison *comparison = comparison_with_fir(now, 0.02);
@@ -130,15 +126,4 @@ static void compared(void **state)
     fclose(full);
     free(comparison);
     summary_free(now);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_documented_example),
-        cmocka_unit_test(what_has_no_number),
-        cmocka_unit_test(quoting),
-        cmocka_unit_test(compared),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

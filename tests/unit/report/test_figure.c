@@ -1,14 +1,13 @@
-#include "cmocka_all.h"
 #include "report/figure.h"
+#include "test.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static void exact(void **state)
+TEST(exact)
 {
-    (void)state;
     static const struct {
         double value;
         const char *text;
@@ -21,9 +20,8 @@ static void exact(void **state)
         assert_true(strtod(figure_exact(out, hard[i]), NULL) == hard[i]);
 }
 
-static void means(void **state)
+TEST(means)
 {
-    (void)state;
     char out[NUMBER_ROOM];
     assert_string_equal(figure_mean(out, 0), "0");
     assert_string_equal(figure_mean(out, 475), "475");
@@ -35,9 +33,8 @@ static void means(void **state)
     assert_string_equal(figure_mean(out, DBL_MAX), "#");
 }
 
-static void changes(void **state)
+TEST(changes)
 {
-    (void)state;
     static const struct {
         double change;
         const char *text;
@@ -60,23 +57,11 @@ static void changes(void **state)
         assert_true(strlen(figure_change(out, ldexp(1.7, i))) < NUMBER_ROOM);
 }
 
-static void parts(void **state)
+TEST(parts)
 {
-    (void)state;
     char out[NUMBER_ROOM];
     assert_string_equal(figure_part(out, 0), "0 %");
     assert_string_equal(figure_part(out, 0.02), "2 %");
     assert_string_equal(figure_part(out, 0.005), "0.5 %");
     assert_string_equal(figure_part(out, 0.07), "7 %"); /* 7.000000000000001 */
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(exact),
-        cmocka_unit_test(means),
-        cmocka_unit_test(changes),
-        cmocka_unit_test(parts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,6 @@
 /* What is written is read back by a parser, line by line. */
+#include "../test.h"
+
 #include "base/version.h"
 #include "report/json.h"
 #include "report/summaries.h"
@@ -6,14 +8,9 @@
 #include <errno.h>
 #include <jansson.h>
 #include <math.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 struct memory {
     char *text;
@@ -81,9 +78,8 @@ static void expect(json_t *got, const char *expected)
     json_decref(got);
 }
 
-static void full_header(void **state)
+TEST(full_header)
 {
-    (void)state;
     struct summary *summary = summary_fir();
     summary->conditions.end_address = UINT64_C(0xFFFFFFC010080000);
     summary->conditions.clock_error_hz = 0.5;
@@ -102,9 +98,8 @@ static void full_header(void **state)
     summary_free(summary);
 }
 
-static void unknowns_are_left_out(void **state)
+TEST(unknowns_are_left_out)
 {
-    (void)state;
     struct summary *summary = calloc(1, sizeof(*summary));
     expect(header_of(summary, 0), "{\"schema\":\"pmu-probe/1\",\"type\":\"header\","
                                   "\"tool\":{\"name\":\"pmu-probe\",\"version\":\"" PMU_PROBE_VERSION "\"}}");
@@ -123,9 +118,8 @@ static void unknowns_are_left_out(void **state)
     summary_free(summary);
 }
 
-static void hits(void **state)
+TEST(hits)
 {
-    (void)state;
     struct summary *summary = summary_fir();
     struct hit_result hit = {.number = 7,
                              .tainted = true,
@@ -154,9 +148,8 @@ static double real_at(const json_t *json, const char *name, const char *key)
     return json_number_value(number);
 }
 
-static void full_summary(void **state)
+TEST(full_summary)
 {
-    (void)state;
     struct summary *summary = summary_fir();
     summary->columns[0].at_least = 3;
     summary->columns[0].at_least_max = 16777216;
@@ -199,9 +192,8 @@ static void full_summary(void **state)
     summary_free(summary);
 }
 
-static void any_bytes_in_every_string(void **state)
+TEST(any_bytes_in_every_string)
 {
-    (void)state;
     struct summary *summary = summary_fir();
     struct conditions *c = &summary->conditions;
     char *const fields[] = {c->link,
@@ -240,9 +232,8 @@ static void any_bytes_in_every_string(void **state)
     summary_free(summary);
 }
 
-static void a_full_disk_is_told(void **state)
+TEST(a_full_disk_is_told)
 {
-    (void)state;
     struct summary *summary = summary_fir();
     FILE *full = fopen("/dev/full", "w");
     assert_non_null(full);
@@ -252,9 +243,8 @@ static void a_full_disk_is_told(void **state)
     summary_free(summary);
 }
 
-static void a_killed_run_leaves_whole_lines(void **state)
+TEST(a_killed_run_leaves_whole_lines)
 {
-    (void)state;
     struct summary *summary = summary_fir();
     FILE *file = tmpfile();
     assert_non_null(file);
@@ -283,18 +273,4 @@ static void a_killed_run_leaves_whole_lines(void **state)
     assert_int_equal(lines, 101);
     fclose(file);
     summary_free(summary);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(full_header),
-        cmocka_unit_test(unknowns_are_left_out),
-        cmocka_unit_test(hits),
-        cmocka_unit_test(full_summary),
-        cmocka_unit_test(any_bytes_in_every_string),
-        cmocka_unit_test(a_full_disk_is_told),
-        cmocka_unit_test(a_killed_run_leaves_whole_lines),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

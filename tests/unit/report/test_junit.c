@@ -31,9 +31,8 @@ static void expect(const struct summary *summary, const struct comparison *compa
     "    <property name=\"counter\" value=\"PMUv1, 6 counters\"/>\n"                                         \
     "    <property name=\"elf\" value=\"app.elf\"/>\n"
 
-static void the_documented_example(void **state)
+TEST(the_documented_example)
 {
-    (void)state;
     struct summary *summary = summary_fir();
     expect(summary, NULL,
            OPENING
@@ -61,9 +60,8 @@ static void the_documented_example(void **state)
     summary_free(summary);
 }
 
-static void compared(void **state)
+TEST(compared)
 {
-    (void)state;
     struct summary *now = summary_slower(900);
     struct comparison *comparison = comparison_with_fir(now, 0.02);
     now->conditions = (struct conditions){0};
@@ -102,9 +100,8 @@ static void compared(void **state)
     summary_free(now);
 }
 
-static void what_has_no_number(void **state)
+TEST(what_has_no_number)
 {
-    (void)state;
     struct summary *summary = calloc(1, sizeof *summary);
     assert_non_null(summary);
     summary_column(summary, "EMPTY", NULL, 0);
@@ -136,9 +133,8 @@ static void what_has_no_number(void **state)
     summary_free(summary);
 }
 
-static void any_bytes(void **state)
+TEST(any_bytes)
 {
-    (void)state;
     static const struct {
         const char *name, *value;
     } cases[] = {
@@ -179,15 +175,4 @@ static void any_bytes(void **state)
     assert_false(junit_summary(full, summary, NULL));
     fclose(full);
     summary_free(summary);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_documented_example),
-        cmocka_unit_test(compared),
-        cmocka_unit_test(what_has_no_number),
-        cmocka_unit_test(any_bytes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,9 +20,8 @@ static void expect(const struct summary *summary, const struct comparison *compa
     free(text);
 }
 
-static void the_documented_example(void **state)
+TEST(the_documented_example)
 {
-    (void)state;
     struct summary *summary = summary_fir();
     expect(summary, NULL,
            "**fir_filter** to its return  \n"
@@ -38,9 +37,8 @@ static void the_documented_example(void **state)
     summary_free(summary);
 }
 
-static void compared(void **state)
+TEST(compared)
 {
-    (void)state;
     struct summary *now = summary_slower(900);
     struct comparison *comparison = comparison_with_fir(now, 0.02);
     now->n = 2;
@@ -69,9 +67,8 @@ static void compared(void **state)
     summary_free(now);
 }
 
-static void what_has_no_number(void **state)
+TEST(what_has_no_number)
 {
-    (void)state;
     struct summary *summary = calloc(1, sizeof *summary);
     assert_non_null(summary);
     struct comparison comparison = {.verdict = VERDICT_INCONCLUSIVE, .file = "a_b|c"};
@@ -92,9 +89,8 @@ static void what_has_no_number(void **state)
     summary_free(summary);
 }
 
-static void nothing_is_taken_as_markdown(void **state)
+TEST(nothing_is_taken_as_markdown)
 {
-    (void)state;
     static const struct {
         const char *name, *text;
     } cases[] = {
@@ -133,15 +129,4 @@ static void nothing_is_taken_as_markdown(void **state)
     assert_false(markdown_summary(full, summary, NULL));
     fclose(full);
     summary_free(summary);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_documented_example),
-        cmocka_unit_test(compared),
-        cmocka_unit_test(what_has_no_number),
-        cmocka_unit_test(nothing_is_taken_as_markdown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

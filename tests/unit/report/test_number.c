@@ -1,18 +1,13 @@
+#include "../test.h"
+
 #include "report/number.h"
 
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-static void counts(void **state)
+TEST(counts)
 {
-    (void)state;
     char out[NUMBER_ROOM];
     assert_string_equal(number_unsigned(out, sizeof(out), 0), "0");
     assert_string_equal(number_unsigned(out, sizeof(out), 999), "999");
@@ -25,9 +20,8 @@ static void counts(void **state)
     assert_string_equal(number_signed(out, sizeof(out), INT64_MAX), "9,223,372,036,854,775,807");
 }
 
-static void decimals(void **state)
+TEST(decimals)
 {
-    (void)state;
     char out[NUMBER_ROOM], large[512];
     assert_string_equal(number_decimal(out, sizeof(out), 18204.25, 2), "18,204.25");
     assert_string_equal(number_decimal(out, sizeof(out), -1234567.891, 1), "-1,234,567.9");
@@ -41,9 +35,8 @@ static void decimals(void **state)
     assert_int_equal(strlen(number_decimal(large, sizeof(large), -DBL_MAX, 17)), 1 + 309 + 102 + 1 + 17);
 }
 
-static void durations(void **state)
+TEST(durations)
 {
-    (void)state;
     static const struct {
         double seconds;
         const char *expected;
@@ -60,9 +53,8 @@ static void durations(void **state)
         assert_string_equal(number_duration(out, sizeof(out), cases[i].seconds), cases[i].expected);
 }
 
-static void frequencies(void **state)
+TEST(frequencies)
 {
-    (void)state;
     static const struct {
         double hz;
         const char *expected;
@@ -77,9 +69,8 @@ static void frequencies(void **state)
         assert_string_equal(number_frequency(out, sizeof(out), cases[i].hz), cases[i].expected);
 }
 
-static void elapsed(void **state)
+TEST(elapsed)
 {
-    (void)state;
     static const struct {
         double seconds;
         const char *expected;
@@ -93,23 +84,12 @@ static void elapsed(void **state)
         assert_string_equal(number_elapsed(out, sizeof(out), cases[i].seconds), cases[i].expected);
 }
 
-static void what_does_not_fit_is_no_number(void **state)
+TEST(what_does_not_fit_is_no_number)
 {
-    (void)state;
     char out[8] = "unused";
     assert_string_equal(number_unsigned(out, 6, 18204), "#");
     assert_string_equal(number_unsigned(out, 7, 18204), "18,204");
     assert_string_equal(number_frequency(out, sizeof(out), 666.7e6), "#");
     assert_string_equal(number_unsigned(out, 1, 5), "");
     number_unsigned(NULL, 0, 5);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counts),    cmocka_unit_test(decimals),
-        cmocka_unit_test(durations), cmocka_unit_test(frequencies),
-        cmocka_unit_test(elapsed),   cmocka_unit_test(what_does_not_fit_is_no_number),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

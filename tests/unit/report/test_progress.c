@@ -1,17 +1,14 @@
+#include "../test.h"
+
 #include "report/progress.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* A terminal of our own, and what it was told. */
 struct terminal {
@@ -44,9 +41,8 @@ static void terminal_close(struct terminal *terminal)
     close(terminal->master);
 }
 
-static void shown_after_a_second_and_erased(void **state)
+TEST(shown_after_a_second_and_erased)
 {
-    (void)state;
     struct terminal terminal;
     struct progress progress;
     terminal_open(&terminal, 80);
@@ -73,9 +69,8 @@ static void shown_after_a_second_and_erased(void **state)
     terminal_close(&terminal);
 }
 
-static void cut_to_the_terminal(void **state)
+TEST(cut_to_the_terminal)
 {
-    (void)state;
     struct terminal terminal;
     struct progress progress;
     terminal_open(&terminal, 6);
@@ -90,9 +85,8 @@ static void cut_to_the_terminal(void **state)
     terminal_close(&terminal);
 }
 
-static void nothing_where_there_is_no_terminal(void **state)
+TEST(nothing_where_there_is_no_terminal)
 {
-    (void)state;
     FILE *file = tmpfile();
     struct progress progress;
     assert_non_null(file);
@@ -102,14 +96,4 @@ static void nothing_where_there_is_no_terminal(void **state)
     progress_clear(&progress);
     assert_int_equal(ftell(file), 0);
     fclose(file);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shown_after_a_second_and_erased),
-        cmocka_unit_test(cut_to_the_terminal),
-        cmocka_unit_test(nothing_where_there_is_no_terminal),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* The live screen, drawn into a terminal of our own and read back as what a person would see. */
-#include "../cmocka_all.h"
+#include "../test.h"
 
 #include "report/screen.h"
 
@@ -38,6 +38,8 @@ static int set_up(void **state)
     memset(&f, 0, sizeof f);
     return openpty(&f.master, &f.slave, NULL, NULL, NULL) != 0 || fcntl(f.master, F_SETFL, O_NONBLOCK) != 0;
 }
+
+#define FRESH_TEST(name) TEST_WITH(name, set_up, tear_down)
 
 static void resize(unsigned short columns, unsigned short lines)
 {
@@ -114,9 +116,8 @@ static struct screen_view two_rows(void)
     return view;
 }
 
-static void rows_with_rates_and_totals(void **state)
+FRESH_TEST(rows_with_rates_and_totals)
 {
-    (void)state;
     struct screen_view view = two_rows();
     open_it(80, 24);
     draw(&view);
@@ -134,9 +135,8 @@ static void rows_with_rates_and_totals(void **state)
     screen_close(&f.screen);
 }
 
-static void bounds_gaps_a_note_and_a_pause(void **state)
+FRESH_TEST(bounds_gaps_a_note_and_a_pause)
 {
-    (void)state;
     struct screen_view view = two_rows();
     view.note = "SysTick was idle and is borrowed";
     view.rows[0].rate_at_least = view.rows[0].total_at_least = true;
@@ -154,9 +154,8 @@ static void bounds_gaps_a_note_and_a_pause(void **state)
 }
 
 /* A bar is full at the highest rate that its row ever had, and fills what the terminal has room for. */
-static void bars_show_the_part_of_the_highest(void **state)
+FRESH_TEST(bars_show_the_part_of_the_highest)
 {
-    (void)state;
     struct screen_view view = two_rows();
     view.n = 1;
     static const struct {
@@ -190,9 +189,8 @@ static void bars_show_the_part_of_the_highest(void **state)
     }
 }
 
-static void lines_are_cut_to_the_terminal(void **state)
+FRESH_TEST(lines_are_cut_to_the_terminal)
 {
-    (void)state;
     struct screen_view view = two_rows();
     view.title = "µµµµµµµµµµµµ";
     open_it(10, 24);
@@ -206,9 +204,8 @@ static void lines_are_cut_to_the_terminal(void **state)
 }
 
 /* One line less than there are, so that nothing scrolls; what does not fit is left out. */
-static void no_more_lines_than_the_terminal_has(void **state)
+FRESH_TEST(no_more_lines_than_the_terminal_has)
 {
-    (void)state;
     struct screen_view view = two_rows();
     view.n = SCREEN_ROWS;
     for (size_t i = 2; i < SCREEN_ROWS; i++)
@@ -225,9 +222,8 @@ static void no_more_lines_than_the_terminal_has(void **state)
     }
 }
 
-static void a_terminal_without_a_size_is_taken_for_80_by_24(void **state)
+FRESH_TEST(a_terminal_without_a_size_is_taken_for_80_by_24)
 {
-    (void)state;
     struct screen_view view = two_rows();
     view.n = SCREEN_ROWS;
     for (size_t i = 2; i < SCREEN_ROWS; i++)
@@ -239,9 +235,8 @@ static void a_terminal_without_a_size_is_taken_for_80_by_24(void **state)
 }
 
 /* Names come from the command line, titles from servers. */
-static void nothing_steers_the_terminal(void **state)
+FRESH_TEST(nothing_steers_the_terminal)
 {
-    (void)state;
     struct screen_view view = two_rows();
     view.title = "evil\033[2J\033]0;x\a\n\xFF";
     view.note = "\033[31m";
@@ -252,9 +247,8 @@ static void nothing_steers_the_terminal(void **state)
     assert_int_equal(f.n, 8);
 }
 
-static void largest_numbers_fit(void **state)
+FRESH_TEST(largest_numbers_fit)
 {
-    (void)state;
     struct screen_view view = two_rows();
     view.rows[0] = (struct screen_row){.name = "A_NAME_THAT_IS_LONGER_THAN_ITS_COLUMN_IS_WIDE",
                                        .rate = 1e30,
@@ -269,9 +263,8 @@ static void largest_numbers_fit(void **state)
     assert_null(strstr(f.lines[2], "COLUMN_IS"));
 }
 
-static void the_terminal_is_as_it_was(void **state)
+FRESH_TEST(the_terminal_is_as_it_was)
 {
-    (void)state;
     struct termios before, during, after;
     assert_int_equal(tcgetattr(f.slave, &before), 0);
     resize(80, 24);
@@ -289,9 +282,8 @@ static void the_terminal_is_as_it_was(void **state)
     assert_string_equal(got(), "");
 }
 
-static void what_is_no_terminal_is_left_alone(void **state)
+FRESH_TEST(what_is_no_terminal_is_left_alone)
 {
-    (void)state;
     int ends[2];
     assert_int_equal(pipe(ends), 0);
     assert_false(screen_open(&f.screen, f.slave, ends[1]));
@@ -303,9 +295,8 @@ static void what_is_no_terminal_is_left_alone(void **state)
     close(ends[1]);
 }
 
-static void keys(void **state)
+FRESH_TEST(keys)
 {
-    (void)state;
     static const struct {
         char typed;
         enum screen_key key;
@@ -323,9 +314,8 @@ static void keys(void **state)
     assert_string_equal(got(), ""); /* no echo */
 }
 
-static void a_terminal_that_is_gone_ends_it(void **state)
+FRESH_TEST(a_terminal_that_is_gone_ends_it)
 {
-    (void)state;
     struct screen_view view = two_rows();
     open_it(80, 24);
     close(f.master);
@@ -333,25 +323,4 @@ static void a_terminal_that_is_gone_ends_it(void **state)
     assert_int_equal(screen_wait_key(&f.screen, 10000), SCREEN_QUIT);
     screen_draw(&f.screen, &view);
     screen_close(&f.screen);
-}
-
-#define TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(rows_with_rates_and_totals),
-        TEST(bounds_gaps_a_note_and_a_pause),
-        TEST(bars_show_the_part_of_the_highest),
-        TEST(lines_are_cut_to_the_terminal),
-        TEST(no_more_lines_than_the_terminal_has),
-        TEST(a_terminal_without_a_size_is_taken_for_80_by_24),
-        TEST(nothing_steers_the_terminal),
-        TEST(largest_numbers_fit),
-        TEST(the_terminal_is_as_it_was),
-        TEST(what_is_no_terminal_is_left_alone),
-        TEST(keys),
-        TEST(a_terminal_that_is_gone_ends_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

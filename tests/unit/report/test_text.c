@@ -1,13 +1,10 @@
 /* The whole output, compared byte by byte. */
+#include "../test.h"
+
 #include "report/summaries.h"
 #include "report/text.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 static void expect(const struct conditions *header, const struct summary *summary, const char *expected)
 {
@@ -24,9 +21,8 @@ static void expect(const struct conditions *header, const struct summary *summar
     free(text);
 }
 
-static void the_documented_example(void **state)
+TEST(the_documented_example)
 {
-    (void)state;
     struct summary *summary = summary_fir();
     expect(&summary->conditions, summary,
            "openocd localhost:6666     Cortex-A9 r3p0 core 0     PMUv1, 6 counters\n"
@@ -47,9 +43,8 @@ static void the_documented_example(void **state)
     summary_free(summary);
 }
 
-static void ended_early_with_bounds_and_a_measured_clock(void **state)
+TEST(ended_early_with_bounds_and_a_measured_clock)
 {
-    (void)state;
     struct summary *summary = summary_fir();
     summary->columns[0].at_least = 3;
     summary->columns[0].at_least_max = 16777216;
@@ -84,9 +79,8 @@ static void ended_early_with_bounds_and_a_measured_clock(void **state)
     summary_free(summary);
 }
 
-static void bounds_only(void **state)
+TEST(bounds_only)
 {
-    (void)state;
     struct summary *summary = calloc(1, sizeof(*summary));
     summary->conditions = conditions_fir();
     struct column *cycles = summary_column(summary, "CPU_CYCLES", NULL, 0);
@@ -109,9 +103,8 @@ static void bounds_only(void **state)
     summary_free(summary);
 }
 
-static void no_hits(void **state)
+TEST(no_hits)
 {
-    (void)state;
     struct summary *summary = calloc(1, sizeof(*summary));
     summary->conditions = conditions_fir();
     summary_column(summary, "CPU_CYCLES", NULL, 0);
@@ -134,9 +127,8 @@ static void no_hits(void **state)
     summary_free(summary);
 }
 
-static void all_equal_and_one_hit(void **state)
+TEST(all_equal_and_one_hit)
 {
-    (void)state;
     struct summary *summary = calloc(1, sizeof(*summary));
     SUMMARY_COLUMN(summary, "CYCLES", {1234567, 100});
     summary->hits = summary->wanted = 100;
@@ -173,9 +165,8 @@ static void all_equal_and_one_hit(void **state)
     summary_free(summary);
 }
 
-static void numbers_of_full_width(void **state)
+TEST(numbers_of_full_width)
 {
-    (void)state;
     struct summary *summary = calloc(1, sizeof(*summary));
     SUMMARY_COLUMN(summary, "A_NAME_OF_MORE_THAN_16_LETTERS", {0, 1}, {UINT64_MAX, 1});
     SUMMARY_COLUMN(summary, "B", {1, 2}, {3, 2});
@@ -198,9 +189,8 @@ static void numbers_of_full_width(void **state)
     summary_free(summary);
 }
 
-static void approximate_median(void **state)
+TEST(approximate_median)
 {
-    (void)state;
     struct summary *summary = calloc(1, sizeof(*summary));
     struct column *column = summary_column(summary, "CYCLES", NULL, 0);
     for (uint64_t i = 0; i < 8000; i++)
@@ -223,9 +213,8 @@ static void approximate_median(void **state)
     summary_free(summary);
 }
 
-static void headers(void **state)
+TEST(headers)
 {
-    (void)state;
     struct conditions c = {0};
     expect(&c, NULL, "");
 
@@ -249,9 +238,8 @@ static void headers(void **state)
     expect(&c, NULL, "*0x10000200 to evil\xEF\xBF\xBD]0;\xEF\xBF\xBD\xEF\xBF\xBD  a.c:1\xEF\xBF\xBD\n");
 }
 
-static void names_from_outside_stay_aligned(void **state)
+TEST(names_from_outside_stay_aligned)
 {
-    (void)state;
     struct summary *summary = calloc(1, sizeof(*summary));
     SUMMARY_COLUMN(summary, "µ\x1B[31m", {7, 3});
     snprintf(summary->ended, sizeof(summary->ended), "\x1B[2Jgone");
@@ -267,9 +255,8 @@ static void names_from_outside_stay_aligned(void **state)
 }
 
 /* Events that the core lacks keep their row and say why; metrics stand among the means. */
-static void what_is_not_supported_and_metrics(void **state)
+TEST(what_is_not_supported_and_metrics)
 {
-    (void)state;
     struct summary *summary = summary_fir();
     summary_column(summary, "LDREX_SPEC", NULL, 0);
     snprintf(summary->columns[3].unsupported, sizeof summary->columns[3].unsupported, "no such event");
@@ -300,9 +287,8 @@ static void what_is_not_supported_and_metrics(void **state)
     summary_free(summary);
 }
 
-static void several_passes_and_their_disagreement(void **state)
+TEST(several_passes_and_their_disagreement)
 {
-    (void)state;
     struct summary *summary = calloc(1, sizeof(*summary));
     SUMMARY_COLUMN(summary, "CYCLES", {100, 5}, {120, 4});
     SUMMARY_COLUMN(summary, "A", {1, 3});
@@ -320,22 +306,4 @@ static void several_passes_and_their_disagreement(void **state)
            "                                     118  ██████████████▌  4\n"
            "the passes disagree\xEF\xBF\xBD\n");
     summary_free(summary);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_documented_example),
-        cmocka_unit_test(ended_early_with_bounds_and_a_measured_clock),
-        cmocka_unit_test(bounds_only),
-        cmocka_unit_test(no_hits),
-        cmocka_unit_test(all_equal_and_one_hit),
-        cmocka_unit_test(numbers_of_full_width),
-        cmocka_unit_test(approximate_median),
-        cmocka_unit_test(headers),
-        cmocka_unit_test(names_from_outside_stay_aligned),
-        cmocka_unit_test(what_is_not_supported_and_metrics),
-        cmocka_unit_test(several_passes_and_their_disagreement),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,12 @@
+#include "../test.h"
+
 #include "report/utf8.h"
 
 #include <jansson.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 #define GONE "\xEF\xBF\xBD"
 
@@ -21,18 +17,16 @@ static void check(const char *text, const char *expected, size_t width)
     assert_int_equal(utf8_width(out), width);
 }
 
-static void valid_text_stays(void **state)
+TEST(valid_text_stays)
 {
-    (void)state;
     check("", "", 0);
     check("fir_filter", "fir_filter", 10);
     check("27.31 µs ± 1", "27.31 µs ± 1", 12);
     check("█▌ 日本 \xF0\x9F\x98\x80", "█▌ 日本 \xF0\x9F\x98\x80", 7);
 }
 
-static void terminals_are_not_steered(void **state)
+TEST(terminals_are_not_steered)
 {
-    (void)state;
     check("a\x1B[2Jb", "a" GONE "[2Jb", 6);
     check("a\nb\rc\td\x7F", "a" GONE "b" GONE "c" GONE "d" GONE, 8);
     check("\xC2\x9B[31m", GONE "[31m", 5); /* CSI as one character */
@@ -41,9 +35,8 @@ static void terminals_are_not_steered(void **state)
     check("e\xCC\x81", "e" GONE, 2); /* a combining accent takes no column */
 }
 
-static void invalid_bytes_are_replaced(void **state)
+TEST(invalid_bytes_are_replaced)
 {
-    (void)state;
     check("\xFF\xFE", GONE GONE, 2);
     check("a\x80"
           "b",
@@ -59,9 +52,8 @@ static void invalid_bytes_are_replaced(void **state)
           GONE "A", 2);
 }
 
-static void cut_at_a_whole_character(void **state)
+TEST(cut_at_a_whole_character)
 {
-    (void)state;
     char out[8] = "unused";
     assert_string_equal(utf8_clean(out, 4, "aµµ"), "aµ");
     assert_string_equal(utf8_clean(out, 3, "aµµ"), "a");
@@ -75,9 +67,8 @@ static unsigned random_next(uint64_t *state)
     return (unsigned)(*state >> 33);
 }
 
-static void any_bytes_are_accepted_by_jansson(void **state)
+TEST(any_bytes_are_accepted_by_jansson)
 {
-    (void)state;
     uint64_t seed = (uint64_t)time(NULL);
     const char *given = getenv("SEED");
     if (given != NULL)
@@ -97,16 +88,4 @@ static void any_bytes_are_accepted_by_jansson(void **state)
         char again[sizeof(out) * 3];
         assert_string_equal(utf8_clean(again, sizeof(again), out), out);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(valid_text_stays),
-        cmocka_unit_test(terminals_are_not_steered),
-        cmocka_unit_test(invalid_bytes_are_replaced),
-        cmocka_unit_test(cut_at_a_whole_character),
-        cmocka_unit_test(any_bytes_are_accepted_by_jansson),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,7 @@
 /* The programs under fixtures/, and the lines of their sources by what is written on them. */
 #pragma once
 
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-/* cmocka wants the ones above and below first */
-#include <setjmp.h>
-
-#include <cmocka.h>
+#include "../test.h"
 
 #include "symbols/symbols.h"
 

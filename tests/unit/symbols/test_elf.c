@@ -11,9 +11,8 @@ static void must_not_open(const void *bytes, size_t size, const char *words)
         fail_msg("`%s` is not in: %s", words, error.text);
 }
 
-static void what_is_no_elf_is_named(void **state)
+TEST(what_is_no_elf_is_named)
 {
-    (void)state;
     must_not_open("", 0, "is empty");
     must_not_open(":10000000", 9, "an Intel HEX file");
     must_not_open("S00600004844521B", 16, "a Motorola S-record file");
@@ -23,9 +22,8 @@ static void what_is_no_elf_is_named(void **state)
     must_not_open("\177ELF", 4, "a damaged ELF file");
 }
 
-static void paths_that_cannot_be_read_are_named(void **state)
+TEST(paths_that_cannot_be_read_are_named)
 {
-    (void)state;
     struct error error = {.kind = ERROR_NONE};
     assert_null(symbols_open("/nonexistent/x.elf", &error));
     assert_int_equal(error.kind, ERROR_ELF);
@@ -40,9 +38,8 @@ static void paths_that_cannot_be_read_are_named(void **state)
     symbols_close(NULL);
 }
 
-static void object_files_are_refused(void **state)
+TEST(object_files_are_refused)
 {
-    (void)state;
     size_t size = 0;
     uint8_t *bytes = fixture_bytes("blink", &size);
     bytes[offsetof(Elf32_Ehdr, e_type)] = ET_REL;
@@ -52,9 +49,8 @@ static void object_files_are_refused(void **state)
     free(bytes);
 }
 
-static void segments_are_what_the_target_must_hold(void **state)
+TEST(segments_are_what_the_target_must_hold)
 {
-    (void)state;
     struct segment segments[8];
     struct symbols *symbols = fixture_open("blink");
     /* not .data, nor .ramfunc: they are loaded elsewhere than they run */
@@ -70,9 +66,8 @@ static void segments_are_what_the_target_must_hold(void **state)
 }
 
 /* One segment with code and variables: only what is never written */
-static void writable_segments_give_their_constant_sections(void **state)
+TEST(writable_segments_give_their_constant_sections)
 {
-    (void)state;
     struct segment segments[8];
     struct symbols *symbols = fixture_open("mixed");
     uint64_t sink = 0;
@@ -85,9 +80,8 @@ static void writable_segments_give_their_constant_sections(void **state)
     symbols_close(symbols);
 }
 
-static void build_id_is_hex(void **state)
+TEST(build_id_is_hex)
 {
-    (void)state;
     struct symbols *symbols = fixture_open("blink");
     const char *id = symbols_build_id(symbols);
     assert_int_equal(strlen(id), 40);
@@ -100,9 +94,8 @@ static void build_id_is_hex(void **state)
 }
 
 /* As sstrip leaves it: segments and nothing else */
-static void file_without_sections_still_has_segments(void **state)
+TEST(file_without_sections_still_has_segments)
 {
-    (void)state;
     size_t size = 0;
     uint8_t *bytes = fixture_bytes("blink", &size);
     memset(bytes + offsetof(Elf32_Ehdr, e_shoff), 0, 4);
@@ -121,9 +114,8 @@ static void file_without_sections_still_has_segments(void **state)
     free(bytes);
 }
 
-static void machine_of_aarch64_is_told(void **state)
+TEST(machine_of_aarch64_is_told)
 {
-    (void)state;
     size_t size = 0;
     uint8_t *bytes = fixture_bytes("host", &size);
     bytes[offsetof(Elf64_Ehdr, e_machine)] = EM_AARCH64;
@@ -162,9 +154,8 @@ static void ask_everything(const uint8_t *bytes, size_t size)
     symbols_close(symbols);
 }
 
-static void files_cut_short_do_no_harm(void **state)
+TEST(files_cut_short_do_no_harm)
 {
-    (void)state;
     static const char *const names[] = {"blink", "blink4", "blinkz", "host"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         size_t size = 0;
@@ -177,9 +168,8 @@ static void files_cut_short_do_no_harm(void **state)
 }
 
 /* Headers and counts of all sorts, always the same ones so that a failure comes again */
-static void damaged_files_do_no_harm(void **state)
+TEST(damaged_files_do_no_harm)
 {
-    (void)state;
     static const char *const names[] = {"blink", "blink4", "blinkz", "shapes", "host"};
     uint32_t random = 1;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
@@ -200,21 +190,4 @@ static void damaged_files_do_no_harm(void **state)
         }
         free(bytes);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_no_elf_is_named),
-        cmocka_unit_test(paths_that_cannot_be_read_are_named),
-        cmocka_unit_test(object_files_are_refused),
-        cmocka_unit_test(segments_are_what_the_target_must_hold),
-        cmocka_unit_test(writable_segments_give_their_constant_sections),
-        cmocka_unit_test(build_id_is_hex),
-        cmocka_unit_test(file_without_sections_still_has_segments),
-        cmocka_unit_test(machine_of_aarch64_is_told),
-        cmocka_unit_test(files_cut_short_do_no_harm),
-        cmocka_unit_test(damaged_files_do_no_harm),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

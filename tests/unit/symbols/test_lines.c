@@ -4,9 +4,8 @@
 static const char *const builds[] = {"blink", "blink4", "blink0", "blinkz", "flash"};
 enum { BUILDS = sizeof builds / sizeof builds[0] };
 
-static void line_in_one_place_is_found(void **state)
+TEST(line_in_one_place_is_found)
 {
-    (void)state;
     for (size_t i = 0; i < BUILDS; i++) {
         struct symbols *symbols = fixture_open(builds[i]);
         char text[64];
@@ -22,9 +21,8 @@ static void line_in_one_place_is_found(void **state)
 }
 
 /* The rows of a `for` stand at its beginning and at its end: it begins where it begins */
-static void fragments_of_a_line_are_one_place(void **state)
+TEST(fragments_of_a_line_are_one_place)
 {
-    (void)state;
     struct symbols *symbols = fixture_open("blink0");
     char text[64];
     struct location loop = must_locate(symbols, fixture_line("blink.c", "the loop", text, sizeof text));
@@ -33,9 +31,8 @@ static void fragments_of_a_line_are_one_place(void **state)
     symbols_close(symbols);
 }
 
-static void line_that_is_inlined_twice_is_listed(void **state)
+TEST(line_that_is_inlined_twice_is_listed)
 {
-    (void)state;
     for (size_t i = 0; i < BUILDS; i++) {
         struct symbols *symbols = fixture_open(builds[i]);
         char text[64];
@@ -47,9 +44,8 @@ static void line_that_is_inlined_twice_is_listed(void **state)
 }
 
 /* Its first instruction is the callee's, but the line is in the caller, and once */
-static void line_that_calls_what_is_inlined_is_one_place(void **state)
+TEST(line_that_calls_what_is_inlined_is_one_place)
 {
-    (void)state;
     for (size_t i = 0; i < BUILDS; i++) {
         struct symbols *symbols = fixture_open(builds[i]);
         char text[64];
@@ -65,9 +61,8 @@ static void line_that_calls_what_is_inlined_is_one_place(void **state)
     }
 }
 
-static void instances_of_a_template_are_listed(void **state)
+TEST(instances_of_a_template_are_listed)
 {
-    (void)state;
     struct symbols *symbols = fixture_open("shapes");
     char text[64];
     must_refuse(symbols, fixture_line("shapes.cpp", "in thrice", text, sizeof text), ERROR_AMBIGUOUS,
@@ -76,9 +71,8 @@ static void instances_of_a_template_are_listed(void **state)
     symbols_close(symbols);
 }
 
-static void file_is_named_by_the_end_of_its_path(void **state)
+TEST(file_is_named_by_the_end_of_its_path)
 {
-    (void)state;
     for (size_t i = 0; i < BUILDS; i++) {
         struct symbols *symbols = fixture_open(builds[i]);
         char line[64];
@@ -105,9 +99,8 @@ static void file_is_named_by_the_end_of_its_path(void **state)
     }
 }
 
-static void next_line_with_code_is_named(void **state)
+TEST(next_line_with_code_is_named)
 {
-    (void)state;
     struct symbols *symbols = fixture_open("blink0");
     char next[64];
     char text[128];
@@ -125,9 +118,8 @@ static void next_line_with_code_is_named(void **state)
 }
 
 /* Line tables keep what the linker dropped, at address 0, where in this program something else is */
-static void dropped_code_is_nowhere(void **state)
+TEST(dropped_code_is_nowhere)
 {
-    (void)state;
     for (size_t i = 0; i < BUILDS; i++) {
         struct symbols *symbols = fixture_open(builds[i]);
         char text[64];
@@ -139,9 +131,8 @@ static void dropped_code_is_nowhere(void **state)
 }
 
 /* The same program at 0 and at 0x08000000: every address must tell the same story */
-static void code_at_0_is_described_like_any_other(void **state)
+TEST(code_at_0_is_described_like_any_other)
 {
-    (void)state;
     struct symbols *low = fixture_open("blink");
     struct symbols *high = fixture_open("flash");
     uint64_t end = must_locate(low, "main").high;
@@ -161,9 +152,8 @@ static void code_at_0_is_described_like_any_other(void **state)
     symbols_close(high);
 }
 
-static void assembly_has_lines(void **state)
+TEST(assembly_has_lines)
 {
-    (void)state;
     struct symbols *symbols = fixture_open("blink");
     char text[64];
     struct location location =
@@ -173,9 +163,8 @@ static void assembly_has_lines(void **state)
     symbols_close(symbols);
 }
 
-static void ram_function_has_lines(void **state)
+TEST(ram_function_has_lines)
 {
-    (void)state;
     struct symbols *symbols = fixture_open("blink");
     char text[64];
     struct location location = must_locate(symbols, fixture_line("blink.c", "ticks = 7", text, sizeof text));
@@ -184,31 +173,11 @@ static void ram_function_has_lines(void **state)
     symbols_close(symbols);
 }
 
-static void programs_of_64_bits_have_lines(void **state)
+TEST(programs_of_64_bits_have_lines)
 {
-    (void)state;
     struct symbols *symbols = fixture_open("host");
     struct location location = must_locate(symbols, "work");
     assert_memory_equal(location.source, "host.c:", 7);
     assert_int_equal(must_locate(symbols, location.source).address, location.address);
     symbols_close(symbols);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(line_in_one_place_is_found),
-        cmocka_unit_test(fragments_of_a_line_are_one_place),
-        cmocka_unit_test(line_that_is_inlined_twice_is_listed),
-        cmocka_unit_test(line_that_calls_what_is_inlined_is_one_place),
-        cmocka_unit_test(instances_of_a_template_are_listed),
-        cmocka_unit_test(file_is_named_by_the_end_of_its_path),
-        cmocka_unit_test(next_line_with_code_is_named),
-        cmocka_unit_test(dropped_code_is_nowhere),
-        cmocka_unit_test(code_at_0_is_described_like_any_other),
-        cmocka_unit_test(assembly_has_lines),
-        cmocka_unit_test(ram_function_has_lines),
-        cmocka_unit_test(programs_of_64_bits_have_lines),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,9 +2,8 @@
 
 #include <time.h>
 
-static void function_is_found_with_its_bounds(void **state)
+TEST(function_is_found_with_its_bounds)
 {
-    (void)state;
     struct symbols *symbols = fixture_open("flash");
     struct location location = must_locate(symbols, "fir_filter");
     assert_string_equal(location.name, "fir_filter");
@@ -16,9 +15,8 @@ static void function_is_found_with_its_bounds(void **state)
     symbols_close(symbols);
 }
 
-static void offset_is_added_within_the_function(void **state)
+TEST(offset_is_added_within_the_function)
 {
-    (void)state;
     struct symbols *symbols = fixture_open("blink");
     struct location entry = must_locate(symbols, "fir_filter");
     struct location hex = must_locate(symbols, "fir_filter+0x10");
@@ -39,9 +37,8 @@ static void offset_is_added_within_the_function(void **state)
     symbols_close(symbols);
 }
 
-static void address_gets_its_name(void **state)
+TEST(address_gets_its_name)
 {
-    (void)state;
     struct symbols *symbols = fixture_open("flash");
     struct location entry = must_locate(symbols, "fir_filter");
     char text[32];
@@ -60,9 +57,8 @@ static void address_gets_its_name(void **state)
     symbols_close(symbols);
 }
 
-static void without_a_file_only_addresses_are_found(void **state)
+TEST(without_a_file_only_addresses_are_found)
 {
-    (void)state;
     struct location location = must_locate(NULL, "*0x10000200");
     assert_int_equal(location.address, 0x10000200);
     assert_string_equal(location.name, "0x10000200");
@@ -73,9 +69,8 @@ static void without_a_file_only_addresses_are_found(void **state)
     must_refuse(NULL, "blink.c:3", ERROR_ELF, "no ELF file");
 }
 
-static void names_of_assembly_are_found(void **state)
+TEST(names_of_assembly_are_found)
 {
-    (void)state;
     struct symbols *symbols = fixture_open("blink");
     struct location reset = must_locate(symbols, "Reset_Handler");
     struct location label = must_locate(symbols, "inner_label");
@@ -94,9 +89,8 @@ static void names_of_assembly_are_found(void **state)
     symbols_close(symbols);
 }
 
-static void aliases_are_one_place(void **state)
+TEST(aliases_are_one_place)
 {
-    (void)state;
     struct symbols *symbols = fixture_open("blink");
     struct location handler = must_locate(symbols, "NMI_Handler");
     assert_string_equal(handler.name, "NMI_Handler");
@@ -106,9 +100,8 @@ static void aliases_are_one_place(void **state)
     symbols_close(symbols);
 }
 
-static void data_is_refused_as_code(void **state)
+TEST(data_is_refused_as_code)
 {
-    (void)state;
     struct symbols *symbols = fixture_open("blink");
     must_refuse(symbols, "ticks", ERROR_SYMBOL, "`ticks` is data (4 bytes at 0x2");
     must_refuse(symbols, "_etext", ERROR_SYMBOL, "is not in the code");
@@ -123,9 +116,8 @@ static void data_is_refused_as_code(void **state)
     symbols_close(symbols);
 }
 
-static void static_functions_of_one_name_are_listed(void **state)
+TEST(static_functions_of_one_name_are_listed)
 {
-    (void)state;
     struct symbols *symbols = fixture_open("flash");
     must_refuse(symbols, "helper", ERROR_AMBIGUOUS, "`helper` is at 2 places:\n  *0x08000");
     must_refuse(symbols, "helper", ERROR_AMBIGUOUS, "  helper, blink.c:");
@@ -138,9 +130,8 @@ static void static_functions_of_one_name_are_listed(void **state)
 }
 
 /* What the list says must be accepted, or there is no way out of it */
-static void listed_places_are_accepted(void **state)
+TEST(listed_places_are_accepted)
 {
-    (void)state;
     struct symbols *symbols = fixture_open("flash");
     struct location location;
     struct error error = {.kind = ERROR_NONE};
@@ -157,9 +148,8 @@ static void listed_places_are_accepted(void **state)
     symbols_close(symbols);
 }
 
-static void strange_names_do_no_harm(void **state)
+TEST(strange_names_do_no_harm)
 {
-    (void)state;
     struct symbols *symbols = fixture_open("blink");
     must_refuse(symbols, "x; shutdown [exec ls]", ERROR_SYMBOL, "no symbol `x; shutdown [exec ls]`");
     must_refuse(symbols, "", ERROR_SYMBOL, "no symbol ``");
@@ -178,9 +168,8 @@ static void strange_names_do_no_harm(void **state)
     symbols_close(symbols);
 }
 
-static void near_names_are_proposed(void **state)
+TEST(near_names_are_proposed)
 {
-    (void)state;
     struct symbols *symbols = fixture_open("blink");
     must_refuse(symbols, "fir_fliter", ERROR_SYMBOL,
                 "no symbol `fir_fliter` in blink.elf; did you mean fir_filter?");
@@ -192,9 +181,8 @@ static void near_names_are_proposed(void **state)
     symbols_close(symbols);
 }
 
-static void cpp_names_are_found_mangled_and_plain(void **state)
+TEST(cpp_names_are_found_mangled_and_plain)
 {
-    (void)state;
     struct symbols *symbols = fixture_open("shapes");
     struct location area = must_locate(symbols, "geometry::Shape::area");
     assert_int_equal(area.address, must_locate(symbols, "_ZNK8geometry5Shape4areaEi").address);
@@ -207,9 +195,8 @@ static void cpp_names_are_found_mangled_and_plain(void **state)
     symbols_close(symbols);
 }
 
-static void instruction_set_is_told(void **state)
+TEST(instruction_set_is_told)
 {
-    (void)state;
     struct symbols *symbols = fixture_open("mixed");
     struct location location = must_locate(symbols, "in_arm_state");
     assert_int_equal(location.isa, ISA_ARM);
@@ -235,34 +222,12 @@ static double seconds(void)
 }
 
 /* The limit is far above what it takes, even under sanitizers on a busy machine, and far below quadratic */
-static void many_symbols_are_no_burden(void **state)
+TEST(many_symbols_are_no_burden)
 {
-    (void)state;
     double begin = seconds();
     struct symbols *symbols = fixture_open("many");
     assert_true(must_locate(symbols, "driver_of_device_99999").is_function_entry);
     must_refuse(symbols, "driver_of_dveice_500", ERROR_SYMBOL, "did you mean driver_of_device_500");
     symbols_close(symbols);
     assert_true(seconds() - begin < 5.0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(function_is_found_with_its_bounds),
-        cmocka_unit_test(offset_is_added_within_the_function),
-        cmocka_unit_test(address_gets_its_name),
-        cmocka_unit_test(without_a_file_only_addresses_are_found),
-        cmocka_unit_test(names_of_assembly_are_found),
-        cmocka_unit_test(aliases_are_one_place),
-        cmocka_unit_test(data_is_refused_as_code),
-        cmocka_unit_test(static_functions_of_one_name_are_listed),
-        cmocka_unit_test(listed_places_are_accepted),
-        cmocka_unit_test(strange_names_do_no_harm),
-        cmocka_unit_test(near_names_are_proposed),
-        cmocka_unit_test(cpp_names_are_found_mangled_and_plain),
-        cmocka_unit_test(instruction_set_is_told),
-        cmocka_unit_test(many_symbols_are_no_burden),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,9 +10,8 @@ static const char *shown(const char *text, size_t room)
     return out;
 }
 
-static void only_what_may_be_shown_is_copied(void **state)
+TEST(only_what_may_be_shown_is_copied)
 {
-    (void)state;
     assert_string_equal(shown("größe.c", 64), "größe.c");
     assert_string_equal(shown("a\x1b[0m\n\x7f", 64), "a?[0m??");
     assert_string_equal(shown("\xff\xc3", 64), "??");
@@ -22,9 +21,8 @@ static void only_what_may_be_shown_is_copied(void **state)
     assert_string_equal(shown("abc", 1), "");
 }
 
-static void mangled_names_are_read(void **state)
+TEST(mangled_names_are_read)
 {
-    (void)state;
     static const struct {
         const char *symbol, *plain;
     } names[] = {
@@ -65,9 +63,8 @@ static const char *guess(const char *wanted, const char *const *names, size_t co
     return near_text(&near, out, sizeof out);
 }
 
-static void near_names_come_best_first(void **state)
+TEST(near_names_come_best_first)
 {
-    (void)state;
     static const char *const names[] = {"uart_init", "uart_send", "uart_send_byte", "my_uart_send",
                                         "spi_send",  "uart_sent", "UART_SEND",      "uart_sendx",
                                         "main",      "uart_send"};
@@ -86,9 +83,8 @@ static void near_names_come_best_first(void **state)
     assert_memory_equal(guess(longest, &one, 1), "; did you mean uuu", 18);
 }
 
-static void cursor_stops_at_the_end(void **state)
+TEST(cursor_stops_at_the_end)
 {
-    (void)state;
     static const uint8_t bytes[] = {0x12, 0x34, 0xe5, 0x8e, 0x26, 0x7f, 'a', 0, 'b'};
     struct cursor cursor = {.at = bytes, .end = bytes + sizeof bytes, .big_endian = true};
     assert_int_equal(cursor_unsigned(&cursor, 2), 0x1234);
@@ -113,15 +109,4 @@ static void cursor_stops_at_the_end(void **state)
     cursor = (struct cursor){.at = endless, .end = endless + sizeof endless};
     assert_int_equal(cursor_uleb(&cursor), 0);
     assert_true(cursor.bad);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_what_may_be_shown_is_copied),
-        cmocka_unit_test(mangled_names_are_read),
-        cmocka_unit_test(near_names_come_best_first),
-        cmocka_unit_test(cursor_stops_at_the_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* The words of a debug bus by address, with components that identify themselves on it. IHI 0029 B2.2. */
 #pragma once
 
-#include "../cmocka_all.h"
+#include "../test.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,8 +4,8 @@
  */
 #pragma once
 
-#include "../cmocka_all.h"
 #include "../model_link.h"
+#include "../test.h"
 #include "target/lowered.h"
 
 #include <time.h>
@@ -44,6 +44,11 @@ static inline int rig_clock(struct timespec *now)
     uint64_t us = rig_the_one()->model.wall / MODEL_MHZ + 1000000000;
     *now = (struct timespec){.tv_sec = (time_t)(us / 1000000), .tv_nsec = (long)(us % 1000000) * 1000};
     return 0;
+}
+
+static inline void rig_nap(uint64_t us)
+{
+    model_advance(&rig_the_one()->model, us * MODEL_MHZ);
 }
 
 static inline bool rig_hit(void *context, const struct raw_hit *hit)
@@ -117,7 +122,7 @@ static inline int rig_tear_down(void **state)
     return 0;
 }
 
-#define RIG_TEST(test) cmocka_unit_test_teardown(test, rig_tear_down)
+#define RIG_TEST(name) TEST_WITH(name, NULL, rig_tear_down)
 
 static inline bool rig_end(struct rig *rig)
 {

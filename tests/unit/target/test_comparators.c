@@ -1,5 +1,5 @@
 /* Comparators: for each set of those that are free, which of them serve for what. Nobody's is taken. */
-#include "../cmocka_all.h"
+#include "../test.h"
 
 #include "target/comparators.h"
 
@@ -23,9 +23,8 @@ static struct core core_with(unsigned whole)
 
 static const uint32_t able = 3U << (N - CONTEXTS);
 
-static void without_a_context(void **state)
+TEST(without_a_context)
 {
-    (void)state;
     for (unsigned whole = 0; whole <= CONTEXTS; whole += CONTEXTS)
         for (uint32_t free = 1; free < SETS; free++) {
             const struct core core = core_with(whole);
@@ -46,9 +45,8 @@ static void without_a_context(void **state)
         }
 }
 
-static void with_a_context(void **state)
+TEST(with_a_context)
 {
-    (void)state;
     for (unsigned whole = 0; whole <= CONTEXTS; whole += CONTEXTS)
         for (uint32_t free = 0; free < SETS; free++) {
             const struct core core = core_with(whole);
@@ -80,9 +78,8 @@ static void with_a_context(void **state)
         }
 }
 
-static void none_is_free(void **state)
+TEST(none_is_free)
 {
-    (void)state;
     const struct core core = core_with(CONTEXTS);
     const struct comparators found = {.taken = " 0x00000010"};
     struct comparator_choice choice;
@@ -90,14 +87,4 @@ static void none_is_free(void **state)
     assert_false(comparators_choose(&core, &found, false, &choice, &error));
     assert_int_equal(error.kind, ERROR_NO_COMPARATOR);
     assert_string_equal(error.text, "all 6 breakpoint comparators are taken, by 0x00000010");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_a_context),
-        cmocka_unit_test(with_a_context),
-        cmocka_unit_test(none_is_free),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

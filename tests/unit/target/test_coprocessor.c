@@ -7,20 +7,11 @@
 #include "cores/armv7_coprocessor.h"
 #include "target/coprocessor.h"
 
-#include <unistd.h>
-
-int usleep(useconds_t us)
-{
-    (void)us;
-    return 0;
-}
-
 static long impatience; /* microseconds that each look at the clock takes, beside the model's time */
 
-int clock_gettime(clockid_t id, struct timespec *now)
+static int clock_of_the_impatient(struct timespec *now)
 {
     static long more;
-    (void)id;
     more += impatience;
     int result = rig_clock(now);
     long us = now->tv_nsec / 1000 + more;
@@ -29,7 +20,7 @@ int clock_gettime(clockid_t id, struct timespec *now)
     return result;
 }
 
-#define RIG_TEST(test) cmocka_unit_test_teardown(test, rig_tear_down)
+TEST_TIME(clock_of_the_impatient, test_no_nap)
 
 enum { PMCR = 0x41151800, TYPE = 0x68, ENABLED = 0x80000002, VALUE = 0xB0000002 };
 
@@ -119,9 +110,8 @@ static void assert_end(struct rig *rig)
         fail_msg("%s", wrong);
 }
 
-static void a_core_that_runs_is_halted_for_it_and_let_go(void **state)
+RIG_TEST(a_core_that_runs_is_halted_for_it_and_let_go)
 {
-    (void)state;
     for (unsigned slow = 0; slow < 8; slow += 7) {
         struct rig *rig = set_up(slow);
         uint64_t values[2] = {0};
@@ -146,9 +136,8 @@ static void a_core_that_runs_is_halted_for_it_and_let_go(void **state)
     }
 }
 
-static void another_access_lets_the_core_go_first(void **state)
+RIG_TEST(another_access_lets_the_core_go_first)
 {
-    (void)state;
     struct rig *rig = set_up(0);
     uint64_t value;
     assert_true(prepare(rig));
@@ -162,9 +151,8 @@ static void another_access_lets_the_core_go_first(void **state)
     assert_end(rig);
 }
 
-static void comparators_left_over_do_not_wake_up(void **state)
+RIG_TEST(comparators_left_over_do_not_wake_up)
 {
-    (void)state;
     struct rig *rig = set_up(0);
     uint64_t values[2];
     rig->model.bvr[2] = rig->before.bvr[2] = 0x8000;
@@ -174,9 +162,8 @@ static void comparators_left_over_do_not_wake_up(void **state)
     assert_end(rig);
 }
 
-static void what_was_halted_stays_so(void **state)
+RIG_TEST(what_was_halted_stays_so)
 {
-    (void)state;
     struct rig *rig = set_up(0);
     uint64_t values[2] = {0};
     assert_true(prepare(rig));
@@ -198,9 +185,8 @@ static void what_was_halted_stays_so(void **state)
 }
 
 /* Between the look at it and the request to halt it reaches somebody's BKPT. */
-static void what_stops_for_another_reason_is_left_to_who_waits_for_that(void **state)
+RIG_TEST(what_stops_for_another_reason_is_left_to_who_waits_for_that)
 {
-    (void)state;
     static const struct v7_event bkpt[] = {{.cycles = 1000000, .pc = 0x8000},
                                            {.kind = V7_BKPT, .cycles = 5, .pc = 0x8050}};
     unsigned theirs = 0;
@@ -227,9 +213,8 @@ static void what_stops_for_another_reason_is_left_to_who_waits_for_that(void **s
     assert_in_range(theirs, 2, 60);
 }
 
-static void a_message_for_the_program_is_a_reason_to_refuse(void **state)
+RIG_TEST(a_message_for_the_program_is_a_reason_to_refuse)
 {
-    (void)state;
     struct rig *rig = set_up(0);
     uint64_t value;
     rig->model.rx_full = true;
@@ -272,23 +257,20 @@ static void at_every_access(enum v7_trouble what)
     }
 }
 
-static void cancelled_anywhere(void **state)
+RIG_TEST(cancelled_anywhere)
 {
-    (void)state;
     at_every_access(V7_CANCEL);
 }
 
-static void the_link_lost_anywhere(void **state)
+RIG_TEST(the_link_lost_anywhere)
 {
-    (void)state;
     at_every_access(V7_LOSE);
     at_every_access(V7_LOSE_AFTER);
 }
 
 /* Again while it is being given back. */
-static void the_link_lost_twice(void **state)
+RIG_TEST(the_link_lost_twice)
 {
-    (void)state;
     for (long at = 25; at < 400; at += 11)
         for (long later = 1; later < 90; later += 2) {
             struct rig *rig = set_up(0);
@@ -301,9 +283,8 @@ static void the_link_lost_twice(void **state)
         }
 }
 
-static void an_interrupt_anywhere(void **state)
+RIG_TEST(an_interrupt_anywhere)
 {
-    (void)state;
     at_every_access(V7_DO_PEND);
 }
 
@@ -311,9 +292,8 @@ static void an_interrupt_anywhere(void **state)
 
 /* A core that was given its mode of before must not go on, and that is told; one that was caught before it
  * was halted for anything goes on, and no number is made of it. */
-static void a_reset_anywhere(void **state)
+RIG_TEST(a_reset_anywhere)
 {
-    (void)state;
     long at = 0, left = 0, went_on = 0;
     for (bool struck = true; struck; at++) {
         struct rig *rig = set_up(at % 2 ? 3 : 0);
@@ -348,9 +328,8 @@ static void a_reset_anywhere(void **state)
 }
 
 /* What the run saw itself of it is not told once more. */
-static void a_reset_between_two_halts(void **state)
+RIG_TEST(a_reset_between_two_halts)
 {
-    (void)state;
     struct rig *rig = set_up(0);
     uint64_t values[2] = {0};
     assert_true(go(rig, values));
@@ -368,23 +347,4 @@ static void a_reset_between_two_halts(void **state)
     assert_true(target_undo(&rig->target, &deadline, &error));
     assert_true(target_check_left(&rig->target, &error));
     assert_false(rig->model.halted);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        RIG_TEST(a_core_that_runs_is_halted_for_it_and_let_go),
-        RIG_TEST(another_access_lets_the_core_go_first),
-        RIG_TEST(comparators_left_over_do_not_wake_up),
-        RIG_TEST(what_was_halted_stays_so),
-        RIG_TEST(what_stops_for_another_reason_is_left_to_who_waits_for_that),
-        RIG_TEST(a_message_for_the_program_is_a_reason_to_refuse),
-        RIG_TEST(cancelled_anywhere),
-        RIG_TEST(the_link_lost_anywhere),
-        RIG_TEST(the_link_lost_twice),
-        RIG_TEST(an_interrupt_anywhere),
-        RIG_TEST(a_reset_anywhere),
-        RIG_TEST(a_reset_between_two_halts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

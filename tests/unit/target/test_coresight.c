@@ -1,5 +1,5 @@
 /* ROM tables as chips have them, and as they should not be. */
-#include "../cmocka_all.h"
+#include "../test.h"
 
 #include "debug_words.h"
 #include "links/link.h"
@@ -56,6 +56,8 @@ static int set_up(void **state)
     return 0;
 }
 
+#define FRESH_TEST(name) TEST_WITH(name, set_up, tear_down)
+
 static void put(uint64_t at, uint32_t value)
 {
     debug_put(&f.words, at, value);
@@ -72,10 +74,9 @@ static bool walk(uint64_t rom)
     return coresight_walk(f.ledger, 0, rom, &f.found, &deadline, &f.error);
 }
 
-static void a_table_names_its_components(void **state)
+FRESH_TEST(a_table_names_its_components)
 {
     char name[64];
-    (void)state;
     component(0x80000000, 1, 0x4A9, 0, 0);
     put(0x80000000, 0x00010003);
     put(0x80000004, 0x00020002); /* not present: skipped, and not the end */
@@ -96,9 +97,8 @@ static void a_table_names_its_components(void **state)
     assert_string_equal(name, "PMU");
 }
 
-static void offsets_may_point_back_and_tables_may_nest(void **state)
+FRESH_TEST(offsets_may_point_back_and_tables_may_nest)
 {
-    (void)state;
     component(0x80080000, 1, 0x3B2, 0, 0);
     put(0x80080000, 0xFFF81003); /* 0x80001000 */
     put(0x80080004, 0);
@@ -114,9 +114,8 @@ static void offsets_may_point_back_and_tables_may_nest(void **state)
     assert_int_equal(f.found.components[2].devtype, DEVTYPE_CTI);
 }
 
-static void tables_that_name_each_other_end(void **state)
+FRESH_TEST(tables_that_name_each_other_end)
 {
-    (void)state;
     component(0x1000, 1, 1, 0, 0);
     put(0x1000, 0x00001003);
     put(0x1004, 0x00000003); /* itself */
@@ -128,10 +127,9 @@ static void tables_that_name_each_other_end(void **state)
     assert_int_equal(f.found.n, 2);
 }
 
-static void what_has_no_power_is_listed_as_such(void **state)
+FRESH_TEST(what_has_no_power_is_listed_as_such)
 {
     char name[64];
-    (void)state;
     component(0x1000, 1, 1, 0, 0);
     put(0x1000, 0x00001003);
     put(0x1004, 0x00002003);
@@ -145,9 +143,8 @@ static void what_has_no_power_is_listed_as_such(void **state)
     assert_int_equal(component_archid(&f.found.components[2]), 0x2A16);
 }
 
-static void more_than_there_is_room_for_is_said(void **state)
+FRESH_TEST(more_than_there_is_room_for_is_said)
 {
-    (void)state;
     component(0x100000, 1, 1, 0, 0);
     for (unsigned i = 0; i < 100; i++)
         put(0x100000 + 4ULL * i, (i + 1) << 12 | 3);
@@ -158,9 +155,8 @@ static void more_than_there_is_room_for_is_said(void **state)
 }
 
 /* Of a table of class 9 whose entries take two words, and one that ends where there is no room for more. */
-static void entries_of_64_bits(void **state)
+FRESH_TEST(entries_of_64_bits)
 {
-    (void)state;
     component(0x80000000, 9, 0x123, 0, 0x47700AF7);
     put(0x80000FC8, 1);
     put(0x80000000, 0x00001003);
@@ -181,9 +177,8 @@ static void entries_of_64_bits(void **state)
 }
 
 /* Neither an end nor an entry that can be read: what was found until then is kept. */
-static void a_table_that_breaks_off(void **state)
+FRESH_TEST(a_table_that_breaks_off)
 {
-    (void)state;
     component(0x1000, 1, 1, 0, 0);
     put(0x1000, 0x00001003);
     component(0x2000, 9, 0xC09, 0x15, 0);
@@ -192,9 +187,8 @@ static void a_table_that_breaks_off(void **state)
     assert_true(f.found.components[1].readable);
 }
 
-static void what_does_not_identify_itself_is_no_component(void **state)
+FRESH_TEST(what_does_not_identify_itself_is_no_component)
 {
-    (void)state;
     component(0x1000, 1, 1, 0, 0);
     put(0x1000, 0x00001003);
     put(0x1004, 0);
@@ -209,9 +203,8 @@ static void what_does_not_identify_itself_is_no_component(void **state)
 }
 
 /* Tables that go down and down: no deeper than any chip does. */
-static void nesting_has_an_end(void **state)
+FRESH_TEST(nesting_has_an_end)
 {
-    (void)state;
     for (uint64_t base = 0x1000; base < 0x28000; base += 0x1000) {
         component(base, 1, 1, 0, 0);
         put(base, 0x00001003);
@@ -221,9 +214,8 @@ static void nesting_has_an_end(void **state)
     assert_in_range(f.found.n, 4, 8);
 }
 
-static void a_link_lost_on_the_way_is_an_error(void **state)
+FRESH_TEST(a_link_lost_on_the_way_is_an_error)
 {
-    (void)state;
     for (unsigned at = 1; at < 40; at++) {
         set_up(NULL);
         f.lost_at = at;
@@ -241,30 +233,9 @@ static void a_link_lost_on_the_way_is_an_error(void **state)
     assert_int_equal(f.found.n, 3);
 }
 
-static void a_lost_link_is_an_error(void **state)
+FRESH_TEST(a_lost_link_is_an_error)
 {
-    (void)state;
     f.lost = true;
     assert_false(walk(0x1000));
     assert_int_equal(f.error.kind, ERROR_LINK_LOST);
-}
-
-#define TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(a_table_names_its_components),
-        TEST(offsets_may_point_back_and_tables_may_nest),
-        TEST(tables_that_name_each_other_end),
-        TEST(what_has_no_power_is_listed_as_such),
-        TEST(more_than_there_is_room_for_is_said),
-        TEST(a_lost_link_is_an_error),
-        TEST(entries_of_64_bits),
-        TEST(a_table_that_breaks_off),
-        TEST(what_does_not_identify_itself_is_no_component),
-        TEST(nesting_has_an_end),
-        TEST(a_link_lost_on_the_way_is_an_error),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* Cores behind debug buses: which components belong to which, as a Zynq has them and as others might. */
-#include "../cmocka_all.h"
+#include "../test.h"
 
 #include "debug_words.h"
 #include "target/discovery.h"
@@ -97,6 +97,8 @@ static int set_up(void **state)
     return f.target.ledger == NULL || f.target.buses == NULL || f.target.cores == NULL;
 }
 
+#define FRESH_TEST(name) TEST_WITH(name, set_up, tear_down)
+
 /* --- what there is -------------------------------------------------------------------------------------- */
 
 static void add_core(uint64_t base, uint32_t midr)
@@ -175,9 +177,8 @@ static void expect_core(size_t number, uint64_t debug, uint64_t pmu, uint64_t ct
     assert_int_equal(core->cti_base, cti);
 }
 
-static void two_cores_through_a_probe(void **state)
+FRESH_TEST(two_cores_through_a_probe)
 {
-    (void)state;
     add_table(zynq, 8);
     bare_views();
     assert_true(run());
@@ -199,9 +200,8 @@ static void two_cores_through_a_probe(void **state)
     assert_int_equal(f.others, 0); /* nobody touched the system bus */
 }
 
-static void two_cores_through_a_server(void **state)
+FRESH_TEST(two_cores_through_a_server)
 {
-    (void)state;
     add_table(zynq, 8);
     server_views();
     assert_true(run());
@@ -219,9 +219,8 @@ static void two_cores_through_a_server(void **state)
 }
 
 /* Where the server does not say where a core's registers are, it numbers its cores. */
-static void a_server_that_knows_numbers_only(void **state)
+FRESH_TEST(a_server_that_knows_numbers_only)
 {
-    (void)state;
     add_table(zynq, 8);
     server_views();
     f.views[0].debug_base = f.views[1].debug_base = 0;
@@ -234,9 +233,8 @@ static void a_server_that_knows_numbers_only(void **state)
 }
 
 /* A core that the server has no target for is reached past it, where it gives the bus. */
-static void a_server_with_one_core_of_two(void **state)
+FRESH_TEST(a_server_with_one_core_of_two)
 {
-    (void)state;
     add_table(zynq, 8);
     add_view((struct link_view){.type = "cortex_a", .port = APB, .debug_base = 0x80010000, .is_core = true});
     assert_true(run());
@@ -253,9 +251,8 @@ static void a_server_with_one_core_of_two(void **state)
     assert_int_equal(f.target.cores[1].server_unit, 1);
 }
 
-static void what_belongs_to_which_core(void **state)
+FRESH_TEST(what_belongs_to_which_core)
 {
-    (void)state;
     static const struct {
         unsigned kinds[8];
         uint64_t pmu[2], cti[2]; /* number of the component; 0: none */
@@ -290,9 +287,8 @@ static void what_belongs_to_which_core(void **state)
 }
 
 /* A core without power is listed among the components, and is no core that can be measured. */
-static void a_core_that_is_off_is_left_out(void **state)
+FRESH_TEST(a_core_that_is_off_is_left_out)
 {
-    (void)state;
     debug_component(&f.words, 0x80000000, 1, 0x4A9, 0, 0);
     debug_put(&f.words, 0x80000000, 0x00010003);
     debug_put(&f.words, 0x80000004, 0x00020003);
@@ -307,9 +303,8 @@ static void a_core_that_is_off_is_left_out(void **state)
     assert_int_equal(f.target.buses[0].coresight.n, 4);
 }
 
-static void cores_of_other_kinds_are_left_out(void **state)
+FRESH_TEST(cores_of_other_kinds_are_left_out)
 {
-    (void)state;
     debug_component(&f.words, 0x80000000, 1, 0x4A9, 0, 0);
     debug_put(&f.words, 0x80000000, 0x00010003);
     debug_put(&f.words, 0x80000004, 0x00020003);
@@ -322,9 +317,8 @@ static void cores_of_other_kinds_are_left_out(void **state)
     expect_core(0, 0x80020000, 0, 0);
 }
 
-static void ports_without_a_table_and_of_other_kinds(void **state)
+FRESH_TEST(ports_without_a_table_and_of_other_kinds)
 {
-    (void)state;
     static const uint32_t none[] = {0xFFFFFFFF, 0x80000002};
     for (size_t i = 0; i < 2; i++) {
         set_up(NULL);
@@ -357,9 +351,8 @@ static void ports_without_a_table_and_of_other_kinds(void **state)
 }
 
 /* The server knows where the cores are; a PMU next to one is taken, anything else there is not. */
-static void without_a_table_the_server_is_asked(void **state)
+FRESH_TEST(without_a_table_the_server_is_asked)
 {
-    (void)state;
     static const unsigned kinds[] = {CORE, PMU, CORE, TRACE};
     add_table(kinds, 4);
     server_views();
@@ -378,9 +371,8 @@ static bool place(const struct target_wish *wish)
     return run() && placing_run(&f.target, f.views, f.n_views, wish, &f.deadline, &f.error);
 }
 
-static void a_core_where_the_user_says(void **state)
+FRESH_TEST(a_core_where_the_user_says)
 {
-    (void)state;
     static const unsigned kinds[] = {TRACE, CORE, PMU, TRACE, PMU};
     const struct target_wish wish = {.core = -1, .debug = {true, APB, 0x80011000}},
                              other = {.core = -1,
@@ -404,9 +396,8 @@ static void a_core_where_the_user_says(void **state)
 }
 
 /* One that was found already is only chosen. */
-static void a_core_that_is_known_is_chosen(void **state)
+FRESH_TEST(a_core_that_is_known_is_chosen)
 {
-    (void)state;
     const struct target_wish wish = {.core = -1, .debug = {true, APB, 0x80012000}};
     add_table(zynq, 8);
     bare_views();
@@ -415,9 +406,8 @@ static void a_core_that_is_known_is_chosen(void **state)
     assert_int_equal(f.target.preferred, 1);
 }
 
-static void what_does_not_say_so_is_not_taken(void **state)
+FRESH_TEST(what_does_not_say_so_is_not_taken)
 {
-    (void)state;
     static const struct {
         struct target_wish wish;
         const char *text;
@@ -443,9 +433,8 @@ static void what_does_not_say_so_is_not_taken(void **state)
     }
 }
 
-static void a_link_lost_while_placing(void **state)
+FRESH_TEST(a_link_lost_while_placing)
 {
-    (void)state;
     static const unsigned kinds[] = {CORE, PMU, TRACE, PMU};
     const struct target_wish wish = {
         .core = -1, .debug = {true, APB, 0x80010000}, .pmu = {true, APB, 0x80013000}};
@@ -465,9 +454,8 @@ static void a_link_lost_while_placing(void **state)
 }
 
 /* Views that say nothing of where they are (HLA adapters) are not asked. */
-static void views_without_a_port_are_skipped(void **state)
+FRESH_TEST(views_without_a_port_are_skipped)
 {
-    (void)state;
     add_table(zynq, 8);
     server_views();
     for (size_t i = 0; i < f.n_views; i++)
@@ -477,9 +465,8 @@ static void views_without_a_port_are_skipped(void **state)
     assert_int_equal(f.target.n_cores, 0);
 }
 
-static void a_lost_link_is_an_error_wherever_it_goes(void **state)
+FRESH_TEST(a_lost_link_is_an_error_wherever_it_goes)
 {
-    (void)state;
     unsigned at = 1;
     for (bool all = false; !all; at++) {
         set_up(NULL);
@@ -495,9 +482,8 @@ static void a_lost_link_is_an_error_wherever_it_goes(void **state)
 }
 
 /* Or the next core would take its number, and be measured in its stead. */
-static void one_fault_hides_no_core(void **state)
+FRESH_TEST(one_fault_hides_no_core)
 {
-    (void)state;
     unsigned at = 1;
     for (bool struck = true; struck; at++) {
         set_up(NULL);
@@ -513,9 +499,8 @@ static void one_fault_hides_no_core(void **state)
     assert_true(at > 100);
 }
 
-static void no_more_cores_than_there_is_room_for(void **state)
+FRESH_TEST(no_more_cores_than_there_is_room_for)
 {
-    (void)state;
     unsigned kinds[40];
     for (size_t i = 0; i < 40; i++)
         kinds[i] = CORE;
@@ -524,30 +509,4 @@ static void no_more_cores_than_there_is_room_for(void **state)
     f.target.n_cores = TARGET_CORES - 3;
     assert_true(run());
     assert_int_equal(f.target.n_cores, TARGET_CORES);
-}
-
-#define TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(two_cores_through_a_probe),
-        TEST(two_cores_through_a_server),
-        TEST(a_server_that_knows_numbers_only),
-        TEST(a_server_with_one_core_of_two),
-        TEST(what_belongs_to_which_core),
-        TEST(a_core_that_is_off_is_left_out),
-        TEST(cores_of_other_kinds_are_left_out),
-        TEST(ports_without_a_table_and_of_other_kinds),
-        TEST(without_a_table_the_server_is_asked),
-        TEST(a_core_where_the_user_says),
-        TEST(a_core_that_is_known_is_chosen),
-        TEST(what_does_not_say_so_is_not_taken),
-        TEST(a_link_lost_while_placing),
-        TEST(views_without_a_port_are_skipped),
-        TEST(a_lost_link_is_an_error_wherever_it_goes),
-        TEST(one_fault_hides_no_core),
-        TEST(no_more_cores_than_there_is_room_for),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,9 @@
 /* Counters by another link: which CPU's they are, and whether the program was there. */
 #include "target/elsewhere.h"
 
-#include "cmocka_all.h"
 #include "cores/knc.h"
 #include "cores/x86_64.h"
+#include "test.h"
 
 #include <string.h>
 
@@ -30,17 +30,17 @@ static int set_up(void **state)
     return 0;
 }
 
-static void test_is_there_or_not(void **state)
+#define FRESH_TEST(name) TEST_WITH(name, set_up, NULL)
+
+FRESH_TEST(test_is_there_or_not)
 {
-    (void)state;
     assert_true(elsewhere_is_there(&target));
     target.n_cores = 1;
     assert_false(elsewhere_is_there(&target));
 }
 
-static void test_where_the_program_stopped(void **state)
+FRESH_TEST(test_where_the_program_stopped)
 {
-    (void)state;
     debugger.facts.has_cpu = true;
     debugger.facts.cpu = 12;
     assert_true(elsewhere_choose(&target, -1, &error));
@@ -49,34 +49,30 @@ static void test_where_the_program_stopped(void **state)
     assert_ptr_equal(target_counted(&target), &cores[3]);
 }
 
-static void test_what_the_user_says_goes_first(void **state)
+FRESH_TEST(test_what_the_user_says_goes_first)
 {
-    (void)state;
     debugger.facts.has_cpu = true;
     debugger.facts.cpu = 12;
     assert_true(elsewhere_choose(&target, 10, &error));
     assert_ptr_equal(target.elsewhere, &cores[1]);
 }
 
-static void test_the_only_one(void **state)
+FRESH_TEST(test_the_only_one)
 {
-    (void)state;
     target.n_cores = 2;
     assert_true(elsewhere_choose(&target, -1, &error));
     assert_ptr_equal(target.elsewhere, &cores[1]);
 }
 
-static void test_nothing_is_guessed(void **state)
+FRESH_TEST(test_nothing_is_guessed)
 {
-    (void)state;
     assert_false(elsewhere_choose(&target, -1, &error));
     assert_int_equal(error.kind, ERROR_USAGE);
     assert_null(target.elsewhere);
 }
 
-static void test_without_a_debugger_nobody_says(void **state)
+FRESH_TEST(test_without_a_debugger_nobody_says)
 {
-    (void)state;
     target.debugger = NULL;
     assert_false(elsewhere_choose(&target, -1, &error));
     assert_int_equal(error.kind, ERROR_USAGE);
@@ -85,9 +81,8 @@ static void test_without_a_debugger_nobody_says(void **state)
     assert_ptr_equal(target.elsewhere, &cores[4]);
 }
 
-static void test_a_cpu_that_is_not_there(void **state)
+FRESH_TEST(test_a_cpu_that_is_not_there)
 {
-    (void)state;
     assert_false(elsewhere_choose(&target, 14, &error));
     assert_int_equal(error.kind, ERROR_NO_CORE);
     assert_non_null(strstr(error.text, "no CPU 14"));
@@ -98,19 +93,17 @@ static void test_a_cpu_that_is_not_there(void **state)
     assert_non_null(strstr(error.text, "where the program is"));
 }
 
-static void test_no_core_to_measure(void **state)
+FRESH_TEST(test_no_core_to_measure)
 {
-    (void)state;
     target.cores = &cores[1];
     target.n_cores = CPUS;
     assert_false(elsewhere_choose(&target, 10, &error));
     assert_int_equal(error.kind, ERROR_NO_CORE);
 }
 
-static void test_stops_on_that_cpu_only(void **state)
+FRESH_TEST(test_stops_on_that_cpu_only)
 {
     struct debugger_stop stop = {.has_cpu = true, .cpu = 11};
-    (void)state;
     assert_true(elsewhere_check(&target, &stop, &error)); /* nothing is counted elsewhere */
     assert_string_equal(elsewhere_advice(&target), "");
     assert_true(elsewhere_choose(&target, 11, &error));
@@ -122,20 +115,4 @@ static void test_stops_on_that_cpu_only(void **state)
     stop.has_cpu = false;
     assert_true(elsewhere_check(&target, &stop, &error));
     assert_non_null(strstr(elsewhere_advice(&target), ":u"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_is_there_or_not, set_up),
-        cmocka_unit_test_setup(test_where_the_program_stopped, set_up),
-        cmocka_unit_test_setup(test_what_the_user_says_goes_first, set_up),
-        cmocka_unit_test_setup(test_the_only_one, set_up),
-        cmocka_unit_test_setup(test_nothing_is_guessed, set_up),
-        cmocka_unit_test_setup(test_without_a_debugger_nobody_says, set_up),
-        cmocka_unit_test_setup(test_a_cpu_that_is_not_there, set_up),
-        cmocka_unit_test_setup(test_no_core_to_measure, set_up),
-        cmocka_unit_test_setup(test_stops_on_that_cpu_only, set_up),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

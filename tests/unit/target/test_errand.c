@@ -1,5 +1,5 @@
 /* Errands on a model core: whatever goes wrong at whichever access, the program finds what it had. */
-#include "../cmocka_all.h"
+#include "../test.h"
 
 #include "cores/armv7.h"
 #include "errand_core.h"
@@ -104,9 +104,8 @@ static void check_whole(const char *what, long at)
 static const uint32_t states[] = {SUPERVISOR, SUPERVISOR | THUMB, USER, USER | THUMB, 0x1F | 0x600FC00, 0x17,
                                   0x1B};
 
-static void it_runs_and_leaves_nothing_behind(void **state)
+TEST(it_runs_and_leaves_nothing_behind)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof states / sizeof *states; i++)
         for (int halted = 0; halted < 2; halted++) {
             set_up_core(states[i], halted);
@@ -121,9 +120,8 @@ static void it_runs_and_leaves_nothing_behind(void **state)
         }
 }
 
-static void without_a_place_it_goes_below_the_stack(void **state)
+TEST(without_a_place_it_goes_below_the_stack)
 {
-    (void)state;
     set_up_core(SUPERVISOR, false);
     f.model.place = MODEL_RAM + 0x180;
     assert_true(go(0));
@@ -133,9 +131,8 @@ static void without_a_place_it_goes_below_the_stack(void **state)
     tear_down();
 }
 
-static void what_is_there_already_is_not_written(void **state)
+TEST(what_is_there_already_is_not_written)
 {
-    (void)state;
     set_up_core(SUPERVISOR, false);
     memcpy(model_ram(&f.model, f.model.place), code, sizeof code);
     f.model.had = f.model.has;
@@ -146,9 +143,8 @@ static void what_is_there_already_is_not_written(void **state)
     tear_down();
 }
 
-static void it_can_be_left_there(void **state)
+TEST(it_can_be_left_there)
 {
-    (void)state;
     set_up_core(SUPERVISOR, false);
     assert_true(go(f.model.place));
     errand_leave_image(f.errand);
@@ -180,35 +176,30 @@ static void trouble_at_every_access(enum model_trouble what, const char *name, b
     }
 }
 
-static void a_wait(void **state)
+TEST(a_wait)
 {
-    (void)state;
     trouble_at_every_access(WAIT_ONCE, "WAIT", true);
 }
 
-static void a_fault(void **state)
+TEST(a_fault)
 {
-    (void)state;
     trouble_at_every_access(FAULT_ONCE, "FAULT", false);
 }
 
-static void a_link_that_comes_back(void **state)
+TEST(a_link_that_comes_back)
 {
-    (void)state;
     trouble_at_every_access(LOSE_ONCE, "lost link", false);
 }
 
-static void an_impatient_user(void **state)
+TEST(an_impatient_user)
 {
-    (void)state;
     trouble_at_every_access(CANCEL, "Ctrl-C", false);
 }
 
 /* The program is another one then. Unless that was before anything was done, what it had is gone, and a core
  * that does not know where to go on from is not let go: that is said. */
-static void a_reset(void **state)
+TEST(a_reset)
 {
-    (void)state;
     long at = 0, left = 0;
     for (bool struck = true; struck; at++) {
         set_up_core(SUPERVISOR, false);
@@ -225,9 +216,8 @@ static void a_reset(void **state)
     assert_true(at > 500 && left > 400 && left < at - 20);
 }
 
-static void code_that_ends_in_an_exception(void **state)
+TEST(code_that_ends_in_an_exception)
 {
-    (void)state;
     set_up_core(SUPERVISOR, false);
     f.model.does = ABORTS;
     assert_false(go(f.model.place));
@@ -236,9 +226,8 @@ static void code_that_ends_in_an_exception(void **state)
     tear_down();
 }
 
-static void code_that_never_ends(void **state)
+TEST(code_that_never_ends)
 {
-    (void)state;
     set_up_core(SUPERVISOR, false);
     f.model.does = RUNS_ON;
     f.deadline = deadline_in_ms(50, &f.model.cancelled);
@@ -248,9 +237,8 @@ static void code_that_never_ends(void **state)
     tear_down();
 }
 
-static void memory_that_is_not_there(void **state)
+TEST(memory_that_is_not_there)
 {
-    (void)state;
     set_up_core(SUPERVISOR, false);
     assert_false(go(0x90000));
     assert_int_equal(f.error.kind, ERROR_PLACE);
@@ -258,32 +246,11 @@ static void memory_that_is_not_there(void **state)
     tear_down();
 }
 
-static void hyp_mode_is_not_gone_into(void **state)
+TEST(hyp_mode_is_not_gone_into)
 {
-    (void)state;
     set_up_core(HYP, true);
     assert_false(go(f.model.place));
     assert_int_equal(f.error.kind, ERROR_STATE);
     check_whole("Hyp", 0);
     tear_down();
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_runs_and_leaves_nothing_behind),
-        cmocka_unit_test(without_a_place_it_goes_below_the_stack),
-        cmocka_unit_test(what_is_there_already_is_not_written),
-        cmocka_unit_test(it_can_be_left_there),
-        cmocka_unit_test(a_wait),
-        cmocka_unit_test(a_fault),
-        cmocka_unit_test(a_link_that_comes_back),
-        cmocka_unit_test(an_impatient_user),
-        cmocka_unit_test(a_reset),
-        cmocka_unit_test(code_that_ends_in_an_exception),
-        cmocka_unit_test(code_that_never_ends),
-        cmocka_unit_test(memory_that_is_not_there),
-        cmocka_unit_test(hyp_mode_is_not_gone_into),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

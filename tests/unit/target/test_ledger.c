@@ -1,6 +1,6 @@
-#include "cmocka_all.h"
 #include "fake_link.h"
 #include "target/ledger.h"
+#include "test.h"
 
 struct fixture {
     struct fake_link fake;
@@ -26,12 +26,14 @@ static int tear_down(void **state)
     return 0;
 }
 
+#define FRESH_TEST(name) TEST_WITH(name, set_up, tear_down)
+
 static struct address at(uint64_t offset)
 {
     return (struct address){.size = 4, .offset = offset};
 }
 
-static void undo_goes_backwards(void **state)
+FRESH_TEST(undo_goes_backwards)
 {
     struct fixture *f = *state;
     *fake_at(&f->fake, 0x10) = 1;
@@ -51,7 +53,7 @@ static void undo_goes_backwards(void **state)
     assert_int_equal(ledger_held(f->ledger), 0);
 }
 
-static void refuses_what_it_does_not_hold(void **state)
+FRESH_TEST(refuses_what_it_does_not_hold)
 {
     struct fixture *f = *state;
     uint64_t results[2];
@@ -68,7 +70,7 @@ static void refuses_what_it_does_not_hold(void **state)
     assert_int_equal(f->fake.n_writes, 1);
 }
 
-static void a_pair_is_put_back_bit_by_bit(void **state)
+FRESH_TEST(a_pair_is_put_back_bit_by_bit)
 {
     struct fixture *f = *state;
     *fake_at(&f->fake, 0xC00) = 0x5;
@@ -84,7 +86,7 @@ static void a_pair_is_put_back_bit_by_bit(void **state)
     assert_int_equal(f->fake.writes[1].value, 0x1);
 }
 
-static void sticky_bits_that_were_there_stay(void **state)
+FRESH_TEST(sticky_bits_that_were_there_stay)
 {
     struct fixture *f = *state;
     *fake_at(&f->fake, 0x30) = 0x1;
@@ -98,7 +100,7 @@ static void sticky_bits_that_were_there_stay(void **state)
 }
 
 /* Two writers of one register: only what was ours goes back. */
-static void other_bits_stay_as_they_are_by_then(void **state)
+FRESH_TEST(other_bits_stay_as_they_are_by_then)
 {
     struct fixture *f = *state;
     *fake_at(&f->fake, 0x30) = 0x13;
@@ -109,7 +111,7 @@ static void other_bits_stay_as_they_are_by_then(void **state)
     assert_int_equal(*fake_at(&f->fake, 0x30), 0x2B);
 }
 
-static void flags_are_cleared_by_another_register_where_there_is_one(void **state)
+FRESH_TEST(flags_are_cleared_by_another_register_where_there_is_one)
 {
     struct fixture *f = *state;
     *fake_at(&f->fake, 0x34) = 0x1;
@@ -126,7 +128,7 @@ static void flags_are_cleared_by_another_register_where_there_is_one(void **stat
 }
 
 /* A card has 244 threads with seven registers each. */
-static void it_holds_as_much_as_there_is(void **state)
+FRESH_TEST(it_holds_as_much_as_there_is)
 {
     struct fixture *f = *state;
     enum { MANY = 2000 };
@@ -140,7 +142,7 @@ static void it_holds_as_much_as_there_is(void **state)
     assert_int_equal(ledger_held(f->ledger), 0);
 }
 
-static void a_setting_that_is_true_is_not_written(void **state)
+FRESH_TEST(a_setting_that_is_true_is_not_written)
 {
     struct fixture *f = *state;
     struct setting setting = {.at = at(0x40), .test = 1, .set = 1, .keep = ~1ULL};
@@ -155,7 +157,7 @@ static void a_setting_that_is_true_is_not_written(void **state)
 }
 
 /* Whatever access the link is lost at, what was not put back stays held and a later undo puts it back. */
-static void undo_can_be_tried_again(void **state)
+FRESH_TEST(undo_can_be_tried_again)
 {
     struct fixture *f = *state;
     for (long lost_at = 0; lost_at < 3; lost_at++) {
@@ -195,7 +197,7 @@ static bool undo_debt(void *context, const struct deadline *deadline, struct err
     return error_set(error, ERROR_STATE, "not yet");
 }
 
-static void a_debt_is_undone_in_its_turn(void **state)
+FRESH_TEST(a_debt_is_undone_in_its_turn)
 {
     struct fixture *f = *state;
     for (unsigned failures = 0; failures < 5; failures += 2) {
@@ -220,7 +222,7 @@ static void a_debt_is_undone_in_its_turn(void **state)
     }
 }
 
-static void a_debt_can_be_paid_or_forgiven(void **state)
+FRESH_TEST(a_debt_can_be_paid_or_forgiven)
 {
     struct fixture *f = *state;
     struct debtor debtor = {.f = f, .failures = 1};
@@ -237,23 +239,4 @@ static void a_debt_can_be_paid_or_forgiven(void **state)
     ledger_forgive(f->ledger, debt);
     assert_true(ledger_undo(f->ledger, &f->deadline, &f->error));
     assert_int_equal(debtor.undone, 2);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_debt_is_undone_in_its_turn, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_debt_can_be_paid_or_forgiven, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(undo_goes_backwards, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(refuses_what_it_does_not_hold, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_pair_is_put_back_bit_by_bit, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(sticky_bits_that_were_there_stay, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(other_bits_stay_as_they_are_by_then, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(flags_are_cleared_by_another_register_where_there_is_one, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(it_holds_as_much_as_there_is, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_setting_that_is_true_is_not_written, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(undo_can_be_tried_again, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,14 +3,8 @@
  */
 #include "rig.h"
 
-#include <unistd.h>
-
 /* The engine's own naps; the model's time goes by with accesses. */
-int usleep(useconds_t us)
-{
-    (void)us;
-    return 0;
-}
+TEST_TIME(NULL, test_no_nap)
 
 static const uint32_t START = 0x1000, END = 0x1100, BACK = 0x2004, RAM_CODE = 0x20000400;
 static const uint32_t SP = 0x20007F00;
@@ -24,9 +18,8 @@ static const struct model_event plain[] = {
     {.kind = MODEL_AT, .cycles = 1000, .grow = 7, .pc = 0x1100, .sp = 0x20007F00, .lr = 0x2005},
 };
 
-static void hits_are_exact_and_leave_no_trace(void **state)
+RIG_TEST(hits_are_exact_and_leave_no_trace)
 {
-    (void)state;
     struct region region = {.start = START, .end = END};
     for (unsigned rehits = 0; rehits < 40; rehits += 13) {
         struct rig *rig = rig_fresh(plain, COUNT(plain));
@@ -50,9 +43,8 @@ static void hits_are_exact_and_leave_no_trace(void **state)
     }
 }
 
-static void a_round_is_stepped_past_its_own_point(void **state)
+RIG_TEST(a_round_is_stepped_past_its_own_point)
 {
-    (void)state;
     static const struct model_event loop[] = {
         {.kind = MODEL_AT, .cycles = 1000, .grow = 7, .pc = 0x1000, .sp = 0x20007F00},
     };
@@ -76,9 +68,8 @@ static const struct model_event function[] = {
 };
 static const struct region whole = {.start = 0x1000, .to_return = true, .low = 0x1000, .high = 0x1080};
 
-static void a_function_ends_where_it_returns_to(void **state)
+RIG_TEST(a_function_ends_where_it_returns_to)
 {
-    (void)state;
     struct rig *rig = rig_fresh(function, COUNT(function));
     rig_begin(rig);
     assert_true(rig_arm(rig, &whole));
@@ -90,9 +81,8 @@ static void a_function_ends_where_it_returns_to(void **state)
     rig_end_clean(rig);
 }
 
-static void callers_may_change_from_hit_to_hit(void **state)
+RIG_TEST(callers_may_change_from_hit_to_hit)
 {
-    (void)state;
     static const struct model_event callers[] = {
         {.kind = MODEL_AT, .cycles = 500, .pc = 0x1000, .sp = 0x20007F00, .lr = 0x2005},
         {.kind = MODEL_AT, .cycles = 1000, .grow = 4000, .pc = 0x2004, .sp = 0x20007F00},
@@ -114,9 +104,8 @@ static void callers_may_change_from_hit_to_hit(void **state)
     rig_end_clean(rig);
 }
 
-static void returns_in_deeper_frames_are_stepped_past(void **state)
+RIG_TEST(returns_in_deeper_frames_are_stepped_past)
 {
-    (void)state;
     static const struct model_event recursion[] = {
         {.kind = MODEL_AT, .cycles = 500, .pc = 0x1000, .sp = 0x20007F00, .lr = 0x2005},
         {.kind = MODEL_AT, .cycles = 100, .pc = 0x1000, .sp = 0x20007E80, .lr = 0x2005},
@@ -140,9 +129,8 @@ static void returns_in_deeper_frames_are_stepped_past(void **state)
     }
 }
 
-static void recursion_found_in_the_middle_is_left_first(void **state)
+RIG_TEST(recursion_found_in_the_middle_is_left_first)
 {
-    (void)state;
     static const struct model_event inside[] = {
         {.kind = MODEL_AT, .cycles = 50, .pc = 0x1000, .sp = 0x20007E00, .lr = 0x1041},
         {.kind = MODEL_AT, .cycles = 50, .pc = 0x1000, .sp = 0x20007D00, .lr = 0x1041},
@@ -159,9 +147,8 @@ static void recursion_found_in_the_middle_is_left_first(void **state)
     rig_end_clean(rig);
 }
 
-static void handlers_return_by_the_frame_on_their_stack(void **state)
+RIG_TEST(handlers_return_by_the_frame_on_their_stack)
 {
-    (void)state;
     static const struct {
         uint32_t lr, psp, frame, xpsr, back_sp;
     } cases[] = {
@@ -196,9 +183,8 @@ static const struct model_event in_ram[] = {
     {.kind = MODEL_AT, .cycles = 1000, .grow = 7, .pc = 0x20000440, .sp = 0x20007F00},
 };
 
-static void code_in_ram_gets_an_instruction(void **state)
+RIG_TEST(code_in_ram_gets_an_instruction)
 {
-    (void)state;
     struct region region = {.start = RAM_CODE, .end = RAM_CODE + 0x40};
     struct rig *rig = rig_fresh(in_ram, COUNT(in_ram));
     model_cell(&rig->model, RAM_CODE)->code = 0xB570;
@@ -212,9 +198,8 @@ static void code_in_ram_gets_an_instruction(void **state)
     rig_end_clean(rig);
 }
 
-static void from_ram_to_flash_and_back(void **state)
+RIG_TEST(from_ram_to_flash_and_back)
 {
-    (void)state;
     static const struct model_event mixed[] = {
         {.kind = MODEL_AT, .cycles = 500, .pc = 0x20000400, .sp = 0x20007F00, .lr = 0x2005},
         {.kind = MODEL_AT, .cycles = 1000, .grow = 7, .pc = 0x2004, .sp = 0x20007F00},
@@ -238,9 +223,8 @@ static void from_ram_to_flash_and_back(void **state)
     rig_end_clean(rig);
 }
 
-static void an_instruction_that_does_not_take_is_an_error(void **state)
+RIG_TEST(an_instruction_that_does_not_take_is_an_error)
 {
-    (void)state;
     struct region region = {.start = RAM_CODE, .end = RAM_CODE + 0x40};
     struct rig *rig = rig_fresh(in_ram, COUNT(in_ram));
     rig->model.ram_is_rom = true;
@@ -264,9 +248,8 @@ static void an_instruction_that_does_not_take_is_an_error(void **state)
 }
 
 /* A handler in RAM interrupts a program in RAM at one place after the other. */
-static void the_start_stays_however_many_places_it_returns_to(void **state)
+RIG_TEST(the_start_stays_however_many_places_it_returns_to)
 {
-    (void)state;
     enum { PLACES = 12, EVENTS = 2 * PLACES };
     struct model_event script[EVENTS];
     struct region region = {.start = RAM_CODE, .to_return = true};
@@ -282,22 +265,4 @@ static void the_start_stays_however_many_places_it_returns_to(void **state)
     (void)rig_run(rig, EVENTS, 0);
     rig_check_hits(rig, EVENTS, 1000, 7);
     rig_end_clean(rig);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        RIG_TEST(hits_are_exact_and_leave_no_trace),
-        RIG_TEST(a_round_is_stepped_past_its_own_point),
-        RIG_TEST(a_function_ends_where_it_returns_to),
-        RIG_TEST(callers_may_change_from_hit_to_hit),
-        RIG_TEST(returns_in_deeper_frames_are_stepped_past),
-        RIG_TEST(recursion_found_in_the_middle_is_left_first),
-        RIG_TEST(handlers_return_by_the_frame_on_their_stack),
-        RIG_TEST(code_in_ram_gets_an_instruction),
-        RIG_TEST(from_ram_to_flash_and_back),
-        RIG_TEST(an_instruction_that_does_not_take_is_an_error),
-        RIG_TEST(the_start_stays_however_many_places_it_returns_to),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

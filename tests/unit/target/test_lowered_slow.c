@@ -4,21 +4,8 @@
  */
 #include "scenes.h"
 
-#include <unistd.h>
-
 /* Time is the model's, also while the engine naps. */
-int clock_gettime(clockid_t id, struct timespec *now)
-{
-    (void)id;
-    return rig_clock(now);
-}
-
-int usleep(useconds_t us)
-{
-    struct rig *rig = rig_the_one();
-    model_advance(&rig->model, (uint64_t)us * MODEL_MHZ);
-    return 0;
-}
+TEST_TIME(rig_clock, rig_nap)
 
 static const struct region part = {.start = 0x1000, .end = 0x1100};
 static const struct region whole = {.start = 0x1000, .to_return = true, .low = 0x1000, .high = 0x1080};
@@ -47,9 +34,8 @@ static void finish_leaving(struct rig *rig)
 }
 
 /* DHCSR still shows S_HALT of the stop before. */
-static void a_stale_halt_is_not_taken_for_a_new_one(void **state)
+RIG_TEST(a_stale_halt_is_not_taken_for_a_new_one)
 {
-    (void)state;
     for (uint32_t stale = 1; stale < 10; stale++)
         for (int i = 0; i < 2; i++) {
             struct rig *rig = i == 0 ? rig_fresh(slow_region, COUNT(slow_region))
@@ -67,9 +53,8 @@ static void a_stale_halt_is_not_taken_for_a_new_one(void **state)
         }
 }
 
-static void leaving_is_not_taken_for_a_stop(void **state)
+RIG_TEST(leaving_is_not_taken_for_a_stop)
 {
-    (void)state;
     for (uint32_t stale = 1; stale < 10; stale++) {
         struct rig *rig = rig_fresh(to_end, COUNT(to_end));
         rig->model.stale = stale;
@@ -80,9 +65,8 @@ static void leaving_is_not_taken_for_a_stop(void **state)
     }
 }
 
-static void a_stale_halt_does_not_shorten_the_time(void **state)
+RIG_TEST(a_stale_halt_does_not_shorten_the_time)
 {
-    (void)state;
     struct rig *rig = rig_fresh(slow_region, COUNT(slow_region));
     rig->model.stale = 2;
     rig_begin(rig);
@@ -93,9 +77,8 @@ static void a_stale_halt_does_not_shorten_the_time(void **state)
     rig_end_clean(rig);
 }
 
-static void a_stale_halt_in_a_rehit_is_no_sample(void **state)
+RIG_TEST(a_stale_halt_in_a_rehit_is_no_sample)
 {
-    (void)state;
     for (uint32_t stale = 1; stale < 10; stale++) {
         struct rig *rig = rig_fresh(slow_region, COUNT(slow_region));
         rig->model.stale = stale;
@@ -114,9 +97,8 @@ static void a_stale_halt_in_a_rehit_is_no_sample(void **state)
     }
 }
 
-static void a_stale_halt_in_a_step_is_not_the_step(void **state)
+RIG_TEST(a_stale_halt_in_a_step_is_not_the_step)
 {
-    (void)state;
     static const struct model_event loop[] = {
         {.kind = MODEL_AT, .cycles = 1000, .grow = 7, .pc = 0x1000, .sp = 0x20007F00},
     };
@@ -133,9 +115,8 @@ static void a_stale_halt_in_a_step_is_not_the_step(void **state)
 }
 
 /* A proof without a wait that comes before the register does. */
-static void a_late_register_is_not_taken_for_another_value(void **state)
+RIG_TEST(a_late_register_is_not_taken_for_another_value)
 {
-    (void)state;
     for (uint32_t transfer = 0; transfer < 9; transfer++)
         for (int i = 0; i < 2; i++) {
             struct rig *rig = i == 0 ? rig_fresh(slow_region, COUNT(slow_region))
@@ -168,9 +149,8 @@ static struct rig *calibrate_slowly(long slice_at, long *accesses)
 
 /* The re-hit that calibrates the end is slow to go, and the link gives up for now at any access after that.
  */
-static void a_hit_that_is_finished_by_hand_is_finished(void **state)
+RIG_TEST(a_hit_that_is_finished_by_hand_is_finished)
 {
-    (void)state;
     long n, ignored;
     rig_free(calibrate_slowly(-1, &n));
     for (long k = n - 20; k < n; k++) {
@@ -185,9 +165,8 @@ static void a_hit_that_is_finished_by_hand_is_finished(void **state)
  */
 
 /* The core stays in Debug state for a while, once. */
-static void the_core_may_be_slow_to_go_anywhere(void **state)
+RIG_TEST(the_core_may_be_slow_to_go_anywhere)
 {
-    (void)state;
     unsigned wrong = 0;
     for (size_t i = 0; i < COUNT(scenes); i++) {
         unsigned n = clean(&scenes[i]).resumes;
@@ -208,9 +187,8 @@ static void the_core_may_be_slow_to_go_anywhere(void **state)
 }
 
 /* A register transfer takes a while, once. */
-static void a_register_may_come_late_anywhere(void **state)
+RIG_TEST(a_register_may_come_late_anywhere)
 {
-    (void)state;
     unsigned wrong = 0;
     for (size_t i = 0; i < COUNT(scenes); i++) {
         unsigned n = clean(&scenes[i]).transfers;
@@ -226,20 +204,4 @@ static void a_register_may_come_late_anywhere(void **state)
         }
     }
     assert_int_equal(wrong, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        RIG_TEST(a_stale_halt_is_not_taken_for_a_new_one),
-        RIG_TEST(leaving_is_not_taken_for_a_stop),
-        RIG_TEST(a_stale_halt_does_not_shorten_the_time),
-        RIG_TEST(a_stale_halt_in_a_rehit_is_no_sample),
-        RIG_TEST(a_stale_halt_in_a_step_is_not_the_step),
-        RIG_TEST(a_late_register_is_not_taken_for_another_value),
-        RIG_TEST(a_hit_that_is_finished_by_hand_is_finished),
-        RIG_TEST(the_core_may_be_slow_to_go_anywhere),
-        RIG_TEST(a_register_may_come_late_anywhere),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,23 +4,10 @@
  */
 #include "rig.h"
 
-#include <unistd.h>
-
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* Time is the model's, also while the engine naps. */
-int clock_gettime(clockid_t id, struct timespec *now)
-{
-    (void)id;
-    return rig_clock(now);
-}
-
-int usleep(useconds_t us)
-{
-    struct rig *rig = rig_the_one();
-    model_advance(&rig->model, (uint64_t)us * MODEL_MHZ);
-    return 0;
-}
+TEST_TIME(rig_clock, rig_nap)
 
 enum { SOMEWHERE = 0x1048 };
 
@@ -71,9 +58,8 @@ static void check_foreign(const struct model_event *script, size_t n)
     end_at_foreign_stop(rig);
 }
 
-static void a_foreign_stop_is_named_and_left_alone(void **state)
+RIG_TEST(a_foreign_stop_is_named_and_left_alone)
 {
-    (void)state;
     check_foreign(halted_inside, COUNT(halted_inside));
     check_foreign(halted_outside, COUNT(halted_outside));
     static const struct model_event theirs[] = {
@@ -91,9 +77,8 @@ static void a_foreign_stop_is_named_and_left_alone(void **state)
     end_at_foreign_stop(rig);
 }
 
-static void a_foreign_stop_after_the_sink_has_enough_is_left_alone(void **state)
+RIG_TEST(a_foreign_stop_after_the_sink_has_enough_is_left_alone)
 {
-    (void)state;
     struct rig *rig = rig_fresh(halted_outside, COUNT(halted_outside));
     rig_begin(rig);
     rig->enough_after = 1;
@@ -103,9 +88,8 @@ static void a_foreign_stop_after_the_sink_has_enough_is_left_alone(void **state)
     end_at_foreign_stop(rig);
 }
 
-static void a_foreign_stop_after_arming_failed_is_left_alone(void **state)
+RIG_TEST(a_foreign_stop_after_arming_failed_is_left_alone)
 {
-    (void)state;
     struct rig *rig = rig_fresh(halted_outside, COUNT(halted_outside));
     rig->model.fp_ctrl |= 1;
     rig->model.debug = true;
@@ -119,9 +103,8 @@ static void a_foreign_stop_after_arming_failed_is_left_alone(void **state)
     end_at_foreign_stop(rig);
 }
 
-static void a_foreign_stop_after_waiting_for_a_sleeper_is_left_alone(void **state)
+RIG_TEST(a_foreign_stop_after_waiting_for_a_sleeper_is_left_alone)
 {
-    (void)state;
     static const struct model_event sleeper[] = {
         {.kind = MODEL_SLEEP, .cycles = 400, .length = 200000000},
         {.kind = MODEL_HALT, .cycles = 400, .pc = SOMEWHERE},
@@ -140,9 +123,8 @@ static void a_foreign_stop_after_waiting_for_a_sleeper_is_left_alone(void **stat
 
 /* --- waiting -------------------------------------------------------------------------------------------- */
 
-static void waits_and_transfers_go_on_after_every_slice(void **state)
+RIG_TEST(waits_and_transfers_go_on_after_every_slice)
 {
-    (void)state;
     struct rig *rig = rig_fresh(plain, COUNT(plain));
     rig->model.slice = 1;
     rig->model.transfer = 3;
@@ -154,9 +136,8 @@ static void waits_and_transfers_go_on_after_every_slice(void **state)
     rig_end_clean(rig);
 }
 
-static void start_and_end_that_never_come_are_told_apart(void **state)
+RIG_TEST(start_and_end_that_never_come_are_told_apart)
 {
-    (void)state;
     for (size_t reached = 0; reached < 2; reached++) {
         struct rig *rig = rig_fresh(plain, reached);
         rig->model.loop = 2; /* nothing follows */
@@ -173,9 +154,8 @@ static void start_and_end_that_never_come_are_told_apart(void **state)
 }
 
 /* The timeout is for each stop, not for all. */
-static void many_hits_may_take_longer_than_the_timeout(void **state)
+RIG_TEST(many_hits_may_take_longer_than_the_timeout)
 {
-    (void)state;
     struct rig *rig = rig_fresh(plain, COUNT(plain));
     rig->model.pace = 100;
     rig->model.slice = 1;
@@ -190,9 +170,8 @@ static void many_hits_may_take_longer_than_the_timeout(void **state)
     rig_end_clean(rig);
 }
 
-static void a_sleeping_core_is_waited_for(void **state)
+RIG_TEST(a_sleeping_core_is_waited_for)
 {
-    (void)state;
     static const struct model_event sleepy[] = {
         {.kind = MODEL_SLEEP, .cycles = 100, .length = 3000000},
         {.kind = MODEL_AT, .cycles = 400, .pc = 0x1000, .sp = 0x20007F00, .lr = 0x2005},
@@ -212,9 +191,8 @@ static void a_sleeping_core_is_waited_for(void **state)
     }
 }
 
-static void lockup_is_an_error_of_its_own(void **state)
+RIG_TEST(lockup_is_an_error_of_its_own)
 {
-    (void)state;
     static const struct model_event dying[] = {
         {.kind = MODEL_AT, .cycles = 500, .pc = 0x1000, .sp = 0x20007F00, .lr = 0x2005},
         {.kind = MODEL_LOCKUP, .cycles = 100},
@@ -228,9 +206,8 @@ static void lockup_is_an_error_of_its_own(void **state)
     rig_end_clean(rig);
 }
 
-static void cancelling_ends_a_wait(void **state)
+RIG_TEST(cancelling_ends_a_wait)
 {
-    (void)state;
     struct rig *rig = rig_fresh(plain, COUNT(plain));
     rig_begin(rig);
     assert_true(rig_arm(rig, &part));
@@ -246,9 +223,8 @@ static void cancelling_ends_a_wait(void **state)
 
 /* --- resets --------------------------------------------------------------------------------------------- */
 
-static void a_reset_ends_the_run(void **state)
+RIG_TEST(a_reset_ends_the_run)
 {
-    (void)state;
     static const struct model_event in_region[] = {
         {.kind = MODEL_AT, .cycles = 500, .pc = 0x1000, .sp = 0x20007F00, .lr = 0x2005},
         {.kind = MODEL_RESET, .cycles = 600},
@@ -266,32 +242,12 @@ static void a_reset_ends_the_run(void **state)
     }
 }
 
-static void a_reset_after_the_last_hit_does_not_leave_the_core_halted(void **state)
+RIG_TEST(a_reset_after_the_last_hit_does_not_leave_the_core_halted)
 {
-    (void)state;
     struct rig *rig = rig_fresh(plain, COUNT(plain));
     rig_begin(rig);
     assert_true(rig_arm(rig, &part));
     assert_true(rig_run(rig, 3, 0));
     model_reset(&rig->model);
     rig_end_clean(rig);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        RIG_TEST(a_foreign_stop_is_named_and_left_alone),
-        RIG_TEST(a_foreign_stop_after_the_sink_has_enough_is_left_alone),
-        RIG_TEST(a_foreign_stop_after_arming_failed_is_left_alone),
-        RIG_TEST(a_foreign_stop_after_waiting_for_a_sleeper_is_left_alone),
-        RIG_TEST(waits_and_transfers_go_on_after_every_slice),
-        RIG_TEST(start_and_end_that_never_come_are_told_apart),
-        RIG_TEST(many_hits_may_take_longer_than_the_timeout),
-        RIG_TEST(a_sleeping_core_is_waited_for),
-        RIG_TEST(lockup_is_an_error_of_its_own),
-        RIG_TEST(cancelling_ends_a_wait),
-        RIG_TEST(a_reset_ends_the_run),
-        RIG_TEST(a_reset_after_the_last_hit_does_not_leave_the_core_halted),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

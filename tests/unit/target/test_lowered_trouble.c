@@ -6,20 +6,8 @@
 
 #include "target/reception.h"
 
-#include <unistd.h>
-
 /* Time is the model's, and goes by with accesses only. */
-int clock_gettime(clockid_t id, struct timespec *now)
-{
-    (void)id;
-    return rig_clock(now);
-}
-
-int usleep(useconds_t us)
-{
-    (void)us;
-    return 0;
-}
+TEST_TIME(rig_clock, test_no_nap)
 
 /* How often an interrupt that came up in Debug state ran first without a word. */
 static unsigned unseen;
@@ -61,31 +49,27 @@ static const char *may_give_up(struct rig *rig, const struct end *end)
     return end_clean(rig);
 }
 
-static void a_slice_may_end_anywhere(void **state)
+RIG_TEST(a_slice_may_end_anywhere)
 {
-    (void)state;
     everywhere(TROUBLE_SLICE, 1, must_succeed);
 }
 
-static void a_target_may_be_slow_to_answer_anywhere(void **state)
+RIG_TEST(a_target_may_be_slow_to_answer_anywhere)
 {
-    (void)state;
     gave_up = 0;
     everywhere(TROUBLE_WAIT, 2, may_give_up);
     assert_true(gave_up < 4); /* where a breakpoint instruction for a new return is prepared */
 }
 
-static void an_access_may_be_refused_anywhere(void **state)
+RIG_TEST(an_access_may_be_refused_anywhere)
 {
-    (void)state;
     gave_up = 0;
     everywhere(TROUBLE_FAULT, 2, may_give_up);
     assert_true(gave_up < 4);
 }
 
-static void an_interrupt_may_come_up_anywhere(void **state)
+RIG_TEST(an_interrupt_may_come_up_anywhere)
 {
-    (void)state;
     unseen = 0;
     everywhere(TROUBLE_PEND, 1, must_succeed);
     /* Between the look at ICSR and the write that resumes there is one access to each hit. */
@@ -102,15 +86,13 @@ static const char *link_came_back(struct rig *rig, const struct end *end)
     return words != NULL ? words : ended;
 }
 
-static void the_link_may_be_lost_before_any_access(void **state)
+RIG_TEST(the_link_may_be_lost_before_any_access)
 {
-    (void)state;
     everywhere(TROUBLE_LOST, 1, link_came_back);
 }
 
-static void the_link_may_be_lost_after_any_access(void **state)
+RIG_TEST(the_link_may_be_lost_after_any_access)
 {
-    (void)state;
     everywhere(TROUBLE_LOST_AFTER, 1, link_came_back);
 }
 
@@ -122,9 +104,8 @@ static const char *cancelled(struct rig *rig, const struct end *end)
     return words != NULL ? words : ended;
 }
 
-static void it_may_be_cancelled_anywhere(void **state)
+RIG_TEST(it_may_be_cancelled_anywhere)
 {
-    (void)state;
     everywhere(TROUBLE_CANCEL, 1, cancelled);
 }
 
@@ -136,9 +117,8 @@ static const char *reset_or_nothing(struct rig *rig, const struct end *end)
     return words != NULL ? words : ended;
 }
 
-static void a_reset_may_come_anywhere(void **state)
+RIG_TEST(a_reset_may_come_anywhere)
 {
-    (void)state;
     everywhere(TROUBLE_RESET, 1, reset_or_nothing);
 }
 
@@ -171,11 +151,10 @@ static bool run_fast(struct rig *rig, const struct scene *scene)
            rig->engine->ops->run(rig->engine, &wish, &sink, &rig->deadline, &rig->error);
 }
 
-static void trouble_may_come_while_hits_are_held(void **state)
+RIG_TEST(trouble_may_come_while_hits_are_held)
 {
     static const enum model_trouble kinds[] = {TROUBLE_RESET, TROUBLE_SLICE,  TROUBLE_FAULT,
                                                TROUBLE_LOST,  TROUBLE_CANCEL, TROUBLE_HALT};
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         struct rig *rig = set_up(&scenes[i]);
         long before = rig->model.accesses;
@@ -220,9 +199,8 @@ static const char *left_halted(struct rig *rig, const struct end *end)
                                                                         : words;
 }
 
-static void somebody_else_may_halt_the_core_anywhere(void **state)
+RIG_TEST(somebody_else_may_halt_the_core_anywhere)
 {
-    (void)state;
     everywhere(TROUBLE_HALT, 1, left_halted);
 }
 
@@ -230,11 +208,10 @@ static void somebody_else_may_halt_the_core_anywhere(void **state)
 
 /* In the middle of a run, whatever way it ends, and at every access of the end: what failed is tried again.
  */
-static void the_end_can_be_tried_again(void **state)
+RIG_TEST(the_end_can_be_tried_again)
 {
     static const enum model_trouble kinds[] = {TROUBLE_LOST, TROUBLE_LOST_AFTER, TROUBLE_SLICE};
     unsigned wrong = 0;
-    (void)state;
     for (size_t i = 0; i < COUNT(scenes) * COUNT(kinds) * 3; i++) {
         const struct scene *scene = &scenes[i % COUNT(scenes)];
         size_t where = i / COUNT(scenes) / COUNT(kinds);
@@ -267,10 +244,9 @@ static void the_end_can_be_tried_again(void **state)
 }
 
 /* A core that answers late is waited for, as long as there is time. */
-static void the_end_waits_for_a_slow_answer(void **state)
+RIG_TEST(the_end_waits_for_a_slow_answer)
 {
     unsigned wrong = 0;
-    (void)state;
     for (size_t i = 0; i < COUNT(scenes); i++)
         for (long k = 0, over = 0; !over; k++) {
             struct error error = {0};
@@ -285,23 +261,4 @@ static void the_end_waits_for_a_slow_answer(void **state)
             rig_free(rig);
         }
     assert_int_equal(wrong, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        RIG_TEST(a_slice_may_end_anywhere),
-        RIG_TEST(a_target_may_be_slow_to_answer_anywhere),
-        RIG_TEST(an_access_may_be_refused_anywhere),
-        RIG_TEST(an_interrupt_may_come_up_anywhere),
-        RIG_TEST(the_link_may_be_lost_before_any_access),
-        RIG_TEST(the_link_may_be_lost_after_any_access),
-        RIG_TEST(it_may_be_cancelled_anywhere),
-        RIG_TEST(a_reset_may_come_anywhere),
-        RIG_TEST(trouble_may_come_while_hits_are_held),
-        RIG_TEST(somebody_else_may_halt_the_core_anywhere),
-        RIG_TEST(the_end_can_be_tried_again),
-        RIG_TEST(the_end_waits_for_a_slow_answer),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /*
  * Passages: which steps a hit is made of, and where in the list its results will be found.
  */
-#include "../cmocka_all.h"
+#include "../test.h"
 
 #include "cores/cortex_m.h"
 #include "target/passage.h"
@@ -36,6 +36,8 @@ static int set_up(void **state)
     points.comparator_held = true;
     return cortex_m_identify(0, m4, &core) ? 0 : -1;
 }
+
+#define FRESH_TEST(name) TEST_WITH(name, set_up, NULL)
 
 static struct passage_plan plan_to(uint64_t end)
 {
@@ -98,9 +100,8 @@ static void assert_proof(size_t from, size_t to, uint64_t selector, uint64_t val
     assert_true(items[proof].mask >= 0xFFFFFFFE);
 }
 
-static void a_hit_from_start_to_end(void **state)
+FRESH_TEST(a_hit_from_start_to_end)
 {
-    (void)state;
     struct passage_plan plan = plan_to(0x1100);
     passage_add(&plan, SEGMENT_AT_START, &list, &passage);
     assert_segments(SEGMENT_AT_START);
@@ -142,9 +143,8 @@ static void a_hit_from_start_to_end(void **state)
 }
 
 /* A reset while the core is halted at the end must not go unseen: looked for after the counters are read. */
-static void resets_are_looked_for_after_the_reading(void **state)
+FRESH_TEST(resets_are_looked_for_after_the_reading)
 {
-    (void)state;
     struct passage_plan plan = plan_to(0x1100);
     plan.rehits = 3;
     passage_add(&plan, SEGMENT_AT_START, &list, &passage);
@@ -152,9 +152,8 @@ static void resets_are_looked_for_after_the_reading(void **state)
     assert_true(passage.reset_at > passage.reading_at[1][0]);
 }
 
-static void a_function_proves_its_call_and_its_frame(void **state)
+FRESH_TEST(a_function_proves_its_call_and_its_frame)
 {
-    (void)state;
     struct passage_plan plan = plan_to(0x2004);
     plan.guess = plan.prove_frame = true;
     passage_add(&plan, SEGMENT_AT_START, &list, &passage);
@@ -165,9 +164,8 @@ static void a_function_proves_its_call_and_its_frame(void **state)
     assert_proof(first[SEGMENT_FRAME], first[SEGMENT_FINISH], 13, 0x20007F40);
 }
 
-static void a_passage_can_begin_at_any_segment(void **state)
+FRESH_TEST(a_passage_can_begin_at_any_segment)
 {
-    (void)state;
     for (int from = SEGMENT_AT_START; from < SEGMENTS; from++) {
         set_up(NULL);
         struct passage_plan plan = plan_to(0x2004);
@@ -182,9 +180,8 @@ static void a_passage_can_begin_at_any_segment(void **state)
     }
 }
 
-static void indices_hold_behind_other_passages(void **state)
+FRESH_TEST(indices_hold_behind_other_passages)
 {
-    (void)state;
     struct passage_plan plan = plan_to(0x1100);
     struct passage second;
     passage_add(&plan, SEGMENT_AT_START, &list, &passage);
@@ -201,9 +198,8 @@ static void indices_hold_behind_other_passages(void **state)
 }
 
 /* Each re-hit: pending interrupts, cause cleared, run, wait, a new breakpoint here, the counters. */
-static void rehits_prove_themselves(void **state)
+FRESH_TEST(rehits_prove_themselves)
 {
-    (void)state;
     struct passage_plan plan = plan_to(0x1100);
     plan.rehits = REHITS;
     passage_add(&plan, SEGMENT_AT_START, &list, &passage);
@@ -223,9 +219,8 @@ static void rehits_prove_themselves(void **state)
         }
 }
 
-static void a_round_steps_past_its_point_with_interrupts_off(void **state)
+FRESH_TEST(a_round_steps_past_its_point_with_interrupts_off)
 {
-    (void)state;
     struct passage_plan plan = plan_to(0x1000);
     passage_add(&plan, SEGMENT_AT_START, &list, &passage);
     assert_segments(SEGMENT_AT_START);
@@ -246,9 +241,8 @@ static void a_round_steps_past_its_point_with_interrupts_off(void **state)
     assert_int_equal(count(passage.first[SEGMENT_FINISH], list.n, OP_WRITE, COMPARATOR), 0);
 }
 
-static void past_a_wrong_frame_and_on(void **state)
+FRESH_TEST(past_a_wrong_frame_and_on)
 {
-    (void)state;
     struct passage_plan plan = plan_to(0x2004);
     size_t pending = passage_add_past(&plan, 0x2004, 0x1000, &list);
     assert_step(0, OP_WRITE, COMPARATOR, 0);
@@ -258,9 +252,8 @@ static void past_a_wrong_frame_and_on(void **state)
     assert_step(list.n - 1, OP_WRITE, DHCSR, RUN);
 }
 
-static void an_instruction_in_ram_is_written_and_proved(void **state)
+FRESH_TEST(an_instruction_in_ram_is_written_and_proved)
 {
-    (void)state;
     points.soft[0] = (struct soft_point){.address = 0x20000440, .original = 0xBD70};
     points.n_soft = 1;
     struct passage_plan plan = plan_to(0x20000440);
@@ -279,9 +272,8 @@ static void an_instruction_in_ram_is_written_and_proved(void **state)
     assert_true(gone < find(gone, list.n, OP_WRITE, COMPARATOR, 0x40001001));
 }
 
-static void counters_of_two_words_keep_their_places(void **state)
+FRESH_TEST(counters_of_two_words_keep_their_places)
 {
-    (void)state;
     struct passage_plan plan = plan_to(0x1100);
     reading.n = 2;
     plan.rehits = 1;
@@ -294,30 +286,11 @@ static void counters_of_two_words_keep_their_places(void **state)
         }
 }
 
-static void a_list_that_is_too_short_says_so(void **state)
+FRESH_TEST(a_list_that_is_too_short_says_so)
 {
-    (void)state;
     struct passage_plan plan = plan_to(0x1100);
     list.room = 7;
     passage_add(&plan, SEGMENT_AT_START, &list, &passage);
     assert_true(list.overflow);
     assert_int_equal(list.n, 7);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(a_hit_from_start_to_end, set_up),
-        cmocka_unit_test_setup(resets_are_looked_for_after_the_reading, set_up),
-        cmocka_unit_test_setup(a_function_proves_its_call_and_its_frame, set_up),
-        cmocka_unit_test_setup(a_passage_can_begin_at_any_segment, set_up),
-        cmocka_unit_test_setup(indices_hold_behind_other_passages, set_up),
-        cmocka_unit_test_setup(rehits_prove_themselves, set_up),
-        cmocka_unit_test_setup(a_round_steps_past_its_point_with_interrupts_off, set_up),
-        cmocka_unit_test_setup(past_a_wrong_frame_and_on, set_up),
-        cmocka_unit_test_setup(an_instruction_in_ram_is_written_and_proved, set_up),
-        cmocka_unit_test_setup(counters_of_two_words_keep_their_places, set_up),
-        cmocka_unit_test_setup(a_list_that_is_too_short_says_so, set_up),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,8 +2,8 @@
  * Points: which comparator is taken, what becomes of those that are there, and breakpoint instructions in
  * RAM.
  */
-#include "../cmocka_all.h"
 #include "../model_link.h"
+#include "../test.h"
 
 #include "cores/cortex_m.h"
 #include "target/points.h"
@@ -46,6 +46,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+#define FRESH_TEST(name) TEST_WITH(name, set_up, tear_down)
+
 static bool prepare(uint64_t address)
 {
     return points_prepare(&f.points, address, &f.deadline, &f.error);
@@ -79,9 +81,8 @@ static void assert_undone(void)
 
 /* --- comparators ---------------------------------------------------------------------------------------- */
 
-static void the_last_free_comparator_is_taken(void **state)
+FRESH_TEST(the_last_free_comparator_is_taken)
 {
-    (void)state;
     f.model.fp_ctrl |= 1;
     f.model.comparators[0] = 0x40002001; /* somebody else's */
     f.model.comparators[5] = 0x80002003;
@@ -101,9 +102,8 @@ static void the_last_free_comparator_is_taken(void **state)
     assert_undone();
 }
 
-static void only_the_comparators_that_there_are(void **state)
+FRESH_TEST(only_the_comparators_that_there_are)
 {
-    (void)state;
     f.model.cpuid = 0x410CC601;
     f.model.fp_ctrl = 0x40;
     begin();
@@ -112,9 +112,8 @@ static void only_the_comparators_that_there_are(void **state)
     assert_undone();
 }
 
-static void all_taken_names_what_takes_them(void **state)
+FRESH_TEST(all_taken_names_what_takes_them)
 {
-    (void)state;
     f.model.fp_ctrl |= 1;
     for (uint32_t i = 0; i < 6; i++)
         f.model.comparators[i] = (i % 2 ? 0x80000001 : 0x40000001) + 0x2000 + 0x10 * i;
@@ -130,9 +129,8 @@ static void all_taken_names_what_takes_them(void **state)
 }
 
 /* A unit that is off as a whole must not wake up with what was left in it. */
-static void leftovers_in_a_unit_that_is_off_do_not_stop(void **state)
+FRESH_TEST(leftovers_in_a_unit_that_is_off_do_not_stop)
 {
-    (void)state;
     for (uint32_t i = 0; i < 6; i++)
         f.model.comparators[i] = 0x40000001 + 0x2000 + 0x10 * i;
     begin();
@@ -145,9 +143,8 @@ static void leftovers_in_a_unit_that_is_off_do_not_stop(void **state)
     assert_undone();
 }
 
-static void newer_units_reach_all_of_memory(void **state)
+FRESH_TEST(newer_units_reach_all_of_memory)
 {
-    (void)state;
     f.model.cpuid = 0x411FC271;
     f.model.fp_ctrl = 0x10000080;
     begin();
@@ -159,9 +156,8 @@ static void newer_units_reach_all_of_memory(void **state)
 }
 
 /* Whatever access fails, nothing stops in the end and all is as it was. */
-static void trouble_while_a_comparator_is_taken(void **state)
+FRESH_TEST(trouble_while_a_comparator_is_taken)
 {
-    (void)state;
     for (long k = 0; k < 20; k++) {
         set_up(NULL);
         for (uint32_t i = 0; i < 6; i++)
@@ -183,9 +179,8 @@ static void trouble_while_a_comparator_is_taken(void **state)
 
 /* --- instructions --------------------------------------------------------------------------------------- */
 
-static void code_in_ram_gets_an_instruction(void **state)
+FRESH_TEST(code_in_ram_gets_an_instruction)
 {
-    (void)state;
     model_poke(&f.model, RAM, 0xF000B570);
     begin();
     assert_true(prepare(RAM));
@@ -202,9 +197,8 @@ static void code_in_ram_gets_an_instruction(void **state)
     assert_undone(); /* with the instruction in place */
 }
 
-static void an_instruction_that_is_not_taken_fails_its_proof(void **state)
+FRESH_TEST(an_instruction_that_is_not_taken_fails_its_proof)
 {
-    (void)state;
     f.model.ram_is_rom = true;
     begin();
     assert_true(prepare(RAM));
@@ -212,9 +206,8 @@ static void an_instruction_that_is_not_taken_fails_its_proof(void **state)
     assert_undone();
 }
 
-static void room_is_made_by_forgetting_the_oldest(void **state)
+FRESH_TEST(room_is_made_by_forgetting_the_oldest)
 {
-    (void)state;
     begin();
     for (uint32_t i = 0; i < POINTS_SOFT; i++) {
         model_cell(&f.model, RAM + 4 * i)->code = (uint16_t)(0x4000 + i);
@@ -239,9 +232,8 @@ static void room_is_made_by_forgetting_the_oldest(void **state)
     assert_undone();
 }
 
-static void an_address_that_cannot_be_read_is_named(void **state)
+FRESH_TEST(an_address_that_cannot_be_read_is_named)
 {
-    (void)state;
     begin();
     f.model.trouble_at = 0;
     f.model.trouble_for = 1;
@@ -253,9 +245,8 @@ static void an_address_that_cannot_be_read_is_named(void **state)
     assert_undone();
 }
 
-static void removing_can_be_tried_again(void **state)
+FRESH_TEST(removing_can_be_tried_again)
 {
-    (void)state;
     for (long k = 0; k < 8; k++) {
         set_up(NULL);
         begin();
@@ -276,22 +267,4 @@ static void removing_can_be_tried_again(void **state)
         ledger_free(f.ledger);
     }
     f.ledger = NULL;
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(the_last_free_comparator_is_taken, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(only_the_comparators_that_there_are, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(all_taken_names_what_takes_them, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(leftovers_in_a_unit_that_is_off_do_not_stop, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(newer_units_reach_all_of_memory, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(trouble_while_a_comparator_is_taken, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(code_in_ram_gets_an_instruction, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(an_instruction_that_is_not_taken_fails_its_proof, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(room_is_made_by_forgetting_the_oldest, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(an_address_that_cannot_be_read_is_named, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(removing_can_be_tried_again, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

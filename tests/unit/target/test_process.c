@@ -1,5 +1,5 @@
 /* Processes: where there are none to choose among, a choice is refused. */
-#include "../cmocka_all.h"
+#include "../test.h"
 
 #include "cores/core.h"
 #include "target/process.h"
@@ -8,9 +8,8 @@
 
 static const struct process not_said, any = {.which = PROCESS_ANY}, one = {.which = PROCESS_ID, .id = 7};
 
-static void a_core_with_an_mmu_takes_all(void **state)
+TEST(a_core_with_an_mmu_takes_all)
 {
-    (void)state;
     const struct core core = {.family = CORE_ARMV7, .processes = true};
     struct error error = {0};
     assert_true(process_check(&not_said, &core, &error));
@@ -18,9 +17,8 @@ static void a_core_with_an_mmu_takes_all(void **state)
     assert_true(process_check(&one, &core, &error));
 }
 
-static void others_refuse(void **state)
+TEST(others_refuse)
 {
-    (void)state;
     static const struct {
         struct core core;
         const char *why;
@@ -42,9 +40,8 @@ static void others_refuse(void **state)
     }
 }
 
-static void debuggers_refuse(void **state)
+TEST(debuggers_refuse)
 {
-    (void)state;
     struct error error = {0};
     assert_true(process_check_debugged(&not_said, &error));
     assert_false(process_check_debugged(&any, &error));
@@ -54,9 +51,8 @@ static void debuggers_refuse(void **state)
     assert_non_null(strstr(error.text, "a debugger"));
 }
 
-static void what_was_chosen_is_noted(void **state)
+TEST(what_was_chosen_is_noted)
 {
-    (void)state;
     char note[64] = "";
     process_note(&not_said, note, sizeof note);
     assert_string_equal(note, "");
@@ -64,15 +60,4 @@ static void what_was_chosen_is_noted(void **state)
     assert_string_equal(note, "only where CONTEXTIDR is 0x7");
     process_note(&any, note, sizeof note);
     assert_string_equal(note, "only where CONTEXTIDR is 0x7; in any process");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_core_with_an_mmu_takes_all),
-        cmocka_unit_test(others_refuse),
-        cmocka_unit_test(debuggers_refuse),
-        cmocka_unit_test(what_was_chosen_is_noted),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /*
  * Reception: hits that come without a word about resets wait until one behind them, or somebody else, tells.
  */
-#include "../cmocka_all.h"
+#include "../test.h"
 
 #include "cores/cortex_m.h"
 #include "target/reception.h"
@@ -59,6 +59,8 @@ static int set_up(void **state)
     return 0;
 }
 
+#define FRESH_TEST(name) TEST_WITH(name, set_up, NULL)
+
 /* A hit of `cycles`, from where the counter stands; the index of its look for a reset, SIZE_MAX: none. */
 static size_t add(uint64_t cycles, bool reset_later)
 {
@@ -88,9 +90,8 @@ static void assert_got(size_t n)
         assert_int_equal(got[i], 100 + i);
 }
 
-static void hits_wait_for_a_look_and_come_in_order(void **state)
+FRESH_TEST(hits_wait_for_a_look_and_come_in_order)
 {
-    (void)state;
     for (uint64_t i = 0; i < 3; i++)
         assert_int_equal(add(100 + i, true), SIZE_MAX);
     reception_take(&reception, results, list.n);
@@ -106,9 +107,8 @@ static void hits_wait_for_a_look_and_come_in_order(void **state)
     assert_false(reception.enough);
 }
 
-static void a_reset_takes_all_that_is_held(void **state)
+FRESH_TEST(a_reset_takes_all_that_is_held)
 {
-    (void)state;
     size_t first = add(100, false);
     (void)add(101, true);
     (void)add(102, true);
@@ -123,9 +123,8 @@ static void a_reset_takes_all_that_is_held(void **state)
     assert_got(1);
 }
 
-static void somebody_else_may_have_looked(void **state)
+FRESH_TEST(somebody_else_may_have_looked)
 {
-    (void)state;
     (void)add(100, true);
     (void)add(101, true);
     reception_take(&reception, results, list.n);
@@ -140,9 +139,8 @@ static void somebody_else_may_have_looked(void **state)
     assert_int_equal(reception.n_held, 0);
 }
 
-static void what_is_delivered_by_hand_comes_behind_what_is_held(void **state)
+FRESH_TEST(what_is_delivered_by_hand_comes_behind_what_is_held)
 {
-    (void)state;
     (void)add(100, true);
     (void)add(101, false);
     const struct passage second = reception.expected[1].passage;
@@ -152,9 +150,8 @@ static void what_is_delivered_by_hand_comes_behind_what_is_held(void **state)
     assert_got(2);
 }
 
-static void another_run_begins_with_nothing_held(void **state)
+FRESH_TEST(another_run_begins_with_nothing_held)
 {
-    (void)state;
     (void)add(100, true);
     reception_take(&reception, results, list.n);
     reception_begin(&reception, &wish, reception.sink);
@@ -162,9 +159,8 @@ static void another_run_begins_with_nothing_held(void **state)
     assert_got(0);
 }
 
-static void enough_counts_what_was_held(void **state)
+FRESH_TEST(enough_counts_what_was_held)
 {
-    (void)state;
     enough_after = 2;
     (void)add(100, true);
     (void)add(101, false);
@@ -174,9 +170,8 @@ static void enough_counts_what_was_held(void **state)
 }
 
 /* The sink has not seen the hits before yet, and would take it for a look at the first of them. */
-static void looks_are_not_given_ahead_of_held_hits(void **state)
+FRESH_TEST(looks_are_not_given_ahead_of_held_hits)
 {
-    (void)state;
     const uint64_t values[] = {1};
     (void)add(100, true);
     reception_take(&reception, results, list.n);
@@ -185,18 +180,4 @@ static void looks_are_not_given_ahead_of_held_hits(void **state)
     reception_release(&reception, false);
     reception_look(&reception, values, 0, 1);
     assert_int_equal(n_looks, 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(hits_wait_for_a_look_and_come_in_order, set_up),
-        cmocka_unit_test_setup(a_reset_takes_all_that_is_held, set_up),
-        cmocka_unit_test_setup(somebody_else_may_have_looked, set_up),
-        cmocka_unit_test_setup(what_is_delivered_by_hand_comes_behind_what_is_held, set_up),
-        cmocka_unit_test_setup(another_run_begins_with_nothing_held, set_up),
-        cmocka_unit_test_setup(enough_counts_what_was_held, set_up),
-        cmocka_unit_test_setup(looks_are_not_given_ahead_of_held_hits, set_up),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

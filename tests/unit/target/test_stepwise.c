@@ -17,6 +17,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+#define TIDY_TEST(name) TEST_WITH(name, NULL, tear_down)
+
 /* As a measurement begins; false where that is refused. */
 static bool begin(struct rig *rig)
 {
@@ -72,9 +74,8 @@ static void end(struct rig *rig, bool halted)
     assert_string_equal(difference == NULL ? "" : difference, "");
 }
 
-static void every_passage_is_exact(void **state)
+TIDY_TEST(every_passage_is_exact)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(scenes); i++) {
         if (scenes[i].region.start >= MODEL_RAM) /* where such a debugger has no breakpoint */
             continue;
@@ -96,9 +97,8 @@ static void every_passage_is_exact(void **state)
 }
 
 /* Halts of the debugger's own, of which every second one is a step. */
-static void halts_on_the_way_are_told(void **state)
+TIDY_TEST(halts_on_the_way_are_told)
 {
-    (void)state;
     for (unsigned halts = 0; halts < 6; halts++) {
         struct rig *rig = begin_scene(0);
         attached.halts = halts;
@@ -114,9 +114,8 @@ static void halts_on_the_way_are_told(void **state)
     }
 }
 
-static void code_in_ram_is_refused(void **state)
+TIDY_TEST(code_in_ram_is_refused)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(scenes); i++) {
         if (scenes[i].region.start < MODEL_RAM)
             continue;
@@ -128,9 +127,8 @@ static void code_in_ram_is_refused(void **state)
     }
 }
 
-static void contexts_are_refused(void **state)
+TIDY_TEST(contexts_are_refused)
 {
-    (void)state;
     struct rig *rig = begin_scene(0);
     struct region region = scenes[0].region;
     region.process = (struct process){.which = PROCESS_ID, .id = 7};
@@ -142,9 +140,8 @@ static void contexts_are_refused(void **state)
 }
 
 /* GDB does: what a passage takes must not be called the cost of a halt. */
-static void a_debugger_that_steps_over_is_not_calibrated(void **state)
+TIDY_TEST(a_debugger_that_steps_over_is_not_calibrated)
 {
-    (void)state;
     struct rig *rig = begin_scene(0);
     attached.steps_over = true;
     assert_true(begin(rig));
@@ -159,9 +156,8 @@ static void a_debugger_that_steps_over_is_not_calibrated(void **state)
 }
 
 /* Where a branch stands at both ends, or there is one breakpoint only, nothing tells. */
-static void what_cannot_be_told_is_said(void **state)
+TIDY_TEST(what_cannot_be_told_is_said)
 {
-    (void)state;
     for (int i = 0; i < 2; i++) {
         struct rig *rig = begin_scene(0);
         if (i == 0)
@@ -178,9 +174,8 @@ static void what_cannot_be_told_is_said(void **state)
     }
 }
 
-static void somebody_elses_stop_is_left(void **state)
+TIDY_TEST(somebody_elses_stop_is_left)
 {
-    (void)state;
     static const struct model_event script[] = {
         {.cycles = 150, .pc = 0x1000, .sp = 0x20007F00, .lr = 0x2005},
         {.cycles = BASE, .pc = 0x1080, .sp = 0x20007F00, .lr = 0x2005},
@@ -201,9 +196,8 @@ static void somebody_elses_stop_is_left(void **state)
 }
 
 /* Of a thread that came to the breakpoint just before it was moved on: here from the start to the end. */
-static void a_late_stop_is_passed_over(void **state)
+TIDY_TEST(a_late_stop_is_passed_over)
 {
-    (void)state;
     struct rig *rig = begin_scene(0);
     attached.late_resume = 2;
     attached.late_pc = (uint32_t)scenes[0].region.start;
@@ -218,9 +212,8 @@ static void a_late_stop_is_passed_over(void **state)
 }
 
 /* One that nobody had a breakpoint for. */
-static void another_threads_stop_elsewhere_is_not_ours(void **state)
+TIDY_TEST(another_threads_stop_elsewhere_is_not_ours)
 {
-    (void)state;
     struct rig *rig = begin_scene(0);
     attached.late_resume = 2;
     attached.late_pc = 0x3000;
@@ -232,9 +225,8 @@ static void another_threads_stop_elsewhere_is_not_ours(void **state)
     end(rig, true);
 }
 
-static void a_reset_is_no_number(void **state)
+TIDY_TEST(a_reset_is_no_number)
 {
-    (void)state;
     static const struct model_event script[] = {
         {.cycles = 150, .pc = 0x1000, .sp = 0x20007F00, .lr = 0x2005},
         {.kind = MODEL_RESET, .cycles = BASE},
@@ -255,9 +247,8 @@ static void a_reset_is_no_number(void **state)
     assert_true(attached.closed_run);
 }
 
-static void what_does_not_come_is_given_up(void **state)
+TIDY_TEST(what_does_not_come_is_given_up)
 {
-    (void)state;
     static const struct {
         struct region region;
         enum error_kind kind;
@@ -275,9 +266,8 @@ static void what_does_not_come_is_given_up(void **state)
     }
 }
 
-static void a_cancelled_run_is_put_back(void **state)
+TIDY_TEST(a_cancelled_run_is_put_back)
 {
-    (void)state;
     struct region region = {.start = 0x1000, .end = 0x1200};
     struct rig *rig = begin_scene(0);
     assert_true(begin(rig));
@@ -290,9 +280,8 @@ static void a_cancelled_run_is_put_back(void **state)
     end(rig, false);
 }
 
-static void a_counter_that_goes_on_is_refused(void **state)
+TIDY_TEST(a_counter_that_goes_on_is_refused)
 {
-    (void)state;
     struct rig *rig = begin_scene(0);
     assert_true(begin(rig));
     attached.counts_on = true;
@@ -303,9 +292,8 @@ static void a_counter_that_goes_on_is_refused(void **state)
     end(rig, false);
 }
 
-static void what_ignores_writes_or_emulates_is_refused(void **state)
+TIDY_TEST(what_ignores_writes_or_emulates_is_refused)
 {
-    (void)state;
     static const char *const words[] = {"does not take", "is an emulator, whose time"};
     for (size_t i = 0; i < COUNT(words); i++) {
         struct rig *rig = begin_scene(0);
@@ -318,35 +306,12 @@ static void what_ignores_writes_or_emulates_is_refused(void **state)
     }
 }
 
-static void a_core_that_stood_is_refused_and_stays(void **state)
+TIDY_TEST(a_core_that_stood_is_refused_and_stays)
 {
-    (void)state;
     struct rig *rig = begin_scene(0);
     attached.debugger.facts.was_halted = true;
     assert_false(begin(rig));
     assert_int_equal(rig->error.kind, ERROR_HALTED);
     end(rig, true);
     assert_true(rig->model.halted);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(every_passage_is_exact, tear_down),
-        cmocka_unit_test_teardown(halts_on_the_way_are_told, tear_down),
-        cmocka_unit_test_teardown(code_in_ram_is_refused, tear_down),
-        cmocka_unit_test_teardown(contexts_are_refused, tear_down),
-        cmocka_unit_test_teardown(a_debugger_that_steps_over_is_not_calibrated, tear_down),
-        cmocka_unit_test_teardown(what_cannot_be_told_is_said, tear_down),
-        cmocka_unit_test_teardown(somebody_elses_stop_is_left, tear_down),
-        cmocka_unit_test_teardown(a_late_stop_is_passed_over, tear_down),
-        cmocka_unit_test_teardown(another_threads_stop_elsewhere_is_not_ours, tear_down),
-        cmocka_unit_test_teardown(a_reset_is_no_number, tear_down),
-        cmocka_unit_test_teardown(what_does_not_come_is_given_up, tear_down),
-        cmocka_unit_test_teardown(a_cancelled_run_is_put_back, tear_down),
-        cmocka_unit_test_teardown(a_counter_that_goes_on_is_refused, tear_down),
-        cmocka_unit_test_teardown(what_ignores_writes_or_emulates_is_refused, tear_down),
-        cmocka_unit_test_teardown(a_core_that_stood_is_refused_and_stays, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

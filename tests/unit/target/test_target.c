@@ -2,8 +2,8 @@
  * The target: what is found behind a link, what is taken and what is refused, and that closing puts it all
  * back.
  */
-#include "../cmocka_all.h"
 #include "../model_link.h"
+#include "../test.h"
 
 #include "target/target.h"
 
@@ -81,6 +81,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+#define FRESH_TEST(name) TEST_WITH(name, set_up, tear_down)
+
 static void with_server(void)
 {
     f.ops.hold = hold;
@@ -121,9 +123,8 @@ static void assert_undone(void)
 
 /* --- finding -------------------------------------------------------------------------------------------- */
 
-static void a_core_and_its_counters_are_found(void **state)
+FRESH_TEST(a_core_and_its_counters_are_found)
 {
-    (void)state;
     open_it();
     assert_int_equal(f.target.n_cores, 1);
     const struct target_core *core = &f.target.cores[0];
@@ -139,9 +140,8 @@ static void a_core_and_its_counters_are_found(void **state)
     assert_undone(); /* looking changes nothing */
 }
 
-static void a_halted_core_tells_where(void **state)
+FRESH_TEST(a_halted_core_tells_where)
 {
-    (void)state;
     halt_the_model();
     open_it();
     assert_int_equal(f.target.cores[0].state, CORE_HALTED);
@@ -149,9 +149,8 @@ static void a_halted_core_tells_where(void **state)
     assert_undone();
 }
 
-static void views_without_a_core_of_ours_are_passed_over(void **state)
+FRESH_TEST(views_without_a_core_of_ours_are_passed_over)
 {
-    (void)state;
     f.views[1] = f.views[0];
     f.views[0] = (struct link_view){.unit = 1, .name = "mem", .is_core = false};
     f.n_views = 2;
@@ -166,9 +165,8 @@ static void views_without_a_core_of_ours_are_passed_over(void **state)
     assert_int_equal(f.error.kind, ERROR_NO_CORE);
 }
 
-static void a_view_that_cannot_be_read_is_no_error(void **state)
+FRESH_TEST(a_view_that_cannot_be_read_is_no_error)
 {
-    (void)state;
     f.views[1] = f.views[0];
     f.n_views = 2;
     f.model.what = TROUBLE_FAULT;
@@ -179,9 +177,8 @@ static void a_view_that_cannot_be_read_is_no_error(void **state)
     assert_int_equal(f.error.kind, ERROR_NONE);
 }
 
-static void a_lost_link_is_an_error(void **state)
+FRESH_TEST(a_lost_link_is_an_error)
 {
-    (void)state;
     for (long k = 0; k < 6; k++) {
         set_up(NULL);
         f.model.what = TROUBLE_LOST;
@@ -199,9 +196,8 @@ static void a_lost_link_is_an_error(void **state)
     assert_int_equal(f.error.kind, ERROR_NO_CORE);
 }
 
-static void slices_are_waited_out(void **state)
+FRESH_TEST(slices_are_waited_out)
 {
-    (void)state;
     for (long k = 0; k < 12; k++) {
         set_up(NULL);
         f.model.what = TROUBLE_SLICE;
@@ -214,9 +210,8 @@ static void slices_are_waited_out(void **state)
     }
 }
 
-static void cores_are_chosen_by_number(void **state)
+FRESH_TEST(cores_are_chosen_by_number)
 {
-    (void)state;
     f.views[1] = f.views[0];
     f.n_views = 2;
     open_it();
@@ -231,9 +226,8 @@ static void cores_are_chosen_by_number(void **state)
 
 /* --- taking --------------------------------------------------------------------------------------------- */
 
-static void a_halted_core_is_refused(void **state)
+FRESH_TEST(a_halted_core_is_refused)
 {
-    (void)state;
     halt_the_model();
     with_server();
     open_it();
@@ -245,9 +239,8 @@ static void a_halted_core_is_refused(void **state)
     assert_string_equal(f.calls, ""); /* it was never held */
 }
 
-static void a_locked_up_core_is_refused(void **state)
+FRESH_TEST(a_locked_up_core_is_refused)
 {
-    (void)state;
     f.model.locked_up = true;
     open_it();
     assert_false(take(true));
@@ -255,9 +248,8 @@ static void a_locked_up_core_is_refused(void **state)
     assert_undone();
 }
 
-static void a_halted_core_is_resumed_and_halted_again(void **state)
+FRESH_TEST(a_halted_core_is_resumed_and_halted_again)
 {
-    (void)state;
     for (int server = 0; server < 2; server++) {
         set_up(NULL);
         halt_the_model();
@@ -277,9 +269,8 @@ static void a_halted_core_is_resumed_and_halted_again(void **state)
     }
 }
 
-static void a_server_that_will_not_resume_is_an_error(void **state)
+FRESH_TEST(a_server_that_will_not_resume_is_an_error)
 {
-    (void)state;
     halt_the_model();
     with_server();
     open_it();
@@ -289,9 +280,8 @@ static void a_server_that_will_not_resume_is_an_error(void **state)
     assert_true(f.model.halted);
 }
 
-static void a_running_core_is_left_running(void **state)
+FRESH_TEST(a_running_core_is_left_running)
 {
-    (void)state;
     with_server();
     open_it();
     assert_true(take(false));
@@ -301,9 +291,8 @@ static void a_running_core_is_left_running(void **state)
     assert_false(f.model.halted);
 }
 
-static void a_stop_that_is_not_ours_keeps_debug_on(void **state)
+FRESH_TEST(a_stop_that_is_not_ours_keeps_debug_on)
 {
-    (void)state;
     open_it();
     assert_true(take(false));
     struct setting settings[8];
@@ -320,9 +309,8 @@ static void a_stop_that_is_not_ours_keeps_debug_on(void **state)
 
 /* --- counters ------------------------------------------------------------------------------------------- */
 
-static void the_best_block_is_taken_and_made_to_count(void **state)
+FRESH_TEST(the_best_block_is_taken_and_made_to_count)
 {
-    (void)state;
     f.model.cyccnt = 4711;
     open_it();
     assert_true(take(false) && take_block(NULL));
@@ -334,9 +322,8 @@ static void the_best_block_is_taken_and_made_to_count(void **state)
     assert_int_equal(f.model.cyccnt, 4711);
 }
 
-static void an_idle_systick_is_borrowed(void **state)
+FRESH_TEST(an_idle_systick_is_borrowed)
 {
-    (void)state;
     open_it();
     assert_true(take(false) && take_block("systick"));
     uint32_t from = f.model.cvr;
@@ -345,9 +332,8 @@ static void an_idle_systick_is_borrowed(void **state)
     assert_undone();
 }
 
-static void blocks_that_are_not_there_or_not_usable(void **state)
+FRESH_TEST(blocks_that_are_not_there_or_not_usable)
 {
-    (void)state;
     f.model.cpuid = 0x410CC601; /* Cortex-M0+: a DWT without counters */
     f.model.fp_ctrl = 0x40;
     f.model.csr = 5;
@@ -366,9 +352,8 @@ static void blocks_that_are_not_there_or_not_usable(void **state)
     assert_undone();
 }
 
-static void a_reload_value_that_changes_is_noticed(void **state)
+FRESH_TEST(a_reload_value_that_changes_is_noticed)
 {
-    (void)state;
     f.model.csr = 5;
     f.model.rvr = 9999;
     open_it();
@@ -382,9 +367,8 @@ static void a_reload_value_that_changes_is_noticed(void **state)
 
 /* --- the end -------------------------------------------------------------------------------------------- */
 
-static void undoing_can_be_tried_again(void **state)
+FRESH_TEST(undoing_can_be_tried_again)
 {
-    (void)state;
     for (long k = 0; k < 12; k++)
         for (int halted = 0; halted < 2; halted++) {
             set_up(NULL);
@@ -405,38 +389,9 @@ static void undoing_can_be_tried_again(void **state)
         }
 }
 
-static void a_target_that_was_never_opened_can_be_closed(void **state)
+FRESH_TEST(a_target_that_was_never_opened_can_be_closed)
 {
-    (void)state;
     assert_true(target_undo(&f.target, &f.deadline, &f.error));
     target_close(&f.target);
     target_close(&f.target);
-}
-
-#define TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(a_core_and_its_counters_are_found),
-        TEST(a_halted_core_tells_where),
-        TEST(views_without_a_core_of_ours_are_passed_over),
-        TEST(a_view_that_cannot_be_read_is_no_error),
-        TEST(a_lost_link_is_an_error),
-        TEST(slices_are_waited_out),
-        TEST(cores_are_chosen_by_number),
-        TEST(a_halted_core_is_refused),
-        TEST(a_locked_up_core_is_refused),
-        TEST(a_halted_core_is_resumed_and_halted_again),
-        TEST(a_server_that_will_not_resume_is_an_error),
-        TEST(a_running_core_is_left_running),
-        TEST(a_stop_that_is_not_ours_keeps_debug_on),
-        TEST(the_best_block_is_taken_and_made_to_count),
-        TEST(an_idle_systick_is_borrowed),
-        TEST(blocks_that_are_not_there_or_not_usable),
-        TEST(a_reload_value_that_changes_is_noticed),
-        TEST(undoing_can_be_tried_again),
-        TEST(a_target_that_was_never_opened_can_be_closed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,10 @@
 /* A carrier whose other end is the model, and an executor on top of it. */
 #pragma once
 
-#include "cmocka_all.h"
 #include "dap_model.h"
 #include "links/dap/connect.h"
 #include "links/dap/executor.h"
+#include "test.h"
 
 struct model_carrier {
     struct carrier carrier;

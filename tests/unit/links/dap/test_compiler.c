@@ -1,6 +1,6 @@
 /* Packets by their bytes, and replies with everything wrong that can be. */
-#include "cmocka_all.h"
 #include "links/dap/decoder.h"
+#include "test.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -63,9 +63,8 @@ static struct decoded answer(const struct step *steps, const char *reply, size_t
 
 #define ANSWER(steps, text) answer(steps, text, sizeof(text) - 1)
 
-static void test_first_access(void **state)
+TEST(test_first_access)
 {
-    (void)state;
     struct step steps[] = {step_read(word(0xE000ED00))};
     begin(64);
     compile(steps, 1);
@@ -79,9 +78,8 @@ static void test_first_access(void **state)
     assert_packet("05 00 01 0f");
 }
 
-static void test_neighbours_through_banked_registers(void **state)
+TEST(test_neighbours_through_banked_registers)
 {
-    (void)state;
     struct step steps[] = {step_write(word(0xE000EDF4), 15), step_until(word(0xE000EDF0), 0x10000, 0x10000),
                            step_expect(word(0xE000EDF8), 0xFFFFFFFF, 0x12345678),
                            step_read(word(0xE0001004))};
@@ -93,9 +91,8 @@ static void test_neighbours_through_banked_registers(void **state)
                   "1b 78 56 34 12 08 00 00 00 00 05 04 10 00 e0 0f");
 }
 
-static void test_guard_behind_a_write(void **state)
+TEST(test_guard_behind_a_write)
 {
-    (void)state;
     struct step steps[] = {step_write(word(0x1004), 15), step_expect(word(0x1000), 0xFFFFFFFF, 1)};
     begin(512);
     stand_at(0x1000, true);
@@ -107,9 +104,8 @@ static void test_guard_behind_a_write(void **state)
     assert_packet("05 00 02 05 0f 00 00 00 13 01 00 00 00");
 }
 
-static void test_a_match_never_stands_behind_a_read(void **state)
+TEST(test_a_match_never_stands_behind_a_read)
 {
-    (void)state;
     struct step steps[] = {step_read(word(0x1004)), step_expect(word(0x1000), 0xFFFFFFFF, 1)};
     begin(64);
     stand_at(0x1000, true);
@@ -117,9 +113,8 @@ static void test_a_match_never_stands_behind_a_read(void **state)
     assert_packet("05 00 03 07 0e 13 01 00 00 00");
 }
 
-static void test_runs_increment(void **state)
+TEST(test_runs_increment)
 {
-    (void)state;
     struct step steps[8];
     for (uint32_t i = 0; i < 6; i++)
         steps[i] = step_read(word(0x13F0 + 4 * i));
@@ -132,9 +127,8 @@ static void test_runs_increment(void **state)
                   "01 42 00 00 23 0f 0e 1f 07 00 00 00");
 }
 
-static void test_narrow_accesses(void **state)
+TEST(test_narrow_accesses)
 {
-    (void)state;
     struct step steps[] = {step_write(narrow(0x1002, 2), 0x1BE50), step_read(narrow(0x1003, 1)),
                            step_expect(narrow(0x1002, 2), 0xFFFF, 0xBE50)};
     begin(64);
@@ -148,9 +142,8 @@ static void test_narrow_accesses(void **state)
     assert_int_equal(results[2], 0xBE50);
 }
 
-static void test_prediction(void **state)
+TEST(test_prediction)
 {
-    (void)state;
     struct step steps[] = {step_until(word(0x1000), 0x20000, 0x20000),
                            step_expect(word(0x1000), 0xFFFFFFFF, 9)};
     begin(64);
@@ -170,9 +163,8 @@ static void test_prediction(void **state)
     assert_packet("05 00 02 20 00 00 02 00 1f 00 00 02 00");
 }
 
-static void test_a_proof_that_the_wait_has_given(void **state)
+TEST(test_a_proof_that_the_wait_has_given)
 {
-    (void)state;
     struct step steps[] = {step_until(word(0x1000), 3, 3), step_time(TIME_AFTER),
                            step_expect(word(0x1000), 0xF, 7), step_expect(word(0x1000), 0xF, 5),
                            step_expect(word(0x1004), 0xF, 7)};
@@ -203,9 +195,8 @@ static void test_a_proof_that_the_wait_has_given(void **state)
     assert_int_equal(packet.notes[packet.n - 2].step, 2);
 }
 
-static void test_looks(void **state)
+TEST(test_looks)
 {
-    (void)state;
     struct step steps[] = {step_until(word(0x1000), 0xFF, 1), step_read(word(0x1000))};
     begin(64);
     stand_at(0x1000, false);
@@ -224,9 +215,8 @@ static void test_looks(void **state)
     assert_int_equal(results[0], 0x201);
 }
 
-static void test_full_packets(void **state)
+TEST(test_full_packets)
 {
-    (void)state;
     struct step steps[200];
     for (uint32_t i = 0; i < 200; i++)
         steps[i] = step_read(word(0x1000));
@@ -248,9 +238,8 @@ static void test_full_packets(void **state)
     assert_int_equal(packet.length, 63);
 }
 
-static void test_jtag_checks(void **state)
+TEST(test_jtag_checks)
 {
-    (void)state;
     struct step steps[] = {step_read(word(0x1000)), step_write(word(0x1000), 1), step_read(word(0x1000)),
                            step_read(word(0x1000))};
     begin(64);
@@ -289,9 +278,8 @@ static void compile_five(void)
     assert_packet("05 00 06 0f 0f 0d 05 00 00 00 0e 1f 05 00 00 00 0f");
 }
 
-static void test_where_it_failed(void **state)
+TEST(test_where_it_failed)
 {
-    (void)state;
     static const struct {
         uint8_t count, ack;
         size_t words;
@@ -332,9 +320,8 @@ static void test_where_it_failed(void **state)
     }
 }
 
-static void test_broken_replies(void **state)
+TEST(test_broken_replies)
 {
-    (void)state;
     static const struct {
         const char *bytes;
         size_t n;
@@ -357,24 +344,4 @@ static void test_broken_replies(void **state)
         if (decoded.end != DECODE_BROKEN || decoded.step != 0)
             fail_msg("case %zu: end %d, step %zu", i, decoded.end, decoded.step);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_first_access),
-        cmocka_unit_test(test_neighbours_through_banked_registers),
-        cmocka_unit_test(test_guard_behind_a_write),
-        cmocka_unit_test(test_a_match_never_stands_behind_a_read),
-        cmocka_unit_test(test_runs_increment),
-        cmocka_unit_test(test_narrow_accesses),
-        cmocka_unit_test(test_prediction),
-        cmocka_unit_test(test_a_proof_that_the_wait_has_given),
-        cmocka_unit_test(test_looks),
-        cmocka_unit_test(test_full_packets),
-        cmocka_unit_test(test_jtag_checks),
-        cmocka_unit_test(test_where_it_failed),
-        cmocka_unit_test(test_broken_replies),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,9 +15,8 @@ static void two_ports(void)
     bench.model.n_ports = 2;
 }
 
-static void test_one_port(void **state)
+TEST(test_one_port)
 {
-    (void)state;
     begin();
     bench.model.packet_count = 0;
     bench.model.packet_size = 512;
@@ -37,9 +36,8 @@ static void test_one_port(void **state)
     assert_int_equal(bench.model.n_log, 0); /* nothing of the target was touched */
 }
 
-static void test_two_ports_on_two_wires(void **state)
+TEST(test_two_ports_on_two_wires)
 {
-    (void)state;
     for (int asleep = 0; asleep < 2; asleep++) {
         begin();
         two_ports();
@@ -70,9 +68,8 @@ static void test_two_ports_on_two_wires(void **state)
     }
 }
 
-static void test_ports_by_address(void **state)
+TEST(test_ports_by_address)
 {
-    (void)state;
     begin();
     bench.model.v6 = true;
     bench.model.dpidr = 0x4C013477;
@@ -92,9 +89,8 @@ static void test_ports_by_address(void **state)
     assert_int_equal(results[2], 0x104);
 }
 
-static void test_one_of_two_ports_is_not_there(void **state)
+TEST(test_one_of_two_ports_is_not_there)
 {
-    (void)state;
     begin();
     bench.model.dpidr = 0x0BC12477;
     bench.model.target_id = 0x01002927;
@@ -103,9 +99,8 @@ static void test_one_of_two_ports_is_not_there(void **state)
     assert_int_equal(bench.executor.adi.n_ports, 1);
 }
 
-static void test_probe_without_swd_sequence(void **state)
+TEST(test_probe_without_swd_sequence)
 {
-    (void)state;
     begin();
     bench.model.target_id = 0x01002927;
     bench.model.has_swd_sequence = false;
@@ -113,9 +108,8 @@ static void test_probe_without_swd_sequence(void **state)
     assert_int_equal(bench.error.kind, ERROR_NO_CORE);
 }
 
-static void test_nobody_there(void **state)
+TEST(test_nobody_there)
 {
-    (void)state;
     begin();
     bench.model.dead = true;
     bench.model.capabilities = 1;
@@ -128,9 +122,8 @@ static void test_nobody_there(void **state)
     assert_int_equal(bench.error.kind, ERROR_LINK_PROTOCOL);
 }
 
-static void test_no_value_match(void **state)
+TEST(test_no_value_match)
 {
-    (void)state;
     begin();
     bench.model.has_match = false;
     assert_true(bench_connect(&bench));
@@ -138,18 +131,16 @@ static void test_no_value_match(void **state)
     assert_false(bench.executor.compiler.match);
 }
 
-static void test_sticky_from_before(void **state)
+TEST(test_sticky_from_before)
 {
-    (void)state;
     begin();
     bench.model.ports[0].sticky = true;
     assert_true(bench_connect(&bench));
     assert_false(bench.model.ports[0].sticky);
 }
 
-static void test_probe_lost_anywhere(void **state)
+TEST(test_probe_lost_anywhere)
 {
-    (void)state;
     for (long at = 0;; at++) {
         begin();
         bench_carrier(&bench);
@@ -165,9 +156,8 @@ static void test_probe_lost_anywhere(void **state)
 }
 
 /* Whatever is wrong on the wires once while we look around: all is found, and as fast as without it. */
-static void test_trouble_while_connecting(void **state)
+TEST(test_trouble_while_connecting)
 {
-    (void)state;
     for (unsigned ports = 1; ports <= 2; ports++)
         for (int trouble = TROUBLE_NO_ACK; trouble < TROUBLES; trouble++)
             for (long at = 0; at < 1000; at++) {
@@ -183,21 +173,4 @@ static void test_trouble_while_connecting(void **state)
                 for (unsigned i = 0; i < ports; i++)
                     assert_true(bench.executor.compiler.reach.ports[i].narrow);
             }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_port),
-        cmocka_unit_test(test_two_ports_on_two_wires),
-        cmocka_unit_test(test_ports_by_address),
-        cmocka_unit_test(test_one_of_two_ports_is_not_there),
-        cmocka_unit_test(test_probe_without_swd_sequence),
-        cmocka_unit_test(test_nobody_there),
-        cmocka_unit_test(test_no_value_match),
-        cmocka_unit_test(test_sticky_from_before),
-        cmocka_unit_test(test_probe_lost_anywhere),
-        cmocka_unit_test(test_trouble_while_connecting),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* What a device says of itself over USB. */
-#include "cmocka_all.h"
 #include "links/dap/carrier.h"
 #include "links/dap/descriptors.h"
+#include "test.h"
 
 #include <string.h>
 
@@ -22,9 +22,8 @@ static bool reads(const struct interface_descriptor *from)
     return descriptors_read_interface(from, &place);
 }
 
-static void test_the_interface_of_a_probe(void **state)
+TEST(test_the_interface_of_a_probe)
 {
-    (void)state;
     struct interface_descriptor from = usual();
     struct interface_place place;
     assert_true(descriptors_read_interface(&from, &place));
@@ -40,9 +39,8 @@ static void test_the_interface_of_a_probe(void **state)
     assert_int_equal(place.in_packet, 1024 | 512);
 }
 
-static void test_other_interfaces(void **state)
+TEST(test_other_interfaces)
 {
-    (void)state;
     struct interface_descriptor from = usual();
     from.class = HID;
     assert_false(reads(&from));
@@ -66,9 +64,8 @@ static void test_other_interfaces(void **state)
     assert_false(reads(&from));
 }
 
-static void test_room_for_replies(void **state)
+TEST(test_room_for_replies)
 {
-    (void)state;
     assert_int_equal(descriptors_reply_room(64, 64), 64);
     assert_int_equal(descriptors_reply_room(64, 0), 64);
     assert_int_equal(descriptors_reply_room(512, 64), 512);
@@ -81,9 +78,8 @@ static void test_room_for_replies(void **state)
     assert_int_equal(descriptors_reply_room(1100, 1u << 20), 1100);
 }
 
-static void test_strings(void **state)
+TEST(test_strings)
 {
-    (void)state;
     char out[6];
     assert_int_equal(descriptors_text((const uint8_t *)"a\x1b[\x80z\n", 6, out, sizeof out), 3);
     assert_string_equal(out, "a[z");
@@ -99,9 +95,8 @@ static void test_strings(void **state)
     assert_false(descriptors_name_probe("CMSIS DAP") || descriptors_name_probe(""));
 }
 
-static void test_report_sizes(void **state)
+TEST(test_report_sizes)
 {
-    (void)state;
     static const uint8_t of_probe[] = {0x06, 0x00, 0xFF, 0x09, 0x01, 0xA1, 0x01, 0x15, 0x00, 0x26, 0xFF,
                                        0x00, 0x75, 0x08, 0x95, 0x40, 0x09, 0x01, 0x81, 0x02, 0x95, 0x40,
                                        0x09, 0x01, 0x91, 0x02, 0x95, 0x01, 0x09, 0x01, 0xB1, 0x02, 0xC0};
@@ -117,13 +112,4 @@ static void test_report_sizes(void **state)
     for (size_t n = 0; n < sizeof of_probe; n++)
         assert_true(descriptors_report_size(of_probe, n) <= 64);
     assert_int_equal(descriptors_report_size(with_long, 1), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_the_interface_of_a_probe),
-                                       cmocka_unit_test(test_other_interfaces),
-                                       cmocka_unit_test(test_room_for_replies),
-                                       cmocka_unit_test(test_strings), cmocka_unit_test(test_report_sizes)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,9 +13,8 @@ static void make_row(struct step *steps)
     steps[ROW - 1] = step_expect(word(0x1000), 0xFF, 9);
 }
 
-static void test_rows(void **state)
+TEST(test_rows)
 {
-    (void)state;
     static struct bench bench;
     static struct model wish, reference;
     static struct step steps[ROW];
@@ -40,9 +39,8 @@ static void test_rows(void **state)
     }
 }
 
-static void test_trouble_in_rows(void **state)
+TEST(test_trouble_in_rows)
 {
-    (void)state;
     static struct bench bench, begin;
     static struct model wish, reference;
     static struct step steps[ROW];
@@ -92,9 +90,8 @@ static void test_trouble_in_rows(void **state)
 
 /* ---- single cases */
 
-static void test_wait_in_vain(void **state)
+TEST(test_wait_in_vain)
 {
-    (void)state;
     static struct bench bench;
     static struct model wish;
     uint64_t results[2];
@@ -111,9 +108,8 @@ static void test_wait_in_vain(void **state)
     assert_in_range(us, 45000, 90000);
 }
 
-static void test_patience(void **state)
+TEST(test_patience)
 {
-    (void)state;
     static struct bench bench;
     static struct model wish;
     uint64_t result;
@@ -136,9 +132,8 @@ static void test_patience(void **state)
     assert_int_equal(bench.model.match_retry, 25);
 }
 
-static void test_refused_steps(void **state)
+TEST(test_refused_steps)
 {
-    (void)state;
     static struct bench bench;
     static struct model wish;
     uint64_t results[3];
@@ -166,9 +161,8 @@ static void test_refused_steps(void **state)
     }
 }
 
-static void test_registers_of_the_ports(void **state)
+TEST(test_registers_of_the_ports)
 {
-    (void)state;
     static struct bench bench;
     static struct model wish;
     uint64_t results[6];
@@ -188,9 +182,8 @@ static void test_registers_of_the_ports(void **state)
     assert_int_equal(results[4], 0xA0B0C0D1);
 }
 
-static void test_times(void **state)
+TEST(test_times)
 {
-    (void)state;
     static struct bench bench;
     static struct model wish;
     uint64_t results[7];
@@ -211,9 +204,8 @@ static void test_times(void **state)
     assert_true(over <= results[0] && results[0] <= results[1]);
 }
 
-static void test_power_lost(void **state)
+TEST(test_power_lost)
 {
-    (void)state;
     static struct bench bench;
     static struct model wish;
     uint64_t result;
@@ -236,15 +228,4 @@ static void test_power_lost(void **state)
     bench.model.silent = true;
     error_clear(&bench.error);
     assert_int_equal(executor_run(&bench.executor, &step, 1, &result, &deadline, &bench.error).why, DONE);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),          cmocka_unit_test(test_trouble_in_rows),
-        cmocka_unit_test(test_wait_in_vain),  cmocka_unit_test(test_patience),
-        cmocka_unit_test(test_refused_steps), cmocka_unit_test(test_registers_of_the_ports),
-        cmocka_unit_test(test_times),         cmocka_unit_test(test_power_lost),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,9 @@
 /*
  * What a hit costs on the wire: the step lists of the engine as packets, in bytes.
  */
-#include "cmocka_all.h"
 #include "links/dap/compiler.h"
 #include "links/dap/decoder.h"
+#include "test.h"
 
 #include "cores/cortex_m.h"
 #include "target/passage.h"
@@ -150,9 +150,8 @@ static double measure(enum kind kind, size_t packet_size)
     return (double)cost.packets / HITS;
 }
 
-static void test_packets_a_hit(void **state)
+TEST(test_packets_a_hit)
 {
-    (void)state;
     assert_true(measure(LEAST, 64) <= 2);
     assert_true(measure(LEAST, 512) <= 0.25);
     assert_true(measure(LEAST, 1024) <= 0.125);
@@ -160,10 +159,4 @@ static void test_packets_a_hit(void **state)
     assert_true(measure(START_END, 512) <= 0.25);
     assert_true(measure(FUNCTION, 64) <= 2.5);
     assert_true(measure(FUNCTION, 512) <= 0.32);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_packets_a_hit)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,8 @@
 /* Requests by bytes, replies with every length wrong. */
-#include "cmocka_all.h"
 #include "links/dap/chain.h"
 #include "links/dap/protocol.h"
 #include "links/dap/wires.h"
+#include "test.h"
 
 #include <string.h>
 
@@ -14,9 +14,8 @@ static void assert_bytes(const uint8_t *got, size_t n, const char *wanted, size_
 
 #define ASSERT_BYTES(got, n, text) assert_bytes(got, n, text, sizeof(text) - 1)
 
-static void test_requests(void **state)
+TEST(test_requests)
 {
-    (void)state;
     uint8_t out[PROTOCOL_ROOM];
     const uint8_t ir[] = {4, 5}, bits[] = {0x9E, 0xE7};
     ASSERT_BYTES(out, protocol_info(out, 0xF0), "\x00\xF0");
@@ -37,9 +36,8 @@ static void test_requests(void **state)
                  "\x1D\x03\x08\x99\x85\x21\x27\x29\x00\x11\x01");
 }
 
-static void test_sequences(void **state)
+TEST(test_sequences)
 {
-    (void)state;
     for (int i = 0; i < WIRES_SEQUENCES; i++) {
         unsigned n;
         const uint8_t *bits = wires_bits((enum wires_sequence)i, &n);
@@ -49,9 +47,8 @@ static void test_sequences(void **state)
     }
 }
 
-static void test_replies(void **state)
+TEST(test_replies)
 {
-    (void)state;
     uint8_t port = 9;
     assert_int_equal(protocol_check((const uint8_t *)"", 0, 0), ANSWER_BROKEN);
     assert_int_equal(protocol_status((const uint8_t *)"\x11", 1, 0x11), ANSWER_BROKEN);
@@ -69,9 +66,8 @@ static void test_replies(void **state)
     assert_false(protocol_jtag_captured((const uint8_t *)"\x14\x00\x12", 3, out, 16));
 }
 
-static void test_info(void **state)
+TEST(test_info)
 {
-    (void)state;
     char text[8];
     uint32_t value;
     assert_true(protocol_info_text((const uint8_t *)"\x00\x03"
@@ -124,9 +120,8 @@ static size_t put_bits(uint8_t *bits, size_t at, uint32_t value, unsigned n)
     return at;
 }
 
-static void test_chain(void **state)
+TEST(test_chain)
 {
-    (void)state;
     uint8_t bits[CHAIN_ID_BITS / 8];
     struct chain chain;
     memset(bits, 0xFF, sizeof bits);
@@ -145,9 +140,8 @@ static void test_chain(void **state)
     assert_false(chain_read_ids(&chain, bits, CHAIN_ID_BITS)); /* TDO stuck at zero */
 }
 
-static void test_chain_lengths(void **state)
+TEST(test_chain_lengths)
 {
-    (void)state;
     uint8_t bits[CHAIN_IR_BITS / 8] = {0};
     struct chain one = {.n = 1, .id = {0x4BA00477}}, two = {.n = 2, .id = {0x4BA00477, 0x13722093}};
     put_bits(bits, 0, 0x1, 4);
@@ -166,12 +160,4 @@ static void test_chain_lengths(void **state)
     struct chain three = {.n = 3, .id = {0x4BA00477, 0x13722093, 0x06410041}};
     assert_false(chain_read_lengths(&three, bits, 10)); /* two unknown ones */
     assert_false(chain_read_lengths(&one, bits, 10));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_requests), cmocka_unit_test(test_sequences),
-                                       cmocka_unit_test(test_replies),  cmocka_unit_test(test_info),
-                                       cmocka_unit_test(test_chain),    cmocka_unit_test(test_chain_lengths)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -126,9 +126,8 @@ static void run_plain(const struct model *wish, unsigned rounds)
     }
 }
 
-static void test_packet_sizes(void **state)
+TEST(test_packet_sizes)
 {
-    (void)state;
     static struct model wish;
     static const unsigned sizes[] = {64, 65, 70, 127, 128, 256, 512, 1024};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -141,9 +140,8 @@ static void test_packet_sizes(void **state)
     }
 }
 
-static void test_over_jtag(void **state)
+TEST(test_over_jtag)
 {
-    (void)state;
     static struct model wish;
     model_init(&wish);
     wish.jtag = true;
@@ -153,9 +151,8 @@ static void test_over_jtag(void **state)
     run_plain(&wish, CALLS);
 }
 
-static void test_without_match(void **state)
+TEST(test_without_match)
 {
-    (void)state;
     static struct model wish;
     model_init(&wish);
     wish.has_match = false;
@@ -225,9 +222,8 @@ static void run_troubled(unsigned size, bool pads, bool jtag, enum model_trouble
     fail_msg("no end");
 }
 
-static void test_trouble_anywhere(void **state)
+TEST(test_trouble_anywhere)
 {
-    (void)state;
     for (int trouble = TROUBLE_NO_ACK; trouble < TROUBLES; trouble++)
         for (uint32_t list = 0; list < 12; list++) {
             run_troubled(512, false, false, (enum model_trouble)trouble, list);
@@ -236,17 +232,15 @@ static void test_trouble_anywhere(void **state)
 }
 
 /* Small packets have no room for guards: a write lost just before a wait is the caller's proofs' to find. */
-static void test_trouble_on_the_wires_in_small_packets(void **state)
+TEST(test_trouble_on_the_wires_in_small_packets)
 {
-    (void)state;
     for (int trouble = TROUBLE_NO_ACK; trouble <= TROUBLE_DATA; trouble++)
         for (uint32_t list = 0; list < 12; list++)
             run_troubled(64, list % 2 != 0, false, (enum model_trouble)trouble, list + 200);
 }
 
-static void test_trouble_over_jtag(void **state)
+TEST(test_trouble_over_jtag)
 {
-    (void)state;
     for (int trouble = TROUBLE_FAULT; trouble < TROUBLES; trouble++)
         for (uint32_t list = 0; list < 12; list++) {
             run_troubled(64, list % 2 != 0, true, (enum model_trouble)trouble, list + 300);
@@ -254,9 +248,8 @@ static void test_trouble_over_jtag(void **state)
         }
 }
 
-static void test_probe_taken_away_at_each_packet(void **state)
+TEST(test_probe_taken_away_at_each_packet)
 {
-    (void)state;
     static struct bench bench;
     static struct model wish, reference;
     struct step steps[STEPS + 8];
@@ -279,18 +272,4 @@ static void test_probe_taken_away_at_each_packet(void **state)
         assert_int_equal(executor_run(&bench.executor, steps, n, got, &deadline, &bench.error).why,
                          LINK_LOST);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_packet_sizes),
-        cmocka_unit_test(test_over_jtag),
-        cmocka_unit_test(test_without_match),
-        cmocka_unit_test(test_trouble_anywhere),
-        cmocka_unit_test(test_trouble_on_the_wires_in_small_packets),
-        cmocka_unit_test(test_trouble_over_jtag),
-        cmocka_unit_test(test_probe_taken_away_at_each_packet),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

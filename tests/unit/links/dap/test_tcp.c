@@ -1,8 +1,8 @@
 /* The whole link against a probe behind a socket, in a thread: opened, used, lost, found again. */
-#include "cmocka_all.h"
 #include "dap_model.h"
 #include "links/dap/carriers.h"
 #include "links/dap/dap.h"
+#include "test.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -127,6 +127,8 @@ static int stop(void **state)
     return 0;
 }
 
+#define STARTED_TEST(name) TEST_WITH(name, start, stop)
+
 static struct link *open_link(const struct peer *peer, struct error *error)
 {
     struct dap_wish wish;
@@ -142,7 +144,7 @@ static struct step read_1000(void)
     return step_read((struct address){.space = SPACE_MEMORY, .size = 4, .offset = 0x1000});
 }
 
-static void test_the_whole_link(void **state)
+STARTED_TEST(test_the_whole_link)
 {
     struct peer *peer = *state;
     struct error error = {0};
@@ -171,7 +173,7 @@ static void test_the_whole_link(void **state)
     assert_int_equal(peer->model.ports[0].csw & 0x3F, 0); /* as it was found */
 }
 
-static void test_lost_and_found(void **state)
+STARTED_TEST(test_lost_and_found)
 {
     struct peer *peer = *state;
     struct error error = {0};
@@ -193,7 +195,7 @@ static void test_lost_and_found(void **state)
     link_close(link);
 }
 
-static void test_bad_peers(void **state)
+STARTED_TEST(test_bad_peers)
 {
     struct peer *peer = *state;
     static const struct {
@@ -224,22 +226,10 @@ static void test_bad_peers(void **state)
     atomic_store(&peer->manner, ANSWERS);
 }
 
-static void test_nobody_listens(void **state)
+TEST(test_nobody_listens)
 {
-    (void)state;
     struct error error = {0};
     struct deadline deadline = deadline_in_ms(1000, NULL);
     assert_null(tcp_connect("127.0.0.1", 1, &deadline, &error));
     assert_int_equal(error.kind, ERROR_NO_PROBE);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_the_whole_link, start, stop),
-        cmocka_unit_test_setup_teardown(test_lost_and_found, start, stop),
-        cmocka_unit_test_setup_teardown(test_bad_peers, start, stop),
-        cmocka_unit_test(test_nobody_listens),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

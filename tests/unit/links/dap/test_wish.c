@@ -1,6 +1,6 @@
 /* The words behind --probe, and which of the probes that are plugged in they mean. */
-#include "cmocka_all.h"
 #include "links/dap/found.h"
+#include "test.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -14,9 +14,8 @@ static bool reads(const char *text)
     return dap_wish_read(text, &wish, &error);
 }
 
-static void test_words(void **state)
+TEST(test_words)
 {
-    (void)state;
     assert_true(dap_wish_is("cmsis-dap") && dap_wish_is("cmsis-dap:1") && dap_wish_is("cmsis-dap-tcp:h:1"));
     assert_false(dap_wish_is("openocd") || dap_wish_is("cmsis-dapper") || dap_wish_is(""));
     assert_true(reads("cmsis-dap"));
@@ -39,9 +38,8 @@ static void test_words(void **state)
     assert_false(reads("openocd"));
 }
 
-static void test_hosts(void **state)
+TEST(test_hosts)
 {
-    (void)state;
     static const struct {
         const char *text, *host;
         unsigned port;
@@ -81,9 +79,8 @@ static const char *chosen(const char *text, size_t n)
     return found == NULL ? "" : found->place;
 }
 
-static void test_choice(void **state)
+TEST(test_choice)
 {
-    (void)state;
     assert_string_equal(chosen("cmsis-dap", 2), "usb");
     assert_string_equal(chosen("cmsis-dap:B", 3), "other");
     assert_string_equal(chosen("cmsis-dap:0d28:0204", 3), "other");
@@ -102,11 +99,4 @@ static void test_choice(void **state)
     snprintf(refused[1].problem, sizeof refused[1].problem, "no");
     wish.kind = DAP_ANY;
     assert_string_equal(found_choose(refused, 2, &wish, &error)->place, "hid");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_words), cmocka_unit_test(test_hosts),
-                                       cmocka_unit_test(test_choice)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

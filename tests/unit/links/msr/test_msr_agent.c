@@ -1,5 +1,5 @@
 /* The client of the agent, against one that sends prepared bytes; and what is typed to reach it. */
-#include "../../cmocka_all.h"
+#include "../../test.h"
 
 #include "links/msr/agent_frame.h"
 #include "links/msr/msr.h"
@@ -72,6 +72,8 @@ static int tear_down(void **state)
     return pthread_join(server.thread, NULL);
 }
 
+#define FRESH_TEST(name) TEST_WITH(name, set_up, tear_down)
+
 static struct link *open_link(void)
 {
     char probe[64];
@@ -91,9 +93,8 @@ static struct address at(uint64_t number)
     return (struct address){.space = SPACE_MSR, .size = 8, .unit = 7, .offset = number};
 }
 
-static void requests_and_answers(void **state)
+FRESH_TEST(requests_and_answers)
 {
-    (void)state;
     prepare(0, "PMRa\2\0\0\1\x88\x77\x66\x55\x44\x33\x22\x11\0\0\0\0\0\0\0\0", 24);
     prepare(1, "PMRa\1\0\1\2\5\0\0\0\0\0\0\0", 16);
     prepare(2, "PMRa\0\0\2\3", 8);
@@ -128,7 +129,7 @@ static void requests_and_answers(void **state)
     link_close(link);
 }
 
-static void answers_that_no_agent_gives_end_the_link(void **state)
+FRESH_TEST(answers_that_no_agent_gives_end_the_link)
 {
     static const struct {
         const char *bytes;
@@ -164,7 +165,7 @@ static void answers_that_no_agent_gives_end_the_link(void **state)
     }
 }
 
-static void greetings_that_no_agent_gives_are_refused(void **state)
+FRESH_TEST(greetings_that_no_agent_gives_are_refused)
 {
     static const struct {
         const char *bytes;
@@ -194,18 +195,16 @@ static void greetings_that_no_agent_gives_are_refused(void **state)
     }
 }
 
-static void nobody_there(void **state)
+FRESH_TEST(nobody_there)
 {
-    (void)state;
     tear_down(state);
     assert_null(open_link());
     assert_int_equal(error.kind, ERROR_NO_AGENT);
     assert_int_equal(set_up(state), 0);
 }
 
-static void what_is_typed(void **state)
+TEST(what_is_typed)
 {
-    (void)state;
     static const char *const ours[] = {"msr",       "msr:0",           "msr:", "msr@/x", "msr:4@/x",
                                        "msr-agent", "msr-agent:card:1"};
     static const char *const others[] = {"",           "ms",          "msrx",    "msr-",
@@ -234,18 +233,4 @@ static void what_is_typed(void **state)
         assert_null(msr_connect(probe, &deadline, &error));
         assert_int_equal(error.kind, ERROR_USAGE);
     }
-}
-
-#define TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(requests_and_answers),
-        TEST(answers_that_no_agent_gives_end_the_link),
-        TEST(greetings_that_no_agent_gives_are_refused),
-        TEST(nobody_there),
-        cmocka_unit_test(what_is_typed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* Lists of steps on MSRs: the contract of link_execute over a carrier that takes batches. */
-#include "../../cmocka_all.h"
+#include "../../test.h"
 
 #include "links/msr/list.h"
 
@@ -63,6 +63,8 @@ static int set_up(void **state)
     return 0;
 }
 
+#define FRESH_TEST(name) TEST_WITH(name, set_up, NULL)
+
 static struct address at(uint64_t number)
 {
     return (struct address){.space = SPACE_MSR, .size = 8, .unit = 5, .offset = number};
@@ -73,9 +75,8 @@ static struct outcome execute(size_t n)
     return link_execute(&fake.msr.link, steps, n, results, &deadline, &error);
 }
 
-static void long_lists_go_in_batches(void **state)
+FRESH_TEST(long_lists_go_in_batches)
 {
-    (void)state;
     for (size_t i = 0; i < STEPS; i++) {
         fake.values[i % 64] = 100 + i % 64;
         steps[i] = step_read(at(i % 64));
@@ -89,9 +90,8 @@ static void long_lists_go_in_batches(void **state)
     assert_int_equal(fake.longest, MSR_BATCH);
 }
 
-static void nothing_runs_behind_what_fails(void **state)
+FRESH_TEST(nothing_runs_behind_what_fails)
 {
-    (void)state;
     for (size_t at_step = 0; at_step < 100; at_step += 9) {
         set_up(NULL);
         fake.fail_at = at_step;
@@ -106,9 +106,8 @@ static void nothing_runs_behind_what_fails(void **state)
     }
 }
 
-static void an_expectation_ends_the_list(void **state)
+FRESH_TEST(an_expectation_ends_the_list)
 {
-    (void)state;
     fake.values[3] = 0xF1;
     steps[0] = step_write(at(1), 5);
     steps[1] = step_expect(at(3), 0xF, 1);
@@ -122,9 +121,8 @@ static void an_expectation_ends_the_list(void **state)
     assert_int_equal(fake.values[1], 5);
 }
 
-static void a_wait_goes_on_until_it_is_over(void **state)
+FRESH_TEST(a_wait_goes_on_until_it_is_over)
 {
-    (void)state;
     fake.changes_at = 4;
     steps[0] = step_until(at(3), 0xFF, 7);
     steps[1] = step_write(at(1), 6);
@@ -139,9 +137,8 @@ static void a_wait_goes_on_until_it_is_over(void **state)
     assert_int_equal(fake.values[1], 0);
 }
 
-static void times_come_from_the_other_end(void **state)
+FRESH_TEST(times_come_from_the_other_end)
 {
-    (void)state;
     steps[0] = step_time(TIME_BEFORE);
     steps[1] = step_read(at(2));
     steps[2] = step_time(TIME_AFTER);
@@ -151,9 +148,8 @@ static void times_come_from_the_other_end(void **state)
     assert_int_equal(fake.batches, 1);
 }
 
-static void only_registers_have_addresses(void **state)
+FRESH_TEST(only_registers_have_addresses)
 {
-    (void)state;
     struct address wrong[] = {at(1), at(1), at(1ULL << 32)};
     wrong[0].space = SPACE_MEMORY;
     wrong[1].size = 4;
@@ -168,9 +164,8 @@ static void only_registers_have_addresses(void **state)
     }
 }
 
-static void views_are_cpus(void **state)
+FRESH_TEST(views_are_cpus)
 {
-    (void)state;
     struct link_view views[4];
     fake.msr.n_cpus = 3;
     for (uint16_t i = 0; i < 3; i++)
@@ -183,20 +178,4 @@ static void views_are_cpus(void **state)
     assert_int_equal(link_views(&fake.msr.link, views, 2, &error), 2);
     assert_true(link_faults_are_exact(&fake.msr.link));
     assert_false(link_has_server(&fake.msr.link));
-}
-
-#define TEST(test) cmocka_unit_test_setup(test, set_up)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(long_lists_go_in_batches),
-        TEST(nothing_runs_behind_what_fails),
-        TEST(an_expectation_ends_the_list),
-        TEST(a_wait_goes_on_until_it_is_over),
-        TEST(times_come_from_the_other_end),
-        TEST(only_registers_have_addresses),
-        TEST(views_are_cpus),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,59 @@
+/*
+ * Unit tests that put themselves on the list: all of a folder are one program, with test_main.c.
+ *
+ *     TEST(what_is_claimed)
+ *     {
+ *         assert_true(...);
+ *     }
+ *
+ * They run file by file, in the order in which a file has them. *state is cmocka's.
+ */
+#pragma once
+
+// clang-format off
+/* cmocka wants these before it, in this order. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+// clang-format on
+
+struct timespec;
+
+/* What clock_gettime is to say of any clock, and what is to be done instead of sleeping. */
+typedef int test_clock(struct timespec *now);
+typedef void test_nap(uint64_t us);
+
+void test_add(const char *file, int line, const char *name, CMUnitTestFunction test, CMFixtureFunction set_up,
+              CMFixtureFunction tear_down);
+void test_group(const char *file, CMFixtureFunction set_up, CMFixtureFunction tear_down);
+void test_time(const char *file, test_clock *clock, test_nap *nap);
+
+/* For whose time goes by in another way, if at all. */
+void test_no_nap(uint64_t us);
+
+#define TEST(name) TEST_WITH(name, NULL, NULL)
+
+/* A test between two fixtures, each of which may be NULL. */
+#define TEST_WITH(name, set_up, tear_down)                                                                   \
+    static void name(void **state);                                                                          \
+    __attribute__((constructor)) static void add_##name(void)                                                \
+    {                                                                                                        \
+        test_add(__FILE__, __LINE__, #name, name, set_up, tear_down);                                        \
+    }                                                                                                        \
+    static void name(void **state __attribute__((unused)))
+
+/* Once a file, behind the functions: what comes before its first test and after its last one. */
+#define TEST_GROUP(set_up, tear_down)                                                                        \
+    __attribute__((constructor)) static void add_group(void)                                                 \
+    {                                                                                                        \
+        test_group(__FILE__, set_up, tear_down);                                                             \
+    }
+
+/* Once a file: while its tests run, libc's time is this. What is NULL stays real. */
+#define TEST_TIME(clock, nap)                                                                                \
+    __attribute__((constructor)) static void add_time(void)                                                  \
+    {                                                                                                        \
+        test_time(__FILE__, clock, nap);                                                                     \
+    }
