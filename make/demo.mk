@@ -1,8 +1,11 @@
-# `make demo`: the main job on the virtual board, behind a real OpenOCD, with real firmware.
+# `make demo`: the main job on the virtual board, behind a real OpenOCD, with real firmware. It needs and builds only what
+# tests/demo.sh runs.
+
+DEMO := $(BUILD)/pmu-probe $(BUILD)/board $(BUILD)/firmware/rp2040-free.elf $(BUILD)/firmware/a9-free.elf
 
 demo:
-	@begun=$$(date +%s); $(MAKE) --no-print-directory deps && installed=$$(date +%s) && \
-	$(MAKE) -s -j2 $(BUILD)/pmu-probe board firmware && \
+	@begun=$$(date +%s); $(MAKE) --no-print-directory deps-demo && installed=$$(date +%s) && \
+	$(MAKE) -s -j2 $(DEMO) && \
 	PMU_BUILD=$(BUILD) tests/demo.sh && \
 	echo && echo "demo: $$((installed - begun)) s to install what was missing, $$(($$(date +%s) - installed)) s to build and run"
 
