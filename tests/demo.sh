@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The main job on the virtual board: real firmware, a real OpenOCD, the tool as a user has it. The two functions read
-# SysTick twice: 2 cycles from one read to the next, 3 with a NOP between them.
-set -eu
+# SysTick twice: 2 cycles from one read to the next, 3 with a NOP between them. Fails where a command does, or shows another
+# figure than it must.
+set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${PMU_BUILD:-build}
 folder=$(mktemp -d)
@@ -26,7 +27,19 @@ start() {
 show() {
     echo
     echo "\$ pmu-probe -f $config --elf $(basename "$elf") $*"
-    "$build/pmu-probe" -c "set BOARD_PORT $port" -f "$config" --elf "$elf" "$@"
+    "$build/pmu-probe" -c "set BOARD_PORT $port" -f "$config" --elf "$elf" "$@" | tee "$folder/shown"
+}
+
+# What was shown last must have an event's count so: one figure for each `delta`, the same in every hit
+must_show() {
+    event=$1
+    shift
+    figures=$(awk -v event="$event" '$1 == event { print ($2 == $(NF - 1) && $2 == $NF) ? $2 : "none" }' "$folder/shown")
+    if [ "$figures" != "$(printf '%s\n' "$@")" ]; then
+        cat "$folder/gdb" 2>/dev/null || true
+        echo "demo: $event came out wrong, it must be $*" >&2
+        exit 1
+    fi
 }
 
 # The same inside GDB, behind OpenOCD's GDB server
@@ -44,7 +57,8 @@ in_gdb() {
         words+=(-ex "echo \\n(gdb) $command\\n" -ex "$command")
     done
     gdb-multiarch -q -nx -batch -iex "set debuginfod enabled off" -ex "source gdb-scripts/pmu.py" \
-        -ex "set pmu binary $build/pmu-probe" -ex "target extended-remote :$gdb" "${words[@]}" "$elf" 2>"$folder/gdb" ||
+        -ex "set pmu binary $build/pmu-probe" -ex "target extended-remote :$gdb" "${words[@]}" "$elf" \
+        2>"$folder/gdb" | tee "$folder/shown" ||
         { cat "$folder/gdb"; exit 1; }
     kill $server
     wait $server || true # before its board is gone
@@ -54,11 +68,15 @@ in_gdb() {
 start rp2040 virtual.cfg
 show info
 show delta plain_first plain_second
+must_show CPU_CYCLES 2
 show delta nop_first nop_second
+must_show CPU_CYCLES 3
 show delta work_by_data -r 200
 in_gdb "pmu delta plain_first plain_second -r 5" "pmu delta nop_first nop_second -r 5"
+must_show CPU_CYCLES 2 3
 
 # A Cortex-A9 with its PMU on the debug bus: as many events as are asked for
 start a9 virtual-a9.cfg
 show info
 show delta work_by_data -r 100 -e LD_RETIRED,L1D_CACHE,L1D_CACHE_REFILL
+must_show LD_RETIRED 6
