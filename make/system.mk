@@ -8,11 +8,12 @@ check: deps
 	$(MAKE) -j2 check-build
 	PMU_BUILD=$(BUILD) $(PYTHON) -m pytest -q -p no:cacheprovider -n $(WORKERS) tests $(CHECK_ARGS)
 
-check-build: $(BUILD)/pmu-probe $(BUILD)/asan/pmu-probe $(UNIT_BIN) $(FUZZ_BIN) board firmware fixtures
+check-build: $(BUILD)/pmu-probe $(BUILD)/asan/pmu-probe $(UNIT_BIN) $(REPLAY_BIN) board firmware fixtures
+soak-build: check-build $(FUZZ_BIN)
 
 bench: deps
 	$(MAKE) -j2 $(BUILD)/pmu-probe $(BENCH_BIN) board firmware card knc
 	PMU_BUILD=$(BUILD) $(PYTHON) tests/bench/bench.py
 
 fixtures:
-.PHONY: check-build fixtures
+.PHONY: check-build soak-build fixtures
