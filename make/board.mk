@@ -34,6 +34,11 @@ $(BUILD)/fuzz/fuzz_board_dap: $(FUZZ_BOARD_SRC) $(wildcard tests/board/*.h tests
 	@mkdir -p $(@D)
 	clang $(CSTD) -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -O1 -g -Itests/board $(FUZZ_BOARD_SRC) -o $@
 
+$(BUILD)/replay/fuzz_board_dap.o: $(BUILD)/replay/%.o: $(FUZZ_BOARD_SRC) $(wildcard tests/board/*.h tests/board/*/*.h) Makefile \
+                                  make/board.mk make/fuzz.mk
+	@mkdir -p $(@D)
+	$(REPLAY_CC) -Itests/board $(REPLAY_ALONE)
+
 -include $(BOARD_OBJ:.o=.d)
 
 .PHONY: board

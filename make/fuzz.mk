@@ -1,5 +1,5 @@
-# libFuzzer targets for whatever parses bytes from outside. `make check` runs a fixed number of cases of each;
-# `build/fuzz/NAME` alone goes on until it finds something.
+# Fuzz targets for whatever parses bytes from outside. `make check` gives them the files in tests/fuzz/seeds again;
+# `make soak` runs libFuzzer on each, which `build/fuzz/NAME` alone does until it finds something.
 
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_BIN := $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/fuzz/%)
@@ -15,7 +15,26 @@ $(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(BUILD)/fuzz/libpmu.a
 	clang $(CSTD) -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -O1 -g $(PROBE_INC) \
 	    $(call pkg,--cflags) $< $(BUILD)/fuzz/libpmu.a $(call pkg,--libs) -lm -o $@
 
-fuzz: deps
+fuzz: deps-soak
 	$(MAKE) $(FUZZ_BIN)
 .PHONY: fuzz
 -include $(FUZZ_OBJ:.o=.d)
+
+# All targets in one program without libFuzzer, under gcc's sanitizers: each has its own name as its entry
+REPLAY_BIN   := $(BUILD)/fuzz-replay
+REPLAY_OBJ   := $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/replay/%.o)
+REPLAY_CC     = $(CC) $(CSTD) $(WARN) $(SANITIZE) -DLLVMFuzzerTestOneInput=$* -DLLVMFuzzerCustomMutator=$*_mutator
+# What others than the tool are made of, as one object that shows its entry only: the tool may have the same names
+REPLAY_ALONE  = -r -nostdlib $(filter %.c,$^) -o $@ && objcopy --keep-global-symbol=$* $@
+
+$(BUILD)/gen/fuzz_targets.h: $(FUZZ_SRC) tests/fuzz
+	@mkdir -p $(@D)
+	printf 'TARGET(%s)\n' $(FUZZ_SRC:tests/fuzz/%.c=%) > $@
+$(BUILD)/replay/%.o: tests/fuzz/%.c Makefile make/probe.mk make/fuzz.mk | $(GEN)
+	@mkdir -p $(@D)
+	$(REPLAY_CC) $(PROBE_INC) $(call pkg,--cflags) -MMD -MP -c $< -o $@
+# A target's own mutator asks libFuzzer's, but is not called here
+$(REPLAY_BIN): tests/fuzz/replay.c $(BUILD)/gen/fuzz_targets.h $(REPLAY_OBJ) $(BUILD)/asan/libpmu.a
+	$(CC) $(CSTD) $(WARN) $(SANITIZE) -I$(BUILD)/gen $< $(REPLAY_OBJ) -Wl,--defsym=LLVMFuzzerMutate=abort \
+	    $(BUILD)/asan/libpmu.a $(call pkg,--libs) -lm -o $@
+-include $(REPLAY_OBJ:.o=.d)

@@ -20,3 +20,7 @@ FUZZ_KNC_SRC := tests/fuzz/fuzz_knc_agent.c target-stub/knc/session.c target-stu
 $(BUILD)/fuzz/fuzz_knc_agent: $(FUZZ_KNC_SRC) $(wildcard target-stub/knc/*.h) make/knc.mk
 	@mkdir -p $(@D)
 	clang $(CSTD) -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -O1 -g -Itarget-stub/knc $(FUZZ_KNC_SRC) -o $@
+
+$(BUILD)/replay/fuzz_knc_agent.o: $(BUILD)/replay/%.o: $(FUZZ_KNC_SRC) $(wildcard target-stub/knc/*.h) make/knc.mk make/fuzz.mk
+	@mkdir -p $(@D)
+	$(REPLAY_CC) -Itarget-stub/knc $(REPLAY_ALONE)

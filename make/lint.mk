@@ -6,7 +6,7 @@ LINT_HDR = $(sort $(wildcard probe/*/*.h probe/*/*/*.h tests/board/*.h tests/boa
              tests/unit/*/*.h tests/system/*/*.h))
 LINT_FLAGS = $(CSTD) $(PROBE_INC) -Itests/board -Itests/unit -Itarget-stub/knc $(call pkg,--cflags) $(shell pkg-config --cflags unicorn fuse3)
 
-lint: deps $(GEN)
+lint: deps $(GEN) $(BUILD)/gen/fuzz_targets.h
 	$(PYTHON) -m pytest -q -p no:cacheprovider tests/test_lint.py
 lint-files:
 	@echo $(LINT_SRC)

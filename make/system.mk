@@ -13,8 +13,8 @@ soak: deps-soak
 	$(MAKE) -s -j$(shell nproc) soak-build
 	PMU_SOAK=1 $(PYTEST) -n $(WORKERS) --durations=50 tests $(CHECK_ARGS)
 
-check-build: $(BUILD)/pmu-probe $(BUILD)/asan/pmu-probe $(UNIT_BIN) board firmware fixtures
-soak-build: check-build
+check-build: $(BUILD)/pmu-probe $(BUILD)/asan/pmu-probe $(UNIT_BIN) $(REPLAY_BIN) board firmware fixtures
+soak-build: check-build $(FUZZ_BIN)
 
 bench: deps
 	$(MAKE) -j2 $(BUILD)/pmu-probe $(BENCH_BIN) board firmware card knc
