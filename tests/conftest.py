@@ -19,11 +19,11 @@ import pairwise  # noqa: E402
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "soak: only `make soak` runs it")
+    config.addinivalue_line("markers", "nobody_answers: what it waits for does not come")
     config.addinivalue_line("markers", "every_row: `make check` runs each row of its product, too")
     if not hasattr(config, "workerinput"):  # the workers get both from here
         os.environ.setdefault("PMU_SEED", str(random.randrange(1 << 31)))
-        # A busy machine is not a broken one. Tests of what happens when nobody answers set their own
-        os.environ.setdefault("PMU_PROBE_PATIENCE", "20")
+        os.environ.setdefault("PMU_PROBE_PATIENCE", "20")  # a busy machine is not a broken one
 
 
 def rows_of_products(items):
@@ -55,6 +55,12 @@ def own_cpu(config):
     takes 40 % less time on one CPU than on two."""
     number = getattr(config, "workerinput", {}).get("workerid", "gw0")[2:]
     return {sorted(CPUS)[int(number) % len(CPUS)]}
+
+
+@pytest.fixture(autouse=True)
+def patience(request, monkeypatch):
+    if request.node.get_closest_marker("nobody_answers"):
+        monkeypatch.setenv("PMU_PROBE_PATIENCE", "2")
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,10 @@ WIRES = {"", "swd", "jtag", "v1", "v2"}
 
 def row_of(params):
     """A row's parameters as text; a function goes by its name."""
-    return [(name, str(getattr(value, "__name__", value))) for name, value in params.items()]
+    def text(value):
+        name = getattr(value, "__name__", "<lambda>")
+        return str(value) if name == "<lambda>" else name
+    return [(name, text(value)) for name, value in params.items()]
 
 
 def parts(name, value):

@@ -90,6 +90,12 @@ class Run:
         return [hit["values"]["CPU_CYCLES"] for hit in self.hits]
 
 
+def hits_of(place, wires=1000, openocd=200):
+    """How many hits a test of each hit's number takes. Behind OpenOCD, which reads each bit that comes back by itself, one
+    takes 5 ms and not a tenth of one."""
+    return wires if place.wires else openocd if SOAK else openocd // 5
+
+
 def places(total, sweep, most=40, in_soak=None):
     """The places of a sweep at which trouble strikes: `most` random ones of each way, in soak all of them, or where a run
     has thousands, `in_soak` random ones; all of those, too, with EVERY=1. PMU_SEED repeats them; `sweep` tells one from

@@ -4,7 +4,7 @@ import signal
 import pytest
 
 from harness import (CALLED_TWICE, IN_RAM, LOOP_ROUND, PREEMPTED, RECURSE, WORK_BY_DATA, ARTICLE_NOP, ARTICLE_PLAIN, NOWHERE,
-                     Place, at, finish_tool, passages, places, returned, wait_for)
+                     SOAK, Place, at, finish_tool, hits_of, passages, places, returned, wait_for)
 
 WAYS = ["a9/swd", "a9/jtag", "a7/swd", "a9/v2", "a9", "a7", "a53/swd", "a53/jtag", "a53/v2", "a53",
         "r5/swd", "r5/jtag", "r5/v2", "r5"]
@@ -12,7 +12,6 @@ WAYS = ["a9/swd", "a9/jtag", "a7/swd", "a9/v2", "a9", "a7", "a53/swd", "a53/jtag
 HALT = {"a9": ((0x80090088, 0x4000), (0x80090090, 1)), "a7": ((0x80030088, 0x4000), (0x80030090, 1)),
         "r5": ((0x80001088, 0x4000), (0x80001090, 1)), "a53": ((0x8042001C, 1), (0x80420010, 1))}
 COUNTED = 1 << 29
-HITS = 1000
 # What a run, not the tool, changes
 MOVING = {"pc", "sp", "lr", "cpsr", "cycles", "counted", "instructions", "halts", "csw", "tar", "accesses", "ram_hash", "run",
           "sticky", "moe", "tar0", "tar1", "csw0", "csw1"}
@@ -23,7 +22,7 @@ def lasting(place):
     return {name: value for name, value in place.board.state().items() if name not in MOVING}
 
 
-def exact(place, operands, is_end, hits=HITS, args=()):
+def exact(place, operands, is_end, hits, args=()):
     result = place.delta(*operands, "-r", hits, *args)
     truth = passages(place.board.log(), place.symbol(operands[0]), is_end)
     assert len(truth) in (len(result.hits), len(result.hits) + 1)
@@ -43,7 +42,7 @@ def functions(way):
 @pytest.mark.parametrize("way, function, bits", [(way, *row) for way in WAYS for row in functions(way)])
 def test_function(way, function, bits):
     with Place(way, "free", bits) as place:
-        result = exact(place, (function,), returned, HITS if place.wires == "swd" or function == "work_by_data" else 200)
+        result = exact(place, (function,), returned, hits_of(place, 1000 if SOAK else 200))
         assert len(set(result.cycles)) > 1
 
 
@@ -75,7 +74,7 @@ def test_function_beside_the_breakpoints_of_others(way, free):
 @pytest.mark.parametrize("way", WAYS)
 def test_start_to_end(way):
     with Place(way, "free", ARTICLE_PLAIN | ARTICLE_NOP) as place:
-        plain = exact(place, ("plain_first", "plain_second"), at(place.symbol("plain_second")), HITS)
+        plain = exact(place, ("plain_first", "plain_second"), at(place.symbol("plain_second")), hits_of(place))
         nop = exact(place, ("nop_first", "nop_second"), at(place.symbol("nop_second")), 100)
         assert set(nop.cycles) == {cycles + 1 for cycles in plain.cycles}
 
@@ -164,7 +163,7 @@ def test_a_reset_in_the_middle_is_no_number(way):
 @pytest.mark.parametrize("way", ["a9/swd", "a7/swd", "a53/swd", "a9", "a53", "r5/swd", "r5"])
 def test_two_halt_costs(way, halt_cost):
     with Place(way, "free", WORK_BY_DATA, halt_cost=halt_cost) as place:
-        hits = HITS if place.wires else 200
+        hits = hits_of(place)
         result = place.delta("work_by_data", "-r", hits)
         truth = passages(place.board.log(), place.symbol("work_by_data"), returned)
         off = result.summary["columns"]["CPU_CYCLES"]["plus_minus"]

@@ -65,6 +65,7 @@ def answers_one_for_all(connection):
         connection.sendall(b"42\x1a")
 
 
+@pytest.mark.nobody_answers
 @pytest.mark.parametrize("speak", [garbage, endless, silent, http, hangs_up, answers_one_for_all])
 @pytest.mark.parametrize("command", [("info",), ("delta", "work_by_data"), ("watch",), ("probes",)])
 def test_something_else_on_the_port(speak, command):
@@ -157,7 +158,7 @@ def test_no_such_core_or_counter():
 
 def test_reload_value_changed_by_the_program():
     with Place("rp2040", "free", WORK_BY_DATA) as place:
-        process = place.start("delta", "work_by_data", "-r", 3000)
+        process = place.start("delta", "work_by_data", "-r", 600)
         place.wait_for_stops(40)
         place.server.set_word(0xE000E014, 0x7FFFFF)
         result = finish_tool(process)

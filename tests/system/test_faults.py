@@ -108,6 +108,7 @@ def test_cable_pulled_at_every_packet(way):
         assert total > 40
 
 
+@pytest.mark.nobody_answers
 def test_power_lost_in_the_middle():
     with Place("m4/swd", "free", WORK_BY_DATA) as place:
         process = place.start("delta", "work_by_data", "-r", 1000000, "--timeout", 2)
@@ -148,6 +149,7 @@ def test_probe_unplugged_at_every_transfer(way):
             assert board.state()["run"] == "running", f"unplugged at {transfer}: {result.err}"
 
 
+@pytest.mark.nobody_answers
 def test_probe_that_does_not_come_back():
     with Place("m4/v2", "free", WORK_BY_DATA) as place:
         process = place.start("delta", "work_by_data", "-r", 1000000)

@@ -158,6 +158,7 @@ class list_of(list):
         return self.items
 
 
+@pytest.mark.nobody_answers
 @pytest.mark.parametrize("answer", [
     lambda request: b"", lambda request: None, lambda request: b"HTTP/1.1 400 Bad Request\r\n\r\n",
     lambda request: b"+$" + b"A" * (1 << 20) + b"#00", lambda request: b"-" * 1000, lambda request: b"+$OK#00",
@@ -179,6 +180,7 @@ def test_silent_server_is_left_at_once_on_ctrl_c():
         assert finish_tool(tool, signal.SIGINT).code != 0
 
 
+@pytest.mark.nobody_answers
 @pytest.mark.parametrize("chip", ["m4", "a9"])
 @pytest.mark.parametrize("how", ["cut", "damaged", "empty", "error", "twice"])
 def test_a_real_server_spoilt_on_the_way(chip, how):

@@ -1,12 +1,11 @@
 """Events of real PMUs against the board's truth: every modelled event of every hit, in one pass or in several."""
 import pytest
 
-from harness import ARTICLE_NOP, CALLED_TWICE, LOOP_ROUND, WORK_BY_DATA, Place, passages, returned, run_tool
+from harness import ARTICLE_NOP, CALLED_TWICE, LOOP_ROUND, WORK_BY_DATA, SOAK, Place, hits_of, passages, returned, run_tool
 
 CPUS = {"m55": "cortex-m55", "a9": "cortex-a9", "a7": "cortex-a7", "a53": "cortex-a53", "r5": "cortex-r5"}
 NOT_MODELLED = None
 WAYS = ["m55/swd", "m55/jtag", "m55/v2", "m55", "a9/swd", "a9/jtag", "a9", "a7/swd", "a7", "a53/swd", "a53/jtag", "a53", "r5/swd", "r5/jtag", "r5"]
-HITS = 1000
 
 
 def codes_of(cpu):
@@ -50,7 +49,7 @@ def test_every_event_of_every_hit(way, function, bits):
     with Place(way, "free", WORK_BY_DATA | bits) as place:
         events = modelled(place)
         assert len(events) >= 6
-        result = place.delta(function, "-r", HITS if place.wires == "swd" else 100, "-e", ",".join(events))
+        result = place.delta(function, "-r", hits_of(place, 1000 if SOAK else 200, 100), "-e", ",".join(events))
         assert compare(place, result, function, events) == set(events) - {"CPU_CYCLES"}
         assert result.summary.get("passes", 1) >= 1 and not result.summary.get("disagreement")
 
@@ -60,7 +59,7 @@ def test_every_event_of_every_hit(way, function, bits):
 def test_at_two_halt_costs(way, halt_cost):
     with Place(way, "free", WORK_BY_DATA, halt_cost=halt_cost) as place:
         events = modelled(place)
-        result = place.delta("work_by_data", "-r", 200, "-e", "LD_RETIRED,ST_RETIRED")
+        result = place.delta("work_by_data", "-r", hits_of(place, 200), "-e", "LD_RETIRED,ST_RETIRED")
         truth = passages(place.board.log(), place.symbol("work_by_data"), returned)
         off = result.summary["columns"]["CPU_CYCLES"]["plus_minus"]
         within = 0

@@ -129,6 +129,7 @@ def test_a_halted_core_is_left_halted(way):
         assert place.board.state()["ram_hash"] == kept["ram_hash"], "general registers too"
 
 
+@pytest.mark.nobody_answers
 def test_never_at_el1():
     with Parked("a53/swd", "user") as place:
         kept, monitor = place.all_but_the_monitor(), place.monitor()
