@@ -1,25 +1,14 @@
 /* A run against its baseline: whether the two can be compared, a verdict a column, and how it is shown. */
+#include "golden.h"
 #include "report/baselines.h"
 
 #include <jansson.h>
 #include <math.h>
 
-static char *printed(bool (*print)(FILE *, const struct comparison *), const struct comparison *comparison)
+static void expect(const struct comparison *comparison, const char *name)
 {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    assert_non_null(out);
-    assert_true(print(out, comparison));
-    fclose(out);
-    return text;
-}
-
-static void expect(const struct comparison *comparison, const char *expected)
-{
-    char *text = printed(comparison_print, comparison);
-    assert_string_equal(text, expected);
-    free(text);
+    assert_true(comparison_print(output(), comparison));
+    output_is_golden(name);
 }
 
 TEST(a_column_each)
@@ -27,14 +16,7 @@ TEST(a_column_each)
     struct summary *now = summary_slower(900);
     struct comparison *comparison = comparison_with_fir(now, 0.02);
     assert_int_equal(comparison->verdict, VERDICT_REGRESSED);
-    expect(comparison,
-           "baseline main.jsonl                          2026-11-20, build c0ffee\n"
-           "CPU_CYCLES       18,223 -> 19,123     +4.94 %   regressed (threshold 2 %)\n"
-           "LD_RETIRED        4,096 -> 4,096          0 %   pass (threshold 2 %)\n"
-           "L1D_CACHE_REFILL  32.41 -> 32.41          0 %   inconclusive (threshold 2 %): too close to "
-           "the limit for the noise\n"
-           "other build, as is to be expected of a change\n"
-           "verdict: regressed\n");
+    expect(comparison, "comparison/a_column_each.txt");
     free(comparison);
     comparison = comparison_with_fir(now, 0.06);
     assert_int_equal(comparison->verdict, VERDICT_PASS);
@@ -52,14 +34,13 @@ TEST(one_column_speaks_for_itself)
     struct baseline *baseline = baseline_of(before);
     baseline->started[0] = '\0';
     baseline_compare(baseline, now, 0, &comparison);
-    expect(&comparison, "baseline main.jsonl\n"
-                        "CPU_CYCLES       475 -> 475         0 %   pass (threshold 0 %)\n");
+    expect(&comparison, "comparison/one_column.txt");
     statistics_add(now->columns[0].statistics, 474);
     baseline_compare(baseline, now, 0, &comparison);
     assert_int_equal(comparison.verdict, VERDICT_INCONCLUSIVE); /* now it varies */
     now->n = baseline->n = 0;
     baseline_compare(baseline, now, 0, &comparison);
-    expect(&comparison, "baseline main.jsonl\nverdict: inconclusive, there is nothing to compare\n");
+    expect(&comparison, "comparison/no_column.txt");
     now->n = 1;
     free(baseline);
     summary_free(before);
@@ -148,17 +129,7 @@ TEST(all_that_differs_is_named)
     free(comparison);
     comparison = comparison_with_fir(now, 0);
     comparison->n = 1;
-    expect(comparison, "baseline main.jsonl                          2026-11-20, build c0ffee\n"
-                       "CPU_CYCLES       18,223 -> 18,223         0 %   inconclusive (threshold 0 %): not "
-                       "comparable: another kind of link, another core, another counter, another clock, "
-                       "another ELF, another start, another end\n"
-                       "not comparable: another kind of link: openocd in the baseline, cmsis-dap now\n"
-                       "not comparable: another core: Cortex-A9 r3p0 core 0 in the baseline, Cortex-M4 now\n"
-                       "not comparable: another counter: PMUv1, 6 counters in the baseline, unknown now\n"
-                       "not comparable: another clock: 666.7 MHz in the baseline, 1 Hz now\n"
-                       "not comparable: another ELF: app.elf in the baseline, b now\n"
-                       "not comparable: another start: fir_filter in the baseline, unknown now\n"
-                       "not comparable: another end: its return in the baseline, unknown now\n");
+    expect(comparison, "comparison/all_that_differs.txt");
     free(comparison);
     summary_free(now);
 }
@@ -198,7 +169,8 @@ TEST(columns_on_one_side)
     assert_null(comparison_find(&comparison, "NEITHER"));
     assert_ptr_equal(comparison_column(now, &comparison.lines[3]), &now->columns[5]);
     assert_null(comparison_column(now, &comparison.lines[4]));
-    char *text = printed(comparison_print, &comparison);
+    assert_true(comparison_print(output(), &comparison));
+    char *text = output_text(NULL);
     assert_non_null(
         strstr(text, "OLD                   1 -> -                    inconclusive (threshold 50 %): not "
                      "counted now\n"));
@@ -222,21 +194,14 @@ TEST(as_json)
     comparison->lines[0].now.mean = 19000;
     comparison->lines[0].now.sd = 0;
     comparison->lines[0].change = 0.125;
-    char *text = printed(comparison_json, comparison);
-    assert_string_equal(
-        text, "{\"type\":\"verdict\",\"verdict\":\"regressed\",\"threshold\":0.02,"
-              "\"baseline\":{\"file\":\"main.jsonl\",\"started\":\"2026-11-20T09:15:00Z\",\"build_id\":"
-              "\"c0ffee\"},\"columns\":{\"CPU_CYCLES\":{\"verdict\":\"regressed\",\"change\":0.125,"
-              "\"base\":{\"count\":98,\"mean\":18000.25,\"sd\":0.5,\"min\":18190,\"max\":18544,"
-              "\"plus_minus\":1.0},\"now\":{\"count\":98,\"mean\":19000.0,\"sd\":0.0,\"min\":19090,"
-              "\"max\":1.8446744073709552e19,\"plus_minus\":1.0,\"at_least\":true}}},"
-              "\"notes\":[\"other build, as is to be expected of a change\"]}\n");
-    free(text);
+    assert_true(comparison_json(output(), comparison));
+    output_is_golden("comparison/regressed.jsonl");
     comparison->lines[0].change = (double)NAN;
     comparison->lines[0].base = (struct verdict_side){0};
     comparison->n_reasons = 1;
     snprintf(comparison->reasons[0], sizeof comparison->reasons[0], "a \"b\"");
-    text = printed(comparison_json, comparison);
+    assert_true(comparison_json(output(), comparison));
+    char *text = output_text(NULL);
     json_t *json = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
     assert_non_null(json);
     const json_t *column = json_object_get(json_object_get(json, "columns"), "CPU_CYCLES");
