@@ -36,6 +36,17 @@ static inline FILE *output(void)
     return golden_output.file;
 }
 
+/* A stream with no room for anything. */
+static inline FILE *output_full(void)
+{
+    static FILE *full;
+    if (full != NULL)
+        fclose(full);
+    full = fopen("/dev/full", "w");
+    assert_non_null(full);
+    return full;
+}
+
 /* What was printed. To be freed. */
 static inline char *output_text(size_t *size)
 {

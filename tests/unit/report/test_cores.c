@@ -75,10 +75,7 @@ FRESH_TEST(json_has_every_cpu_too)
 
 FRESH_TEST(an_output_that_is_full_is_told)
 {
-    FILE *full = fopen("/dev/full", "we");
     const struct conditions conditions = conditions_fir();
-    assert_non_null(full);
-    assert_false(cores_print(full, &table, FORMAT_TEXT, ','));
-    assert_false(cores_begin(full, &conditions, &table, FORMAT_TEXT));
-    fclose(full);
+    assert_false(cores_print(output_full(), &table, FORMAT_TEXT, ','));
+    assert_false(cores_begin(output_full(), &conditions, &table, FORMAT_TEXT));
 }

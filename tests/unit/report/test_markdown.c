@@ -3,39 +3,35 @@
 
 #include "report/markdown.h"
 
-static void expect(const struct summary *written, const struct comparison *comparison, const char *name)
+static void expect(const char *name)
 {
-    assert_true(markdown_summary(output(), written, comparison));
+    assert_true(markdown_summary(output(), summary, compared));
     output_is_golden(name);
 }
 
 FIR_TEST(the_documented_example)
 {
-    expect(summary, NULL, "markdown/the_documented_example.md");
+    expect("markdown/the_documented_example.md");
 }
 
-TEST(compared)
+SLOWER_TEST(compared_with_a_baseline)
 {
-    struct summary *now = summary_slower(900);
-    struct comparison *comparison = comparison_with_fir(now, 0.02);
-    now->n = 2;
-    comparison->n_reasons = 1;
-    snprintf(comparison->reasons[0], sizeof comparison->reasons[0],
-             "another core: <a> in the baseline, b now");
-    expect(now, comparison, "markdown/compared.md");
-    now->n = 3;
-    free(comparison);
-    summary_free(now);
+    summary->n = 2;
+    compared->n_reasons = 1;
+    snprintf(compared->reasons[0], sizeof compared->reasons[0], "another core: <a> in the baseline, b now");
+    expect("markdown/compared.md");
 }
 
 FRESH_TEST(what_has_no_number)
 {
-    struct comparison comparison = {.verdict = VERDICT_INCONCLUSIVE, .file = "a_b|c"};
+    compared = calloc(1, sizeof *compared);
+    assert_non_null(compared);
+    *compared = (struct comparison){.verdict = VERDICT_INCONCLUSIVE, .file = "a_b|c"};
     snprintf(SUMMARY_COLUMN(summary, "STALL", {0, 0})->unsupported, 96, "no such event");
     SUMMARY_COLUMN(summary, "SOME", {5, 1})->at_least = 2;
     summary->columns[1].at_least_max = 77000;
     snprintf(summary->ended, sizeof summary->ended, "Ctrl-C");
-    expect(summary, &comparison, "markdown/what_has_no_number.md");
+    expect("markdown/what_has_no_number.md");
 }
 
 FRESH_TEST(nothing_is_taken_as_markdown)
@@ -75,8 +71,5 @@ FRESH_TEST(nothing_is_taken_as_markdown)
 
 FIR_TEST(a_full_disk_is_told)
 {
-    FILE *full = fopen("/dev/full", "w");
-    assert_non_null(full);
-    assert_false(markdown_summary(full, summary, NULL));
-    fclose(full);
+    assert_false(markdown_summary(output_full(), summary, NULL));
 }
