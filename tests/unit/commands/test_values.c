@@ -30,6 +30,7 @@ TEST(places)
         assert_false(value_place(wrong[i], &kept));
         assert_false(kept.said);
     }
+    assert_false(value_place("1:0x1800", &(struct place){0}));
 }
 
 TEST(counts_and_scaled_numbers)
