@@ -22,3 +22,12 @@ $(UNIT_BIN): $(BUILD)/asan/libpmu.a
 	$(CC) $(SANITIZE) $(filter %.o,$^) $(BUILD)/asan/libpmu.a $(call pkg,--libs) -lcmocka -lm -o $@
 
 -include $(UNIT_OBJ:.o=.d)
+
+# tests/golden as the programs print it now; `git diff` shows what has changed
+GOLDEN := $(BUILD)/unit/report
+golden: $(GOLDEN)
+	rm -rf tests/golden
+	for program in $(GOLDEN); do PMU_GOLDEN=write $$program >/dev/null || exit 1; done
+golden-programs:
+	@echo $(GOLDEN)
+.PHONY: golden golden-programs

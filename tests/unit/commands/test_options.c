@@ -1,6 +1,8 @@
 #include "commands/options.h"
 #include "test.h"
 
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,7 +19,6 @@ static int enter_folder(void **state)
 static int leave_folder(void **state)
 {
     (void)state;
-    unlink("pmu-probe.conf");
     return chdir("/") != 0 || rmdir(folder) != 0;
 }
 
@@ -27,6 +28,12 @@ static void write_config(const char *text)
     assert_non_null(file);
     fputs(text, file);
     fclose(file);
+}
+
+static int no_config(void **state)
+{
+    (void)state;
+    return unlink("pmu-probe.conf");
 }
 
 static bool read_words(struct options *options, struct error *error, const char *words)
@@ -41,279 +48,194 @@ static bool read_words(struct options *options, struct error *error, const char 
     return options_read(options, argc, argv, error);
 }
 
-TEST(options_stand_on_either_side)
+/* All that is not as by default, as words; the items of a list have a | between them. */
+static void describe_list(FILE *out, const char *name, const char *const *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        fprintf(out, "%s%s%s", i == 0 ? " " : "|", i == 0 ? name : "", list[i]);
+}
+
+static void describe_number(FILE *out, const char *name, double value, double usual)
+{
+    if (value != usual)
+        fprintf(out, " %s%.12g", name, value);
+}
+
+#define TEXT(field)                                                                                          \
+    {                                                                                                        \
+#field "=", offsetof(struct options, field)                                                          \
+    }
+
+static char *described(const struct options *o)
+{
+    static const char *const formats[] = {"", "json", "csv", "junit", "markdown"};
+    static const struct {
+        const char *name;
+        size_t at;
+    } texts[] = {TEXT(command),   TEXT(probe), TEXT(counters), TEXT(elf), TEXT(counter),  TEXT(output),
+                 TEXT(transport), TEXT(tick),  TEXT(on_max),   TEXT(cpu), TEXT(baseline), TEXT(threshold)};
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    assert_non_null(out);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        const char *const *value = (const char *const *)((const char *)o + texts[i].at);
+        describe_list(out, texts[i].name, value, *value != NULL);
+    }
+    describe_list(out, "operands=", o->operands, o->n_operands);
+    describe_list(out, "events=", o->events, o->n_events);
+    describe_list(out, "metrics=", o->metrics, o->n_metrics);
+    describe_list(out, "openocd=", o->openocd, o->n_openocd);
+    describe_list(out, "format=", &formats[o->format], o->format != FORMAT_TEXT);
+    describe_list(out, "separator=", &o->separator, strcmp(o->separator, ",") != 0);
+    describe_number(out, "core=", o->core, -1);
+    describe_number(out, "freq=", o->freq_hz, 0);
+    describe_number(out, "speed=", o->speed_hz, 0);
+    describe_number(out, "hits=", (double)o->hits, 0);
+    describe_number(out, "interval=", (double)o->interval_ms, o->interval_said ? -1 : 1000);
+    describe_number(out, "timeout=", o->timeout_s, 10);
+    describe_number(out, "for=", o->for_s, 0);
+    fprintf(out, "%s%s%s%s%s", o->mend ? " mend" : "", o->resume ? " resume" : "",
+            o->no_calibrate ? " no_calibrate" : "", o->help ? " help" : "", o->version ? " version" : "");
+    fclose(out);
+    return text;
+}
+
+static void reads(const char *words, const char *expected)
 {
     struct options options;
     struct error error;
-    assert_true(read_words(&options, &error,
-                           "-r 100 --elf=a.elf delta main -C1 *0x10 --freq 12.5MHz --for 500ms -j"));
-    assert_string_equal(options.command, "delta");
-    assert_int_equal(options.n_operands, 2);
-    assert_string_equal(options.operands[1], "*0x10");
-    assert_int_equal(options.hits, 100);
-    assert_string_equal(options.elf, "a.elf");
-    assert_int_equal(options.core, 1);
-    assert_true(options.freq_hz == 12.5e6);
-    assert_true(options.for_s == 0.5);
-    assert_int_equal(options.format, FORMAT_JSON);
+    if (!read_words(&options, &error, words))
+        fail_msg("\"%s\" is refused: %s", words, error.text);
+    char *text = described(&options);
+    if (strcmp(text + (*text == ' '), expected) != 0)
+        fail_msg("\"%s\" is read as \"%s\", not \"%s\"", words, text, expected);
+    free(text);
     options_free(&options);
 }
 
-TEST(openocd_options_keep_their_order)
+/* Where there is a pmu-probe.conf, by its second line. */
+static void refuses(const char *words)
 {
     struct options options;
     struct error error;
-    assert_true(read_words(&options, &error, "-c one -f two info -s three"));
-    assert_int_equal(options.n_openocd, 6);
-    assert_string_equal(options.openocd[0], "-c");
-    assert_string_equal(options.openocd[3], "two");
-    assert_string_equal(options.openocd[4], "-s");
+    if (read_words(&options, &error, words))
+        fail_msg("accepted: %s", words);
+    assert_int_equal(error.kind, ERROR_USAGE);
+    if (access("pmu-probe.conf", F_OK) == 0 && strstr(error.text, "pmu-probe.conf:2: ") == NULL)
+        fail_msg("no line: %s", error.text);
     options_free(&options);
+}
+
+TEST(options_stand_on_either_side)
+{
+    reads("", ""); /* all as by default */
+    reads("-r 100 --elf=a.elf delta main -C1 *0x10 --freq 12.5MHz --for 500ms -j",
+          "command=delta elf=a.elf operands=main|*0x10 format=json core=1 freq=12500000 hits=100 for=0.5");
+    reads("-c one -f two info -s three", "command=info openocd=-c|one|-f|two|-s|three");
+    /* behind "--" nothing is an option */
+    reads("delta f --tick uwTick --on-max r0,*0x20000000 --baseline a.jsonl --threshold 2% --cpu cortex-a9 "
+          "--transport jtag --counter dwt -o out.txt -I 250 --mend --no-calibrate --speed 8MHz -- -r",
+          "command=delta counter=dwt output=out.txt transport=jtag tick=uwTick on_max=r0,*0x20000000 "
+          "cpu=cortex-a9 baseline=a.jsonl threshold=2% operands=f|-r speed=8000000 interval=250 mend "
+          "no_calibrate");
 }
 
 TEST(events_and_metrics_are_gathered)
 {
-    struct options options;
-    struct error error;
-    assert_true(read_words(&options, &error, "stat -e A,B --event={C,D} -M ipc -eE --metric miss"));
-    assert_int_equal(options.n_events, 3);
-    assert_string_equal(options.events[0], "A,B");
-    assert_string_equal(options.events[1], "{C,D}");
-    assert_string_equal(options.events[2], "E");
-    assert_int_equal(options.n_metrics, 2);
-    assert_string_equal(options.metrics[1], "miss");
-    options_free(&options);
-    const char *all = "-eA -eA -eA -eA -eA -eA -eA -eA -eA -eA -eA -eA -eA -eA -eA -eA stat -eA";
-    char some[256];
-    snprintf(some, sizeof some, "%.*s", (int)(strlen(all) - strlen(" -eA")), all);
-    assert_true(read_words(&options, &error, some));
-    assert_int_equal(options.n_events, OPTION_EVENTS);
-    options_free(&options);
-    assert_false(read_words(&options, &error, all));
-    assert_int_equal(error.kind, ERROR_USAGE);
-    options_free(&options);
+    reads("stat -e A,B --event={C,D} -M ipc -eE --metric miss",
+          "command=stat events=A,B|{C,D}|E metrics=ipc|miss");
+    reads("-eA -eA -eA -eA -eA -eA -eA -eA -eA -eA -eA -eA -eA -eA -eA stat -eA",
+          "command=stat events=A|A|A|A|A|A|A|A|A|A|A|A|A|A|A|A");
+    refuses("-eA -eA -eA -eA -eA -eA -eA -eA -eA -eA -eA -eA -eA -eA -eA -eA stat -eA");
+    assert_int_equal(OPTION_EVENTS, 16);
 }
 
 TEST(formats_and_separators)
 {
-    static const struct {
-        const char *words;
-        enum format format;
-        const char *separator;
-    } cases[] = {{"stat", FORMAT_TEXT, ","},
-                 {"stat --json", FORMAT_JSON, ","},
-                 {"stat -x ;", FORMAT_CSV, ";"},
-                 {"stat -x;", FORMAT_CSV, ";"},
-                 {"stat --format csv", FORMAT_CSV, ","},
-                 {"stat --format=junit", FORMAT_JUNIT, ","},
-                 {"stat --format markdown", FORMAT_MARKDOWN, ","},
-                 {"stat --format json", FORMAT_JSON, ","},
-                 {"stat -j --format text", FORMAT_TEXT, ","},
-                 {"stat --format junit -x ;", FORMAT_CSV, ";"}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct options options;
-        struct error error;
-        assert_true(read_words(&options, &error, cases[i].words));
-        assert_int_equal(options.format, cases[i].format);
-        assert_string_equal(options.separator, cases[i].separator);
-        options_free(&options);
-    }
-}
-
-TEST(what_stands_by_default)
-{
-    struct options options;
-    struct error error;
-    assert_true(read_words(&options, &error, ""));
-    assert_null(options.command);
-    assert_null(options.probe);
-    assert_int_equal(options.core, -1);
-    assert_int_equal(options.hits, 0);
-    assert_int_equal(options.interval_ms, 1000);
-    assert_false(options.interval_said);
-    assert_true(options.timeout_s == 10 && options.for_s == 0 && options.freq_hz == 0);
-    assert_false(options.mend || options.resume || options.no_calibrate || options.help || options.version);
-    options_free(&options);
-}
-
-TEST(words_are_kept_as_they_are)
-{
-    struct options options;
-    struct error error;
-    assert_true(read_words(&options, &error,
-                           "delta f --tick uwTick --on-max r0,*0x20000000 --baseline a.jsonl --threshold 2% "
-                           "--cpu cortex-a9 --transport jtag --counter dwt -o out.txt -I 250 --mend "
-                           "--no-calibrate --speed 8MHz -- -r"));
-    assert_string_equal(options.tick, "uwTick");
-    assert_string_equal(options.on_max, "r0,*0x20000000");
-    assert_string_equal(options.baseline, "a.jsonl");
-    assert_string_equal(options.threshold, "2%");
-    assert_string_equal(options.cpu, "cortex-a9");
-    assert_string_equal(options.transport, "jtag");
-    assert_string_equal(options.counter, "dwt");
-    assert_string_equal(options.output, "out.txt");
-    assert_int_equal(options.interval_ms, 250);
-    assert_true(options.interval_said && options.mend && options.no_calibrate);
-    assert_true(options.speed_hz == 8e6);
-    assert_int_equal(options.n_operands, 2);
-    assert_string_equal(options.operands[1], "-r"); /* behind "--" nothing is an option */
-    assert_int_equal(options.hits, 0);
-    options_free(&options);
+    reads("stat", "command=stat");
+    reads("stat --json", "command=stat format=json");
+    reads("stat -x ;", "command=stat format=csv separator=;");
+    reads("stat -x;", "command=stat format=csv separator=;");
+    reads("stat --format csv", "command=stat format=csv");
+    reads("stat --format=junit", "command=stat format=junit");
+    reads("stat --format markdown", "command=stat format=markdown");
+    reads("stat --format json", "command=stat format=json");
+    reads("stat -j --format text", "command=stat");
+    reads("stat --format junit -x ;", "command=stat format=csv separator=;");
 }
 
 TEST(numbers_have_units)
 {
-    static const struct {
-        const char *words;
-        double freq_hz, for_s;
-    } cases[] = {{"--freq 12M", 12e6, 0},         {"--freq 125mhz", 125e6, 0}, {"--freq 32768", 32768, 0},
-                 {"--freq 1.2GHz", 1.2e9, 0},     {"--freq 48k", 48e3, 0},     {"--for 5s", 0, 5},
-                 {"--for 2m --freq 1Hz", 1, 120}, {"--for 250ms", 0, 0.25},    {"--for 1.5", 0, 1.5}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct options options;
-        struct error error;
-        assert_true(read_words(&options, &error, cases[i].words));
-        double off = options.freq_hz - cases[i].freq_hz;
-        assert_true(off < 1e-3 && off > -1e-3 && options.for_s == cases[i].for_s);
-        options_free(&options);
-    }
+    reads("--freq 12M", "freq=12000000");
+    reads("--freq 125mhz", "freq=125000000");
+    reads("--freq 32768", "freq=32768");
+    reads("--freq 1.2GHz", "freq=1200000000");
+    reads("--freq 48k", "freq=48000");
+    reads("--for 5s", "for=5");
+    reads("--for 2m --freq 1Hz", "freq=1 for=120");
+    reads("--for 250ms", "for=0.25");
+    reads("--for 1.5", "for=1.5");
+}
+
+#define REFUSES_EACH(...) refuses_each((const char *const[]){__VA_ARGS__, NULL})
+
+static void refuses_each(const char *const *words)
+{
+    for (; *words != NULL; words++)
+        refuses(*words);
 }
 
 TEST(nonsense_is_refused)
 {
-    static const char *const wrong[] = {"-r 0",
-                                        "-r -1",
-                                        "-r 1x",
-                                        "-r",
-                                        "--freq fast",
-                                        "--freq 0",
-                                        "--core -2",
-                                        "-Z",
-                                        "--nope",
-                                        "--json=1",
-                                        "--for -1",
-                                        "--timeout nan",
-                                        "--freq inf",
-                                        "-I 0",
-                                        "--elf",
-                                        "--timeout 1e9",
-                                        "-r 99999999999999999999",
-                                        "-x",
-                                        "-x ab",
-                                        "-x \"",
-                                        "--format",
-                                        "--format xml",
-                                        "--format JSON",
-                                        "--mend=1",
-                                        "-j1",
-                                        "--speed 0",
-                                        "--speed 1x",
-                                        "-e",
-                                        "-M",
-                                        "--tick",
-                                        "--on-max",
-                                        "--baseline",
-                                        "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18"};
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        struct options options;
-        struct error error;
-        if (read_words(&options, &error, wrong[i]))
-            fail_msg("accepted: %s", wrong[i]);
-        assert_int_equal(error.kind, ERROR_USAGE);
-        options_free(&options);
-    }
+    REFUSES_EACH("-r 0", "-r -1", "-r 1x", "-r 99999999999999999999", "-I 0", "--core -2", "--freq fast",
+                 "--freq 0", "--freq inf", "--speed 0", "--speed 1x", "--for -1", "--timeout nan",
+                 "--timeout 1e9");
+    REFUSES_EACH("-x ab", "-x \"", "--format xml", "--format JSON");
+    REFUSES_EACH("-Z", "--nope", "--json=1", "--mend=1", "-j1");
+    REFUSES_EACH("-r", "--elf", "-x", "--format", "-e", "-M", "--tick", "--on-max", "--baseline");
+    refuses("1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18");
 }
 
-TEST(config_comes_after_the_command_line)
+#define CONFIG_TEST(name) TEST_WITH(name, NULL, no_config)
+
+CONFIG_TEST(config_comes_after_the_command_line)
 {
-    struct options options;
-    struct error error;
     write_config("# ours\nprobe = openocd:there:1234\n\n  elf=  app.elf  \nrepeat = 7\nresume\n");
-    assert_true(read_words(&options, &error, "info -r 9"));
-    assert_string_equal(options.probe, "openocd:there:1234");
-    assert_string_equal(options.elf, "app.elf");
-    assert_int_equal(options.hits, 9);
-    assert_true(options.resume);
-    options_free(&options);
+    reads("info -r 9", "command=info probe=openocd:there:1234 elf=app.elf hits=9 resume");
     setenv("PMU_PROBE", "openocd:here", 1);
-    assert_true(read_words(&options, &error, "info"));
-    assert_string_equal(options.probe, "openocd:here");
-    options_free(&options);
+    reads("info", "command=info probe=openocd:here elf=app.elf hits=7 resume");
     unsetenv("PMU_PROBE");
-    write_config("nope = 1\n");
-    assert_false(read_words(&options, &error, "info"));
-    options_free(&options);
-    write_config("elf\n");
-    assert_false(read_words(&options, &error, "info"));
-    options_free(&options);
-    unlink("pmu-probe.conf");
+    write_config("event = A,B\nevent = C\nfile = a.cfg\nmetric = ipc\ntick = uwTick\nfreq = 12 \n");
+    reads("stat", "command=stat tick=uwTick events=A,B|C metrics=ipc openocd=-f|a.cfg freq=12");
+    /* another OpenOCD altogether */
+    reads("stat -e X -c init --tick y", "command=stat tick=y events=X metrics=ipc openocd=-c|init freq=12");
 }
 
 /* Each line of it says what it is about; what the command line says counts more, however it is said. */
-TEST(config_does_not_turn_the_command_line_over)
+CONFIG_TEST(config_does_not_turn_the_command_line_over)
 {
-    static const struct {
-        const char *config, *words;
-        enum format format;
-        const char *separator;
-    } cases[] = {{"format = markdown\n", "stat", FORMAT_MARKDOWN, ","},
-                 {"json\n", "stat", FORMAT_JSON, ","},
-                 {"separator = ;\n", "stat", FORMAT_CSV, ";"},
-                 {"format = markdown\n", "stat -j", FORMAT_JSON, ","},
-                 {"json\n", "stat -x :", FORMAT_CSV, ":"},
-                 {"separator = ;\n", "stat --format csv", FORMAT_CSV, ";"},
-                 {"separator = ;\n", "stat --format text", FORMAT_TEXT, ";"}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct options options;
-        struct error error;
-        write_config(cases[i].config);
-        assert_true(read_words(&options, &error, cases[i].words));
-        assert_int_equal(options.format, cases[i].format);
-        assert_string_equal(options.separator, cases[i].separator);
-        options_free(&options);
-    }
-    unlink("pmu-probe.conf");
+    write_config("format = markdown\n");
+    reads("stat", "command=stat format=markdown");
+    reads("stat -j", "command=stat format=json");
+    write_config("json\n");
+    reads("stat", "command=stat format=json");
+    reads("stat -x :", "command=stat format=csv separator=:");
+    write_config("separator = ;\n");
+    reads("stat", "command=stat format=csv separator=;");
+    reads("stat --format csv", "command=stat format=csv separator=;");
+    reads("stat --format text", "command=stat separator=;");
 }
 
-TEST(config_of_events_and_openocd)
-{
-    struct options options;
-    struct error error;
-    write_config("event = A,B\nevent = C\nfile = a.cfg\nmetric = ipc\ntick = uwTick\nfreq = 12 \n");
-    assert_true(read_words(&options, &error, "stat"));
-    assert_int_equal(options.n_events, 2);
-    assert_string_equal(options.events[1], "C");
-    assert_int_equal(options.n_metrics, 1);
-    assert_int_equal(options.n_openocd, 2);
-    assert_string_equal(options.openocd[1], "a.cfg");
-    assert_string_equal(options.tick, "uwTick");
-    assert_true(options.freq_hz == 12);
-    options_free(&options);
-    assert_true(read_words(&options, &error, "stat -e X -c init --tick y"));
-    assert_int_equal(options.n_events, 1);
-    assert_string_equal(options.events[0], "X");
-    assert_int_equal(options.n_openocd, 2); /* another OpenOCD altogether */
-    assert_string_equal(options.openocd[0], "-c");
-    assert_string_equal(options.tick, "y");
-    options_free(&options);
-    unlink("pmu-probe.conf");
-}
-
-TEST(nonsense_in_the_config_is_refused_by_its_line)
+CONFIG_TEST(nonsense_in_the_config_is_refused_by_its_line)
 {
     static const char *const wrong[] = {"\nfreq = fast\n", "\nrepeat\n",       "\nresume = no\n",
-                                        "\n= 5\n",         "\nformat = xml\n", "\nseparator = ab\n"};
+                                        "\n= 5\n",         "\nformat = xml\n", "\nseparator = ab\n",
+                                        "\nnope = 1\n",    "\nelf\n"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        struct options options;
-        struct error error;
         write_config(wrong[i]);
-        if (read_words(&options, &error, "info"))
-            fail_msg("accepted: %s", wrong[i]);
-        assert_int_equal(error.kind, ERROR_USAGE);
-        assert_non_null(strstr(error.text, "pmu-probe.conf:2: "));
-        options_free(&options);
+        refuses("info");
     }
-    unlink("pmu-probe.conf");
 }
 
 TEST_GROUP(enter_folder, leave_folder)

@@ -7,16 +7,19 @@
 
 TEST(places)
 {
-    struct place place = {0};
-    assert_true(value_place("1:0x80091000", &place));
-    assert_true(place.said);
-    assert_int_equal(place.port, 1);
-    assert_int_equal(place.base, 0x80091000);
-    assert_true(value_place("0x0A:4096", &place));
-    assert_int_equal(place.port, 10);
-    assert_int_equal(place.base, 4096);
-    assert_true(value_place("0:0xFFFFFFFFFFFFF000", &place));
-    assert_int_equal(place.base, UINT64_C(0xFFFFFFFFFFFFF000));
+    static const struct {
+        const char *text;
+        unsigned port;
+        uint64_t base;
+    } good[] = {{"1:0x80091000", 1, 0x80091000},
+                {"0x0A:4096", 10, 4096},
+                {"0:0xFFFFFFFFFFFFF000", 0, UINT64_C(0xFFFFFFFFFFFFF000)}};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        struct place place = {0};
+        if (!value_place(good[i].text, &place) || !place.said || place.port != good[i].port ||
+            place.base != good[i].base)
+            fail_msg("%s", good[i].text);
+    }
     static const char *const wrong[] = {
         "",          ":",          "1",         "1:",
         ":0x1000",   "256:0x1000", "1:0x1004",  "1:x",
@@ -27,26 +30,21 @@ TEST(places)
         assert_false(value_place(wrong[i], &kept));
         assert_false(kept.said);
     }
+    assert_false(value_place("1:0x1800", &(struct place){0}));
 }
 
 TEST(counts_and_scaled_numbers)
 {
-    static const char *const units[] = {"", "k", NULL};
+    static const char *const units[] = {"", "k", NULL}, *const no_count[] = {"17", "", "+1", "1x"},
+                             *const no_number[] = {"1.5M", "nan", "-1", "k"};
     static const double scales[] = {1, 1e3};
     uint64_t count = 0;
     double value = 0;
-    assert_true(value_count("0x10", 16, &count));
-    assert_int_equal(count, 16);
-    assert_false(value_count("17", 16, &count));
-    assert_false(value_count("", 16, &count));
-    assert_false(value_count("+1", 16, &count));
-    assert_false(value_count("1x", 16, &count));
-    assert_true(value_scaled("1.5K", units, scales, &value));
-    assert_true(value == 1500);
-    assert_false(value_scaled("1.5M", units, scales, &value));
-    assert_false(value_scaled("nan", units, scales, &value));
-    assert_false(value_scaled("-1", units, scales, &value));
-    assert_false(value_scaled("k", units, scales, &value));
+    assert_true(value_count("0x10", 16, &count) && count == 16);
+    assert_true(value_scaled("1.5K", units, scales, &value) && value == 1500);
+    for (size_t i = 0; i < 4; i++)
+        if (value_count(no_count[i], 16, &count) || value_scaled(no_number[i], units, scales, &value))
+            fail_msg("\"%s\" or \"%s\" is read", no_count[i], no_number[i]);
 }
 
 TEST(formats)

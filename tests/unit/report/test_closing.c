@@ -1,35 +1,18 @@
 /* What stands below the table: how many hits, how they lie, and what was there at the highest. */
-#include "../test.h"
+#include "report/fresh.h"
 
 #include "report/closing.h"
-#include "report/summaries.h"
-
-static struct summary *summary;
-
-static int set_up(void **state)
-{
-    (void)state;
-    summary = calloc(1, sizeof *summary);
-    return summary == NULL;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    summary_free(summary);
-    return 0;
-}
-
-#define FRESH_TEST(name) TEST_WITH(name, set_up, tear_down)
 
 static void expect(const char *expected)
 {
-    char text[8192] = "";
-    FILE *out = fmemopen(text, sizeof text, "w");
-    assert_non_null(out);
-    closing_print(out, summary);
-    fclose(out);
-    assert_string_equal(text, expected);
+    closing_print(output(), summary);
+    output_is(expected);
+}
+
+static void expect_golden(const char *name)
+{
+    closing_print(output(), summary);
+    output_is_golden(name);
 }
 
 /* From ten hits on; of constant counts there is nothing to tell. */
@@ -37,12 +20,10 @@ FRESH_TEST(quantiles_of_ten_hits_and_more)
 {
     SUMMARY_COLUMN(summary, "CYCLES", {1000, 8}, {9000, 1});
     summary->hits = 9;
-    expect("9 hits                               1,000  ██████████████████  8\n"
-           "                                     8,007  ██▌  1\n");
+    expect_golden("closing/nine_hits.txt");
     statistics_add(summary->columns[0].statistics, 1000);
     summary->hits = 10;
-    expect("10 hits                              1,000  ██████████████████  9\n"
-           "p90 1,000, p99 9,000                 8,007  ██  1\n");
+    expect_golden("closing/ten_hits.txt");
 }
 
 FRESH_TEST(constant_counts_have_none)
@@ -96,8 +77,6 @@ FRESH_TEST(what_was_there_at_the_maximum)
 /* As many as there can be, with names as long as can be: cut, and one line all the same. */
 FRESH_TEST(many_words_at_the_maximum)
 {
-    char text[8192] = "";
-    FILE *out = fmemopen(text, sizeof text, "w");
     SUMMARY_COLUMN(summary, "CYCLES", {7, 3});
     summary->hits = 3;
     summary->max_number = 1;
@@ -106,14 +85,14 @@ FRESH_TEST(many_words_at_the_maximum)
         memset(summary->at_max.names[i], '\x1B', sizeof summary->at_max.names[i] - 1);
         summary->at_max.values[i] = UINT64_MAX;
     }
-    assert_non_null(out);
-    closing_print(out, summary);
-    fclose(out);
-    char *line = strstr(text, "max in hit 1: ");
+    closing_print(output(), summary);
+    char *text = output_text(NULL);
+    const char *line = strstr(text, "max in hit 1: ");
     assert_non_null(line);
     assert_true(strlen(line) > 1000);
     assert_ptr_equal(strchr(line, '\n'), text + strlen(text) - 1);
     assert_null(strchr(text, '\x1B'));
+    free(text);
 }
 
 /* A long line has no room for the bars beside it: they go below. */
@@ -124,10 +103,7 @@ FRESH_TEST(bars_go_below_long_lines)
     summary->max_number = 2;
     summary->at_max = (struct result_words){
         .names = {"a_variable_with_a_long_name", "another_such"}, .values = {0xFFFFFFFF, 1}, .n = 2};
-    expect("4 hits\n"
-           "max in hit 2: a_variable_with_a_long_name=0xffffffff another_such=0x1\n"
-           "                                     1  ██████████████████  3\n"
-           "                                     3  ██████  1\n");
+    expect_golden("closing/bars_below.txt");
 }
 
 FRESH_TEST(hits_without_an_exception_inside)
@@ -152,9 +128,5 @@ FRESH_TEST(all_lines_at_once)
     summary->max_number = 4;
     summary->at_max = (struct result_words){.names = {"r0"}, .values = {1}, .n = 1};
     summary->undisturbed = statistics_new();
-    expect("10 hits, 2 tainted                       10  ██████████████████  9\n"
-           "3 ends in another frame, stepped past    20  ██  1\n"
-           "p90 10, p99 20\n"
-           "0 without an exception inside\n"
-           "max in hit 4: r0=0x1\n");
+    expect_golden("closing/all_lines.txt");
 }

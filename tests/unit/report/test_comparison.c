@@ -1,98 +1,70 @@
 /* A run against its baseline: whether the two can be compared, a verdict a column, and how it is shown. */
-#include "report/baselines.h"
+#include "report/fresh.h"
 
-#include <jansson.h>
 #include <math.h>
 
-static char *printed(bool (*print)(FILE *, const struct comparison *), const struct comparison *comparison)
+static void expect(const struct comparison *comparison, const char *name)
 {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    assert_non_null(out);
-    assert_true(print(out, comparison));
-    fclose(out);
-    return text;
+    assert_true(comparison_print(output(), comparison));
+    output_is_golden(name);
 }
 
-static void expect(const struct comparison *comparison, const char *expected)
+SLOWER_TEST(a_column_each)
 {
-    char *text = printed(comparison_print, comparison);
-    assert_string_equal(text, expected);
-    free(text);
+    assert_int_equal(compared->verdict, VERDICT_REGRESSED);
+    expect(compared, "comparison/a_column_each.txt");
+    fresh_compare(0.06);
+    assert_int_equal(compared->verdict, VERDICT_PASS);
+    assert_int_equal(compared->lines[2].verdict, VERDICT_PASS);
 }
 
-TEST(a_column_each)
+FRESH_TEST(one_column_speaks_for_itself)
 {
-    struct summary *now = summary_slower(900);
-    struct comparison *comparison = comparison_with_fir(now, 0.02);
-    assert_int_equal(comparison->verdict, VERDICT_REGRESSED);
-    expect(comparison,
-           "baseline main.jsonl                          2026-11-20, build c0ffee\n"
-           "CPU_CYCLES       18,223 -> 19,123     +4.94 %   regressed (threshold 2 %)\n"
-           "LD_RETIRED        4,096 -> 4,096          0 %   pass (threshold 2 %)\n"
-           "L1D_CACHE_REFILL  32.41 -> 32.41          0 %   inconclusive (threshold 2 %): too close to "
-           "the limit for the noise\n"
-           "other build, as is to be expected of a change\n"
-           "verdict: regressed\n");
-    free(comparison);
-    comparison = comparison_with_fir(now, 0.06);
-    assert_int_equal(comparison->verdict, VERDICT_PASS);
-    assert_int_equal(comparison->lines[2].verdict, VERDICT_PASS);
-    free(comparison);
-    summary_free(now);
-}
-
-TEST(one_column_speaks_for_itself)
-{
-    struct summary *before = calloc(1, sizeof *before), *now = calloc(1, sizeof *now);
+    struct summary *before = calloc(1, sizeof *before);
     struct comparison comparison;
+    assert_non_null(before);
     SUMMARY_COLUMN(before, "CPU_CYCLES", {475, 100});
-    SUMMARY_COLUMN(now, "CPU_CYCLES", {475, 100});
+    SUMMARY_COLUMN(summary, "CPU_CYCLES", {475, 100});
     struct baseline *baseline = baseline_of(before);
     baseline->started[0] = '\0';
-    baseline_compare(baseline, now, 0, &comparison);
-    expect(&comparison, "baseline main.jsonl\n"
-                        "CPU_CYCLES       475 -> 475         0 %   pass (threshold 0 %)\n");
-    statistics_add(now->columns[0].statistics, 474);
-    baseline_compare(baseline, now, 0, &comparison);
+    baseline_compare(baseline, summary, 0, &comparison);
+    expect(&comparison, "comparison/one_column.txt");
+    statistics_add(summary->columns[0].statistics, 474);
+    baseline_compare(baseline, summary, 0, &comparison);
     assert_int_equal(comparison.verdict, VERDICT_INCONCLUSIVE); /* now it varies */
-    now->n = baseline->n = 0;
-    baseline_compare(baseline, now, 0, &comparison);
-    expect(&comparison, "baseline main.jsonl\nverdict: inconclusive, there is nothing to compare\n");
-    now->n = 1;
+    summary->n = baseline->n = 0;
+    baseline_compare(baseline, summary, 0, &comparison);
+    expect(&comparison, "comparison/no_column.txt");
     free(baseline);
     summary_free(before);
-    summary_free(now);
 }
 
 /* What is put in the place of a condition, and what is then said; NULL: the two are still comparable. */
 static void assert_condition(size_t at, size_t size, const char *text, const char *reason)
 {
-    struct summary *now = summary_slower(900);
-    snprintf((char *)&now->conditions + at, size, "%s", text);
-    struct comparison *comparison = comparison_with_fir(now, 0.02);
+    fresh_end(NULL);
+    fresh_slower(NULL);
+    snprintf((char *)&summary->conditions + at, size, "%s", text);
+    fresh_compare(0.02);
     if (reason == NULL) {
-        assert_int_equal(comparison->n_reasons, 0);
-        assert_int_equal(comparison->verdict, VERDICT_REGRESSED);
+        assert_int_equal(compared->n_reasons, 0);
+        assert_int_equal(compared->verdict, VERDICT_REGRESSED);
     } else {
-        assert_int_equal(comparison->n_reasons, 1);
-        assert_string_equal(comparison->reasons[0], reason);
-        assert_int_equal(comparison->verdict, VERDICT_INCONCLUSIVE);
-        for (size_t i = 0; i < comparison->n; i++) {
-            assert_int_equal(comparison->lines[i].verdict, VERDICT_INCONCLUSIVE);
-            assert_true(strncmp(comparison->lines[i].why, "not comparable: another ", 24) == 0);
+        assert_int_equal(compared->n_reasons, 1);
+        assert_string_equal(compared->reasons[0], reason);
+        assert_int_equal(compared->verdict, VERDICT_INCONCLUSIVE);
+        for (size_t i = 0; i < compared->n; i++) {
+            assert_int_equal(compared->lines[i].verdict, VERDICT_INCONCLUSIVE);
+            assert_true(strncmp(compared->lines[i].why, "not comparable: another ", 24) == 0);
         }
     }
-    free(comparison);
-    summary_free(now);
 }
 
 #define CONDITION(field, text, reason)                                                                       \
     assert_condition(offsetof(struct conditions, field), sizeof((struct conditions *)NULL)->field, text,     \
                      reason)
 
-TEST(conditions)
+SLOWER_TEST(conditions)
 {
     CONDITION(link, "openocd 10.0.0.1:4444", NULL);
     CONDITION(link, "openocd:4444", NULL);
@@ -112,145 +84,92 @@ TEST(conditions)
     CONDITION(clock_source, "--freq", NULL);
 }
 
-TEST(clocks)
+FIR_TEST(clocks)
 {
     static const struct {
         double part;
         bool comparable;
     } cases[] = {{0, true}, {0.9901, true}, {1.0099, true}, {0.98, false}, {1.02, false}, {4, false}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct summary *now = summary_fir();
-        now->conditions.clock_hz *= cases[i].part;
-        struct comparison *comparison = comparison_with_fir(now, 0.1);
-        assert_int_equal(comparison->n_reasons, !cases[i].comparable);
-        assert_int_equal(comparison->verdict, cases[i].comparable ? VERDICT_PASS : VERDICT_INCONCLUSIVE);
+        summary->conditions.clock_hz = conditions_fir().clock_hz * cases[i].part;
+        fresh_compare(0.1);
+        assert_int_equal(compared->n_reasons, !cases[i].comparable);
+        assert_int_equal(compared->verdict, cases[i].comparable ? VERDICT_PASS : VERDICT_INCONCLUSIVE);
         if (cases[i].part == 4)
-            assert_string_equal(comparison->reasons[0],
+            assert_string_equal(compared->reasons[0],
                                 "another clock: 666.7 MHz in the baseline, 2.667 GHz now");
-        free(comparison);
-        summary_free(now);
     }
 }
 
-TEST(all_that_differs_is_named)
+FIR_TEST(all_that_differs_is_named)
 {
-    struct summary *now = summary_fir();
-    now->conditions =
+    summary->conditions =
         (struct conditions){.link = "cmsis-dap", .core = "Cortex-M4", .clock_hz = 1, .elf = "b"};
-    now->n = 1;
-    struct comparison *comparison = comparison_with_fir(now, 0);
-    now->n = 3;
-    assert_int_equal(comparison->n_reasons, 7);
-    assert_int_equal(comparison->n_notes, 0);
-    assert_string_equal(comparison->lines[2].why,
+    summary->n = 1;
+    fresh_compare(0);
+    assert_int_equal(compared->n_reasons, 7);
+    assert_int_equal(compared->n_notes, 0);
+    assert_string_equal(compared->lines[2].why,
                         "not comparable: another kind of link, another core, another counter, another clock, "
                         "another ELF, another start, another end");
-    free(comparison);
-    comparison = comparison_with_fir(now, 0);
-    comparison->n = 1;
-    expect(comparison, "baseline main.jsonl                          2026-11-20, build c0ffee\n"
-                       "CPU_CYCLES       18,223 -> 18,223         0 %   inconclusive (threshold 0 %): not "
-                       "comparable: another kind of link, another core, another counter, another clock, "
-                       "another ELF, another start, another end\n"
-                       "not comparable: another kind of link: openocd in the baseline, cmsis-dap now\n"
-                       "not comparable: another core: Cortex-A9 r3p0 core 0 in the baseline, Cortex-M4 now\n"
-                       "not comparable: another counter: PMUv1, 6 counters in the baseline, unknown now\n"
-                       "not comparable: another clock: 666.7 MHz in the baseline, 1 Hz now\n"
-                       "not comparable: another ELF: app.elf in the baseline, b now\n"
-                       "not comparable: another start: fir_filter in the baseline, unknown now\n"
-                       "not comparable: another end: its return in the baseline, unknown now\n");
-    free(comparison);
-    summary_free(now);
+    summary->n = 3;
+    fresh_compare(0);
+    compared->n = 1;
+    expect(compared, "comparison/all_that_differs.txt");
 }
 
-TEST(columns_on_one_side)
+FIR_TEST(columns_on_one_side)
 {
-    struct summary *before = summary_fir(), *now = summary_fir();
+    struct summary *before = summary_fir();
     struct comparison comparison;
     SUMMARY_COLUMN(before, "OLD", {1, 5});
     snprintf(SUMMARY_COLUMN(before, "NEITHER", {0, 0})->unsupported, 96, "not here");
     snprintf(SUMMARY_COLUMN(before, "OLD_UNSUPPORTED", {0, 0})->unsupported, 96, "not here");
-    snprintf(SUMMARY_COLUMN(now, "NEITHER", {0, 0})->unsupported, 96, "not here");
-    snprintf(SUMMARY_COLUMN(now, "NEW_UNSUPPORTED", {0, 0})->unsupported, 96, "not here");
-    snprintf(now->columns[1].unsupported, 96, "not today");
-    SUMMARY_COLUMN(now, "NE\x07W", {1, 5});
-    now->columns[2].calibrated = false;
-    now->columns[0].at_least = 1;
+    snprintf(SUMMARY_COLUMN(summary, "NEITHER", {0, 0})->unsupported, 96, "not here");
+    snprintf(SUMMARY_COLUMN(summary, "NEW_UNSUPPORTED", {0, 0})->unsupported, 96, "not here");
+    snprintf(summary->columns[1].unsupported, 96, "not today");
+    SUMMARY_COLUMN(summary, "NE\x07W", {1, 5});
+    summary->columns[2].calibrated = false;
+    summary->columns[0].at_least = 1;
     snprintf(before->ended, sizeof before->ended, "Ctrl-C");
     struct baseline *baseline = baseline_of(before);
-    baseline_compare(baseline, now, 0.5, &comparison);
-    static const struct {
-        const char *name, *why;
-    } lines[] = {{"CPU_CYCLES", "of some hits now only a lower bound is known"},
-                 {"LD_RETIRED", "not supported now"},
-                 {"L1D_CACHE_REFILL", "what a halt adds is removed in the baseline, but not now"},
-                 {"NE\xEF\xBF\xBDW", "not counted in the baseline"},
-                 {"OLD", "not counted now"}};
-    assert_int_equal(comparison.n, sizeof lines / sizeof *lines);
-    for (size_t i = 0; i < comparison.n; i++) {
-        assert_string_equal(comparison.lines[i].name, lines[i].name);
-        assert_string_equal(comparison.lines[i].why, lines[i].why);
+    baseline_compare(baseline, summary, 0.5, &comparison);
+    for (size_t i = 0; i < comparison.n; i++)
         assert_int_equal(comparison.lines[i].verdict, VERDICT_INCONCLUSIVE);
-    }
-    assert_int_equal(comparison.n_notes, 1);
-    assert_string_equal(comparison.notes[0], "the baseline ended early: Ctrl-C");
+    expect(&comparison, "comparison/one_side.txt");
     assert_ptr_equal(comparison_find(&comparison, "NE\x07W"), &comparison.lines[3]);
     assert_null(comparison_find(&comparison, "NEITHER"));
-    assert_ptr_equal(comparison_column(now, &comparison.lines[3]), &now->columns[5]);
-    assert_null(comparison_column(now, &comparison.lines[4]));
-    char *text = printed(comparison_print, &comparison);
-    assert_non_null(
-        strstr(text, "OLD                   1 -> -                    inconclusive (threshold 50 %): not "
-                     "counted now\n"));
-    free(text);
+    assert_ptr_equal(comparison_column(summary, &comparison.lines[3]), &summary->columns[5]);
+    assert_null(comparison_column(summary, &comparison.lines[4]));
     free(baseline);
     summary_free(before);
-    summary_free(now);
 }
 
-TEST(as_json)
+SLOWER_TEST(as_json)
 {
-    struct summary *now = summary_slower(900);
-    now->n = 1;
-    struct comparison *comparison = comparison_with_fir(now, 0.02);
-    now->n = 3;
-    comparison->n = 1;
-    comparison->lines[0].now.max = UINT64_MAX;
-    comparison->lines[0].now.at_least = true;
-    comparison->lines[0].base.mean = 18000.25;
-    comparison->lines[0].base.sd = 0.5;
-    comparison->lines[0].now.mean = 19000;
-    comparison->lines[0].now.sd = 0;
-    comparison->lines[0].change = 0.125;
-    char *text = printed(comparison_json, comparison);
-    assert_string_equal(
-        text, "{\"type\":\"verdict\",\"verdict\":\"regressed\",\"threshold\":0.02,"
-              "\"baseline\":{\"file\":\"main.jsonl\",\"started\":\"2026-11-20T09:15:00Z\",\"build_id\":"
-              "\"c0ffee\"},\"columns\":{\"CPU_CYCLES\":{\"verdict\":\"regressed\",\"change\":0.125,"
-              "\"base\":{\"count\":98,\"mean\":18000.25,\"sd\":0.5,\"min\":18190,\"max\":18544,"
-              "\"plus_minus\":1.0},\"now\":{\"count\":98,\"mean\":19000.0,\"sd\":0.0,\"min\":19090,"
-              "\"max\":1.8446744073709552e19,\"plus_minus\":1.0,\"at_least\":true}}},"
-              "\"notes\":[\"other build, as is to be expected of a change\"]}\n");
-    free(text);
-    comparison->lines[0].change = (double)NAN;
-    comparison->lines[0].base = (struct verdict_side){0};
-    comparison->n_reasons = 1;
-    snprintf(comparison->reasons[0], sizeof comparison->reasons[0], "a \"b\"");
-    text = printed(comparison_json, comparison);
-    json_t *json = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
-    assert_non_null(json);
-    const json_t *column = json_object_get(json_object_get(json, "columns"), "CPU_CYCLES");
-    assert_null(json_object_get(column, "change"));
-    assert_int_equal(json_object_size(json_object_get(column, "base")), 1);
-    assert_string_equal(json_string_value(json_array_get(json_object_get(json, "not_comparable"), 0)),
-                        "a \"b\"");
-    json_decref(json);
-    free(text);
-    FILE *full = fopen("/dev/full", "w");
-    assert_non_null(full);
-    assert_false(comparison_json(full, comparison));
-    assert_false(comparison_print(full, comparison));
-    fclose(full);
-    free(comparison);
-    summary_free(now);
+    summary->n = 1;
+    fresh_compare(0.02);
+    compared->n = 1;
+    struct verdict_line *line = &compared->lines[0];
+    line->now.max = UINT64_MAX;
+    line->now.at_least = true;
+    line->base.mean = 18000.25;
+    line->base.sd = 0.5;
+    line->now.mean = 19000;
+    line->now.sd = 0;
+    line->change = 0.125;
+    assert_true(comparison_json(output(), compared));
+    output_is_golden("comparison/regressed.jsonl");
+    line->change = (double)NAN;
+    line->base = (struct verdict_side){0};
+    compared->n_reasons = 1;
+    snprintf(compared->reasons[0], sizeof compared->reasons[0], "a \"b\"");
+    assert_true(comparison_json(output(), compared));
+    output_is_golden("comparison/not_comparable.jsonl");
+}
+
+SLOWER_TEST(a_full_disk_is_told)
+{
+    assert_false(comparison_json(output_full(), compared));
+    assert_false(comparison_print(output_full(), compared));
 }

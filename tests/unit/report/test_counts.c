@@ -1,67 +1,64 @@
 /* What stat prints, compared byte by byte, in each of its formats. */
-#include "../test.h"
+#include "golden.h"
 
 #include "report/counts.h"
 #include "report/summaries.h"
 
 #include <math.h>
 
-static struct counts two_rows(void)
+static struct counts counts;
+
+static int two_rows(void **state)
 {
-    struct counts counts = {.n = 2, .passes = 1, .seconds = 2.5, .skew_us = 120};
+    (void)state;
+    counts = (struct counts){.n = 2, .passes = 1, .seconds = 2.5, .skew_us = 120};
     counts.rows[0] =
         (struct counts_row){.name = "CPU_CYCLES", .count = 250000000, .seconds = 2.5, .counted = true};
     counts.rows[1] =
         (struct counts_row){.name = "LD_RETIRED", .count = 1234567, .seconds = 2.5, .counted = true};
-    return counts;
+    return 0;
 }
+
+#define FRESH_TEST(name) TEST_WITH(name, two_rows, NULL)
 
 enum part { BEGIN, INTERVAL, END };
 
-static void expect(const struct counts *counts, enum part part, enum format format, char separator,
-                   const char *expected)
+static bool print(FILE *out, enum part part, enum format format, char separator)
 {
     const struct conditions conditions = conditions_fir();
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    assert_non_null(out);
-    assert_true(part == BEGIN      ? counts_begin(out, &conditions, counts, format, separator)
-                : part == INTERVAL ? counts_interval(out, counts, format, separator)
-                                   : counts_end(out, counts, format, separator));
-    fclose(out);
-    assert_string_equal(text, expected);
-    free(text);
+    return part == BEGIN      ? counts_begin(out, &conditions, &counts, format, separator)
+           : part == INTERVAL ? counts_interval(out, &counts, format, separator)
+                              : counts_end(out, &counts, format, separator);
 }
 
-TEST(totals_with_their_rates)
+static void expect(enum part part, enum format format, char separator, const char *expected)
 {
-    struct counts counts = two_rows();
-    expect(&counts, BEGIN, FORMAT_TEXT, ',',
+    assert_true(print(output(), part, format, separator));
+    output_is(expected);
+}
+
+static void expect_end(enum format format, const char *name)
+{
+    assert_true(print(output(), END, format, ','));
+    output_is_golden(name);
+}
+
+FRESH_TEST(totals_with_their_rates)
+{
+    expect(BEGIN, FORMAT_TEXT, ',',
            "openocd localhost:6666     Cortex-A9 r3p0 core 0     PMUv1, 6 counters\n"
            "fir_filter  fir.c:42 to its return\n");
-    expect(&counts, END, FORMAT_TEXT, ',',
-           "\n"
-           "             250,000,000  CPU_CYCLES                       100,000,000 /s\n"
-           "               1,234,567  LD_RETIRED                           493,827 /s\n"
-           "\n"
-           "                2.500000 s  the counters are read within 120.0 µs of each other\n");
+    expect_end(FORMAT_TEXT, "counts/totals.txt");
 }
 
-TEST(one_counter_needs_no_word_on_the_others)
+FRESH_TEST(one_counter_needs_no_word_on_the_others)
 {
-    struct counts counts = two_rows();
     counts.n = 1;
-    expect(&counts, END, FORMAT_TEXT, ',',
-           "\n"
-           "             250,000,000  CPU_CYCLES                       100,000,000 /s\n"
-           "\n"
-           "                2.500000 s\n");
+    expect_end(FORMAT_TEXT, "counts/one_counter.txt");
 }
 
-TEST(bounds_and_what_was_not_counted)
+FRESH_TEST(bounds_and_what_was_not_counted)
 {
-    struct counts counts = two_rows();
     counts.n = 4;
     counts.rows[0].at_least = true;
     counts.rows[1].counted = false;
@@ -70,126 +67,74 @@ TEST(bounds_and_what_was_not_counted)
         .name = "BIG", .count = UINT64_MAX, .counted = true, .at_least = true, .unsupported = ""};
     counts.lost = 1234;
     counts.passes = 2;
-    expect(&counts, END, FORMAT_TEXT, ',',
-           "\n"
-           "    at least 250,000,000  CPU_CYCLES                       100,000,000 /s\n"
-           "           <not counted>  LD_RETIRED\n"
-           "         <not supported>  LDREX_SPEC    this core has no such event\n"
-           "at least 18,446,744,073,709,551,615  BIG                                        0 /s\n"
-           "\n"
-           "                2.500000 s  each of the windows; the counters are read within 120.0 µs of each "
-           "other\n"
-           "                    1234    samples came too late to tell whether a counter had wrapped\n");
+    expect_end(FORMAT_TEXT, "counts/bounds.txt");
 }
 
-TEST(halts_that_a_look_takes_are_told)
+FRESH_TEST(halts_that_a_look_takes_are_told)
 {
-    struct counts counts = two_rows();
     counts.skew_us = 0;
     counts.halts = 5;
     counts.halted_us = 12750;
-    expect(&counts, END, FORMAT_TEXT, ',',
-           "\n"
-           "             250,000,000  CPU_CYCLES                       100,000,000 /s\n"
-           "               1,234,567  LD_RETIRED                           493,827 /s\n"
-           "\n"
-           "                2.500000 s\n"
-           "                       5    times the core was halted to read its counters, for 12.75 ms in all; "
-           "what that adds is in the counts\n");
+    expect_end(FORMAT_TEXT, "counts/halts.txt");
 }
 
-TEST(an_interval_has_its_time_and_what_it_counted)
+FRESH_TEST(an_interval_has_its_time_and_what_it_counted)
 {
-    struct counts counts = two_rows();
     counts.rows[1].counted = false; /* of another pass */
     counts.since_begin = 12.25;
-    expect(&counts, INTERVAL, FORMAT_TEXT, ',',
+    expect(INTERVAL, FORMAT_TEXT, ',',
            "   12.250000              250,000,000  CPU_CYCLES                       100,000,000 /s\n");
-    expect(&counts, INTERVAL, FORMAT_CSV, ';', "12.250000;250000000;CPU_CYCLES;2.500000;100000000.000;\n");
+    expect(INTERVAL, FORMAT_CSV, ';', "12.250000;250000000;CPU_CYCLES;2.500000;100000000.000;\n");
 }
 
-TEST(csv_has_as_many_fields_in_each_line)
+FRESH_TEST(csv_has_as_many_fields_in_each_line)
 {
-    struct counts counts = two_rows();
     counts.n = 3;
     counts.rows[1].at_least = true;
     counts.rows[2] = (struct counts_row){.name = "LDREX_SPEC", .unsupported = "no"};
     counts.n_metrics = 2;
     counts.metrics[0] = (struct metric_result){.name = "ipc", .unit = "per cycle", .value = 0.4938268};
     counts.metrics[1] = (struct metric_result){.name = "miss", .value = NAN};
-    expect(&counts, BEGIN, FORMAT_CSV, ',', "");
-    expect(&counts, END, FORMAT_CSV, ',',
-           "250000000,CPU_CYCLES,2.500000,100000000.000,\n"
-           "1234567,LD_RETIRED,2.500000,493826.800,at least\n"
-           "<not supported>,LDREX_SPEC,,,\n"
-           "0.493827,ipc,,,\n"
-           "<not counted>,miss,,,\n");
+    expect(BEGIN, FORMAT_CSV, ',', "");
+    expect_end(FORMAT_CSV, "counts/fields.csv");
 }
 
-TEST(metrics_stand_below_the_counts)
+FRESH_TEST(metrics_stand_below_the_counts)
 {
-    struct counts counts = two_rows();
     counts.n = 1;
     counts.n_metrics = 3;
     counts.metrics[0] = (struct metric_result){.name = "ipc", .value = 1234567.5};
     counts.metrics[1] = (struct metric_result){.name = "miss", .unit = "%", .value = 12.5};
     counts.metrics[2] = (struct metric_result){.name = "none", .value = INFINITY};
-    expect(&counts, END, FORMAT_TEXT, ',',
-           "\n"
-           "             250,000,000  CPU_CYCLES                       100,000,000 /s\n"
-           "             1.23457e+06  ipc\n"
-           "                    12.5  miss %\n"
-           "           <not counted>  none\n"
-           "\n"
-           "                2.500000 s\n");
+    expect_end(FORMAT_TEXT, "counts/metrics.txt");
 }
 
 /* A window of no length has no rate, and divides by nothing. */
-TEST(a_window_of_no_length)
+FRESH_TEST(a_window_of_no_length)
 {
-    struct counts counts = two_rows();
     counts.n = 1;
     counts.rows[0].seconds = 0;
-    expect(&counts, INTERVAL, FORMAT_CSV, ',', "250000000,CPU_CYCLES,0.000000,0.000,\n");
+    expect(INTERVAL, FORMAT_CSV, ',', "250000000,CPU_CYCLES,0.000000,0.000,\n");
 }
 
-TEST(json_lines_are_of_their_kinds)
+FRESH_TEST(json_lines_are_of_their_kinds)
 {
-    struct counts counts = two_rows();
-    const struct conditions conditions = conditions_fir();
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    assert_non_null(out);
-    assert_true(counts_begin(out, &conditions, &counts, FORMAT_JSON, ','));
-    assert_true(counts_interval(out, &counts, FORMAT_JSON, ','));
-    assert_true(counts_end(out, &counts, FORMAT_JSON, ','));
-    fclose(out);
-    static const char *const types[] = {"\"header\"", "\"sample\"", "\"summary\""};
-    char *rest = text;
-    for (size_t i = 0; i < 3; i++) {
-        char *line = strtok_r(rest, "\n", &rest);
-        assert_non_null(line);
-        assert_non_null(strstr(line, types[i]));
-        assert_non_null(strstr(line, "CPU_CYCLES"));
-        assert_true(i == 0 || strstr(line, "250000000") != NULL);
-    }
-    assert_null(strtok_r(rest, "\n", &rest));
+    assert_true(print(output(), BEGIN, FORMAT_JSON, ','));
+    char *text = output_text(NULL);
+    assert_non_null(strstr(text, "\"header\""));
+    assert_non_null(strstr(text, "CPU_CYCLES"));
+    assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
     free(text);
+    assert_true(print(output(), INTERVAL, FORMAT_JSON, ','));
+    output_is_golden("counts/interval.jsonl");
+    expect_end(FORMAT_JSON, "counts/end.jsonl");
 }
 
-TEST(a_full_disk_is_told)
+FRESH_TEST(a_full_disk_is_told)
 {
     static const enum format formats[] = {FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV};
-    const struct conditions conditions = conditions_fir();
-    struct counts counts = two_rows();
-    for (size_t i = 0; i < 3; i++) {
-        FILE *out = fopen("/dev/full", "w");
-        assert_non_null(out);
-        if (formats[i] != FORMAT_CSV) /* which has no header */
-            assert_false(counts_begin(out, &conditions, &counts, formats[i], ','));
-        assert_false(counts_interval(out, &counts, formats[i], ','));
-        assert_false(counts_end(out, &counts, formats[i], ','));
-        fclose(out);
-    }
+    for (size_t i = 0; i < 3; i++)
+        for (enum part part = BEGIN; part <= END; part++)
+            if (part != BEGIN || formats[i] != FORMAT_CSV) /* which has no header */
+                assert_false(print(output_full(), part, formats[i], ','));
 }

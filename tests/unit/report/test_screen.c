@@ -1,5 +1,5 @@
 /* The live screen, drawn into a terminal of our own and read back as what a person would see. */
-#include "../test.h"
+#include "golden.h"
 
 #include "report/screen.h"
 
@@ -21,6 +21,8 @@ static struct fixture {
     size_t n;
 } f;
 
+static struct screen_view view;
+
 static int tear_down(void **state)
 {
     (void)state;
@@ -36,6 +38,13 @@ static int set_up(void **state)
 {
     (void)state;
     memset(&f, 0, sizeof f);
+    view = (struct screen_view){.title = "openocd localhost:6666     Cortex-M4",
+                                .note = "",
+                                .n = 2,
+                                .seconds = 12.34,
+                                .samples_per_second = 20.4};
+    view.rows[0] = (struct screen_row){.name = "CPU_CYCLES", .rate = 48000000.4, .total = 592320000};
+    view.rows[1] = (struct screen_row){.name = "LSUCNT", .rate = 0, .total = 17};
     return openpty(&f.master, &f.slave, NULL, NULL, NULL) != 0 || fcntl(f.master, F_SETFL, O_NONBLOCK) != 0;
 }
 
@@ -68,10 +77,10 @@ static void open_it(unsigned short columns, unsigned short lines)
 }
 
 /* Draws, and takes the picture apart. Each line ends in the sequence that clears what was behind it. */
-static void draw(const struct screen_view *view)
+static void draw(void)
 {
     static const char home[] = "\033[H", end[] = "\033[K\r", rest[] = "\033[J";
-    screen_draw(&f.screen, view);
+    screen_draw(&f.screen, &view);
     const char *text = got();
     /* The terminal itself adds a CR to each LF */
     assert_memory_equal(text, home, strlen(home));
@@ -86,6 +95,12 @@ static void draw(const struct screen_view *view)
         text += strspn(text, "\r\n");
     }
     assert_string_equal(text, rest);
+}
+
+static void expect(const char *name)
+{
+    draw();
+    golden_check(name, f.got, strlen(f.got));
 }
 
 static size_t width_of(const char *text)
@@ -104,117 +119,72 @@ static size_t blocks_in(const char *line)
     return n;
 }
 
-static struct screen_view two_rows(void)
-{
-    struct screen_view view = {.title = "openocd localhost:6666     Cortex-M4",
-                               .note = "",
-                               .n = 2,
-                               .seconds = 12.34,
-                               .samples_per_second = 20.4};
-    view.rows[0] = (struct screen_row){.name = "CPU_CYCLES", .rate = 48000000.4, .total = 592320000};
-    view.rows[1] = (struct screen_row){.name = "LSUCNT", .rate = 0, .total = 17};
-    return view;
-}
-
 FRESH_TEST(rows_with_rates_and_totals)
 {
-    struct screen_view view = two_rows();
     open_it(80, 24);
-    draw(&view);
-    static const char *const lines[] = {
-        "openocd localhost:6666     Cortex-M4",
-        "",
-        "CPU_CYCLES                         48,000,000/s                 592,320,000",
-        "LSUCNT                                      0/s                          17",
-        "",
-        "12.3 s   20 samples/s   0 lost",
-        "space pause   z zero   q quit"};
-    assert_int_equal(f.n, sizeof lines / sizeof *lines);
-    for (size_t i = 0; i < f.n; i++)
-        assert_string_equal(f.lines[i], lines[i]);
+    expect("screen/rates_and_totals.txt");
     screen_close(&f.screen);
 }
 
 FRESH_TEST(bounds_gaps_a_note_and_a_pause)
 {
-    struct screen_view view = two_rows();
     view.note = "SysTick was idle and is borrowed";
     view.rows[0].rate_at_least = view.rows[0].total_at_least = true;
     view.rows[1].missing = true;
     view.lost = 1234;
     view.paused = true;
     open_it(80, 24);
-    draw(&view);
-    assert_string_equal(f.lines[1], view.note);
-    assert_string_equal(f.lines[3],
-                        "CPU_CYCLES                   >     48,000,000/s    >=           592,320,000");
-    assert_string_equal(f.lines[4], "LSUCNT                          <not counted>");
-    assert_string_equal(f.lines[6], "12.3 s   20 samples/s   1,234 lost   PAUSED");
+    expect("screen/bounds_and_a_pause.txt");
     screen_close(&f.screen);
 }
 
 /* A bar is full at the highest rate that its row ever had, and fills what the terminal has room for. */
 FRESH_TEST(bars_show_the_part_of_the_highest)
 {
-    struct screen_view view = two_rows();
-    view.n = 1;
     static const struct {
         unsigned short columns;
         size_t full;
     } cases[] = {{84, 0}, {85, 9}, {120, 44}, {176, 100}, {400, 100}};
+    static const struct {
+        double rate;
+        size_t parts; /* how many of them are the bar; 0: there is none */
+    } rates[] = {{1000, 1}, {250, 4}, {0, 0}, {2000 /* a new highest */, 1}, {1000, 2}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tear_down(NULL);
         assert_int_equal(set_up(NULL), 0);
+        view.n = 1;
         open_it(cases[i].columns, 24);
-        view.rows[0].rate = 1000;
-        draw(&view);
-        assert_int_equal(blocks_in(f.lines[2]), cases[i].full);
-        size_t width = width_of(f.lines[2]);
-        assert_true(width <= cases[i].columns);
-        assert_int_equal(width, 75 + cases[i].full);
-        assert_non_null(strstr(f.lines[2], "592,320,000"));
-        view.rows[0].rate = 250;
-        draw(&view);
-        assert_int_equal(blocks_in(f.lines[2]), cases[i].full / 4);
-        assert_int_equal(width_of(f.lines[2]), width); /* the totals stay where they are */
-        view.rows[0].rate = 0;
-        draw(&view);
-        assert_int_equal(blocks_in(f.lines[2]), 0);
-        view.rows[0].rate = 2000; /* a new highest */
-        draw(&view);
-        assert_int_equal(blocks_in(f.lines[2]), cases[i].full);
-        view.rows[0].rate = 1000;
-        draw(&view);
-        assert_int_equal(blocks_in(f.lines[2]), cases[i].full / 2);
+        for (size_t k = 0; k < sizeof rates / sizeof *rates; k++) {
+            view.rows[0].rate = rates[k].rate;
+            draw();
+            assert_int_equal(blocks_in(f.lines[2]), rates[k].parts == 0 ? 0 : cases[i].full / rates[k].parts);
+            if (k < 2) /* a shorter bar leaves the totals where they are */
+                assert_int_equal(width_of(f.lines[2]), 75 + cases[i].full);
+            assert_non_null(strstr(f.lines[2], "592,320,000"));
+        }
     }
 }
 
 FRESH_TEST(lines_are_cut_to_the_terminal)
 {
-    struct screen_view view = two_rows();
     view.title = "µµµµµµµµµµµµ";
     open_it(10, 24);
-    draw(&view);
+    expect("screen/cut.txt");
     assert_int_equal(f.n, 7);
     for (size_t i = 0; i < f.n; i++)
         assert_true(width_of(f.lines[i]) <= 10);
-    assert_string_equal(f.lines[0], "µµµµµµµµµµ");
-    assert_string_equal(f.lines[2], "CPU_CYCLES");
-    assert_string_equal(f.lines[5], "12.3 s   2");
 }
 
 /* One line less than there are, so that nothing scrolls; what does not fit is left out. */
 FRESH_TEST(no_more_lines_than_the_terminal_has)
 {
-    struct screen_view view = two_rows();
-    view.n = SCREEN_ROWS;
-    for (size_t i = 2; i < SCREEN_ROWS; i++)
-        view.rows[i] = (struct screen_row){.name = "MORE", .rate = 1, .total = 1};
     for (unsigned short lines = 1; lines < 50; lines++) {
         tear_down(NULL);
         assert_int_equal(set_up(NULL), 0);
+        for (; view.n < SCREEN_ROWS; view.n++)
+            view.rows[view.n] = (struct screen_row){.name = "MORE", .rate = 1, .total = 1};
         open_it(80, lines);
-        draw(&view);
+        draw();
         size_t all = SCREEN_ROWS + 5, room = lines - 1U;
         assert_int_equal(f.n, room < all ? room : all);
         if (lines > 1)
@@ -224,12 +194,10 @@ FRESH_TEST(no_more_lines_than_the_terminal_has)
 
 FRESH_TEST(a_terminal_without_a_size_is_taken_for_80_by_24)
 {
-    struct screen_view view = two_rows();
-    view.n = SCREEN_ROWS;
-    for (size_t i = 2; i < SCREEN_ROWS; i++)
-        view.rows[i] = view.rows[1];
+    for (; view.n < SCREEN_ROWS; view.n++)
+        view.rows[view.n] = view.rows[1];
     open_it(0, 0);
-    draw(&view);
+    draw();
     assert_int_equal(f.n, 23);
     assert_int_equal(width_of(f.lines[2]), 75);
 }
@@ -237,19 +205,17 @@ FRESH_TEST(a_terminal_without_a_size_is_taken_for_80_by_24)
 /* Names come from the command line, titles from servers. */
 FRESH_TEST(nothing_steers_the_terminal)
 {
-    struct screen_view view = two_rows();
     view.title = "evil\033[2J\033]0;x\a\n\xFF";
     view.note = "\033[31m";
     view.rows[0].name = "A\033[5mB\n";
     open_it(80, 24);
-    draw(&view); /* which looks for escapes in each line */
+    draw(); /* which looks for escapes in each line */
     assert_non_null(strstr(f.lines[0], "evil"));
     assert_int_equal(f.n, 8);
 }
 
 FRESH_TEST(largest_numbers_fit)
 {
-    struct screen_view view = two_rows();
     view.rows[0] = (struct screen_row){.name = "A_NAME_THAT_IS_LONGER_THAN_ITS_COLUMN_IS_WIDE",
                                        .rate = 1e30,
                                        .total = UINT64_MAX,
@@ -257,7 +223,7 @@ FRESH_TEST(largest_numbers_fit)
                                        .total_at_least = true};
     view.lost = UINT64_MAX;
     open_it(400, 24);
-    draw(&view);
+    draw();
     assert_non_null(strstr(f.lines[2], "18,446,744,073,709,551,615/s"));
     assert_int_equal(blocks_in(f.lines[2]), 100);
     assert_null(strstr(f.lines[2], "COLUMN_IS"));
@@ -316,7 +282,6 @@ FRESH_TEST(keys)
 
 FRESH_TEST(a_terminal_that_is_gone_ends_it)
 {
-    struct screen_view view = two_rows();
     open_it(80, 24);
     close(f.master);
     f.master = 0;

@@ -1,0 +1,21 @@
+"""The files of tests/golden are those that the unit tests write, and no others."""
+import os
+import subprocess
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+BUILD = os.environ.get("PMU_BUILD", "build")
+
+
+def files_below(folder):
+    return {os.path.relpath(os.path.join(where, name), folder) for where, _, names in os.walk(folder) for name in names}
+
+
+def test_each_golden_file_has_its_test(tmp_path):
+    programs = subprocess.run(["make", "-s", f"BUILD={BUILD}", "golden-programs"], cwd=ROOT, text=True, check=True,
+                              stdout=subprocess.PIPE).stdout.split()
+    assert programs
+    for program in programs:  # they write where they stand
+        subprocess.run([os.path.join(ROOT, program)], cwd=tmp_path, env={**os.environ, "PMU_GOLDEN": "write"}, check=True,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=300)
+    unused = files_below(os.path.join(ROOT, "tests/golden")) - files_below(tmp_path / "tests/golden")
+    assert not unused, "`make golden` removes them"
