@@ -20,6 +20,7 @@ import pairwise  # noqa: E402
 def pytest_configure(config):
     config.addinivalue_line("markers", "soak: only `make soak` runs it")
     config.addinivalue_line("markers", "nobody_answers: what it waits for does not come")
+    config.addinivalue_line("markers", "each_value: `make check` runs rows with each value, but not with each pair of them")
     config.addinivalue_line("markers", "every_row: `make check` runs each row of its product, too")
     if not hasattr(config, "workerinput"):  # the workers get both from here
         os.environ.setdefault("PMU_SEED", str(random.randrange(1 << 31)))
@@ -32,8 +33,9 @@ def rows_of_products(items):
     for item in items:
         if hasattr(item, "callspec") and item.get_closest_marker("every_row") is None:
             products.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    for rows in products.values():
-        chosen = {rows[place] for place in pairwise.chosen([pairwise.row_of(item.callspec.params) for item in rows])}
+    for test, rows in products.items():
+        pairs = rows[0].get_closest_marker("each_value") is None
+        chosen = {rows[place] for place in pairwise.chosen([pairwise.row_of(item.callspec.params) for item in rows], test, pairs)}
         yield from (item for item in rows if item not in chosen)
 
 

@@ -118,7 +118,7 @@ class Place:
             if usb_available() is not None:
                 pytest.skip(usb_available())
             options[f"usb_{self.wires}_only"] = True
-        if not self.wires and mode != "tick":  # most of that time OpenOCD is awaited, and the program runs for nothing
+        if mode not in ("tick", "ms"):  # most of the time the tool is awaited, and the program runs for nothing
             options.setdefault("clock", SLOW_CLOCK)
         if self.wires:  # at 10 MHz the board's time would be that of its wires
             options.setdefault("dap_wire", QUICK_WIRE)

@@ -4,6 +4,8 @@ import pytest
 from harness import WORK_BY_DATA, Place
 from test_application_cores import MOVING
 
+pytestmark = pytest.mark.each_value  # a row takes seconds
+
 
 @pytest.mark.parametrize("way", ["rp2040/swd", "m4/swd", "m4", "m55/swd", "a9/swd", "a9", "a53", "r5/swd", "r5"])
 def test_a_healthy_core(way):

@@ -8,6 +8,8 @@ import pytest
 from gdb_door import DoorPlace, Mi, Terminal
 from harness import CALLED_TWICE, IN_RAM, LOOP_ROUND, WORK_BY_DATA, passages, returned
 
+pytestmark = pytest.mark.each_value  # a row takes seconds
+
 CHIPS = ["rp2040", "m4", "a9", "a53"]
 HITS = 3
 EVENT = {"a9": ("LD_RETIRED", 0x06), "a53": ("INST_RETIRED", 0x08)}

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from gdb_place import QEMU, GdbClient, GdbPlace, Proxy, PyOcdPlace, Qemu
-from harness import (CALLED_TWICE, NOWHERE, WORK_BY_DATA, finish_tool, passages, returned, run_tool, start_tool, TOOL, wait_for)
+from harness import (CALLED_TWICE, NOWHERE, WORK_BY_DATA, finish_tool, passages, places, returned, run_tool, start_tool, TOOL, wait_for)
 from usb import usb_available
 
 CORTEX_M = {"an385": "Cortex-M3", "an505": "Cortex-M33"}
@@ -187,7 +187,7 @@ def test_a_real_server_spoilt_on_the_way(chip, how):
     """At every so-manieth packet of a measurement; what is printed all the same is true."""
     spoilt = {"cut": lambda packet: None, "damaged": lambda packet: packet[:-3] + b"~" + packet[-3:],
               "empty": lambda packet: frame(b""), "error": lambda packet: frame(b"E01"), "twice": lambda packet: packet + packet}
-    for number in (0, 3, 7, 20, 60, 151):
+    for number in places(152, f"spoilt {chip} {how}", most=2, in_soak=20):
         with GdbPlace(chip, "free", WORK_BY_DATA) as place:
             proxy = Proxy(place.server.gdb_port(), lambda n, packet: spoilt[how](packet) if n == number else packet)
             place.board.watch(NOWHERE)
