@@ -267,7 +267,11 @@ static void at_every_access(enum v7_trouble what, judge_run *judge)
             bool theirs = way & 1, extended = way & 4;
             unsigned slow = way & 2 ? 3 : 0;
             long accesses = count_accesses(&scenes[i], theirs, extended, slow);
-            for (long at = 8; at<accesses; at += slow> 0 ? 3 : 1) {
+            struct test_sweep sweep = test_sweep(slow > 0 ? 3 : 1, slow > 0 ? 30 : 20, "%d, way %u, %s",
+                                                 (int)what, way, scenes[i].name);
+            for (long at = 8; at < accesses; at++) {
+                if (!test_takes(&sweep, at - 8))
+                    continue;
                 struct rig *rig = rig_fresh(scenes[i].script, scenes[i].n);
                 set_up(rig, theirs, extended, slow);
                 rig->model.what = what;

@@ -11,7 +11,7 @@ TEST_TIME(rig_clock, test_no_nap)
  * that sends messages. */
 enum { THEIRS = 1, SLOW = 2, SERVED = 4, TALKS = 8 };
 
-/* At every so many-th access. */
+/* In `make soak` at every so many-th access. */
 static const struct way {
     unsigned what;
     long stride;
@@ -47,7 +47,11 @@ static void at_every_access(enum v8_trouble what, judge_run *judge)
         for (size_t i = 0; i < COUNT(scenes); i++) {
             long begun, accesses;
             count_accesses(&scenes[i], way->what, &begun, &accesses);
-            for (long at = begun; at < accesses; at += way->stride) {
+            struct test_sweep sweep = test_sweep(way->stride, 12 * way->stride, "%d, way %u, %s", (int)what,
+                                                 way->what, scenes[i].name);
+            for (long at = begun; at < accesses; at++) {
+                if (!test_takes(&sweep, at - begun))
+                    continue;
                 struct rig *rig = rig_fresh(scenes[i].script, scenes[i].n);
                 set_up(rig, way->what);
                 rig->model.what = what;

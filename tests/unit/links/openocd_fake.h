@@ -46,7 +46,7 @@ static const char fake_tcl[] =
     "  if {$top == 0x48} { echo {Timeout during WAIT recovery}; error {read_memory: failed} }\n"
     "  if {$top == 0x50} { return [format 0x%x [incr ::counter]] }\n"
     "  if {$top == 0x60} { sleep 30 busy }\n"
-    "  if {$top == 0x70 && !$::slept} { set ::slept 1; sleep 2500 busy }\n"
+    "  if {$top == 0x70 && !$::slept} { set ::slept 1; exec sleep 2.5 }\n"
     "  if {[info exists ::mem($address)]} { return $::mem($address) }\n"
     "  return [format 0x%lx [expr {$bits == 64 ? $address : $address & ((1 << $bits) - 1)}]]\n"
     "}\n"

@@ -240,8 +240,11 @@ static bool go_with(struct rig *rig, enum v7_trouble what, long at, uint64_t *va
 static void at_every_access(enum v7_trouble what)
 {
     for (unsigned slow = 0; slow < 4; slow += 3) {
+        struct test_sweep sweep = test_sweep(slow > 0 ? 3 : 1, 10, "%d, slow %u", (int)what, slow);
         long at = 0;
-        for (bool struck = true; struck; at += slow > 0 ? 3 : 1) {
+        for (bool struck = true; struck; at++) {
+            if (!test_takes(&sweep, at))
+                continue;
             struct rig *rig = set_up(slow);
             uint64_t values[2] = {PMCR, VALUE};
             bool done = go_with(rig, what, at, values);
@@ -271,8 +274,11 @@ RIG_TEST(the_link_lost_anywhere)
 /* Again while it is being given back. */
 RIG_TEST(the_link_lost_twice)
 {
-    for (long at = 25; at < 400; at += 11)
-        for (long later = 1; later < 90; later += 2) {
+    for (long at = 25; at < 400; at += 11) {
+        struct test_sweep sweep = test_sweep(2, 10, "later than %ld", at);
+        for (long later = 1; later < 90; later++) {
+            if (!test_takes(&sweep, later - 1))
+                continue;
             struct rig *rig = set_up(0);
             uint64_t values[2];
             rig->model.trouble_again = rig->model.accesses + at + later;
@@ -281,6 +287,7 @@ RIG_TEST(the_link_lost_twice)
             if (left != NULL)
                 fail_msg("at %ld and %ld later: %s", at, later, left);
         }
+    }
 }
 
 RIG_TEST(an_interrupt_anywhere)
