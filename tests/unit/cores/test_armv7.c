@@ -214,8 +214,8 @@ TEST(registers_are_read_in_both_instruction_sets)
 {
     for (uint32_t thumb = 0; thumb < 2; thumb++) {
         for (unsigned slow = 0; slow < 4; slow++) {
-            struct rig *rig = rig_fresh(plain_arm, COUNT(plain_arm));
-            struct v7_model *m = &rig->model;
+            struct rig *rig = rig_fresh(plain, COUNT(plain));
+            struct model *m = &rig->model;
             struct core core = rig_identify(m);
             struct error error = {0};
             struct deadline deadline = deadline_in_ms(1000, NULL);
@@ -257,8 +257,8 @@ TEST(a_read_that_is_cancelled_gives_back_what_it_borrowed)
 {
     for (unsigned slow = 0; slow < 8; slow += 7) {
         for (long at = 0; at < 60; at++) {
-            struct rig *rig = rig_fresh(plain_arm, COUNT(plain_arm));
-            struct v7_model *m = &rig->model;
+            struct rig *rig = rig_fresh(plain, COUNT(plain));
+            struct model *m = &rig->model;
             struct core core = rig_identify(m);
             struct error error = {0};
             struct deadline deadline = deadline_in_ms(1000, &m->cancelled);
@@ -270,7 +270,7 @@ TEST(a_read_that_is_cancelled_gives_back_what_it_borrowed)
             m->halted = true;
             m->slow_itr = slow;
             m->r[0] = m->program_r0 = 0x12345678;
-            m->what = V7_CANCEL;
+            m->what = MODEL_CANCEL;
             m->trouble_at = m->accesses + at;
             fresh();
             (void)core.ops->add_register(&core, &list, CORE_PC);

@@ -196,7 +196,7 @@ TEST(registers_are_read_through_the_channel)
 {
     for (unsigned way = 0; way < 16; way++) {
         struct rig *rig = rig_fresh(plain, COUNT(plain));
-        struct v8_model *m = &rig->model;
+        struct model *m = &rig->model;
         struct core core = rig_identify(m);
         struct error error = {0};
         struct deadline deadline = deadline_in_ms(1000, NULL);
@@ -215,7 +215,7 @@ TEST(registers_are_read_through_the_channel)
         m->program_x0 = m->x[0];
         static const enum core_register which[] = {CORE_PC, CORE_LR,      CORE_SP,      CORE_PSP,
                                                    CORE_R0, CORE_R0 + 29, CORE_R0 + 30, CORE_STATUS};
-        const uint64_t values[] = {m->pc, m->x[30], m->sp, m->sp, m->x[0], m->x[29], m->x[30], V8_PSTATE};
+        const uint64_t values[] = {m->pc, m->x[30], m->sp, m->sp, m->x[0], m->x[29], m->x[30], MODEL_PSTATE};
         size_t at[COUNT(which)];
         fresh();
         for (size_t i = 0; i < COUNT(which); i++)
@@ -236,7 +236,7 @@ TEST(a_read_that_is_cancelled_gives_back_what_it_borrowed)
     for (unsigned slow = 0; slow < 8; slow += 7) {
         for (long at = 0; at < 80; at++) {
             struct rig *rig = rig_fresh(plain, COUNT(plain));
-            struct v8_model *m = &rig->model;
+            struct model *m = &rig->model;
             struct core core = rig_identify(m);
             struct error error = {0};
             struct deadline deadline = deadline_in_ms(1000, &m->cancelled);
@@ -249,7 +249,7 @@ TEST(a_read_that_is_cancelled_gives_back_what_it_borrowed)
             m->status = 0x13;
             m->slow_itr = slow;
             m->x[0] = m->program_x0 = 0x1234567887654321;
-            m->what = V8_CANCEL;
+            m->what = MODEL_CANCEL;
             m->trouble_at = m->accesses + at;
             fresh();
             (void)core.ops->add_register(&core, &list, CORE_PC);
