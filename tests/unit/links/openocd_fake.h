@@ -159,3 +159,33 @@ static inline void fake_stop(struct fake *fake)
     openocd_rpc_close(&fake->rpc);
     openocd_process_stop(fake->process, false);
 }
+
+/* --- one for a file of tests -----------------------------------------------------------------------------
+ */
+
+static struct fake fake;
+
+static int setup(void **state)
+{
+    (void)state;
+    fake_start(&fake, fake_tcl);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    fake_stop(&fake);
+    return 0;
+}
+
+/* Each test begins with nothing asked, nothing written and no error. */
+static int clean(void **state)
+{
+    (void)state;
+    fake_eval(&fake, "set asked {}; set counter 0; set current one.cpu; array unset mem; array set mem {}");
+    error_clear(&fake.error);
+    return 0;
+}
+
+#define CLEAN_TEST(name) TEST_WITH(name, clean, NULL)
