@@ -42,7 +42,7 @@ void test_no_nap(uint64_t us);
     static void name(void **state);                                                                          \
     __attribute__((constructor)) static void add_##name(void)                                                \
     {                                                                                                        \
-        test_add(__BASE_FILE__, __LINE__, #name, name, set_up, tear_down);                                        \
+        test_add(__BASE_FILE__, __LINE__, #name, name, set_up, tear_down);                                   \
     }                                                                                                        \
     static void name(void **state __attribute__((unused)))
 
@@ -50,14 +50,14 @@ void test_no_nap(uint64_t us);
 #define TEST_GROUP(set_up, tear_down)                                                                        \
     __attribute__((constructor)) static void add_group(void)                                                 \
     {                                                                                                        \
-        test_group(__BASE_FILE__, set_up, tear_down);                                                             \
+        test_group(__BASE_FILE__, set_up, tear_down);                                                        \
     }
 
 /* Once a file: while its tests run, libc's time is this. What is NULL stays real. */
 #define TEST_TIME(clock, nap)                                                                                \
     __attribute__((constructor)) static void add_time(void)                                                  \
     {                                                                                                        \
-        test_time(__BASE_FILE__, clock, nap);                                                                     \
+        test_time(__BASE_FILE__, clock, nap);                                                                \
     }
 
 /* --- sweeps, which let something go wrong at every place --------------------------------------------------
