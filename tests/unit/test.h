@@ -19,6 +19,8 @@
 #include <cmocka.h>
 // clang-format on
 
+#include <stdbool.h>
+
 struct timespec;
 
 /* What clock_gettime is to say of any clock, and what is to be done instead of sleeping. */
@@ -40,7 +42,7 @@ void test_no_nap(uint64_t us);
     static void name(void **state);                                                                          \
     __attribute__((constructor)) static void add_##name(void)                                                \
     {                                                                                                        \
-        test_add(__FILE__, __LINE__, #name, name, set_up, tear_down);                                        \
+        test_add(__BASE_FILE__, __LINE__, #name, name, set_up, tear_down);                                   \
     }                                                                                                        \
     static void name(void **state __attribute__((unused)))
 
@@ -48,12 +50,39 @@ void test_no_nap(uint64_t us);
 #define TEST_GROUP(set_up, tear_down)                                                                        \
     __attribute__((constructor)) static void add_group(void)                                                 \
     {                                                                                                        \
-        test_group(__FILE__, set_up, tear_down);                                                             \
+        test_group(__BASE_FILE__, set_up, tear_down);                                                        \
     }
 
 /* Once a file: while its tests run, libc's time is this. What is NULL stays real. */
 #define TEST_TIME(clock, nap)                                                                                \
     __attribute__((constructor)) static void add_time(void)                                                  \
     {                                                                                                        \
-        test_time(__FILE__, clock, nap);                                                                     \
+        test_time(__BASE_FILE__, clock, nap);                                                                \
     }
+
+/* --- sweeps, which let something go wrong at every place --------------------------------------------------
+ */
+
+/* `make soak` sets PMU_SOAK: then a sweep takes every place, and a random test all of its cases. */
+bool test_soaks(void);
+
+/* PMU_SEED, or a number of the clock's, which is printed. */
+uint64_t test_seed(void);
+
+/* `make soak` takes every `soak`-th place. `make check` takes one of each `check` places in a row: PMU_SEED
+ * and the sweep's name choose it, so that a failure can be had again. */
+struct test_sweep {
+    bool soaks;
+    uint64_t seed;
+    long one_in;
+};
+
+__attribute__((format(printf, 3, 4))) struct test_sweep test_sweep(long soak, long check, const char *name,
+                                                                   ...);
+bool test_takes(const struct test_sweep *sweep, long place);
+
+/* A tenth of so many random cases, but all of them in `make soak`. */
+static inline size_t test_cases(size_t all)
+{
+    return test_soaks() ? all : all / 10;
+}

@@ -107,6 +107,69 @@ int usleep(useconds_t us)
     return nanosleep(&(struct timespec){.tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000L}, NULL);
 }
 
+/* Freed memory stays unused for a while, of which by default there is so much that each set-up of a test has
+ * the system clear new pages. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+    return "quarantine_size_mb=8";
+}
+
+/* --- sweeps ----------------------------------------------------------------------------------------------
+ */
+
+static bool seed_is_used;
+
+bool test_soaks(void)
+{
+    const char *soak = getenv("PMU_SOAK");
+    return soak != NULL && *soak != '\0';
+}
+
+uint64_t test_seed(void)
+{
+    static uint64_t seed;
+    const char *given = getenv("PMU_SEED");
+    if (!seed_is_used) {
+        seed_is_used = true;
+        seed = given != NULL && *given != '\0' ? strtoull(given, NULL, 10) : (uint64_t)time(NULL);
+        if (given == NULL || *given == '\0')
+            print_message("PMU_SEED=%llu\n", (unsigned long long)seed);
+    }
+    return seed;
+}
+
+/* The last step of splitmix64: neighbours come out far apart. */
+static uint64_t mixed(uint64_t value)
+{
+    value += UINT64_C(0x9E3779B97F4A7C15);
+    value = (value ^ value >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+    value = (value ^ value >> 27) * UINT64_C(0x94D049BB133111EB);
+    return value ^ value >> 31;
+}
+
+struct test_sweep test_sweep(long soak, long check, const char *name, ...)
+{
+    char words[200];
+    va_list arguments;
+    if (test_soaks())
+        return (struct test_sweep){.soaks = true, .one_in = soak};
+    va_start(arguments, name);
+    vsnprintf(words, sizeof words, name, arguments);
+    va_end(arguments);
+    uint64_t seed = mixed(test_seed());
+    for (const char *c = words; *c != '\0'; c++)
+        seed = mixed(seed ^ (unsigned char)*c);
+    return (struct test_sweep){.seed = seed, .one_in = check};
+}
+
+bool test_takes(const struct test_sweep *sweep, long place)
+{
+    long row = place / sweep->one_in, within = place % sweep->one_in;
+    uint64_t random = sweep->soaks ? 0 : mixed(sweep->seed ^ (uint64_t)row);
+    return random % (uint64_t)sweep->one_in == (uint64_t)within;
+}
+
 /* --- running them --------------------------------------------------------------------------------------- */
 
 /* The order of constructors is the compiler's. */
@@ -165,5 +228,7 @@ int main(int argc, char **argv)
     }
     if (ran == 0)
         fprintf(stderr, "%s: no test %s\n", argv[0], pattern);
+    if (!passed && seed_is_used)
+        print_message("The same random places again: PMU_SEED=%llu\n", (unsigned long long)test_seed());
     return passed && ran > 0 ? 0 : 1;
 }

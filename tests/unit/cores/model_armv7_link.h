@@ -8,7 +8,7 @@
 
 /* --- registers ------------------------------------------------------------------------------------------ */
 
-static inline uint32_t v7_read_dscr(struct v7_model *m)
+static inline uint32_t model_read_dscr(struct model *m)
 {
     m->complete_l = m->complete;
     m->tx_l = m->tx_full;
@@ -18,7 +18,7 @@ static inline uint32_t v7_read_dscr(struct v7_model *m)
            (m->rx_l ? 1U << 27 | 1U << 30 : 0);
 }
 
-static inline uint32_t v7_read_tx(struct v7_model *m)
+static inline uint32_t model_read_tx(struct model *m)
 {
     uint32_t value = m->dtr_tx;
     if (m->tx_l)
@@ -26,7 +26,7 @@ static inline uint32_t v7_read_tx(struct v7_model *m)
     return value;
 }
 
-static inline void v7_write_drcr(struct v7_model *m, uint32_t value)
+static inline void model_write_drcr(struct model *m, uint32_t value)
 {
     if (value & 4)
         m->sticky = 0;
@@ -34,13 +34,13 @@ static inline void v7_write_drcr(struct v7_model *m, uint32_t value)
         m->restarted = false;
         m->going = m->slow_exit;
         if (m->going == 0)
-            v7_leave(m);
-    } else if ((value & 1) && !m->halted && v7_halting(m)) {
-        v7_enter(m, 0);
+            model_leave(m);
+    } else if ((value & 1) && !m->halted && model_halting(m)) {
+        model_enter(m, 0);
     }
 }
 
-static inline uint32_t v7_read(struct v7_model *m, uint32_t offset)
+static inline uint32_t model_read_debug(struct model *m, uint32_t offset)
 {
     bool sr = m->was_reset;
     switch (offset) {
@@ -49,9 +49,9 @@ static inline uint32_t v7_read(struct v7_model *m, uint32_t offset)
     case 0x01C:
         return m->vcr;
     case 0x088:
-        return v7_read_dscr(m);
+        return model_read_dscr(m);
     case 0x08C:
-        return v7_read_tx(m);
+        return model_read_tx(m);
     case 0x304:
         return 0x8 | (m->os_locked ? 2 : 0);
     case 0x314:
@@ -63,19 +63,19 @@ static inline uint32_t v7_read(struct v7_model *m, uint32_t offset)
         return m->has_lock ? 1 | (m->locked ? 2 : 0) : 0;
     case 0xFB8:
         return 0xAF;
-    case V7_COUNTER:
+    case MODEL_COUNTER:
         return m->counter;
     default:
         break;
     }
-    if (offset >= 0x100 && offset < 0x100 + 4 * V7_COMPARATORS)
+    if (offset >= 0x100 && offset < 0x100 + 4 * MODEL_COMPARATORS)
         return m->bvr[(offset - 0x100) / 4];
-    if (offset >= 0x140 && offset < 0x140 + 4 * V7_COMPARATORS)
+    if (offset >= 0x140 && offset < 0x140 + 4 * MODEL_COMPARATORS)
         return m->bcr[(offset - 0x140) / 4];
     return 0;
 }
 
-static inline void v7_write(struct v7_model *m, uint32_t offset, uint32_t value)
+static inline void model_write_debug(struct model *m, uint32_t offset, uint32_t value)
 {
     m->writes++;
     if (offset == 0xFB0) {
@@ -98,135 +98,83 @@ static inline void v7_write(struct v7_model *m, uint32_t offset, uint32_t value)
         m->dtr_rx = value;
         m->rx_full = true;
     } else if (offset == 0x084) {
-        v7_write_itr(m, value);
+        model_write_itr(m, value);
     } else if (offset == 0x088) {
         m->control = value & 0x0038FC00;
         m->careless += (value & 0x2000) && !m->halted;
     } else if (offset == 0x090) {
-        v7_write_drcr(m, value);
-    } else if (offset >= 0x100 && offset < 0x100 + 4 * V7_COMPARATORS) {
-        v7_write_bvr(m, (offset - 0x100) / 4, value);
-    } else if (offset >= 0x140 && offset < 0x140 + 4 * V7_COMPARATORS) {
+        model_write_drcr(m, value);
+    } else if (offset >= 0x100 && offset < 0x100 + 4 * MODEL_COMPARATORS) {
+        model_write_bvr(m, (offset - 0x100) / 4, value);
+    } else if (offset >= 0x140 && offset < 0x140 + 4 * MODEL_COMPARATORS) {
         m->bcr[(offset - 0x140) / 4] = value;
     }
 }
 
 /* --- the link ------------------------------------------------------------------------------------------- */
 
-/* One more access: time passes, and what was to happen at it happens. */
-static inline enum why v7_begin_access(struct v7_model *m, bool *after)
+static inline bool model_read(struct model *m, uint64_t at, uint64_t *value)
 {
-    long now = m->accesses++;
-    *after = false;
-    if (now >= m->limit) {
-        m->hung = true;
-        return LINK_LOST;
-    }
-    if (m->going > 0 && --m->going == 0)
-        v7_leave(m);
-    if (m->doing > 0 && --m->doing == 0)
-        v7_do(m);
-    v7_advance(m, 10);
-    if (now != m->trouble_at && now != m->trouble_again)
-        return DONE;
-    switch (m->what) {
-    case V7_FINE:
-        break;
-    case V7_CANCEL:
-        m->cancelled = 1;
-        return NOT_YET;
-    case V7_LOSE:
-    case V7_LOSE_AFTER:
-        *after = m->what == V7_LOSE_AFTER;
-        return LINK_LOST;
-    case V7_DO_RESET:
-        v7_reset(m);
-        break;
-    case V7_DO_HALT:
-        m->pc += m->halted ? 0 : 0x20; /* between the script's addresses */
-        v7_request(m);
-        break;
-    case V7_DO_PEND:
-        v7_pend(m);
-        break;
-    }
-    return DONE;
+    *value = model_read_debug(m, (uint32_t)at - MODEL_BASE);
+    return true;
 }
 
-static inline struct outcome v7_access(struct v7_model *m, const struct step *step, uint64_t *result)
+static inline bool model_write(struct model *m, uint64_t at, uint32_t value)
 {
-    uint32_t offset = (uint32_t)step->at.offset - V7_BASE;
-    for (unsigned polls = 1;; polls++) {
-        bool after;
-        enum why why = v7_begin_access(m, &after);
-        if (why != DONE && !after)
-            return (struct outcome){.why = why};
-        if (step->op == OP_WRITE)
-            v7_write(m, offset, (uint32_t)step->value);
-        else
-            *result = v7_read(m, offset);
-        if (after)
-            return (struct outcome){.why = why};
-        if (step->op == OP_READ || step->op == OP_WRITE || (*result & step->mask) == step->value)
-            return (struct outcome){.why = DONE};
-        if (step->op == OP_EXPECT)
-            return (struct outcome){.why = UNEXPECTED, .saw = *result};
-        if (polls >= 200)
-            return (struct outcome){.why = NOT_YET, .saw = *result};
-    }
+    model_write_debug(m, (uint32_t)at - MODEL_BASE, value);
+    return true;
 }
 
-static inline struct outcome v7_execute(struct link *link, const struct step *steps, size_t n,
-                                        uint64_t *results, const struct deadline *deadline,
-                                        struct error *error)
+static inline void model_age(struct model *m)
 {
-    struct v7_model *m = (struct v7_model *)link;
-    (void)deadline;
-    for (size_t i = 0; i < n; i++) {
-        if (steps[i].op == OP_TIME) {
-            results[i] = (m->wall + (steps[i].value == TIME_AFTER ? V7_MHZ - 1 : 0)) / V7_MHZ;
-            continue;
-        }
-        uint64_t result = 0;
-        struct outcome outcome = v7_access(m, &steps[i], &result);
-        outcome.done = i;
-        if (outcome.why == LINK_LOST)
-            error_set(error, ERROR_LINK_LOST, "the link is gone");
-        if (outcome.why != DONE)
-            return outcome;
-        results[i] = result;
-    }
-    return (struct outcome){.why = DONE, .done = n};
+    (void)m;
 }
+
+#include "model_arm_link.h"
 
 /* A Cortex-A9 r3p0, locked in both ways, reset some time ago. */
-static inline void v7_init(struct v7_model *m, const struct v7_event *script, size_t n)
+static inline void model_init(struct model *m, const struct model_event *script, size_t n)
 {
-    static const struct link_ops ops = {.execute = v7_execute, .exact_faults = true, .comes_back = true};
-    *m = (struct v7_model){.link.ops = &ops,
-                           .script = script,
-                           .n_script = n,
-                           .pc = 0x180,
-                           .cpsr = 0x1F,
-                           .program_cpsr = 0x1F,
-                           .has_lock = true,
-                           .locked = true,
-                           .os_locked = true,
-                           .was_reset = true,
-                           .restarted = true,
-                           .complete = true,
-                           .control = 0x8000,
-                           .bvr = {0x7000, 0x7100, 0x7200, 0x7300},
-                           .counter = 0xFFFFFF00,
-                           .limit = 200000,
-                           .trouble_at = -1,
-                           .trouble_again = -1};
-    v7_load_event(m);
+    static const struct link_ops ops = {.execute = model_execute, .exact_faults = true, .comes_back = true};
+    *m = (struct model){.link.ops = &ops,
+                        .script = script,
+                        .n_script = n,
+                        .pc = 0x180,
+                        .cpsr = 0x1F,
+                        .program_cpsr = 0x1F,
+                        .has_lock = true,
+                        .locked = true,
+                        .os_locked = true,
+                        .was_reset = true,
+                        .restarted = true,
+                        .complete = true,
+                        .control = 0x8000,
+                        .bvr = {0x7000, 0x7100, 0x7200, 0x7300},
+                        .counter = 0xFFFFFF00,
+                        .limit = 200000,
+                        .trouble_at = -1,
+                        .trouble_again = -1};
+    model_load_event(m);
     m->left += 1000;
 }
 
+/* Somebody else's breakpoint, at a place that is never reached: then ours is not the only one. */
+static inline void model_add_theirs(struct model *m)
+{
+    m->os_locked = false; /* or it could not be theirs */
+    m->control |= 0x4000;
+    m->bvr[0] = 0xC000;
+    m->bcr[0] = MODEL_ON;
+}
+
+/* The program has what is there now. */
+static inline void model_forget_r0(struct model *m)
+{
+    m->r[0] = m->program_r0;
+}
+
 /* The first thing that is not as it was; NULL: all is. */
-static inline const char *v7_difference(const struct v7_model *m, const struct v7_model *before)
+static inline const char *model_difference(const struct model *m, const struct model *before)
 {
     return memcmp(m->bvr, before->bvr, sizeof m->bvr) != 0   ? "DBGBVR"
            : memcmp(m->bcr, before->bcr, sizeof m->bcr) != 0 ? "DBGBCR"

@@ -7,53 +7,28 @@
  */
 #pragma once
 
-#include "links/link.h"
+#include "model_arm.h"
 
-#include <signal.h>
-#include <string.h>
-
-enum { V8_COMPARATORS = 6, V8_TRIGGERS = 8, V8_CHANNELS = 0xF };
-enum { V8_PSTATE = 0x600003C5 };
-enum { V8_BASE = 0x410000, V8_CTI = 0x420000, V8_COUNTER = 0x4300F8, V8_MHZ = 100, V8_COST = 11 };
-
-static const uint64_t V8_GARBAGE = 0xDEAD0BADDEAD1BAD; /* what is UNKNOWN */
-
-enum v8_kind {
-    V8_AT,    /* an address is reached */
-    V8_AT32,  /* the same in AArch32 state, at EL0 */
-    V8_HLT,   /* a HLT instruction of the program's, at `pc` */
-    V8_CATCH, /* an exception that a debugger catches, whose vector is `pc` */
-    V8_HALT,  /* somebody else asks for a halt, at `pc` */
-    V8_RESET, /* the core is reset, and begins the script again */
+enum { MODEL_COMPARATORS = 6, MODEL_TRIGGERS = 8, MODEL_CHANNELS = 0xF };
+enum { MODEL_PSTATE = 0x600003C5 };
+enum {
+    MODEL_BASE = 0x410000,
+    MODEL_CTI = 0x420000,
+    MODEL_COUNTER = 0x4300F8,
+    MODEL_ON = 0x21E7,
+    MODEL_COUNTER_BITS = 64
 };
 
-struct v8_event {
-    enum v8_kind kind;
-    uint32_t cycles, grow; /* after the event before, and so many more in each round of the script */
-    uint64_t pc, sp, lr;
-    uint32_t user; /* not 0: at EL0, and this is CONTEXTIDR_EL1 */
-};
+static const uint64_t MODEL_GARBAGE = 0xDEAD0BADDEAD1BAD; /* what is UNKNOWN */
 
-enum v8_trouble {
-    V8_FINE,
-    V8_CANCEL,
-    V8_WAIT,  /* refused for now, with nothing done */
-    V8_TWICE, /* a read whose answer got lost, made again by the probe */
-    V8_LOSE,
-    V8_LOSE_AFTER,
-    V8_DO_RESET,
-    V8_DO_HALT,
-    V8_DO_PEND
-};
-
-struct v8_cti {
-    uint32_t control, gate, in_enable[V8_TRIGGERS], out_enable[V8_TRIGGERS];
+struct model_cti {
+    uint32_t control, gate, in_enable[MODEL_TRIGGERS], out_enable[MODEL_TRIGGERS];
     uint32_t locked;
 };
 
-struct v8_model {
+struct model {
     struct link link;
-    const struct v8_event *script;
+    const struct model_event *script;
     size_t n_script, next;
     unsigned round;
     uint64_t left, busy; /* cycles: to the next event, of a handler before that */
@@ -66,17 +41,17 @@ struct v8_model {
     uint32_t instruction, status, user;
     bool err, txu, rxo, ito, tx_full, rx_full;
     uint32_t control, dtr_tx, dtr_rx; /* control: the bits of EDSCR that can be written */
-    uint64_t bvr[V8_COMPARATORS];
-    uint32_t bcr[V8_COMPARATORS], edecr, edeccr;
-    struct v8_cti cti;
+    uint64_t bvr[MODEL_COMPARATORS];
+    uint32_t bcr[MODEL_COMPARATORS], edecr, edeccr;
+    struct model_cti cti;
     bool asked; /* the request to halt, until it is acknowledged */
     bool has_lock, locked, os_locked, was_reset, restarted;
     uint64_t counter;
 
     uint64_t wall;
     long accesses, writes, limit;
-    long trouble_at;
-    enum v8_trouble what;
+    long trouble_at, trouble_again;
+    enum model_trouble what;
     volatile sig_atomic_t cancelled;
     bool hung;
     unsigned careless;
@@ -88,14 +63,14 @@ struct v8_model {
 
 /* --- running -------------------------------------------------------------------------------------------- */
 
-static inline bool v8_ready(const struct v8_model *m) /* ITE */
+static inline bool model_ready(const struct model *m) /* ITE */
 {
     return m->halted && m->going == 0 && m->doing == 0;
 }
 
 /* Channel events that come up here go to all that is mapped to them. The program must not notice, and other
  * cores must not, unless somebody had set it up so. */
-static inline void v8_enter(struct v8_model *m, uint32_t status)
+static inline void model_enter(struct model *m, uint32_t status)
 {
     m->counter += 7;
     m->halted = true;
@@ -106,56 +81,47 @@ static inline void v8_enter(struct v8_model *m, uint32_t status)
 }
 
 /* The last two comparators can compare CONTEXTIDR_EL1. */
-static inline bool v8_in_context(struct v8_model *m, unsigned n)
+static inline bool model_in_context(struct model *m, unsigned n)
 {
-    bool can = n >= V8_COMPARATORS - 2 && n < V8_COMPARATORS && (m->bcr[n] & 0xF001E1) == 0x3001E1;
+    bool can = n >= MODEL_COMPARATORS - 2 && n < MODEL_COMPARATORS && (m->bcr[n] & 0xF001E1) == 0x3001E1;
     m->careless += !can;
     return can && (uint32_t)m->bvr[n] == m->user;
 }
 
-static inline bool v8_hits(struct v8_model *m, unsigned i)
+static inline bool model_hits(struct model *m, unsigned i)
 {
     uint32_t bcr = m->bcr[i], kind = bcr >> 20 & 0xF;
     if (!(bcr & 1) || kind == 3)
         return false;
     m->careless += (bcr & 0xE0E1E6) != 0x21E6; /* not: at any level, of all four bytes, by address */
-    return m->bvr[i] == m->pc && (kind == 0 || v8_in_context(m, bcr >> 16 & 0xF));
+    return m->bvr[i] == m->pc && (kind == 0 || model_in_context(m, bcr >> 16 & 0xF));
 }
 
 /* About to execute what stands at the PC. */
-static inline void v8_arrive(struct v8_model *m)
+static inline void model_arrive(struct model *m)
 {
     if (m->asked) {
-        v8_enter(m, 0x13);
+        model_enter(m, 0x13);
         return;
     }
-    for (unsigned i = 0; (m->control & 0x4000) && !m->os_locked && i < V8_COMPARATORS && !m->halted; i++)
-        if (v8_hits(m, i))
-            v8_enter(m, 0x07);
+    for (unsigned i = 0; (m->control & 0x4000) && !m->os_locked && i < MODEL_COMPARATORS && !m->halted; i++)
+        if (model_hits(m, i))
+            model_enter(m, 0x07);
 }
 
-static inline void v8_load_event(struct v8_model *m)
-{
-    if (m->next >= m->n_script) {
-        m->next = 0;
-        m->round++;
-    }
-    m->left = m->script[m->next].cycles + (uint64_t)m->script[m->next].grow * m->round;
-}
-
-static inline uint64_t v8_x0_in(unsigned round)
+static inline uint64_t model_x0_in(unsigned round)
 {
     return UINT64_C(0x1111111100000000) * (round % 13 + 1) + 0x22222222U + round;
 }
 
-static inline void v8_reach(struct v8_model *m, const struct v8_event *event)
+static inline void model_reach(struct model *m, const struct model_event *event)
 {
     m->pc = event->pc;
-    m->aarch32 = event->kind == V8_AT32;
+    m->aarch32 = event->kind == MODEL_AT32;
     m->user = event->user;
     m->sp = event->sp;
     m->x[30] = event->lr;
-    m->x[0] = m->program_x0 = v8_x0_in(m->round);
+    m->x[0] = m->program_x0 = model_x0_in(m->round);
     if (m->talks && !m->tx_full) {
         m->dtr_tx = 0x7A1C0000 + m->round;
         m->tx_full = true;
@@ -163,7 +129,7 @@ static inline void v8_reach(struct v8_model *m, const struct v8_event *event)
 }
 
 /* A warm one: debug registers keep what they hold, DDI 0487 H9.2. */
-static inline void v8_reset(struct v8_model *m)
+static inline void model_reset(struct model *m)
 {
     m->pc = 0;
     m->x[0] = m->program_x0 = 0;
@@ -173,53 +139,27 @@ static inline void v8_reset(struct v8_model *m)
     m->counter = 0;
     m->was_reset = true;
     m->next = 0;
-    v8_load_event(m);
+    model_load_event(m);
     m->left += 1000;
     if (m->edecr & 2)
-        v8_enter(m, 0x27);
-}
-
-static inline void v8_pend(struct v8_model *m)
-{
-    if (m->halted)
-        m->pending = true;
-    else
-        m->busy += 90;
-}
-
-static inline void v8_happen(struct v8_model *m);
-
-static inline void v8_advance(struct v8_model *m, uint64_t cycles)
-{
-    m->wall += cycles;
-    while (cycles > 0 && !m->halted) {
-        uint64_t *what = m->busy > 0 ? &m->busy : &m->left;
-        uint64_t taken = *what < cycles ? *what : cycles;
-        *what -= taken;
-        cycles -= taken;
-        m->counter += taken;
-        if (*what == 0 && what == &m->busy)
-            v8_arrive(m);
-        else if (*what == 0)
-            v8_happen(m);
-    }
+        model_enter(m, 0x27);
 }
 
 /* One instruction; the step comes before what the next one would do. */
-static inline void v8_step(struct v8_model *m)
+static inline void model_step(struct model *m)
 {
     m->counter++;
-    if (m->script[m->next].kind == V8_AT && m->left <= 1) {
-        v8_reach(m, &m->script[m->next++]);
-        v8_load_event(m);
+    if (m->script[m->next].kind == MODEL_AT && m->left <= 1) {
+        model_reach(m, &m->script[m->next++]);
+        model_load_event(m);
     } else {
         m->left -= m->left > 1;
         m->pc += 4;
     }
-    v8_enter(m, 0x1B);
+    model_enter(m, 0x1B);
 }
 
-static inline void v8_leave(struct v8_model *m)
+static inline void model_leave(struct model *m)
 {
     m->counter += 4;
     m->going = m->stale = 0;
@@ -232,12 +172,12 @@ static inline void v8_leave(struct v8_model *m)
         m->strayed += (m->edecr & 4) != 0;
         return;
     }
-    v8_arrive(m);
+    model_arrive(m);
     if (!m->halted && (m->edecr & 4))
-        v8_step(m);
+        model_step(m);
 }
 
-static inline void v8_restart(struct v8_model *m)
+static inline void model_restart(struct model *m)
 {
     if (!m->halted || m->going > 0)
         return;
@@ -245,65 +185,65 @@ static inline void v8_restart(struct v8_model *m)
     m->going = m->slow_exit;
     m->stale = m->slow_show < m->slow_exit ? m->slow_show : m->slow_exit;
     if (m->going == 0)
-        v8_leave(m);
+        model_leave(m);
 }
 
 /* --- the cross trigger interface ------------------------------------------------------------------------ */
 
 /* On channels of this interface: output 0 asks the core to halt and stays, output 1 restarts it. */
-static inline void v8_channel_event(struct v8_model *m, uint32_t channels, bool from_here)
+static inline void model_channel_event(struct model *m, uint32_t channels, bool from_here)
 {
-    const struct v8_cti *cti = &m->cti;
+    const struct model_cti *cti = &m->cti;
     if (!(cti->control & 1))
         return;
-    m->leaked += from_here && (channels & cti->gate & V8_CHANNELS);
-    for (unsigned i = 2; i < V8_TRIGGERS; i++)
+    m->leaked += from_here && (channels & cti->gate & MODEL_CHANNELS);
+    for (unsigned i = 2; i < MODEL_TRIGGERS; i++)
         m->leaked += (cti->out_enable[i] & channels) != 0;
     if (cti->out_enable[0] & channels) {
         m->asked = true;
         if (!m->halted)
-            v8_arrive(m);
+            model_arrive(m);
     }
     if (cti->out_enable[1] & channels)
-        v8_restart(m);
+        model_restart(m);
 }
 
 /* From outside: through channel 0 where somebody has set that up, else by a signal of the chip's. */
-static inline void v8_request(struct v8_model *m)
+static inline void model_request(struct model *m)
 {
-    const struct v8_cti *cti = &m->cti;
+    const struct model_cti *cti = &m->cti;
     if ((cti->control & 1) && (cti->out_enable[0] & cti->gate & 1))
-        v8_channel_event(m, 1, false);
+        model_channel_event(m, 1, false);
     else if (!m->halted)
-        v8_enter(m, 0x13);
+        model_enter(m, 0x13);
 }
 
-static inline void v8_happen(struct v8_model *m)
+static inline void model_happen(struct model *m)
 {
-    const struct v8_event *event = &m->script[m->next++];
-    v8_load_event(m);
-    if (event->kind == V8_RESET) {
-        v8_reset(m);
+    const struct model_event *event = &m->script[m->next++];
+    model_load_event(m);
+    if (event->kind == MODEL_RESET) {
+        model_reset(m);
         return;
     }
-    v8_reach(m, event);
-    if (event->kind == V8_CATCH && m->edeccr != 0 && !m->os_locked)
-        v8_enter(m, 0x37);
+    model_reach(m, event);
+    if (event->kind == MODEL_CATCH && m->edeccr != 0 && !m->os_locked)
+        model_enter(m, 0x37);
     else
-        v8_arrive(m);
-    if (event->kind == V8_HLT && !m->halted && (m->control & 0x4000) && !m->os_locked)
-        v8_enter(m, 0x2F);
-    if (event->kind == V8_HALT)
-        v8_request(m);
+        model_arrive(m);
+    if (event->kind == MODEL_BKPT && !m->halted && (m->control & 0x4000) && !m->os_locked)
+        model_enter(m, 0x2F);
+    if (event->kind == MODEL_HALT)
+        model_request(m);
 }
 
 /* --- instructions in Debug state, DDI 0487 H4.3 and J1.3 ------------------------------------------------ */
 
-static inline void v8_do(struct v8_model *m)
+static inline void model_do(struct model *m)
 {
     uint32_t op = m->instruction & ~31U, rt = m->instruction & 31;
     uint64_t zero = 0, *x = rt == 31 ? &zero : &m->x[rt];
-    uint64_t value = m->tx_full ? V8_GARBAGE : *x;
+    uint64_t value = m->tx_full ? MODEL_GARBAGE : *x;
     switch (m->aarch32 || rt == 31 ? 0 : op) {
     case 0xD5130400: /* MSR DBGDTR_EL0, Xt */
         m->dtr_rx = (uint32_t)(value >> 32);
@@ -311,11 +251,11 @@ static inline void v8_do(struct v8_model *m)
         m->tx_full = true;
         break;
     case 0xD5330400: /* MRS Xt, DBGDTR_EL0 */
-        *x = m->rx_full ? (uint64_t)m->dtr_tx << 32 | m->dtr_rx : V8_GARBAGE;
+        *x = m->rx_full ? (uint64_t)m->dtr_tx << 32 | m->dtr_rx : MODEL_GARBAGE;
         m->rx_full = false;
         break;
     case 0xD5330500: /* MRS Xt, DBGDTRRX_EL0 */
-        *x = m->rx_full ? m->dtr_rx : V8_GARBAGE;
+        *x = m->rx_full ? m->dtr_rx : MODEL_GARBAGE;
         m->rx_full = false;
         break;
     case 0x910003E0: /* MOV Xt, SP */
@@ -325,7 +265,7 @@ static inline void v8_do(struct v8_model *m)
         *x = m->pc;
         break;
     case 0xD53B4500: /* MRS Xt, DSPSR_EL0 */
-        *x = V8_PSTATE;
+        *x = MODEL_PSTATE;
         break;
     default:
         m->err = true;
@@ -333,7 +273,7 @@ static inline void v8_do(struct v8_model *m)
     }
 }
 
-static inline void v8_write_itr(struct v8_model *m, uint32_t op)
+static inline void model_write_itr(struct model *m, uint32_t op)
 {
     bool leaving = m->going > 0;
     m->careless += leaving && m->stale > 0;
@@ -347,5 +287,5 @@ static inline void v8_write_itr(struct v8_model *m, uint32_t op)
     m->instruction = op;
     m->doing = m->slow_itr;
     if (m->doing == 0)
-        v8_do(m);
+        model_do(m);
 }

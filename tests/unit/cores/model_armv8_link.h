@@ -8,21 +8,21 @@
 
 /* --- registers ------------------------------------------------------------------------------------------ */
 
-static inline uint32_t v8_read_scr(const struct v8_model *m)
+static inline uint32_t model_read_scr(const struct model *m)
 {
     bool there = m->halted && (m->going == 0 || m->stale > 0);
     uint32_t status = there ? m->status : m->halted ? 1 : 2;
     uint32_t state = !there ? 0xFU << 10 : m->aarch32 ? 0xEU << 10 : 0xFU << 10 | (m->user ? 0 : 1U << 8);
-    return m->control | status | state | (m->err ? 1U << 6 : 0) | (v8_ready(m) ? 1U << 24 : 0) |
+    return m->control | status | state | (m->err ? 1U << 6 : 0) | (model_ready(m) ? 1U << 24 : 0) |
            (m->txu ? 1U << 26 : 0) | (m->rxo ? 1U << 27 : 0) | (m->ito ? 1U << 28 : 0) |
            (m->tx_full ? 1U << 29 : 0) | (m->rx_full ? 1U << 30 : 0);
 }
 
-static inline uint32_t v8_read_tx(struct v8_model *m)
+static inline uint32_t model_read_tx(struct model *m)
 {
     bool underrun = !m->tx_full;
     m->careless += m->halted && (m->control & 0x100000);
-    uint32_t value = underrun ? (uint32_t)V8_GARBAGE : m->dtr_tx;
+    uint32_t value = underrun ? (uint32_t)MODEL_GARBAGE : m->dtr_tx;
     if (m->err)
         return value;
     m->txu = m->err = underrun;
@@ -30,7 +30,7 @@ static inline uint32_t v8_read_tx(struct v8_model *m)
     return value;
 }
 
-static inline void v8_write_rx(struct v8_model *m, uint32_t value)
+static inline void model_write_rx(struct model *m, uint32_t value)
 {
     m->careless += m->halted && (m->control & 0x100000);
     if (m->err)
@@ -43,7 +43,7 @@ static inline void v8_write_rx(struct v8_model *m, uint32_t value)
     m->rx_full = true;
 }
 
-static inline uint32_t v8_read_prsr(struct v8_model *m)
+static inline uint32_t model_read_prsr(struct model *m)
 {
     uint32_t value = 1 | (m->was_reset ? 8 : 0) | (m->halted ? 0x10 : 0) | (m->os_locked ? 0x20 : 0) |
                      (m->restarted ? 0x800 : 0);
@@ -52,17 +52,17 @@ static inline uint32_t v8_read_prsr(struct v8_model *m)
 }
 
 /* Half a comparator's value, or its control; NULL: none of them. */
-static inline uint32_t *v8_comparator(struct v8_model *m, uint32_t offset)
+static inline uint32_t *model_comparator(struct model *m, uint32_t offset)
 {
     uint32_t n = (offset - 0x400) / 16;
-    if (offset < 0x400 || n >= V8_COMPARATORS || offset % 16 == 12)
+    if (offset < 0x400 || n >= MODEL_COMPARATORS || offset % 16 == 12)
         return NULL;
     return offset % 16 == 8 ? &m->bcr[n] : (uint32_t *)&m->bvr[n] + offset % 16 / 4;
 }
 
-static inline uint32_t v8_read_debug(struct v8_model *m, uint32_t offset)
+static inline uint32_t model_read_debug(struct model *m, uint32_t offset)
 {
-    const uint32_t *comparator = v8_comparator(m, offset);
+    const uint32_t *comparator = model_comparator(m, offset);
     if (comparator != NULL)
         return *comparator;
     switch (offset) {
@@ -71,13 +71,13 @@ static inline uint32_t v8_read_debug(struct v8_model *m, uint32_t offset)
     case 0x080:
         return m->dtr_rx;
     case 0x088:
-        return v8_read_scr(m);
+        return model_read_scr(m);
     case 0x08C:
-        return v8_read_tx(m);
+        return model_read_tx(m);
     case 0x098:
         return m->edeccr;
     case 0x314:
-        return v8_read_prsr(m);
+        return model_read_prsr(m);
     case 0xD00:
         return 0x410FD034;
     case 0xD28:
@@ -91,9 +91,9 @@ static inline uint32_t v8_read_debug(struct v8_model *m, uint32_t offset)
     }
 }
 
-static inline void v8_write_debug(struct v8_model *m, uint32_t offset, uint32_t value)
+static inline void model_write_debug(struct model *m, uint32_t offset, uint32_t value)
 {
-    uint32_t *comparator = v8_comparator(m, offset);
+    uint32_t *comparator = model_comparator(m, offset);
     bool there = m->halted && m->going == 0;
     if (m->locked && offset != 0xFB0) {
         m->careless++;
@@ -103,16 +103,16 @@ static inline void v8_write_debug(struct v8_model *m, uint32_t offset, uint32_t 
         m->locked = m->has_lock && value != 0xC5ACCE55;
     } else if (comparator != NULL) {
         uint32_t n = (offset - 0x400) / 16, kind = m->bcr[n] >> 20 & 0xF;
-        bool code = offset % 16 == 0 && (n < V8_COMPARATORS - 2 || (kind != 2 && kind != 3));
+        bool code = offset % 16 == 0 && (n < MODEL_COMPARATORS - 2 || (kind != 2 && kind != 3));
         *comparator = code ? value & ~3U : value;
         m->careless += code && (value & 3);
     } else if (offset == 0x024) {
         m->careless += !there && ((m->edecr ^ value) & 4);
         m->edecr = value & 7;
     } else if (offset == 0x080) {
-        v8_write_rx(m, value);
+        model_write_rx(m, value);
     } else if (offset == 0x084) {
-        v8_write_itr(m, value);
+        model_write_itr(m, value);
     } else if (offset == 0x088) {
         m->control = value & 0x00F84000;
     } else if (offset == 0x08C) {
@@ -130,17 +130,17 @@ static inline void v8_write_debug(struct v8_model *m, uint32_t offset, uint32_t 
 }
 
 /* With the OS lock these refuse, DDI 0487 table H8-5. */
-static inline bool v8_refuses(const struct v8_model *m, uint32_t offset)
+static inline bool model_refuses(const struct model *m, uint32_t offset)
 {
     return m->os_locked && ((offset >= 0x080 && offset < 0x0B0) || (offset >= 0x400 && offset < 0x900));
 }
 
-static inline uint32_t v8_read_cti(const struct v8_model *m, uint32_t offset)
+static inline uint32_t model_read_cti(const struct model *m, uint32_t offset)
 {
-    const struct v8_cti *cti = &m->cti;
-    if (offset >= 0x020 && offset < 0x020 + 4 * V8_TRIGGERS)
+    const struct model_cti *cti = &m->cti;
+    if (offset >= 0x020 && offset < 0x020 + 4 * MODEL_TRIGGERS)
         return cti->in_enable[(offset - 0x020) / 4];
-    if (offset >= 0x0A0 && offset < 0x0A0 + 4 * V8_TRIGGERS)
+    if (offset >= 0x0A0 && offset < 0x0A0 + 4 * MODEL_TRIGGERS)
         return cti->out_enable[(offset - 0x0A0) / 4];
     switch (offset) {
     case 0x000:
@@ -158,9 +158,9 @@ static inline uint32_t v8_read_cti(const struct v8_model *m, uint32_t offset)
     }
 }
 
-static inline void v8_write_cti(struct v8_model *m, uint32_t offset, uint32_t value)
+static inline void model_write_cti(struct model *m, uint32_t offset, uint32_t value)
 {
-    struct v8_cti *cti = &m->cti;
+    struct model_cti *cti = &m->cti;
     uint32_t trigger = offset >= 0x0A0 ? (offset - 0x0A0) / 4 : (offset - 0x020) / 4;
     if (cti->locked && offset != 0xFB0) {
         m->careless++;
@@ -173,197 +173,116 @@ static inline void v8_write_cti(struct v8_model *m, uint32_t offset, uint32_t va
     else if (offset == 0x010)
         m->asked = m->asked && !(value & 1);
     else if (offset == 0x01C)
-        v8_channel_event(m, value & V8_CHANNELS, true);
+        model_channel_event(m, value & MODEL_CHANNELS, true);
     else if (offset == 0x140)
-        cti->gate = value & V8_CHANNELS;
+        cti->gate = value & MODEL_CHANNELS;
     else if (offset >= 0x0A0 && offset < 0x0C8)
-        *(trigger < V8_TRIGGERS ? &cti->out_enable[trigger] : &(uint32_t){0}) = value & V8_CHANNELS;
+        *(trigger < MODEL_TRIGGERS ? &cti->out_enable[trigger] : &(uint32_t){0}) = value & MODEL_CHANNELS;
     else if (offset >= 0x020 && offset < 0x048)
-        *(trigger < V8_TRIGGERS ? &cti->in_enable[trigger] : &(uint32_t){0}) = value & V8_CHANNELS;
+        *(trigger < MODEL_TRIGGERS ? &cti->in_enable[trigger] : &(uint32_t){0}) = value & MODEL_CHANNELS;
     else
         m->careless++;
 }
 
 /* --- the link ------------------------------------------------------------------------------------------- */
 
-/* One more access: time passes, and what was to happen at it happens. */
-static inline enum why v8_begin_access(struct v8_model *m, enum v8_trouble *trouble)
-{
-    long now = m->accesses++;
-    *trouble = V8_FINE;
-    if (now >= m->limit) {
-        m->hung = true;
-        return LINK_LOST;
-    }
-    m->stale -= m->stale > 0;
-    if (m->going > 0 && --m->going == 0)
-        v8_leave(m);
-    if (m->doing > 0 && --m->doing == 0)
-        v8_do(m);
-    v8_advance(m, 10);
-    if (now != m->trouble_at)
-        return DONE;
-    *trouble = m->what;
-    switch (m->what) {
-    case V8_FINE:
-    case V8_TWICE:
-        break;
-    case V8_CANCEL:
-        m->cancelled = 1;
-        return NOT_YET;
-    case V8_WAIT:
-        return TARGET_WAIT;
-    case V8_LOSE:
-    case V8_LOSE_AFTER:
-        return LINK_LOST;
-    case V8_DO_RESET:
-        v8_reset(m);
-        break;
-    case V8_DO_HALT:
-        m->pc += m->halted ? 0 : 0x20; /* between the script's addresses */
-        v8_request(m);
-        break;
-    case V8_DO_PEND:
-        v8_pend(m);
-        break;
-    }
-    return DONE;
-}
-
-static inline bool v8_read(struct v8_model *m, uint64_t at, uint64_t *value)
+static inline bool model_read(struct model *m, uint64_t at, uint64_t *value)
 {
     uint32_t offset = at & 0xFFF;
-    if (at == V8_COUNTER || at == V8_COUNTER + 4) {
-        *value = at == V8_COUNTER ? (uint32_t)m->counter : m->counter >> 32;
+    if (at == MODEL_COUNTER || at == MODEL_COUNTER + 4) {
+        *value = at == MODEL_COUNTER ? (uint32_t)m->counter : m->counter >> 32;
         return true;
     }
-    if (at - offset == V8_CTI) {
-        *value = v8_read_cti(m, offset);
+    if (at - offset == MODEL_CTI) {
+        *value = model_read_cti(m, offset);
         return true;
     }
-    if (at - offset != V8_BASE || v8_refuses(m, offset))
+    if (at - offset != MODEL_BASE || model_refuses(m, offset))
         return false;
-    *value = v8_read_debug(m, offset);
+    *value = model_read_debug(m, offset);
     return true;
 }
 
-static inline bool v8_write(struct v8_model *m, uint64_t at, uint32_t value)
+static inline bool model_write(struct model *m, uint64_t at, uint32_t value)
 {
     uint32_t offset = at & 0xFFF;
     m->writes++;
-    if (at - offset == V8_CTI)
-        v8_write_cti(m, offset, value);
-    else if (at - offset != V8_BASE || v8_refuses(m, offset))
+    if (at - offset == MODEL_CTI)
+        model_write_cti(m, offset, value);
+    else if (at - offset != MODEL_BASE || model_refuses(m, offset))
         return false;
     else
-        v8_write_debug(m, offset, value);
+        model_write_debug(m, offset, value);
     return true;
 }
 
-static inline struct outcome v8_access(struct v8_model *m, const struct step *step, uint64_t *result)
+static inline void model_age(struct model *m)
 {
-    for (unsigned polls = 1;; polls++) {
-        enum v8_trouble trouble;
-        enum why why = v8_begin_access(m, &trouble);
-        if (why != DONE && trouble != V8_LOSE_AFTER)
-            return (struct outcome){.why = why};
-        bool answered = step->op == OP_WRITE ? v8_write(m, step->at.offset, (uint32_t)step->value)
-                                             : v8_read(m, step->at.offset, result);
-        if (trouble == V8_TWICE && step->op != OP_WRITE)
-            answered = v8_read(m, step->at.offset, result);
-        if (why != DONE)
-            return (struct outcome){.why = why};
-        if (!answered) {
-            m->careless++;
-            return (struct outcome){.why = TARGET_FAULT};
-        }
-        if (step->op == OP_READ || step->op == OP_WRITE || (*result & step->mask) == step->value)
-            return (struct outcome){.why = DONE};
-        if (step->op == OP_EXPECT)
-            return (struct outcome){.why = UNEXPECTED, .saw = *result};
-        if (polls >= 200)
-            return (struct outcome){.why = NOT_YET, .saw = *result};
-    }
+    m->stale -= m->stale > 0;
 }
 
-static inline struct outcome v8_execute(struct link *link, const struct step *steps, size_t n,
-                                        uint64_t *results, const struct deadline *deadline,
-                                        struct error *error)
-{
-    struct v8_model *m = (struct v8_model *)link;
-    (void)deadline;
-    for (size_t i = 0; i < n; i++) {
-        if (steps[i].op == OP_TIME) {
-            results[i] = (m->wall + (steps[i].value == TIME_AFTER ? V8_MHZ - 1 : 0)) / V8_MHZ;
-            continue;
-        }
-        uint64_t result = 0;
-        struct outcome outcome = v8_access(m, &steps[i], &result);
-        outcome.done = i;
-        if (outcome.why == LINK_LOST)
-            error_set(error, ERROR_LINK_LOST, "the link is gone");
-        else if (outcome.why == TARGET_FAULT || outcome.why == TARGET_WAIT)
-            error_set(error, outcome.why == TARGET_WAIT ? ERROR_ASLEEP : ERROR_FAULT, "refused");
-        if (outcome.why != DONE)
-            return outcome;
-        results[i] = result;
-    }
-    return (struct outcome){.why = DONE, .done = n};
-}
+#include "model_arm_link.h"
 
 /* A Cortex-A53 r0p4, locked in all ways, reset some time ago, its cross trigger interface never used. */
-static inline void v8_init(struct v8_model *m, const struct v8_event *script, size_t n)
+static inline void model_init(struct model *m, const struct model_event *script, size_t n)
 {
-    static const struct link_ops ops = {.execute = v8_execute, .exact_faults = true, .comes_back = true};
-    *m = (struct v8_model){.link.ops = &ops,
-                           .script = script,
-                           .n_script = n,
-                           .pc = 0x180,
-                           .has_lock = true,
-                           .locked = true,
-                           .os_locked = true,
-                           .was_reset = true,
-                           .control = 0x200000,
-                           .edecr = 1,
-                           .edeccr = 0x20,
-                           .bvr = {0x7000, 0xFFFF000000007100, 0x7200, 0x7300},
-                           .cti = {.gate = 0xF,
-                                   .locked = true,
-                                   .in_enable = {8, 5, 0, 1},
-                                   .out_enable = {0xC, 3, 8, 4, 2, 1, 0, 0xF}},
-                           .counter = 0xFFFFFE00,
-                           .limit = 200000,
-                           .trouble_at = -1};
-    v8_load_event(m);
+    static const struct link_ops ops = {.execute = model_execute, .exact_faults = true, .comes_back = true};
+    *m = (struct model){.link.ops = &ops,
+                        .script = script,
+                        .n_script = n,
+                        .pc = 0x180,
+                        .has_lock = true,
+                        .locked = true,
+                        .os_locked = true,
+                        .was_reset = true,
+                        .control = 0x200000,
+                        .edecr = 1,
+                        .edeccr = 0x20,
+                        .bvr = {0x7000, 0xFFFF000000007100, 0x7200, 0x7300},
+                        .cti = {.gate = 0xF,
+                                .locked = true,
+                                .in_enable = {8, 5, 0, 1},
+                                .out_enable = {0xC, 3, 8, 4, 2, 1, 0, 0xF}},
+                        .counter = 0xFFFFFE00,
+                        .limit = 200000,
+                        .trouble_at = -1,
+                        .trouble_again = -1};
+    model_load_event(m);
     m->left += 4000; /* until all is set up */
 }
 
 /* As a server leaves it that halts by channel 0 and restarts by 1. */
-static inline void v8_serve(struct v8_model *m)
+static inline void model_serve(struct model *m)
 {
-    m->cti = (struct v8_cti){.control = 1, .gate = 0x3, .out_enable = {1, 2}, .locked = m->cti.locked};
+    m->cti = (struct model_cti){.control = 1, .gate = 0x3, .out_enable = {1, 2}, .locked = m->cti.locked};
 }
 
-#define V8_THEIRS UINT64_C(0xFFFF80000000C000)
+#define MODEL_THEIRS UINT64_C(0xFFFF80000000C000)
 
 /* Somebody else's breakpoint, at a place that is hardly ever reached: then ours is not the only one. */
-static inline void v8_add_theirs(struct v8_model *m)
+static inline void model_add_theirs(struct model *m)
 {
     m->os_locked = false; /* or it could not be theirs */
     m->control |= 0x4000;
-    m->bvr[0] = V8_THEIRS;
-    m->bcr[0] = 0x21E7;
+    m->bvr[0] = MODEL_THEIRS;
+    m->bcr[0] = MODEL_ON;
 }
 
 /* A message that nobody fetched may be gone, but nothing else may pass for one. */
-static inline bool v8_shows_ours(const struct v8_model *m, const struct v8_model *before)
+static inline bool model_shows_ours(const struct model *m, const struct model *before)
 {
     bool theirs = m->dtr_tx >> 16 == 0x7A1C || (before->tx_full && m->dtr_tx == before->dtr_tx);
     return m->tx_full && !theirs;
 }
 
+/* The program has what is there now. */
+static inline void model_forget_r0(struct model *m)
+{
+    m->x[0] = m->program_x0;
+}
+
 /* The first thing that is not as it was; NULL: all is. */
-static inline const char *v8_difference(const struct v8_model *m, const struct v8_model *before)
+static inline const char *model_difference(const struct model *m, const struct model *before)
 {
     return memcmp(m->bvr, before->bvr, sizeof m->bvr) != 0     ? "DBGBVR"
            : memcmp(m->bcr, before->bcr, sizeof m->bcr) != 0   ? "DBGBCR"
@@ -376,7 +295,7 @@ static inline const char *v8_difference(const struct v8_model *m, const struct v
            : m->halted != before->halted                       ? "halted"
            : m->asked                                          ? "a request to halt"
            : m->err || m->txu || m->rxo || m->ito              ? "an error in EDSCR"
-           : v8_shows_ours(m, before)                          ? "DBGDTRTX"
+           : model_shows_ours(m, before)                       ? "DBGDTRTX"
            : m->rx_full && !before->rx_full                    ? "DBGDTRRX"
            : m->corrupted                                      ? "X0 was changed under the program"
            : m->x[0] != m->program_x0                          ? "X0"

@@ -18,33 +18,23 @@ static struct core a9(void)
     return core;
 }
 
-static struct step items[64];
-static struct steps list;
+enum { STEPS_BASE = 0x80090000, STEPS_UNIT = 3, STEPS_CONTROL = 0xC000 };
 
-static void fresh(void)
+static void halt_by_request(struct model *m)
 {
-    list = (struct steps){.items = items, .room = COUNT(items)};
+    m->r[0] = m->program_r0 = 0x12345678;
 }
 
-static void assert_step(size_t at, enum op op, uint64_t offset, uint64_t mask, uint64_t value)
+static bool has_its_r0(const struct model *m)
 {
-    assert_true(at < list.n);
-    assert_int_equal(items[at].op, op);
-    assert_int_equal(items[at].at.offset, 0x80090000 + offset);
-    assert_int_equal(items[at].at.unit, 3);
-    assert_int_equal(items[at].at.size, 4);
-    assert_int_equal(items[at].mask, mask);
-    assert_int_equal(items[at].value, value);
+    return m->r[0] == 0x12345678;
 }
+
+#include "steps_arm.h"
 
 static void assert_read(size_t at, uint64_t offset)
 {
     assert_step(at, OP_READ, offset, 0, 0);
-}
-
-static void assert_write(size_t at, uint64_t offset, uint64_t value)
-{
-    assert_step(at, OP_WRITE, offset, 0, value);
 }
 
 TEST(names_cores)
@@ -214,8 +204,8 @@ TEST(registers_are_read_in_both_instruction_sets)
 {
     for (uint32_t thumb = 0; thumb < 2; thumb++) {
         for (unsigned slow = 0; slow < 4; slow++) {
-            struct rig *rig = rig_fresh(plain_arm, COUNT(plain_arm));
-            struct v7_model *m = &rig->model;
+            struct rig *rig = rig_fresh(plain, COUNT(plain));
+            struct model *m = &rig->model;
             struct core core = rig_identify(m);
             struct error error = {0};
             struct deadline deadline = deadline_in_ms(1000, NULL);
@@ -248,39 +238,6 @@ TEST(registers_are_read_in_both_instruction_sets)
                 assert_int_equal(core_register_value(&core, which[i], results, at[i]), values[i]);
             assert_int_equal(m->r[0], 0x12345678);
             assert_int_equal(m->careless, 0);
-        }
-    }
-}
-
-/* Also where nobody goes on with the list afterwards. */
-TEST(a_read_that_is_cancelled_gives_back_what_it_borrowed)
-{
-    for (unsigned slow = 0; slow < 8; slow += 7) {
-        for (long at = 0; at < 60; at++) {
-            struct rig *rig = rig_fresh(plain_arm, COUNT(plain_arm));
-            struct v7_model *m = &rig->model;
-            struct core core = rig_identify(m);
-            struct error error = {0};
-            struct deadline deadline = deadline_in_ms(1000, &m->cancelled);
-            struct ledger *ledger = ledger_new(&m->link);
-            struct address acting[8];
-            uint64_t results[COUNT(items)];
-            m->locked = m->os_locked = false;
-            m->control = 0xC000;
-            m->halted = true;
-            m->slow_itr = slow;
-            m->r[0] = m->program_r0 = 0x12345678;
-            m->what = V7_CANCEL;
-            m->trouble_at = m->accesses + at;
-            fresh();
-            (void)core.ops->add_register(&core, &list, CORE_PC);
-            size_t n = core.ops->commands(&core, acting, COUNT(acting));
-            for (size_t i = 0; i < n; i++)
-                assert_true(ledger_allow(ledger, acting[i], &error));
-            (void)ledger_execute(ledger, items, list.n, results, &deadline, &error);
-            ledger_free(ledger);
-            if (m->r[0] != 0x12345678 || m->control != 0xC000 || m->rx_full || m->careless != 0)
-                fail_msg("cancelled at access %ld: R0 0x%X, DBGDSCR 0x%X", at, m->r[0], m->control);
         }
     }
 }

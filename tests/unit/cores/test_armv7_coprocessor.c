@@ -10,7 +10,7 @@
 enum { ROOM = 512, ACCESSES = 6, BOUND = 5 };
 
 static struct bench {
-    struct v7_model model, before;
+    struct model model, before;
     struct core core;
     struct step items[ROOM];
     uint64_t results[ROOM];
@@ -27,8 +27,8 @@ static struct step accesses[ACCESSES];
 
 static void set_up(uint32_t cpsr, unsigned slow)
 {
-    static const struct v7_event never[] = {{.cycles = 1000000, .pc = 0x8000}};
-    v7_init(&b.model, never, COUNT(never));
+    static const struct model_event never[] = {{.cycles = 1000000, .pc = 0x8000}};
+    model_init(&b.model, never, COUNT(never));
     b.model.has_lock = b.model.locked = b.model.os_locked = false;
     b.core = rig_identify(&b.model);
     b.model.cpsr = b.model.program_cpsr = cpsr;
@@ -40,7 +40,7 @@ static void set_up(uint32_t cpsr, unsigned slow)
            sizeof b.model.monitor.value);
     b.model.control = 0x4000;
     b.model.slow_itr = slow;
-    v7_enter(&b.model, 0);
+    model_enter(&b.model, 0);
     b.list = (struct steps){.items = b.items, .room = ROOM};
     b.deadline = deadline_in_ms(60000, NULL);
     accesses[0] = step_read(cp15_register(9, 0, 12, 0));
@@ -75,7 +75,7 @@ static size_t run(size_t from, size_t end, enum why *why)
 
 static const char *difference(void)
 {
-    const struct v7_model *m = &b.model;
+    const struct model *m = &b.model;
     return m->r[0] != m->program_r0                 ? "R0"
            : m->cpsr != m->program_cpsr             ? "CPSR"
            : m->monitor.select != m->program_select ? "PMSELR"
@@ -94,7 +94,7 @@ static void check_whole(const char *what, size_t where)
     if (wrong != NULL)
         fail_msg("%s at %zu: %s", what, where, wrong);
     b.model.control &= ~0x2000U;
-    v7_leave(&b.model);
+    model_leave(&b.model);
     assert_int_equal(b.model.corrupted + b.model.careless, 0);
 }
 
@@ -158,7 +158,7 @@ TEST(interrupted_at_every_step)
             size_t from, end;
             set_up(states[way / 2], way % 3 == 2 ? 3 : 0);
             add(ACCESSES, true);
-            b.model.what = way % 2 ? V7_LOSE_AFTER : V7_LOSE;
+            b.model.what = way % 2 ? MODEL_LOSE_AFTER : MODEL_LOSE;
             b.model.trouble_at = b.model.accesses + at;
             size_t done = run(0, b.list.n, &why);
             ended = why == DONE;
@@ -183,7 +183,7 @@ TEST(interrupted_twice)
             size_t from, end, begin = 0, done;
             set_up(0x30, 0);
             add(2, true);
-            b.model.what = at % 2 ? V7_LOSE_AFTER : V7_LOSE;
+            b.model.what = at % 2 ? MODEL_LOSE_AFTER : MODEL_LOSE;
             b.model.trouble_at = b.model.accesses + at;
             done = run(0, b.list.n, &why);
             b.model.trouble_at = b.model.accesses + later;

@@ -152,11 +152,11 @@ RIG_TEST(comparators_that_are_taken_are_left_alone)
     const struct scene *scene = scene_of("Thumb function");
     for (unsigned taken = 0; taken < 16; taken++) {
         struct rig *rig = rig_fresh(scene->script, scene->n);
-        unsigned n_free = V7_COMPARATORS;
+        unsigned n_free = MODEL_COMPARATORS;
         rig->model.extended = true;
         rig->model.os_locked = false;
         rig->model.control |= 0x4000;
-        for (unsigned i = 0; i < V7_COMPARATORS; i++)
+        for (unsigned i = 0; i < MODEL_COMPARATORS; i++)
             if (taken >> i & 1) {
                 rig->model.bvr[i] = 0xC000 + 16 * i;
                 rig->model.bcr[i] = 0x1E7;
@@ -167,7 +167,7 @@ RIG_TEST(comparators_that_are_taken_are_left_alone)
         bool wide_one = (taken & 0xC) != 0xC;
         (void)run_and_count(rig, scene);
         assert_state(rig, n_free >= 3 && wide_one ? SPARES_WORK : SPARES_NONE);
-        for (unsigned i = 0; i < V7_COMPARATORS; i++)
+        for (unsigned i = 0; i < MODEL_COMPARATORS; i++)
             assert_true(!(taken >> i & 1) || rig->model.bvr[i] == 0xC000 + 16 * i);
         assert_good(rig);
     }

@@ -5,32 +5,24 @@
  */
 #include "rig_armv8.h"
 
-static struct step items[192];
-static struct steps list;
+enum { STEPS_BASE = 0x410000, STEPS_UNIT = 0, STEPS_CONTROL = 0xC04000 };
 
-static void fresh(void)
+static void halt_by_request(struct model *m)
 {
-    list = (struct steps){.items = items, .room = COUNT(items)};
+    m->status = 0x13;
+    m->x[0] = m->program_x0 = 0x1234567887654321;
 }
+
+static bool has_its_r0(const struct model *m)
+{
+    return m->x[0] == 0x1234567887654321;
+}
+
+#include "steps_arm.h"
 
 static struct core a53(void)
 {
     return rig_identify(&rig_fresh(plain, COUNT(plain))->model);
-}
-
-static void assert_step(size_t at, enum op op, uint64_t offset, uint64_t mask, uint64_t value)
-{
-    assert_true(at < list.n);
-    assert_int_equal(items[at].op, op);
-    assert_int_equal(items[at].at.offset, 0x410000 + offset);
-    assert_int_equal(items[at].at.size, 4);
-    assert_int_equal(items[at].mask, mask);
-    assert_true(items[at].value == value);
-}
-
-static void assert_write(size_t at, uint64_t offset, uint64_t value)
-{
-    assert_step(at, OP_WRITE, offset, 0, value);
 }
 
 TEST(moves_write_what_changes)
@@ -196,7 +188,7 @@ TEST(registers_are_read_through_the_channel)
 {
     for (unsigned way = 0; way < 16; way++) {
         struct rig *rig = rig_fresh(plain, COUNT(plain));
-        struct v8_model *m = &rig->model;
+        struct model *m = &rig->model;
         struct core core = rig_identify(m);
         struct error error = {0};
         struct deadline deadline = deadline_in_ms(1000, NULL);
@@ -215,7 +207,7 @@ TEST(registers_are_read_through_the_channel)
         m->program_x0 = m->x[0];
         static const enum core_register which[] = {CORE_PC, CORE_LR,      CORE_SP,      CORE_PSP,
                                                    CORE_R0, CORE_R0 + 29, CORE_R0 + 30, CORE_STATUS};
-        const uint64_t values[] = {m->pc, m->x[30], m->sp, m->sp, m->x[0], m->x[29], m->x[30], V8_PSTATE};
+        const uint64_t values[] = {m->pc, m->x[30], m->sp, m->sp, m->x[0], m->x[29], m->x[30], MODEL_PSTATE};
         size_t at[COUNT(which)];
         fresh();
         for (size_t i = 0; i < COUNT(which); i++)
@@ -227,40 +219,5 @@ TEST(registers_are_read_through_the_channel)
         assert_true(m->x[0] == m->program_x0);
         assert_false(m->tx_full || m->rx_full || m->err);
         assert_int_equal(m->careless, 0);
-    }
-}
-
-/* Also where nobody goes on with the list afterwards. */
-TEST(a_read_that_is_cancelled_gives_back_what_it_borrowed)
-{
-    for (unsigned slow = 0; slow < 8; slow += 7) {
-        for (long at = 0; at < 80; at++) {
-            struct rig *rig = rig_fresh(plain, COUNT(plain));
-            struct v8_model *m = &rig->model;
-            struct core core = rig_identify(m);
-            struct error error = {0};
-            struct deadline deadline = deadline_in_ms(1000, &m->cancelled);
-            struct ledger *ledger = ledger_new(&m->link);
-            struct address acting[8];
-            uint64_t results[COUNT(items)];
-            m->locked = m->os_locked = false;
-            m->control = 0xC04000;
-            m->halted = true;
-            m->status = 0x13;
-            m->slow_itr = slow;
-            m->x[0] = m->program_x0 = 0x1234567887654321;
-            m->what = V8_CANCEL;
-            m->trouble_at = m->accesses + at;
-            fresh();
-            (void)core.ops->add_register(&core, &list, CORE_PC);
-            size_t n = core.ops->commands(&core, acting, COUNT(acting));
-            for (size_t i = 0; i < n; i++)
-                assert_true(ledger_allow(ledger, acting[i], &error));
-            (void)ledger_execute(ledger, items, list.n, results, &deadline, &error);
-            ledger_free(ledger);
-            if (m->x[0] != m->program_x0 || m->control != 0xC04000 || m->rx_full || m->careless != 0)
-                fail_msg("cancelled at access %ld: X0 0x%lX, EDSCR 0x%X", at, (unsigned long)m->x[0],
-                         m->control);
-        }
     }
 }

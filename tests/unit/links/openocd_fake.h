@@ -46,7 +46,7 @@ static const char fake_tcl[] =
     "  if {$top == 0x48} { echo {Timeout during WAIT recovery}; error {read_memory: failed} }\n"
     "  if {$top == 0x50} { return [format 0x%x [incr ::counter]] }\n"
     "  if {$top == 0x60} { sleep 30 busy }\n"
-    "  if {$top == 0x70 && !$::slept} { set ::slept 1; sleep 2500 busy }\n"
+    "  if {$top == 0x70 && !$::slept} { set ::slept 1; exec sleep 2.5 }\n"
     "  if {[info exists ::mem($address)]} { return $::mem($address) }\n"
     "  return [format 0x%lx [expr {$bits == 64 ? $address : $address & ((1 << $bits) - 1)}]]\n"
     "}\n"
@@ -159,3 +159,33 @@ static inline void fake_stop(struct fake *fake)
     openocd_rpc_close(&fake->rpc);
     openocd_process_stop(fake->process, false);
 }
+
+/* --- one for a file of tests -----------------------------------------------------------------------------
+ */
+
+static struct fake fake;
+
+static int setup(void **state)
+{
+    (void)state;
+    fake_start(&fake, fake_tcl);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    fake_stop(&fake);
+    return 0;
+}
+
+/* Each test begins with nothing asked, nothing written and no error. */
+static int clean(void **state)
+{
+    (void)state;
+    fake_eval(&fake, "set asked {}; set counter 0; set current one.cpu; array unset mem; array set mem {}");
+    error_clear(&fake.error);
+    return 0;
+}
+
+#define CLEAN_TEST(name) TEST_WITH(name, clean, NULL)

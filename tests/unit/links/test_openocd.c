@@ -5,33 +5,6 @@
 
 #include <inttypes.h>
 
-static struct fake fake;
-
-static int setup(void **state)
-{
-    (void)state;
-    fake_start(&fake, fake_tcl);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    fake_stop(&fake);
-    return 0;
-}
-
-/* Each test begins with nothing asked, nothing written and no error. */
-static int clean(void **state)
-{
-    (void)state;
-    fake_eval(&fake, "set asked {}; set counter 0; array unset mem; array set mem {}");
-    error_clear(&fake.error);
-    return 0;
-}
-
-#define CLEAN_TEST(name) TEST_WITH(name, clean, NULL)
-
 static struct address word(uint64_t offset)
 {
     return (struct address){.space = SPACE_MEMORY, .size = 4, .unit = 0, .offset = offset};

@@ -7,32 +7,6 @@
 #include <signal.h>
 #include <unistd.h>
 
-static struct fake fake;
-
-static int setup(void **state)
-{
-    (void)state;
-    fake_start(&fake, fake_tcl);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    fake_stop(&fake);
-    return 0;
-}
-
-static int clean(void **state)
-{
-    (void)state;
-    fake_eval(&fake, "set asked {}; set current one.cpu; array unset mem; array set mem {}");
-    error_clear(&fake.error);
-    return 0;
-}
-
-#define CLEAN_TEST(name) TEST_WITH(name, clean, NULL)
-
 static struct address at(enum space space, uint16_t unit, uint64_t offset, uint8_t size)
 {
     return (struct address){.space = (uint8_t)space, .size = size, .unit = unit, .offset = offset};

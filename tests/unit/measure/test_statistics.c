@@ -4,9 +4,7 @@
 #include "measure/statistics.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 static uint64_t random_state;
 
@@ -207,10 +205,11 @@ TEST(bucket_borders)
 
 TEST(a_million_values)
 {
-    enum { N = 1000000, SHAPES = 6 };
-    uint64_t *values = calloc(N, sizeof(*values));
+    enum { SHAPES = 6 };
+    size_t n = test_cases(1000000);
+    uint64_t *values = calloc(n, sizeof(*values));
     for (unsigned shape = 0; shape < SHAPES; shape++) {
-        for (size_t i = 0; i < N; i++) {
+        for (size_t i = 0; i < n; i++) {
             uint64_t r = random_next(), r2 = random_next();
             values[i] = shape == 0   ? r               /* uniform over everything */
                         : shape == 1 ? r >> (r2 % 64)  /* uniform in its logarithm */
@@ -219,7 +218,7 @@ TEST(a_million_values)
                         : shape == 4 ? (UINT64_C(1) << 63) + r % 100000 /* a small spread far up */
                                      : r % 4096;                        /* as many as fit */
         }
-        check_all(values, N, shape == 2 || shape == 5);
+        check_all(values, n, shape == 2 || shape == 5);
     }
     free(values);
 }
@@ -242,9 +241,7 @@ TEST(ranks_of_round_fractions)
 static int take_seed(void **state)
 {
     (void)state;
-    const char *seed = getenv("SEED");
-    random_state = seed != NULL ? strtoull(seed, NULL, 0) : (uint64_t)time(NULL);
-    printf("SEED=%llu\n", (unsigned long long)random_state);
+    random_state = test_seed();
     return 0;
 }
 

@@ -8,7 +8,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 static const struct widen_bounds unknown = {.most = UINT64_MAX};
 static const struct counter bits_8 = {.bits = 8}, bits_32 = {.bits = 32}, bits_64 = {.bits = 64},
@@ -360,11 +359,7 @@ TEST(no_sequence_of_looks_is_widened_wrongly)
 static int take_seed(void **state)
 {
     (void)state;
-    const char *wanted = getenv("PMU_SEED");
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    seed = wanted ? strtoull(wanted, NULL, 0) : (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-    print_message("PMU_SEED=%" PRIu64 "\n", seed);
+    seed = test_seed();
     return 0;
 }
 

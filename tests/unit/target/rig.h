@@ -10,6 +10,8 @@
 
 #include <time.h>
 
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
 enum { RIG_HITS = 64, RIG_REHITS = 512, RIG_COST = 11 }; /* the model's leave_cost and enter_cost */
 
 struct rig {

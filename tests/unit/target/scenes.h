@@ -7,8 +7,6 @@
 
 #include "rig.h"
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
 enum { BASE = 400, GROW = 7, HITS = 4, HANDLER = 90 };
 enum { WORDS = 20 }; /* lines about what is wrong, for each test */
 

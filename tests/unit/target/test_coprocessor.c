@@ -24,13 +24,13 @@ TEST_TIME(clock_of_the_impatient, test_no_nap)
 
 enum { PMCR = 0x41151800, TYPE = 0x68, ENABLED = 0x80000002, VALUE = 0xB0000002 };
 
-static const struct v7_event busy[] = {{.cycles = 400, .grow = GROW, .pc = 0x8000, .sp = 0x9F00},
-                                       {.cycles = 90, .pc = 0x8101, .sp = 0x9F00}};
+static const struct model_event busy[] = {{.cycles = 400, .grow = GROW, .pc = 0x8000, .sp = 0x9F00},
+                                          {.cycles = 90, .pc = 0x8101, .sp = 0x9F00}};
 
 static struct rig *set_up(unsigned slow)
 {
     struct rig *rig = rig_fresh(busy, COUNT(busy));
-    struct v7_model *m = &rig->model;
+    struct model *m = &rig->model;
     m->slow_itr = m->slow_exit = slow;
     m->monitor = (struct v7_monitor){.control = PMCR, .select = 7, .type = {1, 2, 3}, .value = {4, VALUE, 6}};
     m->program_select = 7;
@@ -87,7 +87,7 @@ static bool go(struct rig *rig, uint64_t *values)
 static const char *end(struct rig *rig)
 {
     bool undone = false;
-    struct v7_model *m = &rig->model;
+    struct model *m = &rig->model;
     for (int tries = 0; tries < 2 && !undone; tries++) {
         struct error error = {0};
         struct deadline deadline = deadline_in_ms(5000, NULL);
@@ -95,11 +95,11 @@ static const char *end(struct rig *rig)
     }
     rig_free(rig);
     if (m->going > 0)
-        v7_leave(m);
+        model_leave(m);
     bool same = memcmp(&m->monitor, &rig->before.monitor, sizeof m->monitor) == 0;
     return m->hung   ? "it hangs"
            : !undone ? "the end failed"
-           : same    ? v7_difference(m, &rig->before)
+           : same    ? model_difference(m, &rig->before)
                      : "monitor";
 }
 
@@ -167,7 +167,7 @@ RIG_TEST(what_was_halted_stays_so)
     struct rig *rig = set_up(0);
     uint64_t values[2] = {0};
     assert_true(prepare(rig));
-    v7_enter(&rig->model, 3);
+    model_enter(&rig->model, 3);
     rig->before.halted = true;
     assert_true(program(rig));
     assert_true(rig->model.halted);
@@ -187,8 +187,8 @@ RIG_TEST(what_was_halted_stays_so)
 /* Between the look at it and the request to halt it reaches somebody's BKPT. */
 RIG_TEST(what_stops_for_another_reason_is_left_to_who_waits_for_that)
 {
-    static const struct v7_event bkpt[] = {{.cycles = 1000000, .pc = 0x8000},
-                                           {.kind = V7_BKPT, .cycles = 5, .pc = 0x8050}};
+    static const struct model_event bkpt[] = {{.cycles = 1000000, .pc = 0x8000},
+                                              {.kind = MODEL_BKPT, .cycles = 5, .pc = 0x8050}};
     unsigned theirs = 0;
     for (uint64_t in = 1; in < 600; in += 9) {
         struct rig *rig = set_up(0);
@@ -230,18 +230,21 @@ RIG_TEST(a_message_for_the_program_is_a_reason_to_refuse)
 
 /* --- the same thing wrong at every access --------------------------------------------------------------- */
 
-static bool go_with(struct rig *rig, enum v7_trouble what, long at, uint64_t *values)
+static bool go_with(struct rig *rig, enum model_trouble what, long at, uint64_t *values)
 {
     rig->model.what = what;
     rig->model.trouble_at = rig->model.accesses + at;
     return go(rig, values);
 }
 
-static void at_every_access(enum v7_trouble what)
+static void at_every_access(enum model_trouble what)
 {
     for (unsigned slow = 0; slow < 4; slow += 3) {
+        struct test_sweep sweep = test_sweep(slow > 0 ? 3 : 1, 10, "%d, slow %u", (int)what, slow);
         long at = 0;
-        for (bool struck = true; struck; at += slow > 0 ? 3 : 1) {
+        for (bool struck = true; struck; at++) {
+            if (!test_takes(&sweep, at))
+                continue;
             struct rig *rig = set_up(slow);
             uint64_t values[2] = {PMCR, VALUE};
             bool done = go_with(rig, what, at, values);
@@ -259,33 +262,37 @@ static void at_every_access(enum v7_trouble what)
 
 RIG_TEST(cancelled_anywhere)
 {
-    at_every_access(V7_CANCEL);
+    at_every_access(MODEL_CANCEL);
 }
 
 RIG_TEST(the_link_lost_anywhere)
 {
-    at_every_access(V7_LOSE);
-    at_every_access(V7_LOSE_AFTER);
+    at_every_access(MODEL_LOSE);
+    at_every_access(MODEL_LOSE_AFTER);
 }
 
 /* Again while it is being given back. */
 RIG_TEST(the_link_lost_twice)
 {
-    for (long at = 25; at < 400; at += 11)
-        for (long later = 1; later < 90; later += 2) {
+    for (long at = 25; at < 400; at += 11) {
+        struct test_sweep sweep = test_sweep(2, 10, "later than %ld", at);
+        for (long later = 1; later < 90; later++) {
+            if (!test_takes(&sweep, later - 1))
+                continue;
             struct rig *rig = set_up(0);
             uint64_t values[2];
             rig->model.trouble_again = rig->model.accesses + at + later;
-            assert_false(go_with(rig, at % 2 ? V7_LOSE_AFTER : V7_LOSE, at, values));
+            assert_false(go_with(rig, at % 2 ? MODEL_LOSE_AFTER : MODEL_LOSE, at, values));
             const char *left = end(rig);
             if (left != NULL)
                 fail_msg("at %ld and %ld later: %s", at, later, left);
         }
+    }
 }
 
 RIG_TEST(an_interrupt_anywhere)
 {
-    at_every_access(V7_DO_PEND);
+    at_every_access(MODEL_DO_PEND);
 }
 
 /* --- resets --------------------------------------------------------------------------------------------- */
@@ -297,12 +304,12 @@ RIG_TEST(a_reset_anywhere)
     long at = 0, left = 0, went_on = 0;
     for (bool struck = true; struck; at++) {
         struct rig *rig = set_up(at % 2 ? 3 : 0);
-        struct v7_model *m = &rig->model;
+        struct model *m = &rig->model;
         uint64_t values[2] = {PMCR, VALUE};
         struct error undoing = {0}, leaving = {0};
         rig->deadline = deadline_in_ms(2000, NULL);
         impatience = 5000;
-        bool done = go_with(rig, V7_DO_RESET, at, values);
+        bool done = go_with(rig, MODEL_DO_RESET, at, values);
         impatience = 0;
         struct deadline deadline = deadline_in_ms(5000, NULL);
         struck = m->accesses > m->trouble_at;
@@ -333,15 +340,15 @@ RIG_TEST(a_reset_between_two_halts)
     struct rig *rig = set_up(0);
     uint64_t values[2] = {0};
     assert_true(go(rig, values));
-    v7_reset(&rig->model);
+    model_reset(&rig->model);
     assert_true(rig->model.halted);
     assert_false(read_both(rig, values));
     assert_int_equal(rig->error.kind, ERROR_RESET);
     assert_false(rig->model.halted);
     error_clear(&rig->error);
     assert_true(coprocessor_check_reset(rig->target.coprocessor, &rig->error));
-    v7_reset(&rig->model);
-    v7_leave(&rig->model); /* as the engine does with a reset that it sees */
+    model_reset(&rig->model);
+    model_leave(&rig->model); /* as the engine does with a reset that it sees */
     struct error error = {0};
     struct deadline deadline = deadline_in_ms(5000, NULL);
     assert_true(target_undo(&rig->target, &deadline, &error));

@@ -1,7 +1,7 @@
 /*
  * The lowered engine's decisions: what it makes of every kind of stop.
  */
-#include "rig.h"
+#include "part.h"
 
 /* The engine's own naps; the model's time goes by with accesses. */
 TEST_TIME(NULL, test_no_nap)
@@ -9,20 +9,13 @@ TEST_TIME(NULL, test_no_nap)
 static const uint32_t START = 0x1000, END = 0x1100, BACK = 0x2004, RAM_CODE = 0x20000400;
 static const uint32_t SP = 0x20007F00;
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
 /* --- from start to end ---------------------------------------------------------------------------------- */
-
-static const struct model_event plain[] = {
-    {.kind = MODEL_AT, .cycles = 500, .pc = 0x1000, .sp = 0x20007F00, .lr = 0x2005},
-    {.kind = MODEL_AT, .cycles = 1000, .grow = 7, .pc = 0x1100, .sp = 0x20007F00, .lr = 0x2005},
-};
 
 RIG_TEST(hits_are_exact_and_leave_no_trace)
 {
     struct region region = {.start = START, .end = END};
     for (unsigned rehits = 0; rehits < 40; rehits += 13) {
-        struct rig *rig = rig_fresh(plain, COUNT(plain));
+        struct rig *rig = rig_fresh(to_end, COUNT(to_end));
         rig->model.comparators[5] = 0x50000ABC; /* off, but with a value of its own */
         rig_begin(rig);
         assert_true(rig_arm(rig, &region));
@@ -66,8 +59,6 @@ static const struct model_event function[] = {
     {.kind = MODEL_AT, .cycles = 500, .pc = 0x1000, .sp = 0x20007F00, .lr = 0x2005},
     {.kind = MODEL_AT, .cycles = 1000, .grow = 7, .pc = 0x2004, .sp = 0x20007F00, .lr = 0x1031},
 };
-static const struct region whole = {.start = 0x1000, .to_return = true, .low = 0x1000, .high = 0x1080};
-
 RIG_TEST(a_function_ends_where_it_returns_to)
 {
     struct rig *rig = rig_fresh(function, COUNT(function));

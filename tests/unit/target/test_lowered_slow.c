@@ -2,18 +2,11 @@
  * The lowered engine and a core that is slower than its link: Debug state is left late, so that DHCSR still
  * shows the stop before, and registers are transferred late, so that DCRDR still holds the one before.
  */
+#include "part.h"
 #include "scenes.h"
 
 /* Time is the model's, also while the engine naps. */
 TEST_TIME(rig_clock, rig_nap)
-
-static const struct region part = {.start = 0x1000, .end = 0x1100};
-static const struct region whole = {.start = 0x1000, .to_return = true, .low = 0x1000, .high = 0x1080};
-
-static const struct model_event to_end[] = {
-    {.kind = MODEL_AT, .cycles = 500, .pc = 0x1000, .sp = 0x20007F00, .lr = 0x2005},
-    {.kind = MODEL_AT, .cycles = 1000, .grow = 7, .pc = 0x1100, .sp = 0x20007F00, .lr = 0x2005},
-};
 
 /* --- a core that is slow to go -------------------------------------------------------------------------- */
 

@@ -2,22 +2,12 @@
  * The lowered engine and stops that are not what was planned: somebody else's, resets, lockup, sleep, and a
  * core that is slow to leave Debug state.
  */
-#include "rig.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include "part.h"
 
 /* Time is the model's, also while the engine naps. */
 TEST_TIME(rig_clock, rig_nap)
 
 enum { SOMEWHERE = 0x1048 };
-
-static const struct region part = {.start = 0x1000, .end = 0x1100};
-static const struct region whole = {.start = 0x1000, .to_return = true, .low = 0x1000, .high = 0x1080};
-
-static const struct model_event plain[] = {
-    {.kind = MODEL_AT, .cycles = 500, .pc = 0x1000, .sp = 0x20007F00, .lr = 0x2005},
-    {.kind = MODEL_AT, .cycles = 1000, .grow = 7, .pc = 0x1100, .sp = 0x20007F00, .lr = 0x2005},
-};
 
 /* --- somebody else -------------------------------------------------------------------------------------- */
 
@@ -125,7 +115,7 @@ RIG_TEST(a_foreign_stop_after_waiting_for_a_sleeper_is_left_alone)
 
 RIG_TEST(waits_and_transfers_go_on_after_every_slice)
 {
-    struct rig *rig = rig_fresh(plain, COUNT(plain));
+    struct rig *rig = rig_fresh(to_end, COUNT(to_end));
     rig->model.slice = 1;
     rig->model.transfer = 3;
     rig_begin(rig);
@@ -139,7 +129,7 @@ RIG_TEST(waits_and_transfers_go_on_after_every_slice)
 RIG_TEST(start_and_end_that_never_come_are_told_apart)
 {
     for (size_t reached = 0; reached < 2; reached++) {
-        struct rig *rig = rig_fresh(plain, reached);
+        struct rig *rig = rig_fresh(to_end, reached);
         rig->model.loop = 2; /* nothing follows */
         rig->model.limit = 0;
         model_load_event(&rig->model);
@@ -156,7 +146,7 @@ RIG_TEST(start_and_end_that_never_come_are_told_apart)
 /* The timeout is for each stop, not for all. */
 RIG_TEST(many_hits_may_take_longer_than_the_timeout)
 {
-    struct rig *rig = rig_fresh(plain, COUNT(plain));
+    struct rig *rig = rig_fresh(to_end, COUNT(to_end));
     rig->model.pace = 100;
     rig->model.slice = 1;
     rig->model.left += 10000;
@@ -208,7 +198,7 @@ RIG_TEST(lockup_is_an_error_of_its_own)
 
 RIG_TEST(cancelling_ends_a_wait)
 {
-    struct rig *rig = rig_fresh(plain, COUNT(plain));
+    struct rig *rig = rig_fresh(to_end, COUNT(to_end));
     rig_begin(rig);
     assert_true(rig_arm(rig, &part));
     assert_true(rig_run(rig, 2, 0));
@@ -244,7 +234,7 @@ RIG_TEST(a_reset_ends_the_run)
 
 RIG_TEST(a_reset_after_the_last_hit_does_not_leave_the_core_halted)
 {
-    struct rig *rig = rig_fresh(plain, COUNT(plain));
+    struct rig *rig = rig_fresh(to_end, COUNT(to_end));
     rig_begin(rig);
     assert_true(rig_arm(rig, &part));
     assert_true(rig_run(rig, 3, 0));

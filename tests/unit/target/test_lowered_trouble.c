@@ -19,7 +19,10 @@ static void everywhere(enum model_trouble what, long how_long, finish_with *fini
     for (size_t i = 0; i < COUNT(scenes); i++) {
         long n = clean(&scenes[i]).accesses;
         const char *before = NULL;
+        struct test_sweep sweep = test_sweep(1, 12, "%d, %s", (int)what, scenes[i].name);
         for (long k = 0; k < n; k++) {
+            if (!test_takes(&sweep, k))
+                continue;
             struct rig *rig = set_up(&scenes[i]);
             rig->model.what = what;
             rig->model.trouble_at = rig->model.accesses + k;
@@ -163,8 +166,11 @@ RIG_TEST(trouble_may_come_while_hits_are_held)
         assert_false(wrong_fast);
         long n = rig->model.accesses - before;
         assert_null(end_clean(rig));
-        for (size_t k = 0; k < COUNT(kinds); k++)
+        for (size_t k = 0; k < COUNT(kinds); k++) {
+            struct test_sweep sweep = test_sweep(1, 16, "held, %d, %s", (int)kinds[k], scenes[i].name);
             for (long at = n * (LISTS - 2) / FAST; at < n; at++) {
+                if (!test_takes(&sweep, at))
+                    continue;
                 rig = set_up(&scenes[i]);
                 rig->model.what = kinds[k];
                 rig->model.trouble_at = rig->model.accesses + at;
@@ -182,6 +188,7 @@ RIG_TEST(trouble_may_come_while_hits_are_held)
                     assert_null(end_clean(rig));
                 (void)rig_tear_down(NULL);
             }
+        }
     }
 }
 

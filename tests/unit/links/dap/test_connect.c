@@ -159,8 +159,11 @@ TEST(test_probe_lost_anywhere)
 TEST(test_trouble_while_connecting)
 {
     for (unsigned ports = 1; ports <= 2; ports++)
-        for (int trouble = TROUBLE_NO_ACK; trouble < TROUBLES; trouble++)
+        for (int trouble = TROUBLE_NO_ACK; trouble < TROUBLES; trouble++) {
+            struct test_sweep sweep = test_sweep(1, 10, "connect, %u, %d", ports, trouble);
             for (long at = 0; at < 1000; at++) {
+                if (!test_takes(&sweep, at))
+                    continue;
                 begin();
                 if (ports > 1)
                     two_ports();
@@ -173,4 +176,5 @@ TEST(test_trouble_while_connecting)
                 for (unsigned i = 0; i < ports; i++)
                     assert_true(bench.executor.compiler.reach.ports[i].narrow);
             }
+        }
 }

@@ -176,7 +176,11 @@ static void run_troubled(unsigned size, bool pads, bool jtag, enum model_trouble
     prepare(&begin, &wish);
     seed = list_seed;
     size_t n = make_list(steps, &begin.model);
+    struct test_sweep sweep =
+        test_sweep(1, 8, "%u, %d, %d, %d, %u", size, pads, jtag, (int)trouble, list_seed);
     for (long at = 0; at < 4000; at++) {
+        if (!test_takes(&sweep, at))
+            continue;
         bench = begin;
         bench.carrier.model = &bench.model;
         bench.probe.carrier = &bench.carrier.carrier;
