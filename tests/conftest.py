@@ -49,7 +49,8 @@ def pytest_collection_modifyitems(config, items):
             out |= set(rows_of_products([item for item in items if item not in out]))
         config.hook.pytest_deselected(items=[item for item in items if item in out])
         items[:] = [item for item in items if item not in out]
-    items.sort(key=lambda item: not str(item.path).startswith(SYSTEM + os.sep))
+    # Those that wait for long begin first, and end beside the others
+    items.sort(key=lambda item: (item.get_closest_marker("nobody_answers") is None, not str(item.path).startswith(SYSTEM + os.sep)))
 
 
 def own_cpu(config):

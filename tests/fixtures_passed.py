@@ -1,4 +1,4 @@
-"""Tests of what the other tests stand on (the virtual board, the card, the target stub on other machines) do not change
+"""Tests of what the other tests stand on (the virtual board, the card), of the target stub and of board files do not change
 with the tool. `make check` runs a group of them only when what it is about is not as it was when the group last passed as
 a whole. That is in fixtures.passed, a hash for each group, which is committed with the change. `make soak` runs them always."""
 import glob
@@ -12,14 +12,14 @@ PASSED = os.path.join(TESTS, "fixtures.passed")
 CLIENTS = ["system/board.py", "system/cmsis_dap.py", "system/usb.py", "system/usb_raw.py", "system/swd_client.py"]
 # Each group: its tests, and what else they depend on, below tests/
 GROUPS = {
-    "board": (["system/test_board*.py", "system/test_dap_*.py", "system/test_usb.py"],
+    "board": (["system/test_board.py", "system/test_board_[!f]*.py", "system/test_dap_*.py", "system/test_usb.py"],
               ["board/**", "firmware/*", "system/clients/*", "system/cortex_m.py", "system/armv7.py", "system/armv8.py", *CLIENTS,
                "../make/board.mk", "../make/firmware*.mk", "../openocd-cfg/boards/virtual*.cfg"]),
+    "boards": (["system/test_board_files.py"], ["../openocd-cfg/**", "system/tap_chain.py"]),
     "card": (["system/test_card_model.py"], ["card/*", "system/card.py", "../make/card.mk"]),
     "stub": (["test_stub.py", "test_stub_builds.py", "system/test_stub_pushed.py"],
              ["stub/*", "system/stub_judges.py", "../target-stub/*", "../make/stub.mk", "board/**", "firmware/*", *CLIENTS]),
 }
-NOT_ONLY_FIXTURES = {"system/test_board_files.py"}  # the tool, too
 
 
 def matching(patterns):
@@ -29,7 +29,7 @@ def matching(patterns):
 
 
 def tests_of(group):
-    return [name for name in matching(GROUPS[group][0]) if name not in NOT_ONLY_FIXTURES]
+    return matching(GROUPS[group][0])
 
 
 def hash_of(group):

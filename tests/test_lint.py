@@ -10,7 +10,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.environ.get("PMU_BUILD", "build")
 SOAK = bool(os.environ.get("PMU_SOAK"))
 AT_ONCE = 30  # files for one process
-ANALYZED = 12  # of more changed files than that, a random choice
+ANALYZED = 6  # of more changed files than that, a random choice
 
 
 def lines_of(*command):

@@ -12,9 +12,9 @@ TRUE = {"clock": 12_000_000}
 WAYS = ["rp2040", "rp2040/swd", "m4/swd"]
 
 
-def rows(ways):
-    """10^8 cycles take seconds: in check one way has them."""
-    return [(way, name) for way in ways for name in SPANS if SOAK or name != "span_100m" or way == ways[-1]]
+def rows(ways, longest=None):
+    """10^8 cycles take seconds: in check at most one way has them."""
+    return [(way, name) for way in ways for name in SPANS if SOAK or name != "span_100m" or way == longest]
 
 
 def span(place, name, *args, hits=20, code=0):
@@ -34,7 +34,7 @@ def counter_of(place):
     return () if place.chip == "rp2040" else ("--counter", "systick")
 
 
-@pytest.mark.parametrize("way, name", rows(WAYS))
+@pytest.mark.parametrize("way, name", rows(WAYS, "m4/swd"))
 def test_systick_at_full_reload(way, name):
     """Looked at between the slices of the wait, so that no wrap goes unseen."""
     bits, cycles = SPANS[name]
@@ -108,7 +108,7 @@ def test_a_tick_variable_that_is_none():
         assert result.code == 2 and "nobody" in result.err
 
 
-@pytest.mark.parametrize("way, name", rows(["m4", "m4/swd"]))
+@pytest.mark.parametrize("way, name", rows(["m4", "m4/swd"], "m4/swd"))
 def test_cyccnt_across_its_wrap(way, name):
     bits, cycles = SPANS[name]
     with Place(way, "free", bits, **FAST) as place:
