@@ -75,11 +75,37 @@ static bool may_ask(const struct deadline *deadline, struct error *error)
                : error_set(error, ERROR_ASLEEP, "no time is left for the GDB server");
 }
 
+/* An answer that came twice would be taken for the next question's: what has come already must be a stop or
+ * console output. With acknowledgements an answer may be repeated. */
+static bool nothing_waits(struct gdb_session *session, struct error *error)
+{
+    struct gdb_wire *wire = &session->wire;
+    const struct deadline now = deadline_in_ms(0, NULL);
+    size_t length;
+    if (wire->acks)
+        return true;
+    for (unsigned stray = 0; stray < STRAY; stray++) {
+        enum gdb_came came = gdb_wire_receive(wire, &length, &now, error);
+        if (came != GDB_CAME)
+            return came == GDB_CAME_NOT;
+        if (!is_console(wire->payload, length) && !is_stop(wire->payload))
+            break;
+    }
+    return gdb_wire_lose(wire, ERROR_LINK_PROTOCOL, "the GDB server answers what it was not asked", error);
+}
+
+static bool ask(struct gdb_session *session, const void *question, size_t n, const struct deadline *deadline,
+                const struct deadline *most, struct error *error)
+{
+    return may_ask(deadline, error) && nothing_waits(session, error) &&
+           gdb_wire_send(&session->wire, question, n, most, error);
+}
+
 bool gdb_ask_bytes(struct gdb_session *session, const void *question, size_t n, size_t *length,
                    const struct deadline *deadline, struct error *error)
 {
     struct deadline most = answer_deadline(deadline);
-    return may_ask(deadline, error) && gdb_wire_send(&session->wire, question, n, &most, error) &&
+    return ask(session, question, n, deadline, &most, error) &&
            receive_answer(session, n == 1 && *(const char *)question == '?', length, &most, error);
 }
 
@@ -115,7 +141,7 @@ bool gdb_monitor(struct gdb_session *session, const char *command, char *out, si
     memcpy(question, verb, sizeof verb);
     gdb_hex_write(command, length, question + sizeof verb - 1);
     out[0] = '\0';
-    if (!may_ask(deadline, error) || !gdb_wire_send(wire, question, strlen(question), &most, error))
+    if (!ask(session, question, strlen(question), deadline, &most, error))
         return false;
     for (;;) {
         char text[GDB_CHUNK];

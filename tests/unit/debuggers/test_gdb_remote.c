@@ -89,6 +89,31 @@ TEST(test_memory)
     gdb_server_stop(&server);
 }
 
+/* Else each number would be the one before. */
+TEST(an_answer_that_comes_twice_is_not_the_next_ones)
+{
+    static const struct gdb_answer answers[] = {{"m20000000,4", "$78563412#a4$78563412#a4", true},
+                                                {"m20000010,4", "11111111", false},
+                                                {"m20000020,4", "$T05#b9$O#4f$22222222#90$T05#b9", true},
+                                                {"m20000030,4", "33333333", false},
+                                                {NULL, NULL, false}};
+    struct gdb_server server;
+    uint32_t word = 0;
+    struct error error = {0};
+    struct deadline deadline = limit();
+    struct debugger *debugger = open_server(&server, answers);
+    assert_true(debugger->ops->read_memory(debugger, 0x20000020, &word, 4, &deadline, &error));
+    assert_int_equal(word, 0x22222222);
+    assert_true(debugger->ops->read_memory(debugger, 0x20000030, &word, 4, &deadline, &error));
+    assert_int_equal(word, 0x33333333);
+    assert_true(debugger->ops->read_memory(debugger, 0x20000000, &word, 4, &deadline, &error));
+    assert_false(debugger->ops->read_memory(debugger, 0x20000010, &word, 4, &deadline, &error));
+    assert_int_equal(error.kind, ERROR_LINK_PROTOCOL);
+    assert_non_null(strstr(error.text, "answers what it was not asked"));
+    debugger->ops->close(debugger, true);
+    gdb_server_stop(&server);
+}
+
 /* From the stop, one by one, or all at once where the server cannot do that. */
 TEST(test_registers)
 {
