@@ -1,8 +1,8 @@
 # `make check`: what fits into five minutes. `make soak`: everything, for the nights. tests/README.md says what is where.
 
 PYTHON ?= /usr/bin/python3
-# One to a CPU: beside another's board and debugger on the same one, GDB would not have its answers in time
-WORKERS ?= $(shell n=$$(nproc) && echo $$((n < 4 ? n : 4)))
+# Three to a CPU: half of a test's time is waiting
+WORKERS ?= $(shell n=$$(nproc) && echo $$((n < 4 ? 3 * n : 12)))
 PYTEST  := PMU_BUILD=$(BUILD) $(PYTHON) -m pytest -q -p no:cacheprovider
 
 check: deps

@@ -6,9 +6,8 @@ UNIT_BIN  := $(UNIT_DIRS:%=$(BUILD)/unit/%)
 UNIT_OBJ  := $(patsubst tests/unit/%.c,$(BUILD)/unit/obj/%.o,tests/unit/test_main.c $(UNIT_SRC))
 # Lines are enough to find a failed test, and cost less than all that a debugger wants
 UNIT_FLAGS = $(CSTD) $(WARN) $(SANITIZE) $(UNIT_O) -g1 $(PROBE_INC) -Itests/unit
-# Tests that are over at once take longest to compile; elsewhere models run for long
-UNIT_BRIEF := base commands counters debuggers report symbols
-$(filter $(addsuffix /%,$(addprefix $(BUILD)/unit/obj/,$(UNIT_BRIEF))),$(UNIT_OBJ)): UNIT_O := -O0
+# Most of their time is the compiler's
+$(UNIT_OBJ): UNIT_O := -O0
 
 $(UNIT_OBJ): $(BUILD)/unit/obj/%.o: tests/unit/%.c Makefile make/probe.mk make/unit.mk | $(GEN)
 	@mkdir -p $(@D)

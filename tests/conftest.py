@@ -16,15 +16,25 @@ sys.path[:0] = [TESTS, SYSTEM]
 import fixtures_passed  # noqa: E402
 import pairwise  # noqa: E402
 
+PASSED = fixtures_passed.files()
+
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "soak: only `make soak` runs it")
     config.addinivalue_line("markers", "nobody_answers: what it waits for does not come")
     config.addinivalue_line("markers", "each_value: `make check` runs rows with each value, but not with each pair of them")
+    config.addinivalue_line("markers", "any_row: `make check` runs one row")
     config.addinivalue_line("markers", "every_row: `make check` runs each row of its product, too")
     if not hasattr(config, "workerinput"):  # the workers get both from here
         os.environ.setdefault("PMU_SEED", str(random.randrange(1 << 31)))
         os.environ.setdefault("PMU_PROBE_PATIENCE", "20")  # a busy machine is not a broken one
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Files of tests that need not run: to collect them takes time, too."""
+    named = any(str(collection_path).endswith(word.partition("::")[0]) for word in config.args if word.endswith(".py") or "::" in word)
+    if not SOAK and not named and os.path.relpath(collection_path, TESTS) in PASSED:
+        return True
 
 
 def rows_of_products(items):
@@ -35,7 +45,9 @@ def rows_of_products(items):
             products.setdefault(item.nodeid.partition("[")[0], []).append(item)
     for test, rows in products.items():
         pairs = rows[0].get_closest_marker("each_value") is None
-        chosen = {rows[place] for place in pairwise.chosen([pairwise.row_of(item.callspec.params) for item in rows], test, pairs)}
+        places = pairwise.any_row(rows, test) if rows[0].get_closest_marker("any_row") else \
+            pairwise.chosen([pairwise.row_of(item.callspec.params) for item in rows], test, pairs)
+        chosen = {rows[place] for place in places}
         yield from (item for item in rows if item not in chosen)
 
 
@@ -44,8 +56,6 @@ def pytest_collection_modifyitems(config, items):
         asked_for = any("::" in word for word in config.args)  # a test that somebody names runs, whichever it is
         out = set() if asked_for else {item for item in items if item.get_closest_marker("soak")}
         if not asked_for:
-            passed = fixtures_passed.files()
-            out |= {item for item in items if os.path.relpath(item.path, TESTS) in passed}
             out |= set(rows_of_products([item for item in items if item not in out]))
         config.hook.pytest_deselected(items=[item for item in items if item in out])
         items[:] = [item for item in items if item not in out]

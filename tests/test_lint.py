@@ -10,7 +10,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.environ.get("PMU_BUILD", "build")
 SOAK = bool(os.environ.get("PMU_SOAK"))
 AT_ONCE = 30  # files for one process
-ANALYZED = 6  # of more changed files than that, a random choice
+ANALYZED = 3  # of more changed files than that, a random choice
 
 
 def lines_of(*command):
@@ -18,13 +18,13 @@ def lines_of(*command):
     return done.stdout.split() if done.returncode == 0 else []
 
 
-def ask_make(target):
-    return lines_of("make", "-s", f"BUILD={BUILD}", target)
+def ask_make():
+    done = subprocess.run(["make", "-s", f"BUILD={BUILD}", "lint-files", "lint-headers", "lint-flags"], cwd=ROOT, text=True,
+                          check=True, stdout=subprocess.PIPE)
+    return map(str.split, done.stdout.splitlines())
 
 
-SOURCES = ask_make("lint-files")
-HEADERS = ask_make("lint-headers")
-FLAGS = ask_make("lint-flags")
+SOURCES, HEADERS, FLAGS = ask_make()
 
 
 def changed():

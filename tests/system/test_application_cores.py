@@ -6,6 +6,8 @@ import pytest
 from harness import (CALLED_TWICE, IN_RAM, LOOP_ROUND, PREEMPTED, RECURSE, WORK_BY_DATA, ARTICLE_NOP, ARTICLE_PLAIN, NOWHERE,
                      SOAK, Place, at, finish_tool, hits_of, passages, places, returned, wait_for)
 
+pytestmark = pytest.mark.each_value  # a row takes long
+
 WAYS = ["a9/swd", "a9/jtag", "a7/swd", "a9/v2", "a9", "a7", "a53/swd", "a53/jtag", "a53/v2", "a53",
         "r5/swd", "r5/jtag", "r5/v2", "r5"]
 # Writes that halt: DBGDSCR for halting debug and DBGDRCR; on Armv8 what OpenOCD has set up, CTIAPPPULSE and CTIINTACK

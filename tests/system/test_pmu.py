@@ -3,6 +3,8 @@ import pytest
 
 from harness import ARTICLE_NOP, CALLED_TWICE, LOOP_ROUND, WORK_BY_DATA, SOAK, Place, hits_of, passages, returned, run_tool
 
+pytestmark = pytest.mark.each_value  # a row takes long
+
 CPUS = {"m55": "cortex-m55", "a9": "cortex-a9", "a7": "cortex-a7", "a53": "cortex-a53", "r5": "cortex-r5"}
 NOT_MODELLED = None
 WAYS = ["m55/swd", "m55/jtag", "m55/v2", "m55", "a9/swd", "a9/jtag", "a9", "a7/swd", "a7", "a53/swd", "a53/jtag", "a53", "r5/swd", "r5/jtag", "r5"]
