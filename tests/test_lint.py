@@ -10,7 +10,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.environ.get("PMU_BUILD", "build")
 SOAK = bool(os.environ.get("PMU_SOAK"))
 AT_ONCE = 30  # files for one process
-ANALYZED = 3  # of more changed files than that, a random choice
+ANALYZED = 3  # of more changed files than that, a random choice; where none was changed, one of the tool
 
 
 def lines_of(*command):
@@ -36,7 +36,7 @@ def changed():
 
 CHANGED = changed()
 TIDIED = SOURCES if SOAK else [name for name in SOURCES if name.startswith("probe/") or name in CHANGED]
-TO_ANALYZE = SOURCES if SOAK else sorted(random.Random(os.environ["PMU_SEED"]).sample(CHANGED, min(len(CHANGED), ANALYZED)))
+TO_ANALYZE = SOURCES if SOAK else sorted(random.Random(os.environ["PMU_SEED"]).sample(CHANGED or TIDIED, min(len(CHANGED) or 1, ANALYZED)))
 
 
 def run(command):

@@ -260,6 +260,7 @@ FAKE_TEST(a_stopped_pmu_gets_its_values_back)
     assert_true(fake_program(f, &core, &block, picks, 2));
     *fake_word(f, 0x000) += 5;
     *fake_word(f, 0x07C) += 5;
+    *fake_word(f, 0xC80) |= 0x80000001; /* both wrapped, which the program must not see */
     fake_undo(f);
     assert_memory_equal(f->words, before.words, sizeof before.words);
 }
