@@ -24,7 +24,6 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "nobody_answers: what it waits for does not come")
     config.addinivalue_line("markers", "each_value: `make check` runs rows with each value, but not with each pair of them")
     config.addinivalue_line("markers", "any_row: `make check` runs one row")
-    config.addinivalue_line("markers", "every_row: `make check` runs each row of its product, too")
     if not hasattr(config, "workerinput"):  # the workers get both from here
         os.environ.setdefault("PMU_SEED", str(random.randrange(1 << 31)))
         os.environ.setdefault("PMU_PROBE_PATIENCE", "20")  # a busy machine is not a broken one
@@ -39,9 +38,9 @@ def pytest_ignore_collect(collection_path, config):
 
 def rows_of_products(items):
     """The items that `make check` leaves out: of each test's rows those that show no new value and no new pair."""
-    products = {}
+    products, whole = {}, {path for path in {item.path for item in items} if fixtures_passed.of_fixtures(path)}
     for item in items:
-        if hasattr(item, "callspec") and item.get_closest_marker("every_row") is None:
+        if hasattr(item, "callspec") and item.path not in whole:
             products.setdefault(item.nodeid.partition("[")[0], []).append(item)
     for test, rows in products.items():
         pairs = rows[0].get_closest_marker("each_value") is None

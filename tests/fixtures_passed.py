@@ -32,6 +32,11 @@ def tests_of(group):
     return matching(GROUPS[group][0])
 
 
+def of_fixtures(path):
+    """When they run, they run as a whole."""
+    return any(os.path.relpath(path, TESTS) in tests_of(group) for group in GROUPS)
+
+
 def hash_of(group):
     whole = hashlib.sha256()
     for name in sorted({*tests_of(group), *matching(GROUPS[group][1])}):

@@ -279,8 +279,10 @@ class OpenOcd:
         return int(self(f"{self.target} get_reg {name}").split()[-1], 0)
 
     def run_to(self, address):
-        """Resumes until a hardware breakpoint there; the breakpoint is gone afterwards."""
+        """Goes on until a hardware breakpoint there; the breakpoint is gone afterwards."""
+        halted = self(f"{self.target} curstate") == "halted"
         self(f"bp {address:#x} 2 hw")
-        self("resume")
+        if halted:
+            self("resume")
         self("wait_halt 20000")
         self(f"rbp {address:#x}")

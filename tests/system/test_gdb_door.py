@@ -195,6 +195,9 @@ def test_ctrl_c_keeps_what_there_is():
             assert not any(value & 1 for value in place.board.state()["fp_comp"])
             assert "1 hit" in terminal("pmu delta work_by_data -r 1")
             for tenth in range(8):  # whatever GDB is doing for it
+                terminal.child.sendline("echo in\\ step\\n")  # a prompt that came late is not the next one
+                terminal.child.expect_exact("in step\r\n")
+                terminal.child.expect_exact("(gdb) ")
                 terminal.child.sendline("pmu delta work_by_data -r 100000")
                 place.wait_for_stops(24)
                 time.sleep(tenth / 10)
