@@ -11,6 +11,12 @@ int64_t deadline_now_us(void)
     return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
+int64_t deadline_next_us(int64_t mark_us, int64_t interval_us)
+{
+    int64_t late_us = deadline_now_us() - mark_us;
+    return mark_us + (late_us < 0 ? 1 : late_us / interval_us + 1) * interval_us;
+}
+
 int64_t patience_ms(int64_t ms)
 {
     const char *text = getenv("PMU_PROBE_PATIENCE");

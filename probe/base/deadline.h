@@ -14,6 +14,8 @@ struct deadline {
 };
 
 int64_t deadline_now_us(void); /* monotonic */
+/* `mark_us` plus as many intervals as it takes to be after now. */
+int64_t deadline_next_us(int64_t mark_us, int64_t interval_us);
 /* How long to wait for another program or a probe before it counts as gone: `ms` times $PMU_PROBE_PATIENCE, a
  * whole number from 1 to 1000, else 1. For slow networks and busy machines. Never for a slice, a nap or a
  * measured time. */

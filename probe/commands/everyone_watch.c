@@ -73,8 +73,9 @@ static bool wait_and_sample(struct watching *self, int64_t until_us, struct erro
     if (!self->screen.open)
         return everyone_sample_until(&self->all, until_us, error);
     const struct context *context = self->all.session.context;
-    while (!self->quit && *context->cancel == 0 && deadline_now_us() < until_us)
+    do
         handle_key(self, screen_wait_key(&self->screen, KEY_MS));
+    while (!self->quit && *context->cancel == 0 && deadline_now_us() < until_us);
     return everyone_sample_until(&self->all, deadline_now_us(), error);
 }
 
@@ -117,7 +118,7 @@ static bool watch(struct watching *self, struct error *error)
     bool ok = true;
     while (ok && !self->quit && *context->cancel == 0 && (for_us == 0 || next_us - self->begun_us < for_us)) {
         crowd_begin_interval(&self->all.crowd);
-        next_us += options->interval_ms * 1000;
+        next_us = deadline_next_us(next_us, options->interval_ms * 1000);
         ok = wait_and_sample(self, next_us, error) && show(self, &plan->passes[0], error);
     }
     screen_close(&self->screen);

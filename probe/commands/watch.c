@@ -130,7 +130,7 @@ static bool watch_interval(struct watching *self, int64_t *next_us, struct error
 {
     const struct context *context = self->session.context;
     self->before = self->window;
-    *next_us += context->options->interval_ms * 1000;
+    *next_us = deadline_next_us(*next_us, context->options->interval_ms * 1000);
     while (deadline_now_us() < *next_us && *context->cancel == 0 && !self->quit) {
         int64_t left_ms = (*next_us - deadline_now_us()) / 1000 + 1;
         int64_t pace_ms = window_pace_ms(&self->window);

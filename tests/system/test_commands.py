@@ -47,11 +47,12 @@ def test_watch_follows_the_counter(chip):
         result = place.run("watch", "-j", "-I", 100, "--for", "1s")
         end = place.board.state()["counted"]
         samples = [line for line in result.lines if line["type"] == "sample"]
-        assert result.code == 0 and len(samples) == 10
+        assert result.code == 0 and 1 <= len(samples) <= 10
         assert 0 < samples[-1]["total"] <= end - begin
+        assert all(sample["samples"] >= 1 for sample in samples), "an interval in which nobody looked is not one"
         assert samples[-1]["total"] == sum(sample["count"] for sample in samples)
         text = place.run("watch", "-I", 50, "--for", "200ms")
-        assert text.code == 0 and len(re.findall(r"total", text.out)) == 4
+        assert text.code == 0 and 1 <= len(re.findall(r"total", text.out)) <= 4
 
 
 def test_own_openocd():
@@ -145,7 +146,7 @@ def test_without_a_server(way):
         watch = place.run("watch", "-j", "-I", 100, "--for", "1s")
         end = place.board.state()["counted"]
         samples = [line for line in watch.lines if line["type"] == "sample"]
-        assert watch.code == 0 and len(samples) == 10
+        assert watch.code == 0 and 1 <= len(samples) <= 10
         assert 0 < samples[-1]["total"] <= end - begin
         after = place.board.state()
         for name in ("demcr", "dhcsr", "dwt_ctrl", "fp_ctrl", "syst_rvr"):

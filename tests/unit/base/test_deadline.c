@@ -26,6 +26,15 @@ TEST_WITH(patience_is_one_factor_for_all, unset, unset)
     }
 }
 
+TEST(the_next_mark_is_after_now)
+{
+    int64_t now = deadline_now_us(), late = now - 1234567;
+    assert_int_equal(deadline_next_us(now + 60000000, 100000), now + 60100000);
+    int64_t next = deadline_next_us(late, 100000);
+    assert_true(next > now && (next - late) % 100000 == 0);
+    assert_true(next <= deadline_now_us() + 100000);
+}
+
 TEST(a_slice_ends_with_what_it_is_cut_from)
 {
     volatile sig_atomic_t cancel = 0;
