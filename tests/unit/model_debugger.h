@@ -19,6 +19,7 @@ struct model_debugger {
     bool ignores_writes;   /* and says that they were done */
     bool counts_on;        /* the cycle counter, while the core stands */
     unsigned room;         /* breakpoints that it has */
+    unsigned pend_at;      /* an interrupt comes up in Debug state, behind that resume; 0: never */
     unsigned resumes, set; /* times; breakpoints there are */
     enum debugger_why why; /* of each stop but those asked for */
     bool asked;
@@ -144,6 +145,8 @@ static inline enum debugger_wait model_debugger_wait(struct debugger *debugger, 
             continue;
         *stop = (struct debugger_stop){.why = d->asked ? DEBUGGER_REQUESTED : d->why, .halts = d->halts};
         d->running = d->asked = false;
+        if (d->resumes == d->pend_at)
+            model_pend(d->m);
         return DEBUGGER_STOPPED;
     }
     (void)deadline;

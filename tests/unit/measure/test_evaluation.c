@@ -97,6 +97,26 @@ FRESH_TEST(looks_save_what_wraps_between_the_stops)
     assert_true(totals[0].at_least);
 }
 
+/* 24 bits at 100 MHz: between the start of one look and the end of the next there is time for a wrap. */
+FRESH_TEST(a_look_that_takes_long_may_hide_a_wrap)
+{
+    struct widen totals[READING_ROOM];
+    count_with(tick(0xFFFFFF));
+    struct raw_hit hit = {.from = {shown(0, 0xFFFFFF)}, .before_us = 1000, .pairs = 1};
+    for (int slow = 0; slow < 2; slow++) {
+        const struct raw_look look = {.values = {shown(1000, 0xFFFFFF)},
+                                      .before_us = 151000,
+                                      .after_us = slow ? 201000 : 151010,
+                                      .first = true};
+        evaluation_look(&evaluation, &hit, &look);
+        hit.to[0] = shown(2000, 0xFFFFFF);
+        hit.after_us = 202000;
+        evaluation_total(&evaluation, &hit, totals);
+        assert_int_equal(totals[0].total, 2000);
+        assert_int_equal(totals[0].at_least, slow);
+    }
+}
+
 FRESH_TEST(eight_bits_are_exact_while_fewer_cycles_went_by)
 {
     struct widen totals[READING_ROOM];

@@ -15,6 +15,8 @@ enum { MODEL_BASE = 0x1000, MODEL_RAM = 0x20000, MODEL_WORDS = 256, MODEL_CODE =
 enum model_trouble { FINE, FAULT_ONCE, WAIT_ONCE, LOSE_ONCE, CANCEL, RESET };
 enum model_does { ENDS, ABORTS, RUNS_ON };
 
+enum { NOT_CLEANED = 1, NOT_FORGOTTEN = 2, MODEL_LINE = 32 };
+
 struct model_program { /* what it must find again */
     uint32_t r[15], pc, cpsr, banked[4], fault[4], ram[MODEL_WORDS];
 };
@@ -27,6 +29,7 @@ struct model {
     enum model_does does;
     unsigned runs, corrupted, strange;
     uint32_t argument;
+    uint8_t stale[MODEL_WORDS];       /* stored and not yet where instructions are fetched from */
     uint32_t code[MODEL_CODE], place; /* what has to be there when the errand runs */
     bool is_running_code;
     long accesses, trouble_at;
@@ -58,7 +61,8 @@ static inline void model_run(struct model *m)
     uint32_t at = m->place;
     m->runs++;
     for (unsigned i = 0; i < MODEL_CODE; i++)
-        m->corrupted += model_ram(m, at + 4 * i) == NULL || *model_ram(m, at + 4 * i) != m->code[i];
+        m->corrupted += model_ram(m, at + 4 * i) == NULL || *model_ram(m, at + 4 * i) != m->code[i] ||
+                        m->stale[(at - MODEL_RAM) / 4 + i] != 0;
     m->strange += (m->has.cpsr & 0x1E0) != 0x1C0 || (m->has.cpsr & 0x1F) == 0x10 || !(m->vcr & 8);
     m->argument = m->has.r[0];
     m->has.cpsr ^= 0xF0000000;
@@ -126,6 +130,20 @@ static inline void model_memory(struct model *m, uint32_t op)
         m->has.r[op >> 12 & 15] = *word;
     } else {
         *word = m->has.r[op >> 12 & 15];
+        m->stale[word - m->has.ram] = NOT_CLEANED | NOT_FORGOTTEN;
+    }
+}
+
+/* DCCMVAU and ICIMVAU; a line that is forgotten before it is cleaned is fetched anew as it was. */
+static inline void model_line(struct model *m, uint32_t op)
+{
+    bool cleans = (op & 0xF) == 0xB;
+    uint32_t first = m->has.r[op >> 12 & 15] & ~(uint32_t)(MODEL_LINE - 1);
+    for (uint32_t i = 0; i < MODEL_LINE / 4; i++) {
+        const uint32_t *word = model_ram(m, first + 4 * i);
+        uint8_t *stale = word == NULL ? NULL : &m->stale[word - m->has.ram];
+        if (stale != NULL && (cleans || !(*stale & NOT_CLEANED)))
+            *stale &= (uint8_t)~(cleans ? NOT_CLEANED : NOT_FORGOTTEN);
     }
 }
 
@@ -168,9 +186,11 @@ static inline void model_instruct(struct model *m, uint32_t op)
         p->r[0] = *model_fault(m, op);
     else if ((op & 0xFFFFFF1F) == 0xEE050F10 || (op & 0xFFFFFF1F) == 0xEE060F10)
         *model_fault(m, op) = p->r[0];
+    else if ((op & 0xFFFF0FFF) == 0xEE070F3B || (op & 0xFFFF0FFF) == 0xEE070F35)
+        model_line(m, op);
     else
-        m->strange += (op & 0xFFFF0F1F) != 0xEE070F1B && (op & 0xFFFF0F1F) != 0xEE070F15 &&
-                      op >> 4 != 0xF57FF04 && op >> 4 != 0xF57FF06; /* cache maintenance and barriers */
+        m->strange += (op & 0xFFFF0F1F) != 0xEE070F15 && op >> 4 != 0xF57FF04 &&
+                      op >> 4 != 0xF57FF06; /* branch predictors and barriers */
 }
 
 /* --- registers ------------------------------------------------------------------------------------------ */

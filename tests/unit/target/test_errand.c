@@ -142,6 +142,17 @@ TEST(without_a_place_it_goes_below_the_stack)
     tear_down();
 }
 
+TEST(code_may_begin_anywhere_in_a_cache_line)
+{
+    for (uint32_t at = MODEL_RAM + 0x100; at < MODEL_RAM + 0x140; at += 4) {
+        set_up_core(SUPERVISOR, false);
+        f.model.place = at;
+        assert_true(go(at));
+        check_whole("nothing", 0);
+        tear_down();
+    }
+}
+
 TEST(what_is_there_already_is_not_written)
 {
     set_up_core(SUPERVISOR, false);

@@ -72,6 +72,20 @@ RIG_TEST(a_function_ends_where_it_returns_to)
     rig_end_clean(rig);
 }
 
+RIG_TEST(it_may_return_to_the_instruction_behind_it)
+{
+    static const struct model_event script[] = {
+        {.kind = MODEL_AT, .cycles = 500, .pc = 0x1000, .sp = 0x20007F00, .lr = 0x1081},
+        {.kind = MODEL_AT, .cycles = 1000, .grow = 7, .pc = 0x1080, .sp = 0x20007F00},
+    };
+    struct rig *rig = rig_fresh(script, COUNT(script));
+    rig_begin(rig);
+    assert_true(rig_arm(rig, &whole));
+    assert_string_equal(rig_run(rig, 5, 0) ? "" : rig->error.text, "");
+    rig_check_hits(rig, 5, 1000, 7);
+    rig_end_clean(rig);
+}
+
 RIG_TEST(callers_may_change_from_hit_to_hit)
 {
     static const struct model_event callers[] = {

@@ -96,6 +96,26 @@ TIDY_TEST(every_passage_is_exact)
     }
 }
 
+/* That comes up where the core stands, runs at the next resume, and is no part of what a halt costs. */
+TIDY_TEST(an_interrupt_is_not_what_a_halt_costs)
+{
+    enum { REHITS = 6, RESUMES = 2 * (REHITS + 2) };
+    size_t left_out = 0;
+    for (unsigned at = 1; at <= RESUMES; at++) {
+        struct rig *rig = begin_scene(0);
+        rig->model.handler = HANDLER;
+        attached.pend_at = at;
+        assert_true(begin(rig));
+        assert_true(rig_arm(rig, &scenes[0].region));
+        assert_string_equal(rig_run(rig, 1, REHITS) ? "" : rig->error.text, "");
+        for (size_t k = 0; k < rig->n_rehits; k++)
+            assert_int_equal(rig->rehits[k], RIG_COST);
+        left_out += 2 * REHITS - rig->n_rehits;
+        end(rig, false);
+    }
+    assert_int_equal(left_out, 2 * REHITS);
+}
+
 /* Halts of the debugger's own, of which every second one is a step. */
 TIDY_TEST(halts_on_the_way_are_told)
 {
