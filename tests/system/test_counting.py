@@ -2,6 +2,7 @@
 import json
 import os
 import re
+import struct
 import subprocess
 import time
 
@@ -72,6 +73,24 @@ def test_on_max_shows_registers_and_memory_of_the_longest_hit():
         assert ends and {key: at_max[key] for key in longest["new_max"]} == longest["new_max"]
         assert place.run("delta", "work_by_data", "--on-max", "r13").code == 2
         assert place.run("delta", "work_by_data", "--on-max", "*3").code == 2
+
+
+@pytest.mark.parametrize("size", [1, 2, 8])
+def test_on_max_reads_a_variable_as_wide_as_it_is(size, tmp_path):
+    with Place("m4/swd", "free", WORK_BY_DATA) as place:
+        with open(place.words("delta")[place.words("delta").index("--elf") + 1], "rb") as file:
+            elf = bytearray(file.read())
+        name = elf.index(b"\0random_state\0") + 1
+        address = struct.pack("<II", place.board.symbol("random_state"), 4)
+        at = elf.index(address)
+        assert elf.find(address, at + 1) < 0 and elf[name:].startswith(b"random_state")
+        elf[at + 4:at + 8] = struct.pack("<I", size)
+        resized = tmp_path / "resized.elf"
+        resized.write_bytes(elf)
+        at_max = place.delta("work_by_data", "-r", 20, "--elf", resized, "--on-max", "random_state,*%#x" %
+                             place.board.symbol("random_state")).summary["at_max"]
+        whole = next(value for name, value in at_max.items() if name.startswith("*"))
+        assert whole > 0xFFFF and at_max["random_state"] == whole & (1 << 8 * min(size, 4)) - 1
 
 
 def test_hits_without_an_exception_inside_are_told_apart():

@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { MOST = 8, ROOM = 16 };
 
@@ -127,9 +126,7 @@ static void check(const struct placement_wish *wishes, size_t n, uint32_t usable
 
 TEST(passes_are_valid_and_few)
 {
-    const char *given = getenv("SEED");
-    unsigned seed = given != NULL ? (unsigned)strtoul(given, NULL, 10) : (unsigned)time(NULL);
-    print_message("SEED=%u\n", seed);
+    unsigned seed = (unsigned)test_seed();
     unsigned failed = 0;
     for (unsigned i = 0; i < 30000; i++) {
         struct placement_wish wishes[MOST];

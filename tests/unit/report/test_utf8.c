@@ -3,10 +3,7 @@
 #include "report/utf8.h"
 
 #include <jansson.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define GONE "\xEF\xBF\xBD"
 
@@ -69,11 +66,7 @@ static unsigned random_next(uint64_t *state)
 
 TEST(any_bytes_are_accepted_by_jansson)
 {
-    uint64_t seed = (uint64_t)time(NULL);
-    const char *given = getenv("SEED");
-    if (given != NULL)
-        seed = strtoull(given, NULL, 0);
-    printf("SEED=%llu\n", (unsigned long long)seed);
+    uint64_t seed = test_seed();
     for (unsigned round = 0; round < 20000; round++) {
         char text[64], out[UTF8_CLEAN_ROOM(sizeof(text))];
         size_t n = random_next(&seed) % sizeof(text);
