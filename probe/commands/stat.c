@@ -139,7 +139,8 @@ static bool run_window(struct stat_command *self, const struct plan_pass *pass, 
     const int64_t unasked_us = self->window.halts ? INT64_MAX / 4 : 1000000;
     do {
         const struct window from = self->window;
-        next_us = deadline_next_us(next_us, options->interval_said ? options->interval_ms * 1000 : unasked_us);
+        next_us =
+            deadline_next_us(next_us, options->interval_said ? options->interval_ms * 1000 : unasked_us);
         if (options->for_s > 0 && next_us > end_us)
             next_us = end_us;
         if (!sample_until(self, next_us, error))

@@ -143,7 +143,7 @@ static inline void model_line(struct model *m, uint32_t op)
         const uint32_t *word = model_ram(m, first + 4 * i);
         uint8_t *stale = word == NULL ? NULL : &m->stale[word - m->has.ram];
         if (stale != NULL && (cleans || !(*stale & NOT_CLEANED)))
-            *stale &= (uint8_t)~(cleans ? NOT_CLEANED : NOT_FORGOTTEN);
+            *stale &= (uint8_t) ~(cleans ? NOT_CLEANED : NOT_FORGOTTEN);
     }
 }
 
