@@ -43,6 +43,10 @@ static const struct advice advice[ERROR_KINDS] = {
          "Wake the target, or keep its debug clocks on in sleep (DBGMCU on STM32), then try again."},
     [ERROR_NO_CORE] = {EXIT_MEASURE, "pmu-probe info shows what can be seen; -C N takes another core."},
     [ERROR_NO_COUNTER] = {EXIT_MEASURE, "pmu-probe info shows the counter blocks; --counter NAME takes one."},
+    [ERROR_WRITTEN] = {EXIT_MEASURE,
+                       "The program, an operating system (perf), or another debugger does that, and then no "
+                       "count is true. --counter NAME takes a counter that nobody else uses (pmu-probe info "
+                       "shows them), or keep the other one from it."},
     [ERROR_NO_COMPARATOR] = {EXIT_MEASURE,
                              "Remove a hardware breakpoint in the other debugger, then try again."},
     [ERROR_ADDRESS] = {EXIT_MEASURE, "Take a location in flash, or in RAM that the program runs from."},

@@ -24,6 +24,7 @@ enum error_kind {
     ERROR_ASLEEP,        /* the target does not answer for now */
     ERROR_NO_CORE,       /* no core that we know */
     ERROR_NO_COUNTER,    /* no counter block that we can use */
+    ERROR_WRITTEN,       /* somebody else writes or stops the counter */
     ERROR_NO_COMPARATOR, /* all breakpoint units are taken */
     ERROR_ADDRESS,       /* no breakpoint can be put there */
     ERROR_PLACE,         /* the core cannot run code there */

@@ -30,7 +30,10 @@ struct setting {
     uint64_t test;          /* nothing is written when (old & test) == set already ... */
     bool always;            /* ... unless this is true */
     bool only_held;         /* nothing is written: only what came of it is put back */
+    bool only_watched;      /* nothing is written nor held */
     uint64_t keep;          /* else (old & keep) | set | key is written */
     uint64_t set, key;
     struct restore restore;
+    /* The register's name, where counts depend on the tested bits: they must not change while it is counted */
+    const char *watched;
 };

@@ -75,3 +75,10 @@ int socket_connect(const char *host, uint16_t port, const struct deadline *deadl
         error_set(error, ERROR_NO_PROBE, "cannot connect to %.200s:%s: %s", host, service, strerror(failure));
     return -1;
 }
+
+/* A peer that dies resets the connection when it has left something unread, and else ends it. */
+const char *socket_failure(int failure)
+{
+    bool closed = failure == 0 || failure == ECONNRESET || failure == EPIPE;
+    return closed ? "it closed the connection" : strerror(failure);
+}

@@ -68,11 +68,13 @@ static bool calibrate(struct calibrate_command *self, struct error *error)
     const struct engine_sink sink = {.context = &self->halts, .hit = one_is_enough, .rehit = halts_rehit};
     bool here = session->context->options->n_operands == 0;
     struct clock clock;
+    double seen_hz;
     if (here && (target->debugger == NULL || !target->debugger->facts.is_attended))
         return error_set(error, ERROR_USAGE, "calibrate wants a location that the program comes to");
     if (here && !process_check_debugged(&session->context->options->process, error))
         return false;
-    if (!session_clock(session, &clock, error) || !counting_open(&self->counting, session, &clock, error))
+    if (!session_trial(session, true, &clock, &seen_hz, error) ||
+        !counting_open(&self->counting, session, &clock, error))
         return false;
     session_conditions(session, &clock, &self->conditions);
     process_note(&session->context->options->process, self->conditions.note, sizeof self->conditions.note);

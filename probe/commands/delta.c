@@ -4,6 +4,7 @@
 #include "commands/counting.h"
 #include "commands/outcome.h"
 #include "commands/session.h"
+#include "measure/trial.h"
 #include "report/json.h"
 #include "report/progress.h"
 #include "report/text.h"
@@ -103,22 +104,23 @@ static bool disarm_engine(void *engine, const struct deadline *deadline, struct 
     return ((struct engine *)engine)->ops->disarm(engine, deadline, error);
 }
 
-/* Between taking the target and putting it back. */
-static bool measure(struct delta_command *self, struct error *error)
+/* With the counter that is taken. */
+static bool measure_once(struct delta_command *self, const struct clock *clock, double seen_hz,
+                         struct error *error)
 {
     struct session *session = &self->session;
     const struct options *options = session->context->options;
-    struct clock clock;
-    if (!session_clock(session, &clock, error) || !counting_open(&self->counting, session, &clock, error) ||
+    if (!counting_open(&self->counting, session, clock, error) ||
         !counting_words(&self->counting, session, &self->summary.at_max, error))
         return false;
-    session_conditions(session, &clock, &self->conditions);
+    session_conditions(session, clock, &self->conditions);
     describe_region(self);
     print_header(self);
     struct delta_options wanted = {.hits = options->hits,
                                    .timeout_ms = (int64_t)(options->timeout_s * 1000),
                                    .calibrate = !options->no_calibrate,
-                                   .clock = clock,
+                                   .clock = *clock,
+                                   .seen_hz = seen_hz,
                                    .beside = self->counting.beside,
                                    .plan = self->counting.plan,
                                    .at_end = self->counting.at_end.n > 0 ? &self->counting.at_end : NULL};
@@ -134,7 +136,7 @@ static bool measure(struct delta_command *self, struct error *error)
     struct error after = {0};
     struct deadline last = session_last_deadline();
     if (!session_insist(session, disarm_engine, engine, &after) ||
-        !target_check_block(&session->target, &last, &after))
+        !target_check_witness(&session->target, &last, &after))
         ok = error_set(error, after.kind, "%s", after.text);
     if (error->kind == ERROR_FOREIGN_STOP) {
         char place[512];
@@ -145,6 +147,27 @@ static bool measure(struct delta_command *self, struct error *error)
     snprintf(self->summary.uncalibrated, sizeof self->summary.uncalibrated, "%s", engine->uncalibrated);
     engine->ops->free(engine);
     return ok;
+}
+
+/* Between taking the target and putting it back. Nothing is printed yet of what a written counter counted,
+ * unless hits are printed as they come: then it is measured once more. */
+static bool measure(struct delta_command *self, struct error *error)
+{
+    struct session *session = &self->session;
+    struct clock clock;
+    struct error why = {0};
+    double seen_hz = 0;
+    if (!session_trial(session, true, &clock, &seen_hz, error))
+        return false;
+    if (measure_once(self, &clock, seen_hz, &why))
+        return true;
+    if (why.kind != ERROR_WRITTEN || session->context->options->format == FORMAT_JSON ||
+        !session_take_other(session, &why, true, &clock, &seen_hz, error))
+        return error_set(error, why.kind, "%s", why.text);
+    summary_free(&self->summary);
+    counting_close(&self->counting);
+    self->summary = (struct summary){0};
+    return measure_once(self, &clock, seen_hz, error);
 }
 
 static double column_mean(const void *context, size_t i)
@@ -159,7 +182,7 @@ static double column_mean(const void *context, size_t i)
 static bool is_printable(const struct delta_command *self, const struct error *error)
 {
     return error->kind == ERROR_NONE ||
-           (self->summary.hits > 0 && error->kind != ERROR_RESET && error->kind != ERROR_NO_COUNTER);
+           (self->summary.hits > 0 && error->kind != ERROR_NO_COUNTER && error->kind != ERROR_WRITTEN);
 }
 
 static bool check_run_control(const struct session *session, struct error *error)

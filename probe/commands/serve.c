@@ -15,6 +15,7 @@
 #include "commands/counting.h"
 #include "commands/session.h"
 #include "measure/halts.h"
+#include "measure/plausible.h"
 #include "report/number.h"
 #include "report/text.h"
 #include "target/stepwise.h"
@@ -27,13 +28,14 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LINE = 128, REHITS = 8, WAIT_MS = 200 };
+enum { LINE = 128, REHITS = 8, HALTS = 64, WAIT_MS = 200 }; /* HALTS: of GDB's own, at most */
 
 struct serve_command {
     struct session session;
     struct counting counting;
     struct conditions conditions;
     struct halts halts;
+    struct plausible plausible;
     struct engine *engine;
     uint64_t last[READING_ROOM];
     int64_t resumed_us;
@@ -128,6 +130,9 @@ static bool take_stop(struct serve_command *self, unsigned pairs, bool look, str
         return false;
     if (reset)
         return error_set(error, ERROR_RESET, "the target was reset");
+    if (self->resumed_us > 0 &&
+        !plausible_span(&self->plausible, self->last, values, (uint64_t)us, pairs + HALTS, error))
+        return false;
     if (self->resumed_us > 0)
         halts_between(&self->halts, self->last, values, (uint64_t)us, pairs, counts);
     for (size_t i = 0; i < reading->counted; i++) {
@@ -176,6 +181,8 @@ static bool begin(struct serve_command *self, struct error *error)
             "these events do not fit on the counters at once: between two stops there is but one pass");
     session_conditions(session, &clock, &self->conditions);
     halts_begin(&self->halts, &session->target, &clock);
+    self->plausible =
+        plausible_begin(&session->target.reading, session->target.block->counts_cycles, &clock, 0);
     self->engine = stepwise_new(&session->target);
     if (self->engine == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");

@@ -1,6 +1,7 @@
 #include "commands/session.h"
 
 #include "commands/connect.h"
+#include "measure/trial.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -170,6 +171,57 @@ bool session_clock(struct session *session, struct clock *out, struct error *err
     }
     struct deadline deadline = session_deadline(session);
     return clock_measure(&session->target, CLOCK_MS, out, &deadline, error);
+}
+
+/* One that nobody uses, or that can be read beside whoever does: it wraps slowly. */
+static struct counter_block *find_other(const struct target *target)
+{
+    static const uint64_t SLOW = 1 << 20;
+    struct target_core *core = target_counted(target);
+    for (size_t i = 0; i < core->n_blocks; i++) {
+        struct counter_block *block = &core->blocks[i];
+        if (block != target->block && block->unusable[0] == '\0' && block->counts_cycles &&
+            counter_modulus(&block->counters[0]) >= SLOW)
+            return block;
+    }
+    return NULL;
+}
+
+static bool try_counter(struct session *session, bool may_halt, struct clock *clock, double *seen_hz,
+                        struct error *error)
+{
+    struct deadline deadline = session_deadline(session);
+    return session_clock(session, clock, error) &&
+           trial_run(&session->target, clock, seen_hz, may_halt, &deadline, error);
+}
+
+bool session_take_other(struct session *session, const struct error *why, bool may_halt, struct clock *clock,
+                        double *seen_hz, struct error *error)
+{
+    const struct options *options = session->context->options;
+    struct deadline deadline = session_deadline(session);
+    const struct counter_block *written = session->target.block;
+    struct counter_block *other = find_other(&session->target);
+    /* The events that were asked for belong to the block that has them */
+    if (why->kind != ERROR_WRITTEN || other == NULL || options->counter != NULL || options->n_events > 0 ||
+        options->n_metrics > 0)
+        return error_set(error, why->kind, "%s", why->text);
+    if (!target_take_block(&session->target, other->kind->name, &deadline, error) ||
+        !try_counter(session, may_halt, clock, seen_hz, error))
+        return false;
+    char note[sizeof other->note];
+    snprintf(note, sizeof note, "%.120s%sthe counter of %.32s is not used: something else writes it",
+             other->note, other->note[0] != '\0' ? "; " : "", written->text);
+    memcpy(other->note, note, sizeof note);
+    return true;
+}
+
+bool session_trial(struct session *session, bool may_halt, struct clock *clock, double *seen_hz,
+                   struct error *error)
+{
+    struct error why = {0};
+    return try_counter(session, may_halt, clock, seen_hz, &why) ||
+           session_take_other(session, &why, may_halt, clock, seen_hz, error);
 }
 
 void session_conditions(struct session *session, const struct clock *clock, struct conditions *out)

@@ -22,6 +22,7 @@ struct stat_command {
     struct window window;
     struct counts counts; /* of all windows */
     bool stopped;         /* by somebody */
+    struct error reset;   /* the target was: the counts go up to the last look before that */
 };
 
 static struct counts_row *row_of(struct stat_command *self, size_t column)
@@ -47,7 +48,7 @@ static void put_rows(struct stat_command *self, const struct plan_pass *pass, co
 static bool is_over(const struct stat_command *self, int64_t end_us)
 {
     const struct context *context = self->session.context;
-    return *context->cancel != 0 || self->stopped ||
+    return *context->cancel != 0 || self->stopped || self->reset.kind != ERROR_NONE ||
            (context->options->for_s > 0 && deadline_now_us() >= end_us);
 }
 
@@ -92,6 +93,15 @@ static bool pass_time(struct stat_command *self, int64_t us, struct error *error
     return true;
 }
 
+static bool note_reset(struct stat_command *self, struct error *error)
+{
+    if (error->kind != ERROR_RESET)
+        return false;
+    self->reset = *error;
+    error_clear(error);
+    return true;
+}
+
 /* Samples until `until_us`, often enough that no counter wraps unseen where that can be had. */
 static bool sample_until(struct stat_command *self, int64_t until_us, struct error *error)
 {
@@ -105,7 +115,7 @@ static bool sample_until(struct stat_command *self, int64_t until_us, struct err
         struct deadline deadline = session_deadline(&self->session);
         deadline.cancel = NULL; /* the sample that ends the window */
         if (!window_sample(&self->window, &deadline, error))
-            return false;
+            return note_reset(self, error);
         self->stopped = self->stopped || self->session.target.leave_halted;
         if (*context->cancel != 0 || self->stopped || deadline_now_us() >= until_us)
             return true;
@@ -145,7 +155,8 @@ static bool run_window(struct stat_command *self, const struct plan_pass *pass, 
             next_us = end_us;
         if (!sample_until(self, next_us, error))
             return false;
-        if (options->interval_said && !print_interval(self, pass, &from))
+        if (options->interval_said && self->window.last_us > from.last_us &&
+            !print_interval(self, pass, &from))
             return error_set(error, ERROR_SYSTEM, "the output could not be written");
     } while (!is_over(self, end_us));
     if (self->window.halts) {
@@ -182,11 +193,12 @@ static bool run_windows(struct stat_command *self, struct error *error)
     if (!counts_begin(context->out, &self->conditions, &self->counts, context->options->format,
                       context->options->separator[0]))
         return error_set(error, ERROR_SYSTEM, "the output could not be written");
-    for (size_t i = 0; i < plan->n_passes && *context->cancel == 0 && !self->stopped; i++)
+    for (size_t i = 0;
+         i < plan->n_passes && *context->cancel == 0 && !self->stopped && self->reset.kind == ERROR_NONE; i++)
         if (!run_window(self, &plan->passes[i], error))
             return false;
     struct deadline deadline = session_last_deadline();
-    if (!target_check_block(&self->session.target, &deadline, error))
+    if (self->reset.kind == ERROR_NONE && !target_check_witness(&self->session.target, &deadline, error))
         return false;
     self->counts.n_metrics =
         counting_metrics(&self->counting, row_mean, &self->counts, self->clock.hz, self->counts.metrics);
@@ -217,6 +229,7 @@ int command_stat(const struct context *context, struct error *error)
 {
     struct stat_command self = {.session.context = context};
     const struct options *options = context->options;
+    double seen_hz;
     bool ok = options->n_operands == 0 || error_set(error, ERROR_USAGE, "stat takes no further words");
     ok = ok &&
          (options->format == FORMAT_TEXT || options->format == FORMAT_JSON || options->format == FORMAT_CSV ||
@@ -224,7 +237,8 @@ int command_stat(const struct context *context, struct error *error)
     if (ok && options->all_cpus)
         return everyone_stat(context, error);
     ok = ok && session_open_elf(&self.session, error) && session_open_target(&self.session, error) &&
-         session_take(&self.session, error) && session_clock(&self.session, &self.clock, error) &&
+         session_take(&self.session, error) &&
+         session_trial(&self.session, false, &self.clock, &seen_hz, error) &&
          counting_open(&self.counting, &self.session, &self.clock, error);
     if (ok) {
         session_conditions(&self.session, &self.clock, &self.conditions);
@@ -233,6 +247,9 @@ int command_stat(const struct context *context, struct error *error)
                      "each look halts the core for a moment, and what that adds is in the counts");
         ok = run_windows(&self, error) && check_stop(&self, error);
         tell_halts(&self);
+        if (ok && self.reset.kind != ERROR_NONE)
+            ok = error_set(error, ERROR_RESET, "%s after %.3f s; the counts above go up to then",
+                           self.reset.text, self.counts.since_begin);
     }
     struct error after = {0};
     counting_close(&self.counting);

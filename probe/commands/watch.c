@@ -24,6 +24,7 @@ struct watching {
     struct window window, before, zero; /* now; when the interval began; when the totals were set to zero */
     struct screen screen;
     bool paused, quit;
+    uint64_t resets;
 };
 
 static double seconds(uint64_t from_us, uint64_t to_us)
@@ -126,6 +127,45 @@ static bool check_stop(struct watching *self, struct error *error)
     return error_set(error, ERROR_FOREIGN_STOP, "stopped at %s, not ours", place);
 }
 
+static void tell_reset(struct watching *self)
+{
+    const struct context *context = self->session.context;
+    double at = seconds(self->window.first_us, self->window.last_us);
+    if (self->screen.open)
+        snprintf(self->conditions.note, sizeof self->conditions.note,
+                 "reset %" PRIu64 "%s; totals go on, and are lower bounds", self->resets,
+                 self->resets > 1 ? " times" : " time");
+    else if (context->options->format == FORMAT_JSON)
+        fprintf(context->out, "{\"type\":\"reset\",\"seconds\":%.6f}\n", at);
+    else
+        fprintf(context->out, "%10.3f s  the target was reset; totals go on, and are lower bounds\n", at);
+}
+
+/* What was counted up to the last look stays; from here on it is added to. */
+static bool go_on_after_reset(struct watching *self, struct error *error)
+{
+    struct window before = self->window;
+    struct target *target = &self->session.target;
+    if (error->kind != ERROR_RESET)
+        return false;
+    error_clear(error);
+    self->resets++;
+    struct deadline deadline = session_deadline(&self->session);
+    const struct plan_pass *pass = &self->counting.plan->passes[0];
+    if (!target_retake_block(target, &deadline, error) ||
+        !target_program(target, pass->picks, pass->n, &deadline, error) ||
+        !window_begin(&self->window, target, &self->clock, &deadline, error))
+        return error_prefix(error, "the target was reset, and its counters do not count again: ");
+    self->window.first_us = before.first_us;
+    self->window.samples = before.samples;
+    self->window.lost = before.lost;
+    memcpy(self->window.totals, before.totals, sizeof before.totals);
+    for (size_t i = 0; i < target->reading.counted; i++)
+        self->window.totals[i].missed++; /* what was counted between that look and the reset */
+    tell_reset(self);
+    return true;
+}
+
 static bool watch_interval(struct watching *self, int64_t *next_us, struct error *error)
 {
     const struct context *context = self->session.context;
@@ -142,7 +182,7 @@ static bool watch_interval(struct watching *self, int64_t *next_us, struct error
         } while (self->window.halts && wait_ms > 0 && *context->cancel == 0 && !self->quit);
         struct deadline deadline = session_deadline(&self->session);
         deadline.cancel = NULL; /* the sample that ends the last interval */
-        if (!window_sample(&self->window, &deadline, error))
+        if (!window_sample(&self->window, &deadline, error) && !go_on_after_reset(self, error))
             return false;
         if (self->session.target.leave_halted)
             return check_stop(self, error);
@@ -182,13 +222,14 @@ static bool watch(struct watching *self, struct error *error)
     while (ok && !self->quit && *context->cancel == 0 && (for_us == 0 || next_us - begun_us < for_us))
         ok = watch_interval(self, &next_us, error);
     screen_close(&self->screen);
-    return ok && target_check_block(&self->session.target, &deadline, error);
+    return ok && target_check_witness(&self->session.target, &deadline, error);
 }
 
 int command_watch(const struct context *context, struct error *error)
 {
     struct watching self = {.session.context = context};
     const struct options *options = context->options;
+    double seen_hz;
     bool ok = options->n_operands == 0 || error_set(error, ERROR_USAGE, "watch takes no further words");
     ok = ok && (options->format == FORMAT_TEXT || options->format == FORMAT_JSON ||
                 error_set(error, ERROR_USAGE, "watch prints text or JSON"));
@@ -196,7 +237,7 @@ int command_watch(const struct context *context, struct error *error)
         return everyone_watch(context, error);
     ok = ok && session_open_elf(&self.session, error) && session_open_target(&self.session, error) &&
          session_sees_running(&self.session, "watch", error) && session_take(&self.session, error) &&
-         session_clock(&self.session, &self.clock, error) &&
+         session_trial(&self.session, false, &self.clock, &seen_hz, error) &&
          counting_open(&self.counting, &self.session, &self.clock, error);
     if (ok) {
         session_conditions(&self.session, &self.clock, &self.conditions);

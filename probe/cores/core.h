@@ -120,6 +120,9 @@ struct core_ops {
     /* Whether there was a reset since the run began, to be read after a stop; clearing the cause keeps it. */
     size_t (*add_reset_seen)(const struct core *, struct steps *);
     bool (*reset_seen)(const struct core *, uint64_t value);
+    /* Whether there was one since it was looked at last, while the core runs and nothing catches resets. */
+    size_t (*add_reset_since)(const struct core *, struct steps *);
+    bool (*reset_since)(const struct core *, uint64_t value);
     size_t (*add_cause)(const struct core *, struct steps *);
     enum stop_cause (*cause)(const struct core *, uint64_t cause, uint64_t status_register);
 

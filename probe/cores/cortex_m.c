@@ -30,6 +30,7 @@ enum {
     S_HALT = 1 << 17,
     S_SLEEP = 1 << 18,
     S_LOCKUP = 1 << 19,
+    S_RESET_ST = 1 << 25,
     DFSR_HALTED = 1 << 0,
     DFSR_BKPT = 1 << 1,
     DFSR_DWTTRAP = 1 << 2,
@@ -203,6 +204,18 @@ static bool reset_seen_in(const struct core *core, uint64_t value)
     return (value & DFSR_VCATCH) != 0;
 }
 
+/* Sticky until it is read, DDI 0403 C1.6.2. */
+static size_t add_reset_since(const struct core *core, struct steps *list)
+{
+    return steps_add(list, step_read(word_at(core->unit, DHCSR)));
+}
+
+static bool reset_since(const struct core *core, uint64_t value)
+{
+    (void)core;
+    return (value & S_RESET_ST) != 0;
+}
+
 static size_t add_cause(const struct core *core, struct steps *list)
 {
     return steps_add(list, step_read(word_at(core->unit, DFSR)));
@@ -325,6 +338,8 @@ static const struct core_ops cortex_m_ops = {
     .add_wait_breakpoint = add_wait_breakpoint,
     .add_reset_seen = add_reset_seen,
     .reset_seen = reset_seen_in,
+    .add_reset_since = add_reset_since,
+    .reset_since = reset_since,
     .add_cause = add_cause,
     .cause = cause_of,
     .add_pending = add_pending,

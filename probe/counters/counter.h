@@ -49,8 +49,6 @@ struct counter_block {
     size_t n_settings;
     const char *events;     /* the events that its counters can be given; NULL: each has its own */
     bool counts_cycles;     /* counter 0 runs with the core's clock */
-    struct address watched; /* a register that the program must not change during a run; size 0: none */
-    uint64_t watched_value;
     struct pmu pmu; /* of the kinds that are PMUs */
 };
 

@@ -14,6 +14,7 @@ enum {
 };
 enum { PROFILE = 1, COUNTERS = 6 }; /* the first of the profiling counters; all */
 
+static const char dwt_ctrl[] = "DWT_CTRL";
 static const char *const names[COUNTERS] = {"CPU_CYCLES", "CPICNT", "EXCCNT",
                                             "SLEEPCNT",   "LSUCNT", "FOLDCNT"};
 
@@ -59,16 +60,20 @@ static bool identify(const struct core *core, const uint64_t *values, struct cou
     if (!runs)
         snprintf(out->note, sizeof out->note, "CYCCNT was off and is switched on for the time");
     add_counters(core, out, ctrl & CTRL_NOPRFCNT ? PROFILE : COUNTERS);
-    out->settings[out->n_settings++] = (struct setting){
-        .at = core_word(core, DEMCR), .test = DEMCR_TRCENA, .set = DEMCR_TRCENA, .keep = UINT64_MAX};
-    if (!runs) { /* a counter that nobody runs gets its value back */
+    out->settings[out->n_settings++] = (struct setting){.at = core_word(core, DEMCR),
+                                                        .test = DEMCR_TRCENA,
+                                                        .set = DEMCR_TRCENA,
+                                                        .keep = UINT64_MAX,
+                                                        .watched = "DEMCR"};
+    if (!runs) /* a counter that nobody runs gets its value back */
         out->settings[out->n_settings++] =
             (struct setting){.at = core_word(core, DWT_CYCCNT), .always = true, .keep = UINT64_MAX};
-        out->settings[out->n_settings++] = (struct setting){.at = core_word(core, DWT_CTRL),
-                                                            .test = CTRL_CYCCNTENA,
-                                                            .set = CTRL_CYCCNTENA,
-                                                            .keep = UINT64_MAX};
-    }
+    out->settings[out->n_settings++] = (struct setting){.at = core_word(core, DWT_CTRL),
+                                                        .test = CTRL_CYCCNTENA,
+                                                        .only_watched = runs,
+                                                        .set = CTRL_CYCCNTENA,
+                                                        .keep = UINT64_MAX,
+                                                        .watched = dwt_ctrl};
     return true;
 }
 
@@ -83,8 +88,11 @@ static size_t program(const struct core *core, const struct counter_block *block
             wanted |= (uint64_t)CTRL_CPIEVTENA << (picks[i].counter - PROFILE);
     if (wanted == 0 || room == 0)
         return 0;
-    out[0] =
-        (struct setting){.at = core_word(core, DWT_CTRL), .test = wanted, .set = wanted, .keep = UINT64_MAX};
+    out[0] = (struct setting){.at = core_word(core, DWT_CTRL),
+                              .test = wanted,
+                              .set = wanted,
+                              .keep = UINT64_MAX,
+                              .watched = dwt_ctrl};
     return 1;
 }
 

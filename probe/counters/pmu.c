@@ -174,7 +174,8 @@ static void add_values(const struct core *core, const struct pmu *pmu, struct co
     if (pmu->exclude != 0)
         add_setting(out, (struct setting){.at = pmu->places->at(core, CCFILTR),
                                           .test = pmu->exclude | pmu->include,
-                                          .set = pmu->include});
+                                          .set = pmu->include,
+                                          .watched = "PMCCFILTR"});
 }
 
 /* An overflow of ours must not interrupt the program, nor be seen by it afterwards: the interrupts are off
@@ -206,6 +207,7 @@ static struct setting enable(const struct core *core, const struct pmu *pmu, uin
     return (struct setting){.at = pmu->places->at(core, CNTENSET),
                             .test = which,
                             .set = which,
+                            .watched = "PMCNTENSET",
                             .restore = {.how = RESTORE_PAIR,
                                         .mask = pmu->free | which,
                                         .clear = pmu->places->at(core, CNTENCLR)}};
@@ -228,6 +230,7 @@ static struct setting switch_on(const struct core *core, const struct pmu *pmu)
                             .test = on | off,
                             .set = on,
                             .keep = UINT32_MAX & ~(resets | off),
+                            .watched = "PMCR",
                             .restore = {.mask = UINT32_MAX & ~resets}};
 }
 
@@ -249,8 +252,9 @@ void pmu_describe(const struct core *core, const struct pmu *found, struct count
         add_unlock(core, pmu, out);
     add_values(core, pmu, out);
     add_quiet(core, pmu, out);
-    if (cycles_are_ours(pmu))
-        add_setting(out, enable(core, pmu, CYCLES));
+    struct setting cycles = enable(core, pmu, CYCLES);
+    cycles.only_watched = !cycles_are_ours(pmu);
+    add_setting(out, cycles);
     add_setting(out, switch_on(core, pmu));
 }
 
@@ -285,7 +289,8 @@ size_t pmu_program(const struct core *core, const struct counter_block *block,
                                         .test = pmu->codes | pmu->exclude,
                                         .always = true, /* `include` may read as 0 */
                                         .set = picks[i].code,
-                                        .key = pmu->include};
+                                        .key = pmu->include,
+                                        .watched = "PMEVTYPER"};
         started |= UINT32_C(1) << counter;
     }
     if (started != 0)

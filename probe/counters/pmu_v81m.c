@@ -67,8 +67,11 @@ static bool identify(const struct core *core, const uint64_t *values, struct cou
     if ((values[TRACE] & DEMCR_TRCENA) == 0)
         take_untraced(&pmu);
     *out = (struct counter_block){.kind = &pmu_v81m_kind, .events = part->events};
-    out->settings[out->n_settings++] = (struct setting){
-        .at = core_word(core, DEMCR), .test = DEMCR_TRCENA, .set = DEMCR_TRCENA, .keep = UINT64_MAX};
+    out->settings[out->n_settings++] = (struct setting){.at = core_word(core, DEMCR),
+                                                        .test = DEMCR_TRCENA,
+                                                        .set = DEMCR_TRCENA,
+                                                        .keep = UINT64_MAX,
+                                                        .watched = "DEMCR"};
     pmu_describe(core, &pmu, out);
     snprintf(out->text, sizeof out->text, "Armv8.1-M PMU, %u counters of 16 bits", out->pmu.n);
     return true;

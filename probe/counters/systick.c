@@ -5,6 +5,8 @@
 enum { SYST_CSR = 0xE000E010, SYST_RVR = 0xE000E014, SYST_CVR = 0xE000E018 };
 enum { CSR_ENABLE = 1 << 0, CSR_TICKINT = 1 << 1, CSR_CLKSOURCE = 1 << 2, RELOAD = 0xFFFFFF };
 
+static const char syst_rvr[] = "SYST_RVR";
+
 static void add_identity(const struct core *core, struct steps *list)
 {
     if (core->family != CORE_M)
@@ -37,14 +39,21 @@ static bool identify(const struct core *core, const uint64_t *values, struct cou
                  out->counts_cycles ? "" : ", from a clock that is not the core's");
         if (rvr == 0)
             snprintf(out->unusable, sizeof out->unusable, "its reload value is 0: it stands still");
-        out->watched = core_word(core, SYST_RVR);
-        out->watched_value = rvr;
+        /* SYST_CSR is not looked at: a read may take COUNTFLAG from the program. */
+        out->settings[out->n_settings++] = (struct setting){.at = core_word(core, SYST_RVR),
+                                                            .test = RELOAD,
+                                                            .set = rvr,
+                                                            .only_watched = true,
+                                                            .watched = syst_rvr};
         return true;
     }
     snprintf(out->state, sizeof out->state, "idle");
     snprintf(out->note, sizeof out->note, "SysTick was idle and is borrowed; its count is not put back");
-    out->settings[out->n_settings++] = (struct setting){
-        .at = core_word(core, SYST_RVR), .test = RELOAD, .set = RELOAD, .restore = {.mask = RELOAD}};
+    out->settings[out->n_settings++] = (struct setting){.at = core_word(core, SYST_RVR),
+                                                        .test = RELOAD,
+                                                        .set = RELOAD,
+                                                        .restore = {.mask = RELOAD},
+                                                        .watched = syst_rvr};
     /* Any write clears the count; the next tick loads the reload value. */
     out->settings[out->n_settings++] =
         (struct setting){.at = core_word(core, SYST_CVR), .always = true, .restore = {.mask = RELOAD}};
@@ -53,7 +62,8 @@ static bool identify(const struct core *core, const uint64_t *values, struct cou
                          .test = CSR_ENABLE,
                          .set = CSR_ENABLE | CSR_CLKSOURCE,
                          .always = true,
-                         .restore = {.mask = CSR_ENABLE | CSR_TICKINT | CSR_CLKSOURCE}};
+                         .restore = {.mask = CSR_ENABLE | CSR_TICKINT | CSR_CLKSOURCE},
+                         .watched = "SYST_CSR"};
     return true;
 }
 

@@ -2,6 +2,7 @@
 
 #include "measure/calibrate.h"
 #include "measure/evaluation.h"
+#include "measure/plausible.h"
 #include "measure/spread.h"
 
 #include <math.h>
@@ -42,6 +43,8 @@ struct delta {
     struct summary *summary;
     struct pass *passes, *pass; /* the one whose turn it is */
     struct evaluation evaluation;
+    struct plausible plausible;
+    struct error written; /* no hit after that is one */
     struct waiting waiting[WAITING_ROOM];
     size_t n_waiting;
     uint64_t goal; /* hits of this pass, at the end of its turn */
@@ -159,6 +162,10 @@ static bool on_hit(void *context, const struct raw_hit *raw)
     struct widen totals[READING_ROOM];
     int64_t now_us = deadline_now_us();
     bool looked = delta->evaluation.looked;
+    if (delta->written.kind != ERROR_NONE || !plausible_hit(&delta->plausible, raw, &delta->written)) {
+        delta->n_waiting = 0;
+        return false;
+    }
     if (delta->pass->first_us == 0)
         delta->pass->first_us = now_us;
     evaluation_total(&delta->evaluation, raw, totals);
@@ -230,7 +237,11 @@ static bool run_some(struct delta *delta, struct engine *engine, uint64_t hits, 
                                .timeout_ms = delta->options->timeout_ms,
                                .at_end = delta->options->at_end};
     delta->evaluation.looked = false;
-    return engine->ops->run(engine, &wish, &sink, deadline, error);
+    bool ok = engine->ops->run(engine, &wish, &sink, deadline, error);
+    if (delta->written.kind == ERROR_NONE)
+        return ok;
+    error_clear(error);
+    return error_set(error, delta->written.kind, "%s", delta->written.text);
 }
 
 static bool calibrate(struct delta *delta, struct engine *engine, const struct deadline *deadline,
@@ -254,6 +265,7 @@ static bool take_turn(struct delta *delta, struct engine *engine, size_t number,
     struct deadline soon = deadline_in_ms(patience_ms(5000), deadline->cancel);
     if (!target_program(delta->target, pass->plan->picks, pass->plan->n, &soon, error))
         return false;
+    delta->plausible.has_last = false;
     if (!pass->calibrated && delta->options->calibrate && !calibrate(delta, engine, deadline, error))
         return false;
     if (!pass->calibrated)
@@ -352,6 +364,8 @@ bool delta_measure(struct engine *engine, struct target *target, const struct de
                                             .counts_cycles = target->block->counts_cycles,
                                             .bound_hz = options->clock.bound_hz,
                                             .beside = options->beside};
+    delta->plausible =
+        plausible_begin(&target->reading, target->block->counts_cycles, &options->clock, options->seen_hz);
     for (size_t i = 0; i < plan->n_passes; i++)
         passes[i].plan = &plan->passes[i];
     summary->wanted = options->hits;

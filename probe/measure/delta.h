@@ -21,6 +21,7 @@ struct delta_options {
     int64_t timeout_ms; /* for the start, and then for the end, to be reached */
     bool calibrate;
     struct clock clock;
+    double seen_hz; /* trial_run's */
     struct beside beside;
     const struct plan *plan;
     const struct at_end *at_end; /* what summary->at_max names; NULL: nothing */

@@ -25,8 +25,13 @@ bool window_begin(struct window *window, struct target *target, const struct clo
                                              .overheads = none,
                                              .counts_cycles = target->block->counts_cycles,
                                              .bound_hz = clock->bound_hz}};
-    if (!target_read(target, window->last, &window->last_us, &after_us, deadline, error))
+    window->plausible = plausible_begin(&target->reading, target->block->counts_cycles, clock, 0);
+    /* Of resets before it the first look tells as well */
+    struct target_look look;
+    if (!target_look(target, window->last, &window->last_us, &after_us, &look, deadline, error))
         return false;
+    if (look.changed != NULL)
+        return witness_tell(look.changed, look.saw, error);
     window->first_us = window->last_us;
     note_skew(window, window->last_us, after_us);
     return true;
@@ -36,12 +41,20 @@ bool window_sample(struct window *window, const struct deadline *deadline, struc
 {
     uint64_t values[READING_ROOM], before_us = 0, after_us = 0;
     struct widen step[READING_ROOM];
-    if (!target_read(window->target, values, &before_us, &after_us, deadline, error))
+    struct target_look look;
+    if (!target_look(window->target, values, &before_us, &after_us, &look, deadline, error))
         return false;
+    if (look.reset)
+        return error_set(error, ERROR_RESET, "the target was reset");
+    if (look.changed != NULL)
+        return witness_tell(look.changed, look.saw, error);
     const struct evaluation_span span = {.from = window->last,
                                          .to = values,
                                          .longest_us =
                                              after_us > window->last_us ? after_us - window->last_us : 0};
+    if (!plausible_span(&window->plausible, window->last, values, span.longest_us, window->halts ? 2 : 0,
+                        error))
+        return false;
     evaluation_step(&window->evaluation, &span, step);
     bool lost = false;
     for (size_t i = 0; i < window->target->reading.counted; i++) {
@@ -60,7 +73,7 @@ bool window_sample(struct window *window, const struct deadline *deadline, struc
 int window_pace_ms(const struct window *window)
 {
     const struct reading *reading = &window->target->reading;
-    double pace = window->halts ? 60000 : 1000;
+    double pace = window->halts ? 60000 : 100; /* so often that a counter which somebody writes shows it */
     for (size_t i = 0; i < reading->counted; i++) {
         const struct counter *counter = &reading->counters[i];
         double fastest = window->evaluation.bound_hz * (counter->per_cycle > 0 ? counter->per_cycle : 8);

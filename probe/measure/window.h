@@ -7,6 +7,7 @@
 #include "base/deadline.h"
 #include "base/error.h"
 #include "measure/evaluation.h"
+#include "measure/plausible.h"
 #include "target/target.h"
 
 #include <stdbool.h>
@@ -20,6 +21,7 @@ struct window_total {
 struct window {
     struct target *target;
     struct evaluation evaluation;
+    struct plausible plausible;
     uint64_t last[READING_ROOM], last_us, first_us; /* on the link's clock; not later than the sample */
     struct window_total totals[READING_ROOM];
     uint64_t skew_us;       /* the counters of a sample were read within this, at most */
@@ -30,8 +32,8 @@ struct window {
 
 bool window_begin(struct window *window, struct target *target, const struct clock *clock,
                   const struct deadline *deadline, struct error *error);
-/* Adds what went by since the last sample. */
+/* Adds what went by since the last sample. ERROR_WRITTEN, ERROR_RESET: nothing is added, the totals stand. */
 bool window_sample(struct window *window, const struct deadline *deadline, struct error *error);
-/* How far apart samples may be, in ms: at least 1, at most 1000, or a minute where each of them halts the
+/* How far apart samples may be, in ms: at least 1, at most 100, or a minute where each of them halts the
  * core. */
 int window_pace_ms(const struct window *window);

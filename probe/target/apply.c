@@ -6,6 +6,8 @@ bool target_apply(struct target *target, const struct setting *setting, const st
                   struct error *error)
 {
     uint64_t now;
+    if (setting->only_watched)
+        return true;
     if (!ledger_apply(target->ledger, setting, deadline, error))
         return false;
     if (setting->test == 0)

@@ -22,6 +22,7 @@ static struct passage_plan plan_of(const struct lowered *self, unsigned rehits)
                                  .prove_frame = self->region.to_return,
                                  .end_sp = self->place.sp,
                                  .rehits = rehits,
+                                 .witness = &self->target->witness,
                                  .at_end = self->reception.wish->at_end};
 }
 
@@ -234,11 +235,18 @@ static bool finish_by_hand(struct lowered *self, const struct passage *passage,
     if (!lowered_settle(self, lowered_end(self), deadline, error))
         return false;
     lowered_new_list(self);
+    struct witness_places places;
+    witness_add(&self->target->witness, self->core, &self->list, &places);
     size_t reset = self->core->ops->add_reset_seen(self->core, &self->list); /* as in the list */
     if (!lowered_run_plain(self, deadline, error))
         return false;
     if (self->core->ops->reset_seen(self->core, self->results[reset]))
         return lowered_tell_reset(self, error);
+    uint64_t saw = 0;
+    const struct witness_item *changed =
+        witness_changed(&self->target->witness, self->results, &places, &saw);
+    if (changed != NULL)
+        return witness_tell(changed, saw, error);
     reception_deliver(&self->reception, &whole, results);
     lowered_new_list(self);
     if (self->region.start != lowered_end(self)) {
@@ -348,6 +356,6 @@ struct engine *lowered_new(struct target *target)
     self->target = target;
     self->core = &target->chosen->core;
     points_init(&self->points, target->ledger, &target->chosen->core);
-    reception_init(&self->reception, self->core, &target->reading);
+    reception_init(&self->reception, self->core, &target->reading, &target->witness);
     return &self->engine;
 }

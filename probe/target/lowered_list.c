@@ -109,6 +109,42 @@ static bool look_at_counters(struct lowered *self, const struct deadline *deadli
     return !over || error_set(error, unread.kind, "%s", unread.text);
 }
 
+static bool is_sound(struct lowered *self, struct error *error)
+{
+    const struct reception *reception = &self->reception;
+    if (reception->was_reset)
+        return lowered_tell_reset(self, error);
+    return reception->changed == NULL || witness_tell(reception->changed, reception->changed_to, error);
+}
+
+/* The core may be running: what only it can show is looked at with the hits behind these. */
+static const struct witness_item *find_changed(const struct lowered *self, uint64_t *saw,
+                                               struct error *unread)
+{
+    const struct witness *witness = &self->target->witness;
+    struct deadline soon = deadline_in_ms(patience_ms(LOOK_MS), NULL);
+    for (size_t i = 0; i < witness->n; i++) {
+        const struct witness_item *item = &witness->items[i];
+        if (item->at.space != SPACE_CP15 && ledger_read(self->target->ledger, item->at, saw, &soon, unread) &&
+            (*saw & item->mask) != item->value)
+            return item;
+    }
+    return NULL;
+}
+
+static bool release_held(struct lowered *self, bool was_reset, struct error *unread)
+{
+    struct reception *reception = &self->reception;
+    if (!was_reset && reception->changed == NULL)
+        reception->changed = find_changed(self, &reception->changed_to, unread);
+    if (unread->kind != ERROR_NONE)
+        return false;
+    if (reception->changed != NULL)
+        reception->n_held = 0;
+    reception_release(reception, was_reset);
+    return true;
+}
+
 static bool settle_held(struct lowered *self, int tries, struct error *error)
 {
     for (; self->reception.n_held > 0; tries--) {
@@ -116,14 +152,14 @@ static bool settle_held(struct lowered *self, int tries, struct error *error)
         struct error unread = {0};
         struct deadline soon = deadline_in_ms(patience_ms(LOOK_MS), NULL);
         if (ledger_read(self->target->ledger, self->core->ops->cause_register(self->core), &cause, &soon,
-                        &unread))
-            reception_release(&self->reception, self->core->ops->reset_seen(self->core, cause));
-        else if (tries <= 1)
+                        &unread) &&
+            release_held(self, self->core->ops->reset_seen(self->core, cause), &unread))
+            continue;
+        if (tries <= 1)
             return error_set(error, unread.kind, "%s", unread.text);
-        else
-            usleep(NAP_US);
+        usleep(NAP_US);
     }
-    return !self->reception.was_reset || lowered_tell_reset(self, error);
+    return is_sound(self, error);
 }
 
 bool lowered_settle_held(struct lowered *self, struct error *error)
@@ -151,14 +187,14 @@ bool lowered_run_list(struct lowered *self, size_t *at, uint64_t *saw, const str
         note_halt(self, done);
         bool waits = outcome.why == NOT_YET && at_wait(self, done);
         reception_take(&self->reception, self->results, done);
-        if (self->reception.was_reset)
-            return lowered_tell_reset(self, error);
+        if (!is_sound(self, error))
+            return false;
         bool refuses = outcome.why == TARGET_WAIT || outcome.why == TARGET_FAULT;
         bool cancelled = deadline_cancelled(deadline);
         struct error unread = {0};
         self->slow = self->slow || refuses || (waits && outcome.saw != 0);
-        if ((refuses || waits || cancelled) && !settle_held(self, 1, &unread) && self->reception.was_reset)
-            return lowered_tell_reset(self, error);
+        if ((refuses || waits || cancelled) && !settle_held(self, 1, &unread) && !is_sound(self, error))
+            return false;
         bool in_vain = deadline_now_us() - since > self->reception.wish->timeout_ms * 1000;
         switch (outcome.why) {
         case DONE: /* unless the next list will tell of them */

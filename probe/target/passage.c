@@ -117,8 +117,10 @@ void passage_add(const struct passage_plan *plan, enum segment from, struct step
         case SEGMENT_FINISH:
             add_words(plan, list, out);
             add_rehits(plan, plan->end, 1, list, out);
-            if (!plan->reset_later) /* last: a reset spoils the readings as well */
-                out->reset_at = ops->add_reset_seen(plan->core, list);
+            if (!plan->reset_later) {
+                witness_add(plan->witness, plan->core, list, &out->witness_at);
+                out->reset_at = ops->add_reset_seen(plan->core, list); /* last: it spoils all of these */
+            }
             if (!round && !plan->stay)
                 passage_add_onward(plan, list);
             break;

@@ -8,6 +8,7 @@
 #include "counters/reading.h"
 #include "target/engine.h"
 #include "target/points.h"
+#include "target/witness.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,10 +30,11 @@ struct passage {
     size_t first[SEGMENTS + 1]; /* segment s is [first[s], first[s + 1]) of the list */
     enum segment from;
     unsigned rehits;
-    bool read_early;            /* the counters, at the start: before the segment in which it is left */
-    size_t pending_at;          /* SIZE_MAX: none */
-    size_t before_at, after_at; /* OP_TIME */
-    size_t reset_at;            /* SIZE_MAX: a passage behind it tells */
+    bool read_early;                  /* the counters, at the start: before the segment in which it is left */
+    size_t pending_at;                /* SIZE_MAX: none */
+    size_t before_at, after_at;       /* OP_TIME */
+    size_t reset_at;                  /* SIZE_MAX: a passage behind it tells */
+    struct witness_places witness_at; /* with reset_at */
     uint16_t reading_at[2][REHITS + 1]; /* at the start, at the end */
     uint16_t disturbed_at[2][REHITS];   /* PASSAGE_NEVER: nowhere */
     uint16_t words_at[AT_END_WORDS];
@@ -48,7 +50,8 @@ struct passage_plan {
     bool prove_frame; /* end_sp is to be proved */
     uint64_t end_sp;
     unsigned rehits;
-    bool reset_later;            /* the passage behind it looks for resets in this one as well */
+    const struct witness *witness;
+    bool reset_later;            /* the passage behind it looks for resets, and at the witness, for both */
     bool stay;                   /* at the end: the next list begins with the move to the start */
     const struct at_end *at_end; /* NULL: nothing */
 };

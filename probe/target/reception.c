@@ -2,9 +2,10 @@
 
 #include <string.h>
 
-void reception_init(struct reception *reception, const struct core *core, const struct reading *reading)
+void reception_init(struct reception *reception, const struct core *core, const struct reading *reading,
+                    const struct witness *witness)
 {
-    *reception = (struct reception){.core = core, .reading = reading};
+    *reception = (struct reception){.core = core, .reading = reading, .witness = witness};
 }
 
 void reception_begin(struct reception *reception, const struct engine_wish *wish,
@@ -15,6 +16,7 @@ void reception_begin(struct reception *reception, const struct engine_wish *wish
     reception->hits = 0;
     reception->enough = false;
     reception->was_reset = false;
+    reception->changed = NULL;
     reception->n_held = 0;
 }
 
@@ -143,7 +145,12 @@ static void take_segment(struct reception *reception, const struct expected_pass
         }
         if (reception->core->ops->reset_seen(reception->core, results[passage->reset_at]))
             reception_release(reception, true);
-        if (reception->was_reset)
+        else if (reception->changed == NULL)
+            reception->changed =
+                witness_changed(reception->witness, results, &passage->witness_at, &reception->changed_to);
+        if (reception->changed != NULL)
+            reception->n_held = 0;
+        if (reception->was_reset || reception->changed != NULL)
             break;
         reception_deliver(reception, passage, results);
         deliver_rehits(reception, passage, 1, results);

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 /* A list looks for resets once for so many hits, where they come fast. */
-enum { RECEPTION_ROOM = 64, RECEPTION_HELD = 4 };
+enum { RECEPTION_ROOM = 64, RECEPTION_HELD = 16 };
 
 struct reception {
     const struct core *core;
@@ -23,6 +23,9 @@ struct reception {
     uint64_t hits; /* delivered since reception_begin */
     bool enough;
     bool was_reset; /* in or before a hit: neither it nor any after it is delivered */
+    const struct witness *witness;
+    const struct witness_item *changed; /* likewise: what counts depend on; NULL: nothing has */
+    uint64_t changed_to;
 
     struct expected_passage {
         struct passage passage;
@@ -38,8 +41,9 @@ struct reception {
     size_t n_held;
 };
 
-/* `reading` may change between two lists. */
-void reception_init(struct reception *reception, const struct core *core, const struct reading *reading);
+/* `reading` and `witness` may change between two lists. */
+void reception_init(struct reception *reception, const struct core *core, const struct reading *reading,
+                    const struct witness *witness);
 void reception_begin(struct reception *reception, const struct engine_wish *wish,
                      const struct engine_sink *sink);
 /* A new list begins. */

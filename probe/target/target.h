@@ -15,6 +15,7 @@
 #include "target/coresight.h"
 #include "target/ledger.h"
 #include "target/place.h"
+#include "target/witness.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -64,6 +65,8 @@ struct target {
     struct target_core *elsewhere;   /* by another link: whose counters are taken; NULL: those of `chosen` */
     struct counter_block *block;     /* the counters in use, NULL before target_take_block */
     struct reading reading;          /* what a run reads of it, and beside it */
+    struct witness block_witness;    /* what the block's counts depend on */
+    struct witness witness;          /* and those of the events under way */
     struct coprocessor *coprocessor; /* where the block is reached through the core itself; else NULL */
     bool divide;                     /* wanted before target_take_block: cycles by 64 */
     bool held;                       /* the server, if any, is kept away */
@@ -90,6 +93,8 @@ bool target_keep(struct target *target, const struct deadline *deadline, struct 
 /* Takes the named counter block, or the best one for NULL, and makes it count; its first counter is read. */
 bool target_take_block(struct target *target, const char *name, const struct deadline *deadline,
                        struct error *error);
+/* The same once more, after a reset. */
+bool target_retake_block(struct target *target, const struct deadline *deadline, struct error *error);
 /* Gives the block's counters these events, which takes the place of what was read before. */
 bool target_program(struct target *target, const struct counter_pick *picks, size_t n,
                     const struct deadline *deadline, struct error *error);
@@ -97,8 +102,16 @@ bool target_program(struct target *target, const struct counter_pick *picks, siz
  * halted core can read it, it is halted for that, and `leave_halted` is set where it was already. */
 bool target_read(struct target *target, uint64_t *values, uint64_t *before_us, uint64_t *after_us,
                  const struct deadline *deadline, struct error *error);
-/* The program has not changed what the counter's readings depend on. */
-bool target_check_block(struct target *target, const struct deadline *deadline, struct error *error);
+/* Likewise, with what tells whether the counts are sound, looked at after them. */
+struct target_look {
+    bool reset;                         /* since the last look, or for the first one since whenever */
+    const struct witness_item *changed; /* NULL: nothing */
+    uint64_t saw;                       /* what that one holds now */
+};
+bool target_look(struct target *target, uint64_t *values, uint64_t *before_us, uint64_t *after_us,
+                 struct target_look *look, const struct deadline *deadline, struct error *error);
+/* Nobody has changed what counts depend on: ERROR_WRITTEN. */
+bool target_check_witness(struct target *target, const struct deadline *deadline, struct error *error);
 /* A short list in which nothing is expected; what is not there yet is waited for. */
 bool target_run(struct target *target, const struct steps *list, uint64_t *results,
                 const struct deadline *deadline, struct error *error);

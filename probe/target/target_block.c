@@ -80,6 +80,24 @@ static bool apply_setting(struct target *target, const struct setting *setting,
     return false;
 }
 
+static bool apply_all(struct target *target, const struct counter_block *block,
+                      const struct deadline *deadline, struct error *error)
+{
+    target->block_witness.n = 0;
+    for (size_t i = 0; i < block->n_settings; i++) {
+        if (!apply_setting(target, &block->settings[i], deadline, error))
+            return false;
+        witness_take(&target->block_witness, &block->settings[i]);
+    }
+    target->witness = target->block_witness;
+    return true;
+}
+
+bool target_retake_block(struct target *target, const struct deadline *deadline, struct error *error)
+{
+    return apply_all(target, target->block, deadline, error) && leave_core(target, deadline, error);
+}
+
 bool target_take_block(struct target *target, const char *name, const struct deadline *deadline,
                        struct error *error)
 {
@@ -93,9 +111,8 @@ bool target_take_block(struct target *target, const char *name, const struct dea
         return error_set(error, ERROR_NO_COUNTER, "%s has no divider", block->text);
     if (target->divide && !block->kind->divide(&target_counted(target)->core, block))
         return error_set(error, ERROR_NO_COUNTER, "the program uses the cycle counter: it cannot be divided");
-    for (size_t i = 0; i < block->n_settings; i++)
-        if (!apply_setting(target, &block->settings[i], deadline, error))
-            return false;
+    if (!apply_all(target, block, deadline, error))
+        return false;
     if (!attached_counts(target, block, error))
         return false;
     if (target->elsewhere != NULL && block->kind->own_cycles != NULL)
@@ -115,9 +132,12 @@ bool target_program(struct target *target, const struct counter_pick *picks, siz
     if (block->kind->program != NULL)
         n_settings = block->kind->program(&target_counted(target)->core, block, picks, n, settings,
                                           BLOCK_PASS_SETTINGS);
-    for (size_t i = 0; i < n_settings; i++)
+    target->witness = target->block_witness;
+    for (size_t i = 0; i < n_settings; i++) {
         if (!apply_setting(target, &settings[i], deadline, error))
             return false;
+        witness_take(&target->witness, &settings[i]);
+    }
     struct reading beside = target->reading;
     target->reading.n = target->reading.counted = 0;
     for (size_t i = 0; i < n; i++) {
@@ -146,37 +166,71 @@ static bool read_by_core(struct target *target, uint64_t *values, uint64_t *befo
     return true;
 }
 
-bool target_read(struct target *target, uint64_t *values, uint64_t *before_us, uint64_t *after_us,
-                 const struct deadline *deadline, struct error *error)
+static void add_reset(const struct target *target, struct steps *list, size_t *at)
 {
-    struct step items[READING_STEPS + 2];
-    uint64_t results[READING_STEPS + 2];
-    struct steps list = {.items = items, .room = READING_STEPS + 2};
-    if (target->reading.by_core != NULL)
-        return read_by_core(target, values, before_us, after_us, deadline, error);
+    const struct core *core = &target_counted(target)->core;
+    bool seen = target->debugger == NULL && core->ops->add_reset_since != NULL;
+    *at = seen ? core->ops->add_reset_since(core, list) : SIZE_MAX;
+}
+
+/* The counters, and after them what may have spoiled them. */
+static bool read_running(struct target *target, uint64_t *values, uint64_t *before_us, uint64_t *after_us,
+                         struct target_look *look, const struct deadline *deadline, struct error *error)
+{
+    enum { ROOM = READING_STEPS + WITNESS_ROOM + 3 };
+    struct step items[ROOM];
+    uint64_t results[ROOM];
+    struct witness_places places;
+    struct steps list = {.items = items, .room = ROOM};
+    const struct core *core = &target_counted(target)->core;
+    size_t reset = SIZE_MAX;
     size_t before = steps_add(&list, step_time(TIME_BEFORE));
     size_t at = reading_add(&target->reading, true, &list);
     size_t after = steps_add(&list, step_time(TIME_AFTER));
+    if (look != NULL) {
+        witness_add(&target->witness, core, &list, &places);
+        add_reset(target, &list, &reset);
+    }
     if (!target_run(target, &list, results, deadline, error))
         return false;
     reading_take(&target->reading, true, results, at, values);
     *before_us = results[before];
     *after_us = results[after];
+    if (look == NULL)
+        return true;
+    look->changed = witness_changed(&target->witness, results, &places, &look->saw);
+    look->reset = reset != SIZE_MAX && core->ops->reset_since(core, results[reset]);
     return true;
 }
 
-bool target_check_block(struct target *target, const struct deadline *deadline, struct error *error)
+bool target_look(struct target *target, uint64_t *values, uint64_t *before_us, uint64_t *after_us,
+                 struct target_look *look, const struct deadline *deadline, struct error *error)
 {
-    const struct counter_block *block = target->block;
-    uint64_t now;
-    if (block == NULL || block->watched.size == 0)
-        return true;
-    if (!ledger_read(target->ledger, block->watched, &now, deadline, error))
-        return false;
-    if (now != block->watched_value)
-        return error_set(error, ERROR_NO_COUNTER,
-                         "the program changed the reload value of its counter from 0x%06" PRIX64
-                         " to 0x%06" PRIX64 " during the run: the counts mean nothing",
-                         block->watched_value, now);
-    return true;
+    if (look != NULL)
+        *look = (struct target_look){0};
+    if (target->reading.by_core != NULL) /* which tells of a reset by itself */
+        return read_by_core(target, values, before_us, after_us, deadline, error);
+    return read_running(target, values, before_us, after_us, look, deadline, error);
+}
+
+bool target_read(struct target *target, uint64_t *values, uint64_t *before_us, uint64_t *after_us,
+                 const struct deadline *deadline, struct error *error)
+{
+    return target_look(target, values, before_us, after_us, NULL, deadline, error);
+}
+
+bool target_check_witness(struct target *target, const struct deadline *deadline, struct error *error)
+{
+    const struct witness *witness = &target->witness;
+    bool ok = true;
+    for (size_t i = 0; i < witness->n && ok; i++) {
+        uint64_t now;
+        ok = ledger_read(target->ledger, witness->items[i].at, &now, deadline, error) &&
+             ((now & witness->items[i].mask) == witness->items[i].value ||
+              witness_tell(&witness->items[i], now, error));
+    }
+    struct error later = {0};
+    return leave_core(target, deadline, &later) ? ok
+           : ok                                 ? error_set(error, later.kind, "%s", later.text)
+                                                : false;
 }

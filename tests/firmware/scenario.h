@@ -111,6 +111,9 @@ void counted_a64(uint32_t rounds, uint32_t *words);
 void run_as_user(uint32_t context, uint32_t rounds, char *stack_top);
 void user_work(uint32_t rounds);
 
+// writes.c
+void written_round(void);
+
 // scenarios.c
 void work_by_data(void);
 void caller_one(void);

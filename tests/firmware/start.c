@@ -156,6 +156,7 @@ static void one_round(uint32_t what)
         wide_entry(round_count | 1);
 #endif
     timed_round(what);
+    written_round();
 #ifdef TICK_MS
     follow_tick_style();
 #endif

@@ -1,5 +1,7 @@
 #include "links/dap/carriers.h"
 
+#include "base/socket.h"
+
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -48,7 +50,7 @@ static bool write_all(struct tcp *tcp, const uint8_t *bytes, size_t n, const str
             if (!wait_for(tcp->fd, POLLOUT, deadline))
                 return lost(tcp, "it takes no more packets", error);
         } else if (sent < 0 && errno != EINTR) {
-            return lost(tcp, strerror(errno), error);
+            return lost(tcp, socket_failure(errno), error);
         }
     }
     return true;
@@ -63,12 +65,12 @@ static bool read_all(struct tcp *tcp, uint8_t *bytes, size_t n, const struct dea
             bytes += got;
             n -= (size_t)got;
         } else if (got == 0) {
-            return lost(tcp, "it closed the connection", error);
+            return lost(tcp, socket_failure(0), error);
         } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
             if (!wait_for(tcp->fd, POLLIN, deadline))
                 return lost(tcp, "no answer", error);
         } else if (errno != EINTR) {
-            return lost(tcp, strerror(errno), error);
+            return lost(tcp, socket_failure(errno), error);
         }
     }
     return true;

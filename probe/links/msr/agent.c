@@ -40,7 +40,7 @@ static bool send_all(struct msr_agent *agent, const uint8_t *bytes, size_t n, co
             if (!socket_wait(agent->fd, POLLOUT, deadline))
                 return lose(agent, ERROR_LINK_LOST, "it takes no more requests", error);
         } else if (sent < 0 && errno != EINTR) {
-            return lose(agent, ERROR_LINK_LOST, strerror(errno), error);
+            return lose(agent, ERROR_LINK_LOST, socket_failure(errno), error);
         }
     }
     return true;
@@ -55,12 +55,12 @@ static bool receive_all(struct msr_agent *agent, uint8_t *bytes, size_t n, const
             bytes += got;
             n -= (size_t)got;
         } else if (got == 0) {
-            return lose(agent, ERROR_LINK_LOST, "it closed the connection", error);
+            return lose(agent, ERROR_LINK_LOST, socket_failure(0), error);
         } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
             if (!socket_wait(agent->fd, POLLIN, deadline))
                 return lose(agent, ERROR_LINK_LOST, "no answer", error);
         } else if (errno != EINTR) {
-            return lose(agent, ERROR_LINK_LOST, strerror(errno), error);
+            return lose(agent, ERROR_LINK_LOST, socket_failure(errno), error);
         }
     }
     return true;

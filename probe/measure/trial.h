@@ -1,0 +1,17 @@
+/*
+ * A trial: some looks at a counter while the program runs, before anything is measured with it. A counter
+ * that the program writes again and again, or that stops, shows itself in it.
+ */
+#pragma once
+
+#include "base/deadline.h"
+#include "base/error.h"
+#include "measure/clock.h"
+#include "target/target.h"
+
+/*
+ * Of the first counter of the block in use, for some 20 ms. ERROR_WRITTEN. *seen_hz: how fast it went at
+ * least; 0: not known. Where each look halts the core there are none, unless it `may_halt`.
+ */
+bool trial_run(struct target *target, const struct clock *clock, double *seen_hz, bool may_halt,
+               const struct deadline *deadline, struct error *error);

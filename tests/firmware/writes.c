@@ -1,0 +1,133 @@
+// A program that writes the counters that it is measured by, as programs do which time themselves. A test
+// says what is written, and where: at the start of the region, inside it, at its end, or between two
+// passages.
+#include "scenario.h"
+
+enum { AT_START = 1, INSIDE = 2, AT_END = 3, BETWEEN = 4 };
+
+volatile uint32_t write_what, write_where, write_each = 1;
+
+#if defined __aarch64__
+static uint64_t control(void)
+{
+    uint64_t value;
+    __asm volatile("mrs %0, pmcr_el0" : "=r"(value));
+    return value;
+}
+
+static void set_control(uint64_t value)
+{
+    __asm volatile("msr pmcr_el0, %0\n\tisb" ::"r"(value));
+}
+
+static void set_enables(uint32_t off)
+{
+    __asm volatile("msr pmcntenclr_el0, %0\n\tisb" ::"r"((uint64_t)off));
+}
+
+static void set_cycles(void)
+{
+    __asm volatile("msr pmccntr_el0, xzr\n\tisb");
+}
+#elif defined __ARM_ARCH_7A__ || defined __ARM_ARCH_7R__
+static uint32_t control(void)
+{
+    uint32_t value;
+    __asm volatile("mrc p15, 0, %0, c9, c12, 0" : "=r"(value));
+    return value;
+}
+
+static void set_control(uint32_t value)
+{
+    __asm volatile("mcr p15, 0, %0, c9, c12, 0\n\tisb" ::"r"(value));
+}
+
+static void set_enables(uint32_t off)
+{
+    __asm volatile("mcr p15, 0, %0, c9, c12, 2\n\tisb" ::"r"(off));
+}
+
+static void set_cycles(void)
+{
+    __asm volatile("mcr p15, 0, %0, c9, c13, 0\n\tisb" ::"r"(0));
+}
+#endif
+
+#if defined __aarch64__ || defined __ARM_ARCH_7A__ || defined __ARM_ARCH_7R__
+enum { PMCR_E = 1, PMCR_P = 2, PMCR_C = 4 };
+
+static void write_it(uint32_t what)
+{
+    if (what == 1)
+        set_control(control() | PMCR_C);
+    if (what == 2)
+        set_control(control() | PMCR_P | PMCR_C);
+    if (what == 3)
+        set_control(control() & ~PMCR_E);
+    if (what == 4)
+        set_enables(0x8000003F);
+    if (what == 5)
+        set_cycles();
+}
+#else
+#define DEMCR      (*(volatile uint32_t *)0xE000EDFC)
+#define DWT_CTRL   (*(volatile uint32_t *)0xE0001000)
+#define DWT_CYCCNT (*(volatile uint32_t *)0xE0001004)
+#define SYST_RVR   (*(volatile uint32_t *)0xE000E014)
+#define SYST_CVR   (*(volatile uint32_t *)0xE000E018)
+#define PMU_CTRL   (*(volatile uint32_t *)0xE0003E04)
+#define PMU_CCNTR  (*(volatile uint32_t *)0xE000307C)
+
+static void write_it(uint32_t what)
+{
+    if (what == 1)
+        DWT_CYCCNT = 0;
+    if (what == 2)
+        DWT_CTRL &= ~1u;
+    if (what == 3)
+        DEMCR &= ~(1u << 24);
+    if (what == 4)
+        SYST_CVR = 0;
+    if (what == 5)
+        SYST_RVR = 0x7FFFFF;
+    if (what == 6)
+        PMU_CTRL |= 4;
+    if (what == 7)
+        PMU_CTRL &= ~1u;
+    if (what == 8)
+        PMU_CCNTR = 0;
+}
+#endif
+
+static void spin(void)
+{
+    for (uint32_t left = 20 + (random_number() & 63); left; left--)
+        __asm volatile("nop");
+}
+
+ALONE void written(uint32_t what, uint32_t where)
+{
+    if (where == AT_START)
+        write_it(what);
+    spin();
+    if (where == INSIDE)
+        write_it(what);
+    spin();
+    if (where == AT_END)
+        write_it(what);
+}
+
+void written_round(void)
+{
+    static uint32_t round;
+    if (write_where == 0)
+        return;
+    uint32_t now = ++round >= write_each;
+    if (now)
+        round = 0;
+    written(write_what, now ? write_where : 0);
+    spin();
+    if (now && write_where == BETWEEN)
+        write_it(write_what);
+    spin();
+}
