@@ -73,7 +73,7 @@ static bool calibrate(struct calibrate_command *self, struct error *error)
         return error_set(error, ERROR_USAGE, "calibrate wants a location that the program comes to");
     if (here && !process_check_debugged(&session->context->options->process, error))
         return false;
-    if (!session_trial(session, true, &clock, &seen_hz, error) ||
+    if (!session_trial(session, &clock, &seen_hz, error) ||
         !counting_open(&self->counting, session, &clock, error))
         return false;
     session_conditions(session, &clock, &self->conditions);

@@ -157,12 +157,12 @@ static bool measure(struct delta_command *self, struct error *error)
     struct clock clock;
     struct error why = {0};
     double seen_hz = 0;
-    if (!session_trial(session, true, &clock, &seen_hz, error))
+    if (!session_trial(session, &clock, &seen_hz, error))
         return false;
     if (measure_once(self, &clock, seen_hz, &why))
         return true;
     if (why.kind != ERROR_WRITTEN || session->context->options->format == FORMAT_JSON ||
-        !session_take_other(session, &why, true, &clock, &seen_hz, error))
+        !session_take_other(session, &why, &clock, &seen_hz, error))
         return error_set(error, why.kind, "%s", why.text);
     summary_free(&self->summary);
     counting_close(&self->counting);

@@ -3,6 +3,7 @@
 #include "commands/command.h"
 #include "commands/session.h"
 #include "debuggers/debugger.h"
+#include "measure/trial.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -46,7 +47,16 @@ static bool try_counter(struct session *session, struct error *error)
     const struct core *counted = &target_counted(target)->core;
     uint64_t first[READING_ROOM], second[READING_ROOM], before, after, status;
     struct deadline deadline = session_deadline(session);
-    if (!session_take(session, error) || !target_read(target, first, &before, &after, &deadline, error))
+    struct clock clock;
+    double seen_hz;
+    if (!session_take(session, error) || !session_clock(session, &clock, error))
+        return false;
+    if (!trial_run(target, &clock, &seen_hz, &deadline, error)) {
+        if (error->kind == ERROR_WRITTEN)
+            fprintf(out, "  %-15s %-10s %s\n", "counter", "WRITTEN", target->block->text);
+        return false;
+    }
+    if (!target_read(target, first, &before, &after, &deadline, error))
         return false;
     if (!let_run(target, &deadline, error))
         return false;

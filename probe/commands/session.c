@@ -187,15 +187,14 @@ static struct counter_block *find_other(const struct target *target)
     return NULL;
 }
 
-static bool try_counter(struct session *session, bool may_halt, struct clock *clock, double *seen_hz,
-                        struct error *error)
+static bool try_counter(struct session *session, struct clock *clock, double *seen_hz, struct error *error)
 {
     struct deadline deadline = session_deadline(session);
     return session_clock(session, clock, error) &&
-           trial_run(&session->target, clock, seen_hz, may_halt, &deadline, error);
+           trial_run(&session->target, clock, seen_hz, &deadline, error);
 }
 
-bool session_take_other(struct session *session, const struct error *why, bool may_halt, struct clock *clock,
+bool session_take_other(struct session *session, const struct error *why, struct clock *clock,
                         double *seen_hz, struct error *error)
 {
     const struct options *options = session->context->options;
@@ -207,7 +206,7 @@ bool session_take_other(struct session *session, const struct error *why, bool m
         options->n_metrics > 0)
         return error_set(error, why->kind, "%s", why->text);
     if (!target_take_block(&session->target, other->kind->name, &deadline, error) ||
-        !try_counter(session, may_halt, clock, seen_hz, error))
+        !try_counter(session, clock, seen_hz, error))
         return false;
     char note[sizeof other->note];
     snprintf(note, sizeof note, "%.120s%sthe counter of %.32s is not used: something else writes it",
@@ -216,12 +215,11 @@ bool session_take_other(struct session *session, const struct error *why, bool m
     return true;
 }
 
-bool session_trial(struct session *session, bool may_halt, struct clock *clock, double *seen_hz,
-                   struct error *error)
+bool session_trial(struct session *session, struct clock *clock, double *seen_hz, struct error *error)
 {
     struct error why = {0};
-    return try_counter(session, may_halt, clock, seen_hz, &why) ||
-           session_take_other(session, &why, may_halt, clock, seen_hz, error);
+    return try_counter(session, clock, seen_hz, &why) ||
+           session_take_other(session, &why, clock, seen_hz, error);
 }
 
 void session_conditions(struct session *session, const struct clock *clock, struct conditions *out)

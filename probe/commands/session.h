@@ -28,13 +28,12 @@ bool session_take(struct session *session, struct error *error);
 /* False with ERROR_USAGE when nothing can be read while the core runs, as `command` has to. */
 bool session_sees_running(const struct session *session, const char *command, struct error *error);
 bool session_clock(struct session *session, struct clock *out, struct error *error);
-/* The clock, and a trial of the counter, for which the core may be halted or not; where that one is written by somebody, session_take_other. */
-bool session_trial(struct session *session, bool may_halt, struct clock *clock, double *seen_hz,
-                   struct error *error);
+/* The clock, and a trial of the counter; where that one is written by somebody, session_take_other. */
+bool session_trial(struct session *session, struct clock *clock, double *seen_hz, struct error *error);
 /* Another counter of the core's that can be used, and the same for it; where there is none, or `why` is no
  * reason for it, or the user named a counter or events, false with `why`. */
-bool session_take_other(struct session *session, const struct error *why, bool may_halt,
-                        struct clock *clock, double *seen_hz, struct error *error);
+bool session_take_other(struct session *session, const struct error *why, struct clock *clock,
+                        double *seen_hz, struct error *error);
 /* Fills what the session knows of the conditions. */
 void session_conditions(struct session *session, const struct clock *clock, struct conditions *out);
 /* "main.c:88, main+0x12" or "0x10000200" */

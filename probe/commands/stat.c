@@ -237,8 +237,7 @@ int command_stat(const struct context *context, struct error *error)
     if (ok && options->all_cpus)
         return everyone_stat(context, error);
     ok = ok && session_open_elf(&self.session, error) && session_open_target(&self.session, error) &&
-         session_take(&self.session, error) &&
-         session_trial(&self.session, false, &self.clock, &seen_hz, error) &&
+         session_take(&self.session, error) && session_trial(&self.session, &self.clock, &seen_hz, error) &&
          counting_open(&self.counting, &self.session, &self.clock, error);
     if (ok) {
         session_conditions(&self.session, &self.clock, &self.conditions);

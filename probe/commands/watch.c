@@ -237,7 +237,7 @@ int command_watch(const struct context *context, struct error *error)
         return everyone_watch(context, error);
     ok = ok && session_open_elf(&self.session, error) && session_open_target(&self.session, error) &&
          session_sees_running(&self.session, "watch", error) && session_take(&self.session, error) &&
-         session_trial(&self.session, false, &self.clock, &seen_hz, error) &&
+         session_trial(&self.session, &self.clock, &seen_hz, error) &&
          counting_open(&self.counting, &self.session, &self.clock, error);
     if (ok) {
         session_conditions(&self.session, &self.clock, &self.conditions);

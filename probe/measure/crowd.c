@@ -95,5 +95,5 @@ void crowd_begin_interval(struct crowd *crowd)
 
 int crowd_pace_ms(const struct crowd *crowd)
 {
-    return window_pace_ms(&crowd->members[0].window);
+    return window_longest_ms(&crowd->members[0].window);
 }

@@ -20,13 +20,13 @@ static bool is_sound(const struct target_look *look, struct error *error)
     return look->changed == NULL || witness_tell(look->changed, look->saw, error);
 }
 
-bool trial_run(struct target *target, const struct clock *clock, double *seen_hz, bool may_halt,
+bool trial_run(struct target *target, const struct clock *clock, double *seen_hz,
                const struct deadline *deadline, struct error *error)
 {
     uint64_t last[READING_ROOM], values[READING_ROOM], last_us = 0, before_us, after_us;
     struct target_look look;
     *seen_hz = 0;
-    if (target->debugger != NULL || (target->reading.by_core != NULL && !may_halt))
+    if (target->debugger != NULL)
         return true;
     struct plausible plausible = plausible_begin(&target->reading, target->block->counts_cycles, clock, 0);
     for (int i = 0; i < LOOKS; i++) {

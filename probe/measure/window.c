@@ -70,10 +70,10 @@ bool window_sample(struct window *window, const struct deadline *deadline, struc
     return true;
 }
 
-int window_pace_ms(const struct window *window)
+int window_longest_ms(const struct window *window)
 {
     const struct reading *reading = &window->target->reading;
-    double pace = window->halts ? 60000 : 100; /* so often that a counter which somebody writes shows it */
+    double pace = window->halts ? 60000 : 1000;
     for (size_t i = 0; i < reading->counted; i++) {
         const struct counter *counter = &reading->counters[i];
         double fastest = window->evaluation.bound_hz * (counter->per_cycle > 0 ? counter->per_cycle : 8);
@@ -83,4 +83,11 @@ int window_pace_ms(const struct window *window)
             pace = period_ms / 4;
     }
     return pace < 1 ? 1 : (int)pace;
+}
+
+int window_pace_ms(const struct window *window)
+{
+    enum { OFTEN_MS = 100 };
+    int ms = window_longest_ms(window);
+    return ms > OFTEN_MS && !window->halts ? OFTEN_MS : ms;
 }

@@ -34,6 +34,8 @@ bool window_begin(struct window *window, struct target *target, const struct clo
                   const struct deadline *deadline, struct error *error);
 /* Adds what went by since the last sample. ERROR_WRITTEN, ERROR_RESET: nothing is added, the totals stand. */
 bool window_sample(struct window *window, const struct deadline *deadline, struct error *error);
-/* How far apart samples may be, in ms: at least 1, at most 100, or a minute where each of them halts the
+/* How far apart samples may be, in ms: at least 1, at most 1000, or a minute where each of them halts the
  * core. */
+int window_longest_ms(const struct window *window);
+/* Likewise, but so often, where it costs the core nothing, that a counter which somebody writes shows it. */
 int window_pace_ms(const struct window *window);

@@ -4,7 +4,7 @@
 #include "target/stepwise.h"
 #include "target/stepwise_stops.h"
 
-enum { LIST_ROOM = READING_STEPS + 8, READ_MS = 5000, REHITS = 32 };
+enum { LIST_ROOM = READING_STEPS + WITNESS_ROOM + 8, READ_MS = 5000, REHITS = 32 };
 
 static struct deadline some_time(const struct deadline *deadline)
 {
@@ -22,6 +22,9 @@ bool stepwise_read(struct stepwise *self, uint64_t *values, bool *pending, bool 
     size_t at = reading_add(&self->target->reading, false, &list);
     size_t pending_at = pending != NULL ? ops->add_pending(self->core, &list) : SIZE_MAX;
     bool may_reset = reset != NULL && ops->add_reset_seen != NULL;
+    struct witness_places places;
+    if (reset != NULL)
+        witness_add(&self->target->witness, self->core, &list, &places);
     size_t reset_at = may_reset ? ops->add_reset_seen(self->core, &list) : SIZE_MAX;
     if (!target_run(self->target, &list, results, &limit, error))
         return false;
@@ -30,7 +33,11 @@ bool stepwise_read(struct stepwise *self, uint64_t *values, bool *pending, bool 
         *pending = pending_at != SIZE_MAX && ops->pending(self->core, results[pending_at]);
     if (reset != NULL)
         *reset = may_reset && ops->reset_seen(self->core, results[reset_at]);
-    return true;
+    if (reset == NULL || *reset)
+        return true;
+    uint64_t saw = 0;
+    const struct witness_item *changed = witness_changed(&self->target->witness, results, &places, &saw);
+    return changed == NULL || witness_tell(changed, saw, error);
 }
 
 /* Where the instruction behind the one at `here` begins; 0: the core may go elsewhere. */

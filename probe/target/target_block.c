@@ -80,13 +80,25 @@ static bool apply_setting(struct target *target, const struct setting *setting,
     return false;
 }
 
+/* A register may take nothing because another one, set before, was changed since. */
+static bool find_reason(struct target *target, const struct deadline *deadline, struct error *error)
+{
+    struct error changed = {0};
+    if (error->kind != ERROR_NO_COUNTER)
+        return false;
+    target->witness = target->block_witness;
+    if (!target_check_witness(target, deadline, &changed) && changed.kind == ERROR_WRITTEN)
+        *error = changed;
+    return false;
+}
+
 static bool apply_all(struct target *target, const struct counter_block *block,
                       const struct deadline *deadline, struct error *error)
 {
     target->block_witness.n = 0;
     for (size_t i = 0; i < block->n_settings; i++) {
         if (!apply_setting(target, &block->settings[i], deadline, error))
-            return false;
+            return find_reason(target, deadline, error);
         witness_take(&target->block_witness, &block->settings[i]);
     }
     target->witness = target->block_witness;
@@ -166,13 +178,6 @@ static bool read_by_core(struct target *target, uint64_t *values, uint64_t *befo
     return true;
 }
 
-static void add_reset(const struct target *target, struct steps *list, size_t *at)
-{
-    const struct core *core = &target_counted(target)->core;
-    bool seen = target->debugger == NULL && core->ops->add_reset_since != NULL;
-    *at = seen ? core->ops->add_reset_since(core, list) : SIZE_MAX;
-}
-
 /* The counters, and after them what may have spoiled them. */
 static bool read_running(struct target *target, uint64_t *values, uint64_t *before_us, uint64_t *after_us,
                          struct target_look *look, const struct deadline *deadline, struct error *error)
@@ -182,14 +187,16 @@ static bool read_running(struct target *target, uint64_t *values, uint64_t *befo
     uint64_t results[ROOM];
     struct witness_places places;
     struct steps list = {.items = items, .room = ROOM};
-    const struct core *core = &target_counted(target)->core;
-    size_t reset = SIZE_MAX;
+    const struct target_core *counted = look != NULL ? target_counted(target) : NULL;
+    const struct core_ops *ops = counted != NULL && target->debugger == NULL ? counted->core.ops : NULL;
+    bool tells_reset = ops != NULL && ops->add_reset_since != NULL;
+    size_t reset = 0;
     size_t before = steps_add(&list, step_time(TIME_BEFORE));
     size_t at = reading_add(&target->reading, true, &list);
     size_t after = steps_add(&list, step_time(TIME_AFTER));
     if (look != NULL) {
-        witness_add(&target->witness, core, &list, &places);
-        add_reset(target, &list, &reset);
+        witness_add(&target->witness, counted != NULL ? &counted->core : NULL, &list, &places);
+        reset = tells_reset ? ops->add_reset_since(&counted->core, &list) : 0;
     }
     if (!target_run(target, &list, results, deadline, error))
         return false;
@@ -199,7 +206,7 @@ static bool read_running(struct target *target, uint64_t *values, uint64_t *befo
     if (look == NULL)
         return true;
     look->changed = witness_changed(&target->witness, results, &places, &look->saw);
-    look->reset = reset != SIZE_MAX && core->ops->reset_since(core, results[reset]);
+    look->reset = tells_reset && ops->reset_since(&counted->core, results[reset]);
     return true;
 }
 
@@ -230,7 +237,7 @@ bool target_check_witness(struct target *target, const struct deadline *deadline
               witness_tell(&witness->items[i], now, error));
     }
     struct error later = {0};
-    return leave_core(target, deadline, &later) ? ok
-           : ok                                 ? error_set(error, later.kind, "%s", later.text)
-                                                : false;
+    if (leave_core(target, deadline, &later) || !ok)
+        return ok;
+    return error_set(error, later.kind, "%s", later.text);
 }

@@ -50,6 +50,8 @@ static void add_by_core(const struct witness *witness, const struct core *core, 
 void witness_add(const struct witness *witness, const struct core *core, struct steps *list,
                  struct witness_places *out)
 {
+    if (witness == NULL)
+        return;
     add_by_core(witness, core, list, out);
     for (size_t i = 0; i < witness->n; i++)
         if (witness->items[i].at.space != SPACE_CP15)
@@ -59,7 +61,7 @@ void witness_add(const struct witness *witness, const struct core *core, struct 
 const struct witness_item *witness_changed(const struct witness *witness, const uint64_t *results,
                                            const struct witness_places *places, uint64_t *saw)
 {
-    for (size_t i = 0; i < witness->n; i++) {
+    for (size_t i = 0; witness != NULL && i < witness->n; i++) {
         const struct witness_item *item = &witness->items[i];
         *saw = results[places->at[i]];
         if ((*saw & item->mask) != item->value)

@@ -33,7 +33,7 @@ struct witness_places {
 
 /* The bits that a setting tests, if it names its register. One setting for each address: the last one. */
 void witness_take(struct witness *witness, const struct setting *setting);
-/* `core` is halted where an item is in SPACE_CP15, and reads it. */
+/* Nothing for NULL. `core` is halted where an item is in SPACE_CP15, and reads it. */
 void witness_add(const struct witness *witness, const struct core *core, struct steps *list,
                  struct witness_places *out);
 /* The first item that has changed; NULL: none. *saw: what it holds. */

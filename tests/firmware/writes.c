@@ -89,7 +89,7 @@ static void write_it(uint32_t what)
     if (what == 4)
         SYST_CVR = 0;
     if (what == 5)
-        SYST_RVR = 0x7FFFFF;
+        SYST_RVR = 0x700000 + random_number();
     if (what == 6)
         PMU_CTRL |= 4;
     if (what == 7)

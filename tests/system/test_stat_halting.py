@@ -14,8 +14,9 @@ pytestmark = pytest.mark.each_value  # a row takes seconds
 WAYS = ["r5/swd", "r5/jtag", "r5/v2", "r5"]
 
 
-def looks(place, count, after=1):
-    """The halts at which the counters were read; the ones before set them up, those after them put things back."""
+def looks(place, count, after=2):
+    """The halts at which the counters were read; the ones before set them up, those after them look at what counts depend on
+    and put things back."""
     halts = [event for event in place.board.log() if event.kind == "halt"]
     assert len(halts) >= count + after
     return halts[len(halts) - after - count:len(halts) - after]

@@ -52,9 +52,10 @@ TEST(systick_runs_or_is_borrowed)
              stuck[] = {0x5, 0};
     assert_true(systick_kind.identify(&core, runs, &block));
     assert_int_equal(block.counters[0].modulus, 0x1E848);
-    assert_int_equal(block.n_settings, 0);
+    assert_int_equal(block.n_settings, 1);
+    assert_true(block.settings[0].only_watched && block.settings[0].at.offset == 0xE000E014);
+    assert_int_equal(block.settings[0].set, 0x1E847);
     assert_string_equal(block.counters[0].name, "CPU_CYCLES");
-    assert_int_equal(block.watched.offset, 0xE000E014);
     assert_true(systick_kind.identify(&core, idle, &block));
     assert_int_equal(block.counters[0].modulus, 0x1000000);
     assert_int_equal(block.n_settings, 3);
@@ -80,7 +81,8 @@ TEST(dwt_without_a_counter_is_not_believed)
     assert_int_equal(block.unusable[0], 0);
     assert_int_equal(block.n_settings, 3);
     assert_true(dwt_kind.identify(&m4, on, &block));
-    assert_int_equal(block.n_settings, 1);
+    assert_int_equal(block.n_settings, 2);
+    assert_true(block.settings[1].only_watched);
     assert_int_equal(block.counters[0].low.offset, 0xE0001004);
 }
 

@@ -79,8 +79,10 @@ static inline bool fake_run(struct engine *engine, const struct engine_wish *wis
         if (fake->hits + 1 == fake->fail_at)
             return error_set(error, ERROR_RESET, "the target was reset");
         fake_rehit(fake, sink, rehits);
-        struct raw_hit hit = {.pairs = 1, .before_us = 1000, .after_us = 1010};
-        fake->make(fake, ++fake->hits, &hit);
+        /* So long apart that a counter may show anything in between */
+        uint64_t us = 60000000 * ++fake->hits;
+        struct raw_hit hit = {.pairs = 1, .before_us = us, .after_us = us + 10};
+        fake->make(fake, fake->hits, &hit);
         *fake_clock() += fake->hit_us;
         bool more = sink->hit(sink->context, &hit);
         fake_rehit(fake, sink, rehits);

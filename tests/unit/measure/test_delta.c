@@ -178,6 +178,52 @@ FRESH_TEST(a_wrap_is_no_matter)
         assert_int_equal(count_of(i), 1011);
 }
 
+/* --- a counter that somebody else writes ---------------------------------------------------------------- */
+
+static void cleared_inside(struct fake_engine *engine, uint64_t number, struct raw_hit *hit)
+{
+    fake_growing(engine, number, hit);
+    if (number == 23)
+        hit->to[0] = 3; /* below where it began */
+}
+
+static void stopped_inside(struct fake_engine *engine, uint64_t number, struct raw_hit *hit)
+{
+    fake_growing(engine, number, hit);
+    if (number == 23)
+        hit->to[0] = hit->from[0];
+}
+
+FRESH_TEST(what_cannot_be_is_no_hit_and_ends_it)
+{
+    void (*const makes[])(struct fake_engine *, uint64_t, struct raw_hit *) = {cleared_inside,
+                                                                               stopped_inside};
+    for (size_t i = 0; i < 2; i++) {
+        set_up(NULL);
+        fake.make = makes[i];
+        assert_false(measure());
+        assert_int_equal(error.kind, ERROR_WRITTEN);
+        assert_int_equal(results.n, 22);
+        assert_int_equal(summary.hits, 22);
+    }
+}
+
+static void before_calibration(struct fake_engine *engine, uint64_t number, struct raw_hit *hit)
+{
+    fake_growing(engine, number, hit);
+    if (number == 2)
+        hit->to[0] = 3;
+}
+
+FRESH_TEST(nor_are_the_ones_that_waited_for_calibration)
+{
+    fake.make = before_calibration;
+    fake.rehit = uneven_cost;
+    assert_false(measure());
+    assert_int_equal(error.kind, ERROR_WRITTEN);
+    assert_int_equal(results.n, 0);
+}
+
 /* --- hits apart ----------------------------------------------------------------------------------------- */
 
 static void some_tainted(struct fake_engine *engine, uint64_t number, struct raw_hit *hit)
@@ -185,6 +231,7 @@ static void some_tainted(struct fake_engine *engine, uint64_t number, struct raw
     fake_growing(engine, number, hit);
     hit->tainted = number % 10 == 3;
     hit->to[0] += hit->tainted ? 1000000 : 0;
+    hit->after_us += hit->tainted ? 10000 : 0;
 }
 
 FRESH_TEST(tainted_hits_are_shown_apart)

@@ -276,6 +276,7 @@ static void noted(struct fake_engine *engine, uint64_t number, struct raw_hit *h
     by_pass(engine, number, hit);
     hit->to[0] = 11 + (number == 7 ? 5000 : number == 12 ? 9000 : number == 15 ? 7000 : 1000);
     hit->tainted = number == 12;
+    hit->after_us = hit->before_us + 1000;
     hit->words[0] = 100 + number;
 }
 

@@ -52,7 +52,7 @@ TIDY_TEST(every_wrap_is_counted)
     } counters[] = {{32, 0, false}, {24, 0x1000000, true}, {24, 1000000, true}, {16, 0, false}};
     for (size_t i = 0; i < sizeof counters / sizeof *counters; i++) {
         begin(50e6, counters[i].bits, counters[i].modulus, counters[i].down, clock_given(50e6, "--freq"));
-        int pace = window_pace_ms(&f.window);
+        int pace = window_longest_ms(&f.window);
         assert_true(pace >= 1 && pace <= 1000);
         if (counters[i].bits == 16) { /* wraps every 1.3 ms */
             f.ticking.access_us = 20;
@@ -94,10 +94,10 @@ TIDY_TEST(a_wrap_that_may_be_missed_is_told)
 TIDY_TEST(looks_that_halt_are_few)
 {
     begin(10e6, 32, 0, false, clock_given(10e6, "--freq"));
-    assert_int_equal(window_pace_ms(&f.window), 1000);
+    assert_int_equal(window_longest_ms(&f.window), 1000);
     f.window.halts = true;
     f.window.skew_us = 0;
-    int pace = window_pace_ms(&f.window);
+    int pace = window_longest_ms(&f.window);
     assert_in_range(pace, 10000, 60000);
     uint64_t each_us = 0;
     for (uint64_t k = 1; k <= 20; k++) {
@@ -144,13 +144,13 @@ TIDY_TEST(a_slow_reading_counts_as_late)
 TIDY_TEST(the_pace_fits_the_counter)
 {
     begin(48e6, 24, 0x1000000, true, clock_given(48e6, "--freq"));
-    assert_in_range(window_pace_ms(&f.window), 50, 160);
+    assert_in_range(window_longest_ms(&f.window), 50, 160);
     begin(48e6, 32, 0, false, clock_given(48e6, "--freq"));
-    assert_int_equal(window_pace_ms(&f.window), 1000);
+    assert_int_equal(window_longest_ms(&f.window), 1000);
     begin(48e6, 24, 60000, true, clock_given(48e6, "--freq"));
-    assert_int_equal(window_pace_ms(&f.window), 1);
+    assert_int_equal(window_longest_ms(&f.window), 1);
     begin(48e6, 24, 1000, true, clock_given(48e6, "--freq")); /* nobody can look that often */
-    assert_int_equal(window_pace_ms(&f.window), 1000);
+    assert_int_equal(window_longest_ms(&f.window), 1000);
 }
 
 TIDY_TEST(a_slice_is_gone_on_from)

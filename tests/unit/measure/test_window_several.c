@@ -123,7 +123,7 @@ FRESH_TEST(all_are_summed_over_their_wraps)
     add_counter(64, 1, 90);
     f.now_us = 42940000; /* at 100 MHz 2^32 is near */
     begin(100e6);
-    int pace = window_pace_ms(&f.window);
+    int pace = window_longest_ms(&f.window);
     assert_in_range(pace, 10, 100); /* 24 bits: 168 ms to a wrap */
     for (int i = 0; i < 2000; i++) {
         assert_true(sample_after((uint64_t)pace * 1000));
@@ -151,7 +151,7 @@ FRESH_TEST(the_pace_fits_each_counter)
         add_counter(cases[i].bits, cases[i].per_cycle, cases[i].hz / 1e6);
         begin(cases[i].hz);
         for (int k = 0; k < 50; k++) {
-            assert_true(sample_after((uint64_t)window_pace_ms(&f.window) * 1000));
+            assert_true(sample_after((uint64_t)window_longest_ms(&f.window) * 1000));
             expect_exact(0);
             expect_exact(1);
         }
@@ -165,7 +165,7 @@ FRESH_TEST(each_is_judged_by_itself)
     add_counter(8, 1, 7);
     add_counter(32, 8, 50);
     begin(100e6);
-    assert_true(window_pace_ms(&f.window) > 100);
+    assert_true(window_longest_ms(&f.window) > 100);
     for (unsigned i = 1; i <= 20; i++) {
         assert_true(sample_after(100000));
         expect_exact(0);

@@ -41,7 +41,9 @@ static int set_up(void **state)
 
 static struct passage_plan plan_to(uint64_t end)
 {
+    static const struct witness nothing;
     return (struct passage_plan){.core = &core,
+                                 .witness = &nothing,
                                  .points = &points,
                                  .reading = &reading,
                                  .start = 0x1000,

@@ -53,7 +53,8 @@ static int set_up(void **state)
         return -1;
     points.core = &core;
     points.comparator_held = true;
-    reception_init(&reception, &core, &reading);
+    static const struct witness nothing;
+    reception_init(&reception, &core, &reading, &nothing);
     reception_begin(&reception, &wish, &sink);
     reception_expect_none(&reception);
     return 0;

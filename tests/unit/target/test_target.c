@@ -357,12 +357,13 @@ FRESH_TEST(a_reload_value_that_changes_is_noticed)
     f.model.csr = 5;
     f.model.rvr = 9999;
     open_it();
-    assert_true(target_check_block(&f.target, &f.deadline, &f.error)); /* none taken yet */
+    assert_true(target_check_witness(&f.target, &f.deadline, &f.error)); /* none taken yet */
     assert_true(take(false) && take_block("systick"));
-    assert_true(target_check_block(&f.target, &f.deadline, &f.error));
+    assert_true(target_check_witness(&f.target, &f.deadline, &f.error));
     f.model.rvr = 4999;
-    assert_false(target_check_block(&f.target, &f.deadline, &f.error));
-    assert_int_equal(f.error.kind, ERROR_NO_COUNTER);
+    assert_false(target_check_witness(&f.target, &f.deadline, &f.error));
+    assert_int_equal(f.error.kind, ERROR_WRITTEN);
+    assert_non_null(strstr(f.error.text, "SYST_RVR"));
 }
 
 /* --- the end -------------------------------------------------------------------------------------------- */

@@ -1,0 +1,84 @@
+/* What a counter can have counted, and what it cannot. */
+#include "../test.h"
+
+#include "measure/plausible.h"
+
+#include <string.h>
+
+static struct reading reading;
+static struct error error;
+
+static struct plausible begin(uint8_t bits, double hz, double seen_hz)
+{
+    const struct clock clock = hz > 0 ? clock_given(hz, "--freq") : clock_unknown();
+    reading = (struct reading){
+        .counters = {{.name = "CPU_CYCLES", .low = {.size = 4}, .bits = bits, .per_cycle = 1}},
+        .n = 1,
+        .counted = 1};
+    error_clear(&error);
+    return plausible_begin(&reading, true, &clock, seen_hz);
+}
+
+static bool span(const struct plausible *plausible, uint64_t from, uint64_t to, uint64_t us)
+{
+    error_clear(&error);
+    bool ok = plausible_span(plausible, &from, &to, us, 0, &error);
+    assert_int_equal(error.kind, ok ? ERROR_NONE : ERROR_WRITTEN);
+    return ok;
+}
+
+TEST(more_than_the_time_allows_cannot_be)
+{
+    const struct plausible plausible = begin(32, 12e6, 0);
+    assert_true(span(&plausible, 0xFFFFFFF0, 12000, 1000)); /* over the top, in a millisecond */
+    assert_false(span(&plausible, 12000, 0, 1000));
+    assert_non_null(strstr(error.text, "something else writes the counter of CPU_CYCLES"));
+    /* A core that runs four times faster than is said is the user's mistake, and not that */
+    assert_true(span(&plausible, 0, 48000, 1000));
+    assert_false(span(&plausible, 0, 60000, 1000));
+}
+
+TEST(a_core_that_was_seen_to_be_faster_than_is_said_is)
+{
+    const struct plausible plausible = begin(32, 12e6, 480e6);
+    assert_true(span(&plausible, 0, 480000, 1000));
+    assert_false(span(&plausible, 480000, 0, 1000));
+}
+
+TEST(without_a_clock_no_core_is_beyond_what_cores_can)
+{
+    const struct plausible plausible = begin(24, 0, 1000); /* seen while it slept */
+    assert_true(span(&plausible, 0, 1000000, 1000));
+    assert_false(span(&plausible, 1000, 0, 10000)); /* 16.7 million in 10 ms */
+    assert_true(span(&plausible, 1000, 0, 100000));
+}
+
+static struct raw_hit hit_of(uint64_t from, uint64_t to, uint64_t before_us, uint64_t after_us)
+{
+    return (struct raw_hit){
+        .from = {from}, .to = {to}, .before_us = before_us, .after_us = after_us, .pairs = 1};
+}
+
+TEST(what_is_counted_between_two_hits_counts_too)
+{
+    struct plausible plausible = begin(32, 12e6, 0);
+    const struct raw_hit first = hit_of(1000, 2000, 5000, 5100), second = hit_of(3000, 4000, 6000, 6100),
+                         cleared = hit_of(100, 1100, 7000, 7100);
+    assert_true(plausible_hit(&plausible, &first, &error));
+    assert_true(plausible_hit(&plausible, &second, &error));
+    assert_false(plausible_hit(&plausible, &cleared, &error));
+    assert_int_equal(error.kind, ERROR_WRITTEN);
+}
+
+TEST(a_counter_that_stands_was_switched_off)
+{
+    struct plausible plausible = begin(32, 12e6, 0);
+    const struct raw_hit stands = hit_of(1000, 1000, 5000, 5100), longer = hit_of(7, 7, 5000, 900000000);
+    assert_false(plausible_hit(&plausible, &stands, &error));
+    assert_non_null(strstr(error.text, "stood still"));
+    error_clear(&error);
+    assert_true(plausible_hit(&plausible, &longer, &error)); /* it may have wrapped */
+    struct plausible events = begin(32, 12e6, 0);
+    events.counts_cycles = false;
+    assert_true(plausible_hit(&events, &stands, &error));
+}
