@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A list looks for resets once for so many hits, where they come fast. */
-enum { RECEPTION_ROOM = 64, RECEPTION_HELD = 16 };
+/* A list looks for resets, and at the witness, once for so many hits, where they come fast. */
+enum { RECEPTION_ROOM = 64, RECEPTION_HELD = 64 };
 
 struct reception {
     const struct core *core;
