@@ -56,7 +56,11 @@ static size_t settings(const struct core *core, struct setting *out, size_t room
         /* Only looked at, which clears what it tells of resets before. */
         {.at = armv7_word(core, DBGPRSR)},
         /* A reset stops the core at once, instead of letting it run on without breakpoints. */
-        {.at = armv7_word(core, DBGVCR), .test = VCR_RESET, .set = VCR_RESET, .keep = UINT64_MAX},
+        {.at = armv7_word(core, DBGVCR),
+         .only_to_stop = true,
+         .test = VCR_RESET,
+         .set = VCR_RESET,
+         .keep = UINT64_MAX},
     };
     size_t n = sizeof all / sizeof *all;
     for (size_t i = 0; i < n && i < room; i++)

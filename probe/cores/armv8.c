@@ -77,9 +77,11 @@ static size_t settings(const struct core *core, struct setting *out, size_t room
                                         .test = PRSR_OSLK,
                                         .restore = {.mask = OSLAR_LOCK, .key = OSLAR_LOCK}});
     /* A reset stops the core at once, instead of letting it run on. Held, for single steps write it too. */
-    add_setting(&list,
-                (struct setting){
-                    .at = armv8_word(core, EDECR), .test = CATCH_RESET, .always = true, .set = CATCH_RESET});
+    add_setting(&list, (struct setting){.at = armv8_word(core, EDECR),
+                                        .test = CATCH_RESET,
+                                        .always = true,
+                                        .only_to_stop = true,
+                                        .set = CATCH_RESET});
     if (core->unstoppable == NULL) {
         add_setting(&list, open_lock(core_cti(core, CTILAR), core_cti(core, CTILSR)));
         add_triggers(core, &list);

@@ -54,3 +54,14 @@ bool target_apply(struct target *target, const struct setting *setting, const st
                      "the register at 0x%08" PRIX64 " does not take 0x%" PRIX64 ": it holds 0x%" PRIX64,
                      setting->at.offset, setting->set, now);
 }
+
+bool target_apply_to_stop(struct ledger *ledger, const struct core *core, const struct deadline *deadline,
+                          struct error *error)
+{
+    struct setting settings[CORE_SETTINGS];
+    size_t n = core->ops->settings(core, settings, CORE_SETTINGS);
+    for (size_t i = 0; i < n; i++)
+        if (settings[i].only_to_stop && !ledger_apply(ledger, &settings[i], deadline, error))
+            return false;
+    return true;
+}

@@ -1,3 +1,4 @@
+#include "target/apply.h"
 #include "target/errand_parts.h"
 
 #include <inttypes.h>
@@ -152,7 +153,8 @@ bool errand_load(struct errand *self, const uint32_t *image, size_t n, uint64_t 
     self->image = image;
     self->n = n;
     self->at = at;
-    if (!errand_stop(self, deadline, error) || (at == 0 && !find_place(self, deadline, error)) ||
+    if (!target_apply_to_stop(self->target->ledger, self->core, deadline, error) ||
+        !errand_stop(self, deadline, error) || (at == 0 && !find_place(self, deadline, error)) ||
         !read_memory(self, self->found, deadline, error))
         return false;
     if (memcmp(self->found, image, n * sizeof *image) == 0)

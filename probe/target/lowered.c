@@ -165,7 +165,8 @@ static void plan_hits(struct lowered *self, enum segment from, unsigned rehits)
     bool hold = many && !self->slow;
     self->slow = false;
     add_passage(self, from, rehits, false);
-    for (size_t each = 0, before; many && !self->stays && room_for(self, 1, 0); each = self->list.n - before + 1) {
+    for (size_t each = 0, before; many && !self->stays && room_for(self, 1, 0);
+         each = self->list.n - before + 1) {
         before = self->list.n;
         bool group_ends = self->reception.n % RECEPTION_HELD == 0;
         bool more = room_for(self, 2, each);

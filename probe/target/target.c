@@ -103,9 +103,12 @@ static bool open_locks(struct target *target, const struct deadline *deadline, s
     struct setting settings[CORE_SETTINGS];
     if (core->core.family == CORE_M)
         return true;
+    /* The coprocessor stops the core for each look, and minds what a caught reset leaves. */
+    bool only_looks = core->core.pmu_base != 0;
     size_t n = core->core.ops->settings(&core->core, settings, CORE_SETTINGS);
     for (size_t i = 0; i < n; i++)
-        if (!ledger_apply(target->ledger, &settings[i], deadline, error))
+        if (!(only_looks && settings[i].only_to_stop) &&
+            !ledger_apply(target->ledger, &settings[i], deadline, error))
             return false;
     if (core->state != CORE_HIDDEN)
         return identify_blocks(target, core, deadline, error);

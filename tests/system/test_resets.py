@@ -1,0 +1,80 @@
+"""A reset at a random moment: told, with what was counted before it; `watch` goes on."""
+import random
+import re
+import time
+
+import os
+import pytest
+
+from harness import SLOW_CLOCK, SOAK, WORK_BY_DATA, Place, finish_tool, passages, returned, start_tool
+
+WAYS = ["m4/swd", "m4", "rp2040/swd", "rp2040", "m55/swd", "a9/swd", "a9", "a53/swd", "r5/swd"]
+
+
+def reset_some_time(place, name):
+    moment = random.Random(f"{os.environ['PMU_SEED']} {name}")
+    time.sleep(moment.uniform(0.1, 0.6))
+    place.board.command("reset")
+
+
+def begin(place, *words):
+    """Until it counts."""
+    tool = start_tool(place.words(*words))
+    first = tool.stdout.readline()
+    while '"sample"' not in first:
+        first = tool.stdout.readline()
+        assert first, tool.communicate()
+    return tool
+
+
+@pytest.mark.parametrize("round_", range(5 if SOAK else 1))
+@pytest.mark.parametrize("way", WAYS)
+def test_stat_ends_with_what_was_counted(way, round_):
+    with Place(way, "free", WORK_BY_DATA) as place:
+        tool = begin(place, "stat", "-j", "--for", "60s", "-I", 50)
+        reset_some_time(place, f"stat {way} {round_}")
+        result = finish_tool(tool)
+        assert result.code == 3 and "the target was reset" in result.err, result.err
+        assert place.board.state()["run"] != "halted", "a reset that is only looked at is not caught"
+        if result.summary is None:
+            assert way.startswith("r5"), result.out  # where the look itself was lost in the reset
+            return
+        samples = [line["columns"]["CPU_CYCLES"]["count"] for line in result.lines if line["type"] == "sample"]
+        count = result.summary["columns"]["CPU_CYCLES"]["count"]
+        assert count >= sum(samples) and count <= (result.summary["seconds"] + 0.1) * SLOW_CLOCK, (count, samples)
+
+
+@pytest.mark.parametrize("round_", range(5 if SOAK else 1))
+@pytest.mark.parametrize("way", [way for way in WAYS if way != "r5/swd"])
+def test_watch_goes_on(way, round_):
+    with Place(way, "free", WORK_BY_DATA) as place:
+        tool = begin(place, "watch", "-j", "--for", "2s", "-I", 100)
+        reset_some_time(place, f"watch {way} {round_}")
+        result = finish_tool(tool)
+        assert result.code == 0, result.err + result.out
+        assert place.board.state()["run"] != "halted"
+        kinds = [line["type"] for line in result.lines]
+        assert "reset" in kinds, result.out
+        after = [line for line in result.lines[kinds.index("reset"):] if line["type"] == "sample"]
+        assert len(after) > 1 and sum(line["count"] > 0 for line in after) >= len(after) - 1, result.out
+        totals = [line["total"] for line in result.lines if line["type"] == "sample"]
+        assert totals == sorted(totals)
+
+
+@pytest.mark.parametrize("round_", range(5 if SOAK else 1))
+@pytest.mark.parametrize("way", WAYS)
+def test_delta_prints_the_hits_before_it(way, round_):
+    with Place(way, "free", WORK_BY_DATA) as place:
+        place.board.watch(place.symbol("work_by_data"))
+        tool = start_tool(place.words("delta", "work_by_data", "-r", 1000000))
+        time.sleep(0.5)
+        reset_some_time(place, f"delta {way} {round_}")
+        result = finish_tool(tool)
+        assert result.code == 3 and "the target was reset" in result.err, result.err
+        truth = [p.cycles for p in passages(place.board.log(), place.symbol("work_by_data"), returned)]
+        if not truth[5:]:
+            return
+        row = re.search(r"^CPU_CYCLES +(.*)$", result.out, re.M)
+        assert row, result.out
+        numbers = [int(word.replace(",", "")) for word in re.findall(r"[\d,]+", row.group(1))]
+        assert min(truth) <= numbers[0] <= max(truth)
