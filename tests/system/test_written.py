@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from harness import SOAK, Place, passages, returned
+from harness import SOAK, WORK_BY_DATA, Place, finish_tool, passages, returned, wait_for
 
 AT_START, INSIDE, AT_END, BETWEEN = 1, 2, 3, 4
 WHERE = {"start": AT_START, "inside": INSIDE, "end": AT_END, "between": BETWEEN}
@@ -24,9 +24,9 @@ def begin(place, what, where, each):
     place.board.write_word("write_where", where)
 
 
-def check_hits(place, hits):
+def check_hits(place, hits, function="written"):
     """Each is true, in its order."""
-    truth = [p.cycles for p in passages(place.board.log(), place.symbol("written"), returned)]
+    truth = [p.cycles for p in passages(place.board.log(), place.symbol(function), returned)]
     rest = iter(truth)
     for hit in hits:
         cycles, least = hit["values"]["CPU_CYCLES"], "CPU_CYCLES" in hit.get("at_least", [])
@@ -86,3 +86,36 @@ def test_counting_while_it_is_written(way, what, where, each, command):
             assert TOLD.search(result.err), result.err
         elif command == "stat":
             assert TOLD.search(result.header.get("note", "")), result.out
+
+
+# --- others who share the target ----------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("chip", ["m4", "a9", "a53"])
+def test_another_of_us_that_ends_switches_it_off(chip):
+    with Place(chip, "free", WORK_BY_DATA) as place:
+        place.board.watch(place.symbol("work_by_data"))
+        stat = place.start("stat", "--for", "700ms")
+        wait_for(lambda: place.board.state().get("dwt_ctrl", place.board.state().get("pmcr", 0)) & 1, "the other one")
+        result = place.run("delta", "-j", "work_by_data", "-r", 400)
+        finish_tool(stat)
+        check_hits(place, result.hits, "work_by_data")
+        assert result.code == 0 and len(result.hits) == 400 or result.code == 3, result.err
+        if result.code and "halted" not in result.err:
+            assert TOLD.search(result.err), result.err
+
+
+WRITES = {"m4": {"DWT_CTRL": "mww 0xE0001000 0x40000000", "DEMCR": "mww 0xE000EDFC 0", "CYCCNT": "mww 0xE0001004 0"},
+          "a9": {"PMCR": "a9.apb mww 0x80091E04 0", "PMCR.C": "a9.apb mww 0x80091E04 5", "PMCNTENCLR": "a9.apb mww 0x80091C20 0xFFFFFFFF"},
+          "a53": {"PMCR": "a53.apb mww 0x80430E04 0", "PMCNTENCLR": "a53.apb mww 0x80430C20 0xFFFFFFFF"}}
+
+
+@pytest.mark.parametrize("chip, name", [(chip, name) for chip, names in WRITES.items() for name in names])
+def test_somebody_at_openocds_other_door(chip, name):
+    with Place(chip, "free", WORK_BY_DATA) as place:
+        place.board.watch(place.symbol("work_by_data"))
+        tool = place.start("delta", "-j", "work_by_data", "-r", 2000)
+        wait_for(lambda: sum(event.kind == "halt" for event in place.board.log()) >= 60, "some hits")
+        place.server(WRITES[chip][name])
+        result = finish_tool(tool)
+        check_hits(place, result.hits, "work_by_data")
+        assert result.code == 3 and TOLD.search(result.err), result.err
