@@ -66,6 +66,8 @@ struct symbols {
     struct extent *code; /* where instructions can be: sorted, merged */
     size_t code_count;
     bool is_m_profile;
+    char profile; /* see struct symbols_machine */
+    unsigned architecture;
     char build_id[2 * 64 + 1];
 
     struct table table;

@@ -51,6 +51,15 @@ enum object_found { OBJECT_NONE, OBJECT_ONE, OBJECT_SEVERAL };
 enum object_found symbols_find_object(struct symbols *symbols, const char *name, uint64_t *address,
                                       uint64_t *size);
 
+/* Which processors the code is for. */
+struct symbols_machine {
+    unsigned number;       /* e_machine */
+    char profile;          /* of Arm: 'A', 'R' or 'M'; 0: the file does not say */
+    unsigned architecture; /* of Arm: Tag_CPU_arch of its build attributes; 0: the file does not say */
+    char name[24];         /* "Armv7E-M", "AArch64", "x86-64" */
+};
+void symbols_machine(const struct symbols *symbols, struct symbols_machine *out);
+
 struct segment {
     uint64_t address; /* where it is loaded (p_paddr) and run: only segments where both are equal */
     size_t size;
@@ -65,3 +74,5 @@ size_t symbols_segments(struct symbols *symbols, struct segment *out, size_t roo
 bool symbols_is_movable(const struct symbols *symbols);
 /* Hex digits of the build id, or of nothing: "" when the file has none. */
 const char *symbols_build_id(struct symbols *symbols);
+/* The note that holds it, where it is in the target's memory; false: it is not there. */
+bool symbols_build_note(struct symbols *symbols, struct segment *out);
