@@ -293,7 +293,7 @@ static void name_as(enum form form, char *out, size_t room, const char *symbol)
     }
     for (char *at; (at = strstr(name, anonymous)) != NULL;)
         memmove(at, at + strlen(anonymous), strlen(at + strlen(anonymous)) + 1);
-    strcat(name, symbol + stem);
+    snprintf(name + strlen(name), sizeof name - strlen(name), "%s", symbol + stem);
     name_copy(out, room, name, strlen(name));
 }
 

@@ -227,31 +227,44 @@ static const char *path_tail(const char *path, int parts)
     return at;
 }
 
+enum { PLAIN, SIGNATURE, SYMBOL, NAMES, NAME_ROOM = 512 };
+
+/* As "file.c:function", with so many parts of the file's path, without and with parameters */
+static bool take_in_file(struct symbols *symbols, const struct place *place, const char *file, int parts,
+                         char names[NAMES][NAME_ROOM], char *out, size_t room)
+{
+    char text[2 * NAME_ROOM];
+    for (int i = PLAIN; i <= SIGNATURE; i++) {
+        const char *tail = path_tail(file, parts);
+        int length = snprintf(text, sizeof text, "%.*s:%s", NAME_ROOM - 1, tail, names[i]);
+        if (length > 0 &&
+            take_name(symbols, place, text, text + (size_t)length - strlen(names[i]) - 1, out, room))
+            return true;
+    }
+    return false;
+}
+
 /* The shortest location that names the place and no other, and that another build has too; "" if there is
  * none
  */
 static void name_place(struct symbols *symbols, const struct place *place, char *out, size_t room)
 {
-    enum { FILES = 3, FORMS = 3, NAME = 512 };
-    char names[FORMS][NAME], text[2 * NAME];
+    enum { FILES = 3 };
+    char names[NAMES][NAME_ROOM];
     const struct function_facts facts = scopes_function(symbols, place->address);
     const char *files[FILES] = {facts.file, facts.unit, place->symbol->file};
-    name_signature(names[0], NAME, place->symbol->name);
-    name_plain(names[1], NAME, place->symbol->name);
-    snprintf(names[2], NAME, "%.*s", NAME - 1, place->symbol->name);
+    name_plain(names[PLAIN], NAME_ROOM, place->symbol->name);
+    name_signature(names[SIGNATURE], NAME_ROOM, place->symbol->name);
+    name_copy(names[SYMBOL], NAME_ROOM, place->symbol->name, strlen(place->symbol->name));
     out[0] = '\0';
-    if (take_name(symbols, place, names[1], NULL, out, room) ||
-        take_name(symbols, place, names[0], NULL, out, room))
+    if (take_name(symbols, place, names[PLAIN], NULL, out, room) ||
+        take_name(symbols, place, names[SIGNATURE], NULL, out, room))
         return;
-    for (size_t i = 0; i < 2 * FILES * (FORMS - 1); i++) {
-        const char *file = files[i / 2 % FILES], *name = names[i % 2 == 0]; /* plain, then the signature */
-        if (file == NULL)
-            continue;
-        snprintf(text, sizeof text, "%.*s:%s", NAME - 1, path_tail(file, i < 2 * FILES ? 1 : 2), name);
-        if (take_name(symbols, place, text, text + strlen(text) - strlen(name) - 1, out, room))
-            return;
-    }
-    (void)take_name(symbols, place, names[2], NULL, out, room);
+    for (int parts = 1; parts <= 2; parts++)
+        for (size_t i = 0; i < FILES; i++)
+            if (files[i] != NULL && take_in_file(symbols, place, files[i], parts, names, out, room))
+                return;
+    (void)take_name(symbols, place, names[SYMBOL], NULL, out, room);
 }
 
 static void describe_place(struct symbols *symbols, const struct place *place, uint64_t offset, char *out,

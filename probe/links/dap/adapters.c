@@ -13,11 +13,9 @@ enum { ST = 0x0483, SEGGER = 0x1366, FTDI = 0x0403, RASPBERRY_PI = 0x2E8A };
 #define MPSSE                                                                                                \
     "a debug adapter may be built on it, reached through OpenOCD: pmu-probe -f "                             \
     "interface/ftdi/YOUR_ADAPTER.cfg -f target/YOUR_CHIP.cfg info"
-#define BOOTSEL                                                                                              \
-    "no probe as it is. To measure it, press no button when you plug it in, and wire it to a probe. To "     \
-    "make "                                                                                                  \
-    "it a probe, load the debugprobe firmware: copy "
-#define RELEASES " from github.com/raspberrypi/debugprobe/releases to its drive"
+#define BOOTSEL(image)                                                                                       \
+    "no probe yet: load the debugprobe firmware, " image                                                     \
+    ", by copying it to its drive; to be measured, press no button when you plug it in"
 
 /* The product IDs of OpenOCD 0.12: src/jtag/drivers/stlink_usb.c, and its interface files for FTDI's. */
 static const struct adapter adapters[] = {
@@ -36,8 +34,8 @@ static const struct adapter adapters[] = {
     {FTDI, 0x6010, "FTDI FT2232", MPSSE},
     {FTDI, 0x6011, "FTDI FT4232H", MPSSE},
     {FTDI, 0x6014, "FTDI FT232H", MPSSE},
-    {RASPBERRY_PI, 0x0003, "Pico in BOOTSEL mode", BOOTSEL "debugprobe_on_pico.uf2" RELEASES},
-    {RASPBERRY_PI, 0x000F, "Pico 2 in BOOTSEL mode", BOOTSEL "debugprobe_on_pico2.uf2" RELEASES},
+    {RASPBERRY_PI, 0x0003, "Pico in BOOTSEL mode", BOOTSEL("debugprobe_on_pico.uf2")},
+    {RASPBERRY_PI, 0x000F, "Pico 2 in BOOTSEL mode", BOOTSEL("debugprobe_on_pico2.uf2")},
 };
 
 const struct adapter *adapter_find(uint16_t vendor, uint16_t product)

@@ -108,9 +108,9 @@ TEST(names_without_end_are_given_up)
 {
     char symbol[600] = "_Z1fSt4pairIiiE";
     for (int i = 0; i < 35; i++) {
-        char digit = (char)(i < 10 ? '0' + i : 'A' + i - 10), one[16];
-        snprintf(one, sizeof one, "S_IS%c_S%c_E", digit, digit);
-        strcat(symbol, one);
+        char digit = (char)(i < 10 ? '0' + i : 'A' + i - 10);
+        size_t length = strlen(symbol);
+        snprintf(symbol + length, sizeof symbol - length, "S_IS%c_S%c_E", digit, digit);
     }
     char name[128];
     name_signature(name, sizeof name, symbol);
