@@ -20,8 +20,8 @@ struct inlined {
     struct symbols *symbols;
     struct name_wish wish, bare; /* the latter without parameters */
     const struct place_name *wanted;
-    Dwarf_Off origins[MOST_ORIGINS]; /* the functions of that name */
-    size_t n_origins;
+    Dwarf_Off declared[MOST_ORIGINS], origins[MOST_ORIGINS]; /* the functions of that name */
+    size_t n_declared, n_origins;
     struct inlined_copy copies[MOST_COPIES];
     size_t n_copies;
     size_t more; /* beyond those */
@@ -35,22 +35,49 @@ static bool next(Dwarf_Die *die)
     return dwarf_siblingof(die, die) == 0 && dwarf_dieoffset(die) > before;
 }
 
-/* Static functions of C++ have no mangled name: `path` is the namespaces around it, each with "::" behind it
- */
+static bool is_among(const Dwarf_Off *offsets, size_t n, Dwarf_Die *die)
+{
+    for (size_t i = 0; i < n; i++)
+        if (offsets[i] == dwarf_dieoffset(die))
+            return true;
+    return false;
+}
+
+static bool is_reference_among(Dwarf_Die *die, unsigned attribute, const Dwarf_Off *offsets, size_t n)
+{
+    Dwarf_Attribute reference;
+    Dwarf_Die to;
+    return dwarf_attr(die, attribute, &reference) != NULL && dwarf_formref_die(&reference, &to) != NULL &&
+           is_among(offsets, n, &to);
+}
+
+/* Static functions of C++ have no mangled name: `path` is the namespaces around it, each with "::" behind it.
+ * A function that is defined outside of its namespace refers to what is declared there. */
 static bool is_meant(const struct inlined *self, Dwarf_Die *function, const char *path)
 {
     const struct place_name *wanted = self->wanted;
     Dwarf_Attribute attribute;
     char full[PATH_ROOM + 256];
     const char *name = dwarf_diename(function), *mangled = NULL;
+    bool meant = false;
     if (dwarf_attr_integrate(function, DW_AT_linkage_name, &attribute) != NULL)
         mangled = dwarf_formstring(&attribute);
     snprintf(full, sizeof full, "%s%.200s", path, name != NULL ? name : "");
-    bool meant = mangled != NULL ? name_compare(&self->wish, mangled) == LIKE_SAME
-                                 : name != NULL && name_compare(&self->bare, full) == LIKE_SAME;
+    if (mangled != NULL)
+        meant = name_compare(&self->wish, mangled) == LIKE_SAME;
+    else if (dwarf_hasattr(function, DW_AT_specification))
+        meant = is_reference_among(function, DW_AT_specification, self->declared, self->n_declared);
+    else
+        meant = name != NULL && name_compare(&self->bare, full) == LIKE_SAME;
     const char *file = meant && wanted->file_length > 0 ? dwarf_decl_file(function) : NULL;
     return meant && (wanted->file_length == 0 ||
                      (file != NULL && path_ends_with(file, wanted->file, wanted->file_length)));
+}
+
+static void note_offset(Dwarf_Off *offsets, size_t *n, Dwarf_Die *die)
+{
+    if (*n < MOST_ORIGINS)
+        offsets[(*n)++] = dwarf_dieoffset(die);
 }
 
 static bool is_scope(int tag)
@@ -59,38 +86,32 @@ static bool is_scope(int tag)
            tag == DW_TAG_structure_type;
 }
 
-static void find_origins(struct inlined *self, Dwarf_Die *parent, const char *path, int depth)
+/* Those that have the attribute `wanted` */
+static void find_functions(struct inlined *self, Dwarf_Die *parent, unsigned wanted, Dwarf_Off *offsets,
+                           size_t *n, const char *path, int depth)
 {
     Dwarf_Die die;
     if (depth > MOST_DEPTH || dwarf_child(parent, &die) != 0)
         return;
     do {
         int tag = dwarf_tag(&die);
-        if (tag == DW_TAG_subprogram && dwarf_hasattr(&die, DW_AT_inline) && is_meant(self, &die, path) &&
-            self->n_origins < MOST_ORIGINS)
-            self->origins[self->n_origins++] = dwarf_dieoffset(&die);
+        if (tag == DW_TAG_subprogram && dwarf_hasattr(&die, wanted) && is_meant(self, &die, path))
+            note_offset(offsets, n, &die);
         if (!is_scope(tag))
             continue;
         char inner[PATH_ROOM];
         const char *name = dwarf_diename(&die); /* none: an anonymous one */
-        int n =
+        int length =
             snprintf(inner, sizeof inner, "%s%s%s", path, name != NULL ? name : "", name != NULL ? "::" : "");
-        find_origins(self, &die, n > 0 && (size_t)n < sizeof inner ? inner : path, depth + 1);
+        find_functions(self, &die, wanted, offsets, n,
+                       length > 0 && (size_t)length < sizeof inner ? inner : path, depth + 1);
     } while (next(&die));
 }
 
 static bool is_copy(const struct inlined *self, Dwarf_Die *die)
 {
-    Dwarf_Attribute attribute;
-    Dwarf_Die origin;
-    if (dwarf_tag(die) != DW_TAG_inlined_subroutine ||
-        dwarf_attr(die, DW_AT_abstract_origin, &attribute) == NULL ||
-        dwarf_formref_die(&attribute, &origin) == NULL)
-        return false;
-    for (size_t i = 0; i < self->n_origins; i++)
-        if (self->origins[i] == dwarf_dieoffset(&origin))
-            return true;
-    return false;
+    return dwarf_tag(die) == DW_TAG_inlined_subroutine &&
+           is_reference_among(die, DW_AT_abstract_origin, self->origins, self->n_origins);
 }
 
 static const char *call_file(const struct inlined *self, Dwarf_Die *die)
@@ -157,6 +178,8 @@ static void list_copies(const struct inlined *self, char *out, size_t room)
         name_copy(outer, sizeof outer, name, strlen(name));
         name_copy(file, sizeof file, base, strlen(base));
         int wrote = 0;
+        if (same && before->line == copy->line)
+            continue;
         if (same)
             wrote = snprintf(out + used, room - used, " and :%" PRIu64, copy->line);
         else if (copy->line > 0 && file[0] != '\0')
@@ -217,7 +240,10 @@ bool inlined_refuse(struct symbols *symbols, const struct place_name *wanted, st
     name_wish_init(&self.bare, wanted->name,
                    parameters != NULL ? (size_t)(parameters - wanted->name) : wanted->length);
     for (size_t i = 0; lines_load(symbols) && i < symbols->unit_count; i++)
-        find_origins(&self, &symbols->units[i].die, "", 0);
+        find_functions(&self, &symbols->units[i].die, DW_AT_declaration, self.declared, &self.n_declared, "",
+                       0);
+    for (size_t i = 0; i < symbols->unit_count; i++)
+        find_functions(&self, &symbols->units[i].die, DW_AT_inline, self.origins, &self.n_origins, "", 0);
     for (size_t i = 0; self.n_origins > 0 && i < symbols->unit_count; i++) {
         self.unit = &symbols->units[i].die;
         find_copies(&self, self.unit, NULL, 0);

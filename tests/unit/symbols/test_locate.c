@@ -318,6 +318,8 @@ TEST(functions_that_are_inlined_are_named_where_they_stand)
     symbols_close(symbols);
     symbols = fixture_open("names");
     must_refuse(symbols, "folded(int)", ERROR_SYMBOL, "is inlined where it is called");
+    must_refuse(symbols, "dsp::folded_there", ERROR_SYMBOL, "is inlined where it is called");
+    must_refuse(symbols, "folded_there", ERROR_SYMBOL, "no symbol");
     struct location location, end;
     struct error error = {.kind = ERROR_NONE};
     assert_false(symbols_locate(symbols, "folded", &location, &error));
