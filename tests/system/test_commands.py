@@ -11,6 +11,7 @@ import pytest
 
 from harness import (DAP_WAYS, ROOT, TOOL, WORK_BY_DATA, ARTICLE_PLAIN, Place, finish_tool, passages, returned, run_tool, start_tool)
 from usb import UsbBoard, UsbNamespace, usb_available
+from usb_tree import plug_in
 
 CHIPS = ["rp2040", "m4"]
 needs_usb = pytest.mark.skipif(usb_available() is not None, reason=str(usb_available()))
@@ -174,7 +175,7 @@ def in_namespace(devices, *words):
     """What the tool says where these, and no probe, are plugged in."""
     namespace = UsbNamespace()
     try:
-        namespace.add(*devices)
+        plug_in(namespace, *devices)
         namespace.bind()
         return finish_tool(start_tool(namespace.in_namespace([TOOL, *words])))
     finally:
@@ -218,7 +219,7 @@ def test_nothing_plugged_in_is_no_failure():
 def test_one_probe_is_one_line():
     """It speaks v1 and v2; beside it a J-Link, which does not change that."""
     with UsbBoard.start("m4", dap_packet=64, dap_serial="SER-8") as board:
-        board.namespace.add("1366:0101:J-Link:000123")
+        plug_in(board.namespace, "1366:0101:J-Link:000123")
         result = finish_tool(start_tool(board.in_namespace([TOOL, "probes"])))
         assert result.code == 0, result.err
         assert result.out.count("SER-8") == 1 and "v2 (bulk), and v1" in result.out, result.out

@@ -3,10 +3,8 @@ unmodified program. Nothing outside sees it, and it is gone with its last proces
 
 import os
 import subprocess
-import sys
 import tempfile
 import time
-from pathlib import Path
 
 from board import BUILD, ROOT, Board, OpenOcd
 
@@ -22,7 +20,8 @@ mkdir -p dev/bus/usb/001
 for f in null zero full random urandom tty fuse; do touch dev/$f; mount --bind /dev/$f dev/$f; done
 for d in pts shm; do mkdir dev/$d; [ ! -d /dev/$d ] || mount --rbind /dev/$d dev/$d; done
 ln -s /proc/self/fd dev/fd
-if [ -e node/usb ]; then touch dev/bus/usb/001/002; mount --bind node/usb dev/bus/usb/001/002; fi
+touch dev/bus/usb/001/002
+mount --bind node/usb dev/bus/usb/001/002
 if [ -e node/hidraw ]; then touch dev/hidraw0; mount --bind node/hidraw dev/hidraw0; fi
 mount --rbind sys /sys
 mount --rbind dev /dev
@@ -67,11 +66,6 @@ class UsbNamespace:
         """The same for a program that looks for the probe."""
         # Without it libudev believes no sysfs but the kernel's
         return self.enter(["env", "SYSTEMD_DEVICE_VERIFY_SYSFS=0", *command], directory)
-
-    def add(self, *devices):
-        """Devices that are only seen, before or after bind(): "0483:374b:NAME:SERIAL"."""
-        subprocess.run(self.enter([sys.executable, Path(__file__).with_name("usb_tree.py"), self.directory, *devices]),
-                       check=True, timeout=PATIENCE)
 
     def bind(self):
         """Over /dev and /sys with what the board has made."""

@@ -1,8 +1,9 @@
-"""USB devices of which there is nothing but what the kernel tells of them: puts them into the tree of a namespace of
-usb.py. Run there: usb_tree.py DIRECTORY 'VENDOR:PRODUCT[:NAME[:SERIAL]]' ..., numbers in hex."""
+"""USB devices of which there is nothing but what the kernel tells of them: plug_in() puts them into the tree of a namespace
+of usb.py, by running this file there."""
 
 import os
 import struct
+import subprocess
 import sys
 
 BUS = "sys/devices/pci0000:00/usb1"
@@ -42,8 +43,15 @@ def add(directory, number, vendor, product, name="", serial=""):
     link(os.path.join(directory, "sys/bus/usb/devices", f"1-{number}"), device)
 
 
+def plug_in(namespace, *devices):
+    """Each "VENDOR:PRODUCT[:NAME[:SERIAL]]", numbers in hex. Before or after the namespace's bind()."""
+    subprocess.run(namespace.enter([sys.executable, __file__, namespace.directory, *devices]), check=True, timeout=60)
+
+
 if __name__ == "__main__":
     place = sys.argv[1]
+    if not os.path.exists(os.path.join(place, "node/usb")):  # bind() wants the board's
+        put(os.path.join(place, "node/usb"), "")
     for part in ("sys/bus/usb/devices", "sys/bus/hid/devices", "sys/bus/pci/devices", "sys/class/hidraw", "sys/dev/char"):
         os.makedirs(os.path.join(place, part), exist_ok=True)
     if not os.path.exists(os.path.join(place, BUS, "uevent")):
