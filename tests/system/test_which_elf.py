@@ -76,3 +76,18 @@ def test_ticks_of_freertos_want_those_that_are_put_by(tmp_path, renamed, words):
         place.elf = elf
         result = place.run("delta", "work_by_data", "-r", 1, "--counter", "systick", "--tick", "xTickCount")
         assert result.code == 2 and words in result.err, result.err
+
+
+@pytest.mark.parametrize("way", ["m4/swd", "rp2040"])
+def test_a_copy_stands_in_for_its_function_and_that_is_told(tmp_path, way):
+    with Place(way, "free", WORK_BY_DATA) as place:
+        elf = tmp_path / "copied.elf"
+        renamed = ["--redefine-sym=work_by_data=work_by_data.constprop.0", "--redefine-sym=ping=pong.part.0"]
+        subprocess.run(["arm-none-eabi-objcopy", *renamed, place.elf, elf], check=True)
+        place.elf = elf
+        text = place.run("delta", "work_by_data", "-r", 3)
+        assert text.code == 0 and "measured as work_by_data.constprop.0, the compiler's copy of it" in text.out, text.out
+        result = place.run("delta", "-j", "scenarios.c:work_by_data", "-r", 3)
+        assert len(result.hits) == 3 and "measured as work_by_data.constprop.0" in result.header["note"], result.err
+        part = place.run("delta", "pong")
+        assert part.code == 2 and "only pong.part.0 is left" in part.err, part.err
