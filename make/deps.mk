@@ -2,7 +2,7 @@
 # apt, as root or with sudo.
 
 # What builds the tool, the virtual board and their firmware, and what the demo runs beside them
-DEPS_DEMO  := pkg-config libelf-dev libdw-dev libjansson-dev libexpat1-dev libusb-1.0-0-dev libhidapi-dev libunicorn-dev libfuse3-dev \
+DEPS_DEMO  := pkg-config libelf-dev libdw-dev libiberty-dev libjansson-dev libexpat1-dev libusb-1.0-0-dev libhidapi-dev libunicorn-dev libfuse3-dev \
               gcc-arm-none-eabi gcc-aarch64-linux-gnu openocd gdb-multiarch
 # What `make check` needs; `make lint`, `make bench` and `make capture` too
 DEPS_CHECK := $(DEPS_DEMO) libcmocka-dev g++-aarch64-linux-gnu python3-pyocd qemu-system-arm gdbserver \

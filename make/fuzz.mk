@@ -13,7 +13,7 @@ $(BUILD)/fuzz/libpmu.a: $(FUZZ_OBJ)
 	rm -f $@ && ar rcs $@ $^
 $(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(BUILD)/fuzz/libpmu.a
 	clang $(CSTD) -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -O1 -g $(PROBE_INC) \
-	    $(call pkg,--cflags) $< $(BUILD)/fuzz/libpmu.a $(call pkg,--libs) -lm -o $@
+	    $(call pkg,--cflags) $< $(BUILD)/fuzz/libpmu.a $(call pkg,--libs) $(PROBE_LIBS) -o $@
 
 fuzz: deps-soak
 	$(MAKE) $(FUZZ_BIN)
@@ -36,5 +36,5 @@ $(BUILD)/replay/%.o: tests/fuzz/%.c Makefile make/probe.mk make/fuzz.mk | $(GEN)
 # A target's own mutator asks libFuzzer's, but is not called here
 $(REPLAY_BIN): tests/fuzz/replay.c $(BUILD)/gen/fuzz_targets.h $(REPLAY_OBJ) $(BUILD)/asan/libpmu.a
 	$(CC) $(CSTD) $(WARN) $(SANITIZE) -I$(BUILD)/gen $< $(REPLAY_OBJ) -Wl,--defsym=LLVMFuzzerMutate=abort \
-	    $(BUILD)/asan/libpmu.a $(call pkg,--libs) -lm -o $@
+	    $(BUILD)/asan/libpmu.a $(call pkg,--libs) $(PROBE_LIBS) -o $@
 -include $(REPLAY_OBJ:.o=.d)

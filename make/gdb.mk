@@ -2,7 +2,7 @@
 
 $(BUILD)/clients/gdb-client: tests/system/clients/gdb_client.c $(BUILD)/asan/libpmu.a Makefile make/gdb.mk
 	@mkdir -p $(@D)
-	$(CC) $(CSTD) $(WARN) $(SANITIZE) $(PROBE_INC) $< $(BUILD)/asan/libpmu.a $(call pkg,--libs) -lm -o $@
+	$(CC) $(CSTD) $(WARN) $(SANITIZE) $(PROBE_INC) $< $(BUILD)/asan/libpmu.a $(call pkg,--libs) $(PROBE_LIBS) -o $@
 
 CLIENTS += $(BUILD)/clients/gdb-client
 board: $(BUILD)/clients/gdb-client

@@ -2,6 +2,7 @@
 
 PROBE_SRC  := $(sort $(wildcard probe/*/*.c probe/*/*/*.c))
 PROBE_PKGS := libdw libelf jansson libusb-1.0 hidapi-hidraw expat
+PROBE_LIBS := -liberty -lm
 PROBE_INC  := -Iprobe -I$(BUILD)/gen
 SANITIZE   := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -O1 -g1
 # pkg-config is asked once, and not before a recipe wants to know: `deps` may have to install it
@@ -49,8 +50,8 @@ $(BUILD)/asan/libpmu.a: $(ASAN_OBJ)
 	rm -f $@ && ar rcs $@ $^
 
 $(BUILD)/pmu-probe: $(BUILD)/obj/probe/main.o $(BUILD)/libpmu.a
-	$(CC) $(CFLAGS) $^ $(call pkg,--libs) -lm -o $@
+	$(CC) $(CFLAGS) $^ $(call pkg,--libs) $(PROBE_LIBS) -o $@
 $(BUILD)/asan/pmu-probe: $(BUILD)/asan/probe/main.o $(BUILD)/asan/libpmu.a
-	$(CC) $(SANITIZE) $^ $(call pkg,--libs) -lm -o $@
+	$(CC) $(SANITIZE) $^ $(call pkg,--libs) $(PROBE_LIBS) -o $@
 
 -include $(PROBE_OBJ:.o=.d) $(ASAN_OBJ:.o=.d) $(BUILD)/obj/probe/main.d $(BUILD)/asan/probe/main.d

@@ -4,13 +4,13 @@ SYM_DIR  := tests/unit/symbols/fixtures
 SYM_OUT  := $(BUILD)/fixtures
 SYM_BARE := -mcpu=cortex-m3 -mthumb -nostdlib -ffreestanding -ffunction-sections -Wl,--gc-sections -Wl,--build-id
 SYM_IN   := $(SYM_DIR)/startup.S $(SYM_DIR)/blink.c $(SYM_DIR)/other.c
-SYM_ELFS := $(patsubst %,$(SYM_OUT)/%.elf,blink blink4 blink0 blinkz flash stripped nodebug shapes mixed host many)
+SYM_ELFS := $(patsubst %,$(SYM_OUT)/%.elf,blink blink4 blink0 blinkz flash stripped nodebug shapes mixed host many names copies)
 
 # $(call blink,FLAGS,ORIGIN): the program with its flash at ORIGIN, 0 if not given
 blink = sed 's/FLASH_ORIGIN/$(or $(2),0)/' $(SYM_DIR)/blink.ld > $@.ld && \
     arm-none-eabi-gcc $(SYM_BARE) $(1) -T $@.ld $(SYM_IN) -lgcc -o $@
 
-$(SYM_ELFS): make/symbols-fixtures.mk $(wildcard $(SYM_DIR)/*) | $(SYM_OUT)
+$(SYM_ELFS): make/symbols-fixtures.mk $(wildcard $(SYM_DIR)/*.* $(SYM_DIR)/*/*) | $(SYM_OUT)
 $(SYM_OUT):
 	mkdir -p $@
 
@@ -30,6 +30,11 @@ $(SYM_OUT)/stripped.elf: $(SYM_OUT)/blink.elf
 	arm-none-eabi-strip $< -o $@
 $(SYM_OUT)/shapes.elf:
 	arm-none-eabi-g++ -mcpu=cortex-m3 -mthumb -nostdlib -fno-exceptions -Ttext 0x10000000 -Og -g $(SYM_DIR)/shapes.cpp -o $@
+$(SYM_OUT)/names.elf:
+	arm-none-eabi-g++ -mcpu=cortex-m3 -mthumb -nostdlib -fno-exceptions -Ttext 0x10000000 -O1 -g $(SYM_DIR)/names.cpp \
+	    $(SYM_DIR)/sub/names.cpp -o $@
+$(SYM_OUT)/copies.elf:
+	arm-none-eabi-gcc -mcpu=cortex-m3 -mthumb -nostdlib -Ttext 0x10000000 $(SYM_DIR)/copies.S -o $@
 $(SYM_OUT)/mixed.elf:
 	arm-none-eabi-gcc -mcpu=cortex-a8 -nostdlib -O2 -g -Wl,-N -Ttext 0x10000 $(SYM_DIR)/mixed.c -o $@
 $(SYM_OUT)/host.elf:

@@ -14,8 +14,10 @@ struct advice {
 static const struct advice advice[ERROR_KINDS] = {
     [ERROR_NONE] = {0, NULL},
     [ERROR_USAGE] = {EXIT_USAGE, "pmu-probe --help shows the commands and their options."},
-    [ERROR_SYMBOL] = {EXIT_USAGE, "A location is a symbol, symbol+0x10, file.c:42 or *0x10000200."},
-    [ERROR_AMBIGUOUS] = {EXIT_USAGE, "Name one of them by its address, as *0x... above."},
+    [ERROR_SYMBOL] =
+        {EXIT_USAGE,
+         "A location is function, file.c:function, ns::Class::method(int), file.c:42 or *0x10000200."},
+    [ERROR_AMBIGUOUS] = {EXIT_USAGE, "Name one of them as it stands above."},
     [ERROR_ELF] = {EXIT_USAGE, "Give the ELF file that the linker wrote, with --elf FILE."},
     [ERROR_ELF_MISMATCH] = {EXIT_MEASURE,
                             "Flash the program that --elf names, or name the one that the target runs."},

@@ -134,8 +134,12 @@ static struct link *connect_default(const struct context *context, struct error 
         return link;
     }
     if (connect_list(context, probes, CONNECT_PROBES) == 0) {
-        error_set(error, ERROR_NO_PROBE, "no OpenOCD on localhost:%d, and no CMSIS-DAP probe is plugged in",
-                  OPENOCD_TCL_PORT);
+        struct adapter_found other;
+        bool has_other = dap_list_adapters(NULL, 0, &other, 1) > 0;
+        error_set(error, ERROR_NO_PROBE,
+                  "no OpenOCD on localhost:%d, and no CMSIS-DAP probe is plugged in%s%s%s%s",
+                  OPENOCD_TCL_PORT, has_other ? "; plugged in: " : "", has_other ? other.adapter->name : "",
+                  has_other ? ", " : "", has_other ? other.adapter->way : "");
         return NULL;
     }
     return connect_dap(context, "cmsis-dap", error);

@@ -179,6 +179,27 @@ static bool read_each(struct session *session, const char *name, uint64_t *each,
     return ledger_read(session->target.ledger, at, each, &deadline, error);
 }
 
+/* FreeRTOS counts ticks that come while its scheduler is suspended here, and adds them to xTickCount later:
+ * without it they would be missing from every measurement that such a time is in. */
+static bool find_pended(struct session *session, struct address *out, struct error *error)
+{
+    static const char *const names[] = {"xPendedTicks",
+                                        "uxPendedTicks"}; /* the latter before FreeRTOS 10.3 */
+    enum object_found found = OBJECT_NONE;
+    for (size_t i = 0; i < sizeof names / sizeof *names && found == OBJECT_NONE; i++) {
+        uint64_t address, size;
+        found = symbols_find_object(session->symbols, names[i], &address, &size);
+        if (found == OBJECT_ONE && find_word(session, names[i], out))
+            return true;
+    }
+    return error_set(
+        error, ERROR_SYMBOL,
+        "--tick xTickCount: the ELF has %s xPendedTicks, where FreeRTOS keeps the ticks that come "
+        "while its scheduler is suspended; without them such times would be missing from the count. "
+        "Name a variable that an interrupt counts up at each tick, or leave --tick out",
+        found == OBJECT_NONE ? "no" : "several variables");
+}
+
 static bool take_tick(struct counting *counting, struct session *session, const struct clock *clock,
                       struct error *error)
 {
@@ -190,10 +211,9 @@ static bool take_tick(struct counting *counting, struct session *session, const 
                          session->target.block->kind->name);
     if (!find_word(session, name, &tick.variable))
         return error_set(error, ERROR_SYMBOL, "the ELF has no variable \"%.64s\" of up to 8 bytes", name);
-    if (!read_each(session, name, &tick.each, error))
+    if (!read_each(session, name, &tick.each, error) ||
+        (strcmp(name, "xTickCount") == 0 && !find_pended(session, &tick.pended, error)))
         return false;
-    if (strcmp(name, "xTickCount") == 0 && !find_word(session, "xPendedTicks", &tick.pended))
-        (void)find_word(session, "uxPendedTicks", &tick.pended);
     return beside_take_tick(&counting->beside, &session->target, &tick, error) &&
            beside_check(&counting->beside, &session->target, clock, &deadline, error);
 }

@@ -83,6 +83,15 @@ static void print_header(struct delta_command *self)
         self->unwritten = true;
 }
 
+/* What a name left out: see struct location. */
+static void add_location_note(const struct location *location, struct conditions *conditions)
+{
+    size_t used = strlen(conditions->note);
+    if (location->note[0] != '\0')
+        snprintf(conditions->note + used, sizeof conditions->note - used, "%s%s", used > 0 ? "; " : "",
+                 location->note);
+}
+
 static void describe_region(struct delta_command *self)
 {
     struct conditions *conditions = &self->conditions;
@@ -90,6 +99,7 @@ static void describe_region(struct delta_command *self)
     snprintf(conditions->start_source, sizeof conditions->start_source, "%s", self->start.source);
     conditions->start_address = self->region.start;
     process_note(&self->region.process, conditions->note, sizeof conditions->note);
+    add_location_note(&self->start, conditions);
     if (self->region.to_return) {
         snprintf(conditions->end, sizeof conditions->end, "its return");
         return;

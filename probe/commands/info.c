@@ -4,6 +4,8 @@
 #include "debuggers/debugger.h"
 #include "links/link.h"
 #include "report/utf8.h"
+#include "target/doctor.h"
+#include "target/hidden.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,6 +14,7 @@
 static void print_state(struct session *session, const struct target_core *core, FILE *out)
 {
     char place[512];
+    struct deadline deadline = session_deadline(session);
     if (session->target.debugger != NULL && core == session->target.chosen && core->state == CORE_RUNNING) {
         fprintf(out, "halted for the moment, by the debugger\n");
         return;
@@ -28,7 +31,8 @@ static void print_state(struct session *session, const struct target_core *core,
         fprintf(out, "locked up\n");
         break;
     case CORE_HIDDEN:
-        fprintf(out, "locked or without power\n");
+        hidden_describe(&session->target, core, place, sizeof place, &deadline);
+        fprintf(out, "%s\n", place);
         break;
     case CORE_RUNNING:
         fprintf(out, "running\n");
@@ -62,6 +66,19 @@ static bool print_comparators(struct session *session, const struct core *core, 
     return true;
 }
 
+/* What of a block is in the way of measuring with it, or what it does. Where its registers refuse to be read,
+ * the same tests as doctor's say why. */
+static const char *block_state(struct session *session, const struct target_core *core,
+                               const struct counter_block *block, struct diagnosis *diagnosis)
+{
+    struct error ignored = {0};
+    struct deadline deadline = session_deadline(session);
+    if (block->n == 0 && block->unusable[0] != '\0' &&
+        doctor_examine(&session->target, core, diagnosis, &deadline, &ignored) && !diagnosis->healthy)
+        return diagnosis->reason;
+    return block->unusable[0] != '\0' ? block->unusable : block->state;
+}
+
 static bool print_core(struct session *session, size_t number, struct error *error)
 {
     FILE *out = session->context->out;
@@ -72,8 +89,9 @@ static bool print_core(struct session *session, size_t number, struct error *err
     print_state(session, core, out);
     for (size_t i = 0; i < core->n_blocks; i++) {
         const struct counter_block *block = &core->blocks[i];
+        struct diagnosis diagnosis;
         fprintf(out, "  %-12s %-36s %s\n", block->kind->name, block->text,
-                block->unusable[0] != '\0' ? block->unusable : block->state);
+                block_state(session, core, block, &diagnosis));
     }
     const struct debugger *debugger = session->target.debugger;
     if (debugger != NULL && (core->core.comparators == 0 || debugger->facts.is_emulator)) {

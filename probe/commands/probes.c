@@ -27,6 +27,13 @@ static void print_link(const struct context *context, struct link *link, struct 
                 utf8_clean(type, sizeof type, views[i].type), state_word(&views[i]));
 }
 
+static const char *interface_words(const struct dap_found *found)
+{
+    if (found->speaks_both)
+        return found->kind == DAP_HID ? "v1 (HID), and v2" : "v2 (bulk), and v1";
+    return found->kind == DAP_HID ? "v1 (HID)" : "v2 (bulk)";
+}
+
 static void print_plugged(const struct context *context, const struct dap_listed *listed)
 {
     char name[UTF8_CLEAN_ROOM(64)], serial[UTF8_CLEAN_ROOM(64)], firmware[UTF8_CLEAN_ROOM(32)],
@@ -34,7 +41,7 @@ static void print_plugged(const struct context *context, const struct dap_listed
     const struct dap_info *info = &listed->info;
     fprintf(context->out, "cmsis-dap:%s   %04x:%04x   %s   %s\n",
             utf8_clean(serial, sizeof serial, listed->found.serial), listed->found.vendor,
-            listed->found.product, listed->found.kind == DAP_HID ? "v1 (HID)" : "v2 (bulk)",
+            listed->found.product, interface_words(&listed->found),
             utf8_clean(name, sizeof name, listed->found.name));
     if (listed->found.problem[0] != '\0') {
         fprintf(context->out, "  %s\n", utf8_clean(problem, sizeof problem, listed->found.problem));
@@ -48,10 +55,32 @@ static void print_plugged(const struct context *context, const struct dap_listed
             info->capabilities & DAP_CAN_TIMER ? ", timer" : "");
 }
 
+static void print_adapter(const struct context *context, const struct adapter_found *found)
+{
+    char serial[UTF8_CLEAN_ROOM(64)];
+    utf8_clean(serial, sizeof serial, found->serial);
+    fprintf(context->out, "%s   %04x:%04x%s%s\n  %s\n", found->adapter->name, found->vendor, found->product,
+            serial[0] != '\0' ? "   " : "", serial, found->adapter->way);
+}
+
+/* Nothing is no failure: there is just nothing. Something on OpenOCD's port that is none is one. */
+static int tell_nothing(const struct context *context, const struct error *no_server, struct error *error)
+{
+    if (no_server->kind != ERROR_NO_PROBE) {
+        *error = *no_server;
+        return error_exit_code(error->kind);
+    }
+    fprintf(context->out,
+            "no probe found: no CMSIS-DAP probe and no other debug adapter is plugged in, and %s\n%s\n",
+            no_server->text, error_advice(ERROR_NO_PROBE));
+    return EXIT_DONE;
+}
+
 /* Everything that is there: a running OpenOCD, and whatever is plugged in. */
 static int list_all(const struct context *context, struct error *error)
 {
     struct dap_listed listed[CONNECT_PROBES];
+    struct adapter_found adapters[CONNECT_PROBES];
     struct error no_server = {0};
     struct options at_home = *context->options;
     at_home.probe = "openocd";
@@ -63,10 +92,11 @@ static int list_all(const struct context *context, struct error *error)
     size_t n = connect_list(context, listed, CONNECT_PROBES);
     for (size_t i = 0; i < n; i++)
         print_plugged(context, &listed[i]);
-    if (link == NULL && n == 0) {
-        error_set(error, ERROR_NO_PROBE, "%s, and no CMSIS-DAP probe is plugged in", no_server.text);
-        return error_exit_code(error->kind);
-    }
+    size_t others = dap_list_adapters(listed, n, adapters, CONNECT_PROBES);
+    for (size_t i = 0; i < others; i++)
+        print_adapter(context, &adapters[i]);
+    if (link == NULL && n == 0 && others == 0)
+        return tell_nothing(context, &no_server, error);
     return error->kind == ERROR_NONE ? EXIT_DONE : error_exit_code(error->kind);
 }
 

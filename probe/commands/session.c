@@ -1,6 +1,7 @@
 #include "commands/session.h"
 
 #include "commands/connect.h"
+#include "commands/elf_check.h"
 #include "measure/trial.h"
 
 #include <inttypes.h>
@@ -30,65 +31,6 @@ bool session_open_elf(struct session *session, struct error *error)
     return session->symbols != NULL;
 }
 
-/* Some chips' flash tools put a checksum into this unused vector. */
-static const uint64_t VECTOR_CHECKSUM = 0x1C;
-
-/* Compares the beginning of a piece of the file with the target; flash that differs at all differs soon. */
-static bool check_piece(struct session *session, uint64_t address, const uint8_t *bytes, size_t size,
-                        struct error *error)
-{
-    enum { WORDS = 64 };
-    struct step items[WORDS];
-    uint64_t results[WORDS];
-    struct steps list = {.items = items, .room = WORDS};
-    size_t skip = (4 - address % 4) % 4;
-    for (size_t at = skip; at + 4 <= size && list.n < WORDS; at += 4)
-        steps_add(&list, step_read(core_word(&session->target.chosen->core, address + at)));
-    if (list.n == 0)
-        return true;
-    struct deadline deadline = session_deadline(session);
-    struct error unread = {0};
-    if (!target_run(&session->target, &list, results, &deadline, &unread))
-        return error_set(error, unread.kind, "the ELF's code at 0x%08" PRIX64 " cannot be read back: %s",
-                         address, unread.text);
-    for (size_t i = 0; i < list.n; i++) {
-        uint32_t in_file;
-        if (address + skip + 4 * i == VECTOR_CHECKSUM)
-            continue;
-        memcpy(&in_file, bytes + skip + 4 * i, 4);
-        if (in_file != results[i])
-            return error_set(error, ERROR_ELF_MISMATCH,
-                             "the target does not run this ELF: at 0x%08" PRIX64 " it holds 0x%08" PRIX32
-                             ", the file 0x%08" PRIX32,
-                             address + skip + 4 * i, (uint32_t)results[i], in_file);
-    }
-    return true;
-}
-
-/* The beginning, the middle and the end of each segment. */
-static bool check_elf(struct session *session, struct error *error)
-{
-    enum { SEGMENTS = 16, PIECE = 256 };
-    struct segment segments[SEGMENTS];
-    bool seen = session->target.chosen->core.family != CORE_KNC; /* a card's memory is not */
-    if (session->symbols != NULL && session->target.chosen->core.family == CORE_X86_64 &&
-        symbols_is_movable(session->symbols))
-        return error_set(error, ERROR_USAGE,
-                         "the ELF is position independent, and where a system has put it is not known: link "
-                         "it with -no-pie");
-    size_t n = session->symbols != NULL && seen ? symbols_segments(session->symbols, segments, SEGMENTS) : 0;
-    for (size_t i = 0; i < n; i++) {
-        const struct segment *segment = &segments[i];
-        size_t offsets[] = {0, segment->size / 2 & ~(size_t)3,
-                            segment->size > PIECE ? segment->size - PIECE : 0};
-        for (size_t k = 0; k < sizeof offsets / sizeof *offsets; k++)
-            if (!check_piece(session, segment->address + offsets[k], segment->bytes + offsets[k],
-                             segment->size - offsets[k], error))
-                return false;
-    }
-    return true;
-}
-
 bool session_open_target(struct session *session, struct error *error)
 {
     session->link = connect_link(session->context, error);
@@ -104,7 +46,7 @@ bool session_open_target(struct session *session, struct error *error)
         return error_set(error, ERROR_USAGE, "-C and --debug-base both say which core");
     struct deadline deadline = session_deadline(session);
     return target_open(&session->target, session->link, &wish, &deadline, error) &&
-           target_choose(&session->target, options->core, error) && check_elf(session, error);
+           target_choose(&session->target, options->core, error) && elf_check(session, error);
 }
 
 void session_place(struct session *session, uint64_t address, char *out, size_t size)

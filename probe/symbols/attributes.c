@@ -4,24 +4,35 @@
 
 #include <string.h>
 
-enum { TAG_FILE = 1, TAG_CPU_RAW_NAME = 4, TAG_CPU_NAME = 5, TAG_PROFILE = 7, TAG_COMPATIBILITY = 32 };
+enum {
+    TAG_FILE = 1,
+    TAG_CPU_RAW_NAME = 4,
+    TAG_CPU_NAME = 5,
+    TAG_CPU_ARCH = 6,
+    TAG_PROFILE = 7,
+    TAG_COMPATIBILITY = 32
+};
 
 /* The whole file's attributes: tag and value pairs, whose form follows from the tag */
-static bool says_m_profile(struct cursor attributes)
+static void read_tags(struct cursor tags, struct attributes *out)
 {
-    while (cursor_more(&attributes)) {
-        uint64_t tag = cursor_uleb(&attributes);
+    while (cursor_more(&tags)) {
+        uint64_t tag = cursor_uleb(&tags);
         if (tag == TAG_COMPATIBILITY) {
-            cursor_uleb(&attributes);
-            cursor_string(&attributes);
-        } else if (tag == TAG_CPU_RAW_NAME || tag == TAG_CPU_NAME ||
-                   (tag > TAG_COMPATIBILITY && tag % 2 == 1)) {
-            cursor_string(&attributes);
-        } else if (cursor_uleb(&attributes) == 'M' && tag == TAG_PROFILE) {
-            return true;
+            cursor_uleb(&tags);
+            cursor_string(&tags);
+            continue;
         }
+        if (tag == TAG_CPU_RAW_NAME || tag == TAG_CPU_NAME || (tag > TAG_COMPATIBILITY && tag % 2 == 1)) {
+            cursor_string(&tags);
+            continue;
+        }
+        uint64_t value = cursor_uleb(&tags);
+        if (tag == TAG_PROFILE && value != 0 && value < 0x80)
+            out->profile = (char)value;
+        if (tag == TAG_CPU_ARCH)
+            out->architecture = (unsigned)(value < UINT8_MAX ? value : 0);
     }
-    return false;
 }
 
 /* A length that counts itself; `before` bytes of it are already read */
@@ -31,10 +42,11 @@ static struct cursor block(struct cursor *cursor, uint64_t before)
     return cursor_part(cursor, size < before + 4 ? UINT64_MAX : size - before - 4);
 }
 
-bool attributes_m_profile(struct debug_section section, bool big_endian)
+struct attributes attributes_read(struct debug_section section, bool big_endian)
 {
+    struct attributes found = {.profile = 0};
     if (section.size == 0 || section.bytes[0] != 'A')
-        return false;
+        return found;
     struct cursor all = {
         .at = section.bytes + 1, .end = section.bytes + section.size, .big_endian = big_endian};
     while (cursor_more(&all)) {
@@ -43,10 +55,10 @@ bool attributes_m_profile(struct debug_section section, bool big_endian)
             continue;
         while (cursor_more(&vendor)) {
             uint64_t tag = cursor_uleb(&vendor);
-            struct cursor attributes = block(&vendor, 1);
-            if (tag == TAG_FILE && says_m_profile(attributes))
-                return true;
+            struct cursor tags = block(&vendor, 1);
+            if (tag == TAG_FILE)
+                read_tags(tags, &found);
         }
     }
-    return false;
+    return found;
 }

@@ -145,9 +145,13 @@ static struct symbols *open_image(uint8_t *image, size_t size, const char *file,
     read_sections(symbols);
     read_segments(symbols);
     code_merge(symbols);
-    if (symbols->machine == EM_ARM)
-        symbols->is_m_profile =
-            attributes_m_profile(elf_section(symbols, ".ARM.attributes"), symbols->big_endian);
+    if (symbols->machine == EM_ARM) {
+        struct attributes found =
+            attributes_read(elf_section(symbols, ".ARM.attributes"), symbols->big_endian);
+        symbols->profile = found.profile;
+        symbols->architecture = found.architecture;
+        symbols->is_m_profile = found.profile == 'M';
+    }
     return symbols;
 }
 

@@ -1,9 +1,9 @@
 /*
  * Inside of symbols/: the open file, and what its parts ask of each other. elf.c opens the file and
  * knows sections and segments; table.c the symbol table; lines.c the DWARF line tables; scopes.c the
- * DWARF functions; locate.c turns text into addresses and addresses into text. Symbol table and DWARF
- * are read when they are first asked for. Wherever the file contradicts itself there is less to tell,
- * never an error in the middle: only opening can fail.
+ * DWARF functions; inlined.c those that are only inlined; locate.c turns text into addresses and addresses
+ * into text. Symbol table and DWARF are read when they are first asked for. Wherever the file contradicts
+ * itself there is less to tell, never an error in the middle: only opening can fail.
  */
 #pragma once
 
@@ -66,6 +66,8 @@ struct symbols {
     struct extent *code; /* where instructions can be: sorted, merged */
     size_t code_count;
     bool is_m_profile;
+    char profile; /* see struct symbols_machine */
+    unsigned architecture;
     char build_id[2 * 64 + 1];
 
     struct table table;
@@ -88,6 +90,7 @@ const struct symbol *table_around(struct symbols *symbols, uint64_t address, str
 bool table_has_code_symbol(struct symbols *symbols, uint64_t address);
 enum instruction_set table_isa(struct symbols *symbols, uint64_t address);
 bool symbol_is_function(const struct symbol *symbol);
+bool table_is_object(const struct symbols *symbols, const struct symbol *symbol);
 
 /*
  * Whether a DWARF range or row sequence that begins here describes code of this program. Linkers leave the
@@ -117,3 +120,12 @@ bool scopes_unit_covers(struct symbols *symbols, struct unit *unit, uint64_t add
  * none has, the innermost.
  */
 struct scope scopes_find(struct symbols *symbols, uint64_t address, const char *file, uint64_t line);
+
+/* What DWARF says of the function that has an address in it; NULL and 0 where it says nothing. */
+struct function_facts {
+    const char *file; /* where it is written, with its path */
+    int line;
+    const char *unit; /* the file that was compiled */
+    bool never_returns;
+};
+struct function_facts scopes_function(struct symbols *symbols, uint64_t address);

@@ -55,6 +55,7 @@ void symbols_describe(struct symbols *symbols, uint64_t address, struct location
     /* a label outside all functions that other files know is the function of somebody who wrote no .type */
     out->is_function_entry =
         address == extent.low && (symbol_is_function(symbol) || symbol->bind != STB_LOCAL);
+    out->never_returns = out->is_function_entry && scopes_function(symbols, address).never_returns;
     char name[sizeof out->name - 24];
     name_plain(name, sizeof name, symbol->name);
     if (address == extent.low)
@@ -85,6 +86,7 @@ static enum found locate_in_symbol(struct symbols *symbols, const char *name, ui
     symbols_describe(symbols, address, out);
     out->address = address + offset;
     out->is_function_entry &= offset == 0;
+    out->never_returns &= offset == 0;
     out->isa = table_isa(symbols, out->address);
     if (!is_aligned(out)) {
         error_set(error, ERROR_SYMBOL, "`%s+0x%" PRIx64 "` is at 0x%08" PRIx64 ", between two instructions",
@@ -100,16 +102,18 @@ static enum found locate_in_symbol(struct symbols *symbols, const char *name, ui
     return FOUND_ONE;
 }
 
-static enum found refuse_data(struct symbols *symbols, const char *name, size_t length, struct error *error)
+static enum found refuse_data(struct symbols *symbols, const struct place_name *name, struct error *error)
 {
     const struct table *table = table_get(symbols);
-    for (size_t i = 0; i < table->object_count; i++) {
+    struct name_wish wish;
+    name_wish_init(&wish, name->name, name->length);
+    for (size_t i = 0; name->file_length == 0 && i < table->object_count; i++) {
         const struct symbol *object = &table->objects[i];
-        if (!name_is(object->name, name, length))
+        if (name_compare(&wish, object->name) != LIKE_SAME)
             continue;
         char shown[SHOWN];
-        name_copy(shown, sizeof shown, name, length);
-        if (object->type == STT_OBJECT)
+        name_copy(shown, sizeof shown, name->name, name->length);
+        if (table_is_object(symbols, object))
             error_set(error, ERROR_SYMBOL, "`%s` is data (%" PRIu64 " bytes at 0x%08" PRIx64 "), not code",
                       shown, object->size, object->address);
         else
@@ -120,30 +124,97 @@ static enum found refuse_data(struct symbols *symbols, const char *name, size_t 
     return FOUND_NOTHING;
 }
 
-static enum found locate_symbol(struct symbols *symbols, const char *text, size_t length, uint64_t offset,
-                                struct location *out, struct error *error)
+/* What is left of a function that is inlined otherwise: its numbers would be those of half a function */
+static enum found refuse_part(const char *text, const struct place *place, struct error *error)
+{
+    char part[SHOWN];
+    name_plain(part, sizeof part, place->symbol->name);
+    error_set(
+        error, ERROR_SYMBOL,
+        "`%s` is inlined where it is called; only %s is left, a part that the compiler moved out of it. "
+        "Name that to measure the part",
+        text, part);
+    return FOUND_TROUBLE;
+}
+
+/* What its name alone leaves out */
+static void note_copies(struct symbols *symbols, const struct place_name *wanted, const struct place *place,
+                        struct location *out)
+{
+    char names[sizeof out->note - 64];
+    if (place->likeness == LIKE_COPY) {
+        name_plain(names, sizeof names, place->symbol->name);
+        snprintf(out->note, sizeof out->note, "measured as %s, the compiler's copy of it", names);
+        return;
+    }
+    places_beside(symbols, wanted, place->address, names, sizeof names);
+    if (names[0] != '\0')
+        snprintf(out->note, sizeof out->note, "without the calls of %s, made of it by the compiler", names);
+}
+
+static enum found locate_name(struct symbols *symbols, const char *text, const struct place_name *wanted,
+                              uint64_t offset, struct location *out, struct error *error)
 {
     struct places places;
-    places_of_symbol(symbols, text, length, &places);
+    places_of_symbol(symbols, wanted, &places);
     if (places.count == 0)
-        return refuse_data(symbols, text, length, error);
+        return refuse_data(symbols, wanted, error);
     if (places.count > 1) {
         places_refuse(symbols, &places, text, offset, error);
         return FOUND_TROUBLE;
     }
+    const char *begin = wanted->file_length > 0 ? wanted->file : wanted->name;
     char name[SHOWN - 24];
-    name_copy(name, sizeof name, text, length);
-    return locate_in_symbol(symbols, name, places.at[0].address, offset, out, error);
+    name_copy(name, sizeof name, begin, (size_t)(wanted->name + wanted->length - begin));
+    if (places.at[0].likeness == LIKE_PART)
+        return refuse_part(name, &places.at[0], error);
+    enum found found = locate_in_symbol(symbols, name, places.at[0].address, offset, out, error);
+    if (found == FOUND_ONE)
+        note_copies(symbols, wanted, &places.at[0], out);
+    return found;
 }
 
-static enum found locate_offset(struct symbols *symbols, const char *text, struct location *out,
-                                struct error *error)
+/* The name, and if nothing is called so, what is before "+0x10" in it. *wanted is left as the name. */
+static enum found locate_symbol(struct symbols *symbols, const char *text, struct place_name *wanted,
+                                struct location *out, struct error *error)
 {
-    const char *plus = strrchr(text, '+');
     uint64_t offset = 0;
-    if (plus == NULL || plus == text || !parse_number(plus + 1, &offset))
+    wanted->length = strlen(wanted->name);
+    enum found found = locate_name(symbols, text, wanted, 0, out, error);
+    const char *plus = strrchr(wanted->name, '+');
+    if (found != FOUND_NOTHING || plus == NULL || plus == wanted->name || !parse_number(plus + 1, &offset))
+        return found;
+    wanted->length = (size_t)(plus - wanted->name);
+    return locate_name(symbols, text, wanted, offset, out, error);
+}
+
+/* The colon of "file.c:function", which is none of "::" and in no brackets; NULL: there is none */
+static const char *file_colon(const char *text)
+{
+    int depth = 0;
+    for (const char *at = text; *at != '\0'; at++) {
+        depth += strchr("(<[{", *at) != NULL ? 1 : strchr(")>]}", *at) != NULL ? -1 : 0;
+        if (*at != ':')
+            continue;
+        if (at[1] == ':')
+            at++;
+        else if (at > text && depth == 0 && at[1] != '\0' && at[1] != '\\')
+            return at;
+    }
+    return NULL;
+}
+
+static enum found locate_in_file(struct symbols *symbols, const char *text, struct location *out,
+                                 struct error *error)
+{
+    const char *colon = file_colon(text);
+    if (colon == NULL)
         return FOUND_NOTHING;
-    return locate_symbol(symbols, text, (size_t)(plus - text), offset, out, error);
+    struct place_name wanted = {.file = text, .file_length = (size_t)(colon - text), .name = colon + 1};
+    enum found found = locate_symbol(symbols, text, &wanted, out, error);
+    if (found == FOUND_NOTHING && inlined_refuse(symbols, &wanted, error))
+        return FOUND_TROUBLE;
+    return found;
 }
 
 static void refuse_line(struct symbols *symbols, const char *file, size_t length, uint64_t line,
@@ -202,6 +273,17 @@ static enum found locate_line(struct symbols *symbols, const char *text, struct 
     return FOUND_ONE;
 }
 
+static void offer_symbols(struct symbols *symbols, struct near *near)
+{
+    const struct table *table = table_get(symbols);
+    for (size_t i = 0; i < table->function_count; i++) {
+        char plain[256];
+        name_plain(plain, sizeof plain, table->functions[i].name);
+        near_offer(near, plain);
+    }
+}
+
+/* Behind "file.c:" the function may be misspelt, or be another file's */
 static bool refuse_name(struct symbols *symbols, const char *text, struct error *error)
 {
     char name[SHOWN];
@@ -210,14 +292,21 @@ static bool refuse_name(struct symbols *symbols, const char *text, struct error 
     if (table->function_count + table->label_count == 0)
         return error_set(error, ERROR_SYMBOL, "no symbol `%s` in %s, nor any other: it is stripped", name,
                          symbols->file);
-    struct near near;
-    near_init(&near, text, strlen(text));
-    for (size_t i = 0; i < table->function_count; i++) {
-        char plain[256];
-        name_plain(plain, sizeof plain, table->functions[i].name);
-        near_offer(&near, plain);
+    const char *colon = file_colon(text), *function = colon != NULL ? colon + 1 : text;
+    struct place_name wanted = {.name = function, .length = strlen(function)};
+    struct places elsewhere = {.count = 0};
+    if (colon != NULL)
+        places_of_symbol(symbols, &wanted, &elsewhere);
+    if (elsewhere.count > 0) {
+        struct location location;
+        symbols_describe(symbols, elsewhere.at[0].address, &location);
+        return error_set(error, ERROR_SYMBOL, "no symbol `%s` in %s: %s is in %s", name, symbols->file,
+                         location.name, location.source[0] != '\0' ? location.source : "another file");
     }
+    struct near near;
     char guesses[NEAR_NAMES * NEAR_LENGTH + 64];
+    near_init(&near, function, strlen(function));
+    offer_symbols(symbols, &near);
     return error_set(error, ERROR_SYMBOL, "no symbol `%s` in %s%s", name, symbols->file,
                      near_text(&near, guesses, sizeof guesses));
 }
@@ -236,12 +325,13 @@ bool symbols_locate(struct symbols *symbols, const char *text, struct location *
         return error_set(error, ERROR_ELF, "`%s` is a name, and there is no ELF file to look it up in", name);
     }
     /* names of C++ may have '+' and ':' in them, so a symbol is tried first */
-    enum found found = locate_symbol(symbols, text, strlen(text), 0, &location, error);
-    if (found == FOUND_NOTHING)
-        found = locate_offset(symbols, text, &location, error);
+    struct place_name wanted = {.name = text};
+    enum found found = locate_symbol(symbols, text, &wanted, &location, error);
     if (found == FOUND_NOTHING)
         found = locate_line(symbols, text, &location, error);
     if (found == FOUND_NOTHING)
+        found = locate_in_file(symbols, text, &location, error);
+    if (found == FOUND_NOTHING && !inlined_refuse(symbols, &wanted, error))
         return refuse_name(symbols, text, error);
     if (found == FOUND_ONE)
         *out = location;

@@ -8,10 +8,9 @@
 
 /* Copies what fits of `text`, whole characters only; control characters and broken UTF-8 become '?'. */
 void name_copy(char *out, size_t room, const char *text, size_t length);
-/* Copies the name of a symbol as people write it: C++ names without templates as ns::class::function. */
-void name_plain(char *out, size_t room, const char *symbol);
-bool name_is(const char *symbol, const char *wanted, size_t length); /* mangled or plain */
-const char *name_of_file(const char *path);                          /* behind the last / or \ */
+const char *name_of_file(const char *path); /* behind the last / or \ */
+/* Whether its last parts are these. */
+bool path_ends_with(const char *path, const char *tail, size_t length);
 
 /* The best five of the names that are offered. */
 enum { NEAR_NAMES = 5, NEAR_LENGTH = 64 };

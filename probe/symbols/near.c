@@ -45,7 +45,7 @@ static unsigned edits(const char *a, size_t a_length, const char *b, size_t b_le
     return above[b_length];
 }
 
-static unsigned score(const struct near *near, const char *name, size_t length)
+static unsigned score_of(const struct near *near, const char *name, size_t length)
 {
     size_t wanted = near->length;
     unsigned most = wanted < 3 ? 1 : wanted / 3 < MOST_EDITS ? (unsigned)(wanted / 3) : MOST_EDITS;
@@ -63,9 +63,36 @@ static unsigned score(const struct near *near, const char *name, size_t length)
     return MOST_EDITS + (inside == name ? 1 : 2);
 }
 
+/* Where "::" stands outside of brackets, behind it; NULL: nowhere. A name of an operator ends it. */
+static const char *behind_colons(const char *name)
+{
+    int depth = 0;
+    for (const char *at = name; *at != '\0'; at++) {
+        depth += strchr("(<[{", *at) != NULL ? 1 : strchr(")>]}", *at) != NULL ? -1 : 0;
+        if (depth == 0 && at[0] == ':' && at[1] == ':')
+            return at + 2;
+    }
+    return NULL;
+}
+
+/* People leave out namespaces: what comes behind them counts too, a little less */
+static unsigned score(const struct near *near, const char *name)
+{
+    unsigned best = score_of(near, name, strlen(name));
+    for (const char *tail = behind_colons(name); tail != NULL; tail = behind_colons(tail)) {
+        unsigned inner = score_of(near, tail, strlen(tail));
+        if (inner < best && inner + 1 < best)
+            best = inner + 1;
+    }
+    return best;
+}
+
 void near_init(struct near *near, const char *wanted, size_t length)
 {
     *near = (struct near){.count = 0};
+    const char *parameters = length > 1 ? memchr(wanted + 1, '(', length - 1) : NULL;
+    if (parameters != NULL)
+        length = (size_t)(parameters - wanted);
     near->length = length < NEAR_LENGTH ? length : NEAR_LENGTH - 1;
     memcpy(near->wanted, wanted, near->length);
 }
@@ -82,7 +109,7 @@ static bool better(const struct near_name *a, const struct near_name *b)
 
 void near_offer(struct near *near, const char *name)
 {
-    struct near_name offer = {.score = score(near, name, strlen(name))};
+    struct near_name offer = {.score = score(near, name)};
     if (near->length == 0 || offer.score == (unsigned)FAR)
         return;
     name_copy(offer.name, sizeof offer.name, name, strlen(name));

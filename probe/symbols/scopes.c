@@ -133,3 +133,23 @@ struct scope scopes_find(struct symbols *symbols, uint64_t address, const char *
     }
     return (struct scope){.key = 0};
 }
+
+struct function_facts scopes_function(struct symbols *symbols, uint64_t address)
+{
+    for (size_t i = 0; lines_load(symbols) && i < symbols->unit_count; i++) {
+        bool has_ranges = false;
+        Dwarf_Die *unit = &symbols->units[i].die, function;
+        if (!scopes_unit_covers(symbols, &symbols->units[i], address, &has_ranges) ||
+            !find_function(symbols, unit, address, 0, &function))
+            continue;
+        struct function_facts facts = {
+            .unit = dwarf_diename(unit),
+            .file = dwarf_decl_file(&function),
+            .never_returns = dwarf_hasattr_integrate(&function, DW_AT_noreturn) != 0,
+        };
+        if (dwarf_decl_line(&function, &facts.line) != 0)
+            facts.line = 0;
+        return facts;
+    }
+    return (struct function_facts){.line = 0};
+}

@@ -3,6 +3,7 @@
 
 #include <elfutils/libdwelf.h>
 #include <stdio.h>
+#include <string.h>
 
 struct collection {
     struct segment *out;
@@ -72,4 +73,47 @@ const char *symbols_build_id(struct symbols *symbols)
     for (ssize_t i = 0; i < size && 2 * (size_t)i + 2 < sizeof symbols->build_id; i++)
         snprintf(symbols->build_id + 2 * i, 3, "%02x", ((const uint8_t *)bytes)[i]);
     return symbols->build_id;
+}
+
+/* In a segment that is in memory where the file says, as symbols_segments has them */
+static bool is_loaded(struct symbols *symbols, const GElf_Shdr *section)
+{
+    size_t count = 0;
+    for (size_t i = 0; elf_getphdrnum(symbols->elf, &count) == 0 && i < count; i++) {
+        GElf_Phdr header;
+        if (gelf_getphdr(symbols->elf, (int)i, &header) != NULL && header.p_type == PT_LOAD &&
+            header.p_paddr == header.p_vaddr && section->sh_addr >= header.p_vaddr &&
+            section->sh_size <= header.p_filesz &&
+            section->sh_addr - header.p_vaddr <= header.p_filesz - section->sh_size)
+            return true;
+    }
+    return false;
+}
+
+bool symbols_build_note(struct symbols *symbols, struct segment *out)
+{
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(symbols->elf, section)) != NULL;) {
+        GElf_Shdr header;
+        if (gelf_getshdr(section, &header) == NULL || header.sh_type != SHT_NOTE ||
+            !(header.sh_flags & SHF_ALLOC) || (header.sh_flags & SHF_WRITE) || !is_loaded(symbols, &header))
+            continue;
+        Elf_Data *data = elf_getdata(section, NULL);
+        GElf_Nhdr note;
+        size_t name = 0, description = 0;
+        for (size_t at = 0, next; data != NULL && data->d_buf != NULL &&
+                                  (next = gelf_getnote(data, at, &note, &name, &description)) > 0;
+             at = next) {
+            const char *owner = (const char *)data->d_buf + name;
+            if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != sizeof ELF_NOTE_GNU ||
+                memcmp(owner, ELF_NOTE_GNU, sizeof ELF_NOTE_GNU) != 0)
+                continue;
+            Elf_Data *raw = elf_rawdata(section, NULL);
+            if (raw == NULL || raw->d_buf == NULL || description + note.n_descsz > raw->d_size)
+                return false;
+            *out = (struct segment){header.sh_addr + at, description + note.n_descsz - at,
+                                    (const uint8_t *)raw->d_buf + at};
+            return true;
+        }
+    }
+    return false;
 }

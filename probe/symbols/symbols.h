@@ -1,5 +1,5 @@
 /*
- * Symbols: what an ELF file says about the program on the target. Locations (a symbol, symbol+0x10,
+ * Symbols: what an ELF file says about the program on the target. Locations (a symbol, file.c:symbol,
  * file.c:42, *0x10000200) become addresses; addresses become words for people. Built on elfutils.
  */
 #pragma once
@@ -19,8 +19,10 @@ struct location {
     uint64_t low, high;       /* the function around it, [low, high); both 0 if unknown */
     enum instruction_set isa; /* by mapping symbols, else the symbol's Thumb bit, else the machine */
     bool is_function_entry;   /* `address` is where a function of the symbol table begins */
+    bool never_returns;       /* that function, as its source declares it (DW_AT_noreturn) */
     char name[128];           /* "fir_filter", "fir_filter+0x10", "0x10000200" */
     char source[256];         /* "fir.c:42", empty if unknown */
+    char note[160];           /* what a name leaves out: copies that the compiler made of the function */
 };
 
 /* NULL and `error` on failure. Any length and offset in the file is checked before it is used. */
@@ -29,10 +31,12 @@ struct symbols *symbols_open_memory(const void *bytes, size_t size, struct error
 void symbols_close(struct symbols *symbols); /* NULL is allowed */
 
 /*
- * Finds what `text` names. One address: true. Several (inlining, a line with several statements): false,
- * ERROR_AMBIGUOUS, with each of them listed in the error's text as a location that is accepted. None: false,
- * ERROR_SYMBOL with near names. `symbols` may be NULL: then only *0x... can be found, and anything else
- * says that --elf is missing. Addresses given as *0x... are looked up for names when symbols are there.
+ * Finds what `text` names: function, ns::Class::method(int), file.c:function, each with +0x10 behind it,
+ * file.c:42, *0x10000200. One address: true. Several (static functions of one name, overloads, inlining, a
+ * line with several statements): false, ERROR_AMBIGUOUS, with each of them listed in the error's text as a
+ * location that is accepted. None: false, ERROR_SYMBOL with near names, or where the function is inlined.
+ * `symbols` may be NULL: then only *0x... can be found, and anything else says that --elf is missing.
+ * Addresses given as *0x... are looked up for names when symbols are there.
  */
 bool symbols_locate(struct symbols *symbols, const char *text, struct location *out, struct error *error);
 /*
@@ -43,6 +47,18 @@ void symbols_describe(struct symbols *symbols, uint64_t address, struct location
 
 /* The address and size in bytes of the data object of this name; false if none, or several static ones. */
 bool symbols_object(struct symbols *symbols, const char *name, uint64_t *address, uint64_t *size);
+enum object_found { OBJECT_NONE, OBJECT_ONE, OBJECT_SEVERAL };
+enum object_found symbols_find_object(struct symbols *symbols, const char *name, uint64_t *address,
+                                      uint64_t *size);
+
+/* Which processors the code is for. */
+struct symbols_machine {
+    unsigned number;       /* e_machine */
+    char profile;          /* of Arm: 'A', 'R' or 'M'; 0: the file does not say */
+    unsigned architecture; /* of Arm: Tag_CPU_arch of its build attributes; 0: the file does not say */
+    char name[24];         /* "Armv7E-M", "AArch64", "x86-64" */
+};
+void symbols_machine(const struct symbols *symbols, struct symbols_machine *out);
 
 struct segment {
     uint64_t address; /* where it is loaded (p_paddr) and run: only segments where both are equal */
@@ -58,3 +74,5 @@ size_t symbols_segments(struct symbols *symbols, struct segment *out, size_t roo
 bool symbols_is_movable(const struct symbols *symbols);
 /* Hex digits of the build id, or of nothing: "" when the file has none. */
 const char *symbols_build_id(struct symbols *symbols);
+/* The note that holds it, where it is in the target's memory; false: it is not there. */
+bool symbols_build_note(struct symbols *symbols, struct segment *out);

@@ -1,6 +1,6 @@
 #include "symbols/internal.h"
 
-#include "symbols/names.h"
+#include "symbols/demangle.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -255,15 +255,27 @@ enum instruction_set table_isa(struct symbols *symbols, uint64_t address)
     return symbols->is_m_profile || (symbols->entry & 1) ? ISA_THUMB : ISA_ARM;
 }
 
+/* GCC leaves out the type of zero-initialised variables at -O0: what has a size, and stands where no code is,
+ * is a variable too. Names that the linker script defines have none. */
+bool table_is_object(const struct symbols *symbols, const struct symbol *symbol)
+{
+    return symbol->type == STT_OBJECT ||
+           (symbol->type == STT_NOTYPE && symbol->size > 0 && symbol->address < symbol->limit &&
+            !elf_is_code(symbols, symbol->address));
+}
+
 /* The global one of this name; else the only one: of several static ones, none is meant more than another */
-bool symbols_object(struct symbols *symbols, const char *name, uint64_t *address, uint64_t *size)
+enum object_found symbols_find_object(struct symbols *symbols, const char *name, uint64_t *address,
+                                      uint64_t *size)
 {
     const struct table *table = table_get(symbols);
     const struct symbol *found = NULL;
     bool several = false;
+    struct name_wish wish;
+    name_wish_init(&wish, name, strlen(name));
     for (size_t i = 0; i < table->object_count; i++) {
         const struct symbol *object = &table->objects[i];
-        if (object->type != STT_OBJECT || !name_is(object->name, name, strlen(name)))
+        if (!table_is_object(symbols, object) || name_compare(&wish, object->name) != LIKE_SAME)
             continue;
         several |= found != NULL && found->address != object->address;
         found = object;
@@ -272,11 +284,18 @@ bool symbols_object(struct symbols *symbols, const char *name, uint64_t *address
             break;
         }
     }
-    if (found == NULL || several)
-        return false;
+    if (found == NULL)
+        return OBJECT_NONE;
+    if (several)
+        return OBJECT_SEVERAL;
     *address = found->address;
     *size = found->size;
-    return true;
+    return OBJECT_ONE;
+}
+
+bool symbols_object(struct symbols *symbols, const char *name, uint64_t *address, uint64_t *size)
+{
+    return symbols_find_object(symbols, name, address, size) == OBJECT_ONE;
 }
 
 bool table_is_kept(struct symbols *symbols, uint64_t begin)

@@ -58,11 +58,27 @@ static bool identify_blocks(struct target *target, struct target_core *core, con
         if (unread.kind != ERROR_FAULT && unread.kind != ERROR_ASLEEP)
             return error_set(error, unread.kind, "%s", unread.text);
         *block = (struct counter_block){.kind = kinds[i]};
-        snprintf(block->text, sizeof block->text, "%s", kinds[i]->name);
+        snprintf(block->text, sizeof block->text, "not readable");
         snprintf(block->unusable, sizeof block->unusable, "its registers refuse to be read");
         core->n_blocks++;
     }
     return true;
+}
+
+/* A core that lost power since anybody looked, as at power-on, hides its registers until that has been seen:
+ * reading what tells of it is seeing it. */
+static bool read_status(struct target *target, const struct core *core, uint64_t *status,
+                        const struct deadline *deadline, struct error *error)
+{
+    uint64_t ignored;
+    struct error unread = {0}, unseen = {0};
+    if (ledger_read(target->ledger, core->ops->status(core), status, deadline, &unread))
+        return true;
+    bool refused = unread.kind == ERROR_FAULT || unread.kind == ERROR_ASLEEP;
+    if (refused && core->family != CORE_M && core->ops->cause_register != NULL &&
+        ledger_read(target->ledger, core->ops->cause_register(core), &ignored, deadline, &unseen))
+        return ledger_read(target->ledger, core->ops->status(core), status, deadline, error);
+    return error_set(error, unread.kind, "%s", unread.text);
 }
 
 static bool look_at_state(struct target *target, struct target_core *core, const struct deadline *deadline,
@@ -73,7 +89,7 @@ static bool look_at_state(struct target *target, struct target_core *core, const
     if (attached_has(target, core))
         return attached_look(target, core, deadline, error);
     core->state = CORE_HIDDEN;
-    if (!ledger_read(target->ledger, core->core.ops->status(&core->core), &status, deadline, &unread)) {
+    if (!read_status(target, &core->core, &status, deadline, &unread)) {
         bool refused = unread.kind == ERROR_FAULT || unread.kind == ERROR_ASLEEP;
         return (refused && core->core.family != CORE_M) || error_set(error, unread.kind, "%s", unread.text);
     }

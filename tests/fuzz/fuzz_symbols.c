@@ -22,10 +22,12 @@ static void locate(struct symbols *symbols, const char *text)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     static const char *const texts[] = {
-        "main",      "helper",      "fir_filter+0x4", "geometry::Shape::area", "twice",
-        "ticks",     "mian",        "blink.c:32",     "shapes.cpp:37",         "other.c:9",
-        "host.c:6",  "mixed.c:7",   "startup.S:17",   "nothing.c:1",           "*0x44",
-        "*0x401003", "*0x10000014",
+        "main",          "helper",      "fir_filter+0x4", "geometry::Shape::area",
+        "twice",         "ticks",       "mian",           "blink.c:32",
+        "shapes.cpp:37", "other.c:9",   "host.c:6",       "mixed.c:7",
+        "startup.S:17",  "nothing.c:1", "*0x44",          "*0x401003",
+        "*0x10000014",   "square",      "blink.c:square", "other.c:helper",
+        "crc",           "several",     "dsp::filter",    "core::ptr::drop_in_place",
     };
     struct error error = {.kind = ERROR_NONE};
     struct symbols *symbols = symbols_open_memory(bytes, size, &error);
@@ -47,6 +49,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     symbols_describe(symbols, address, &location);
     if (strlen(symbols_build_id(symbols)) > 128)
         abort();
+    struct symbols_machine machine;
+    symbols_machine(symbols, &machine);
+    struct segment note;
+    if (strlen(machine.name) == 0)
+        abort();
+    for (size_t j = 0; symbols_build_note(symbols, &note) && j < note.size; j++)
+        sum += note.bytes[j];
     symbols_close(symbols);
     return 0;
 }

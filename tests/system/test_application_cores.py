@@ -140,15 +140,34 @@ def test_a_halted_core_is_refused_and_resumed_on_demand(way):
         assert place.board.state()["run"] == "halted"
 
 
-@pytest.mark.parametrize("way", ["a9/swd", "a7/swd", "a9", "a53/swd", "a53"])
-def test_info_names_the_core_and_its_pmu(way):
+@pytest.mark.parametrize("way", ["a9/swd", "a7/swd", "a9", "a53/swd", "a53", "r5/swd", "r5"])
+def test_info_says_of_a_healthy_core_what_is_so(way):
     with Place(way) as place:
         result = place.run("info")
         assert result.code == 0, result.err
         assert "ROM table" in result.out and "core 0   Cortex-" + place.chip.upper() in result.out
         # the OS locks of A7 and A53 are closed at power-on; OpenOCD opens them
-        counters = {"a9": "PMUv1, 6 counters", "a53": "PMUv3, 6 counters"}.get(place.chip)
-        assert ("refuse to be read" if way in ("a7/swd", "a53/swd") else counters) in result.out
+        locked = way in ("a7/swd", "a53/swd")
+        says = "powered, running; OS lock set, as after a reset: delta opens it for the time of a measurement" if locked else "running"
+        states = [line.split("   ")[-1] for line in result.out.splitlines() if line.startswith("core ")]
+        assert states and set(states) == {says}, result.out
+        counters = {"a9": "PMUv1, 6 counters", "a53": "PMUv3, 6 counters", "r5": "PMUv1 in CP15"}.get(place.chip)
+        assert ("the OS lock is set, as after reset" if locked else counters) in result.out and "refuse" not in result.out
+
+
+@pytest.mark.parametrize("state, says, why", [
+    ("double-locked", "powered; OS double lock set", "the OS double lock is set"),
+    ("powered-off", "without power", "the core has no power"),
+    ("epmad", "running", "MDCR_EL3.EPMAD"),
+    ("unauthenticated", "running", "does not allow non-invasive debug"),
+])
+def test_info_says_why_the_counters_of_an_a53_cannot_be_read(state, says, why):
+    with Place("a53/swd") as place:
+        place.board.command("core-state os-locked off")
+        place.board.command(f"core-state {state} on")
+        result = place.run("info")
+        first = result.out.split("\ncore 0")[1].split("\ncore 1")[0]
+        assert f"   {says}" in first.splitlines()[0] and why in first, result.out
 
 
 @pytest.mark.parametrize("way", ["a9/swd", "a9", "a53/swd", "a53", "r5/swd", "r5"])

@@ -10,8 +10,11 @@ import subprocess
 import pytest
 
 from harness import (DAP_WAYS, ROOT, TOOL, WORK_BY_DATA, ARTICLE_PLAIN, Place, finish_tool, passages, returned, run_tool, start_tool)
+from usb import UsbBoard, UsbNamespace, usb_available
+from usb_tree import plug_in
 
 CHIPS = ["rp2040", "m4"]
+needs_usb = pytest.mark.skipif(usb_available() is not None, reason=str(usb_available()))
 NAMES = {"rp2040": "Cortex-M0+ r0p1", "m4": "Cortex-M4 r0p1"}
 
 
@@ -166,6 +169,63 @@ def test_what_is_plugged_in(way):
         assert result.code == 0 and "Cortex-M4" in result.out
         result = finish_tool(start_tool(place.board.in_namespace([TOOL, "-p", "cmsis-dap:OTHER", "info"])))
         assert result.code in (2, 3) and "SER-7" in result.err
+
+
+def in_namespace(devices, *words):
+    """What the tool says where these, and no probe, are plugged in."""
+    namespace = UsbNamespace()
+    try:
+        plug_in(namespace, *devices)
+        namespace.bind()
+        return finish_tool(start_tool(namespace.in_namespace([TOOL, *words])))
+    finally:
+        namespace.close()
+
+
+ADAPTERS = [
+    ("0483:3748", "ST-Link V2 ", "-f interface/stlink.cfg"), ("0483:374b:STM32 STLink:066DFF", "ST-Link V2-1", "-f interface/stlink.cfg"),
+    ("0483:374f", "ST-Link V3", "-f interface/stlink.cfg"), ("0483:374d", "ST-Link V3", "boot loader"),
+    ("1366:0101:J-Link:000123", "J-Link", "-f interface/jlink.cfg"), ("1366:1015", "J-Link", "-f interface/jlink.cfg"),
+    ("0403:6010", "FTDI FT2232", "-f interface/ftdi/"), ("0403:6014", "FTDI FT232H", "-f interface/ftdi/"),
+    ("2e8a:0003:RP2 Boot:E0C9", "Pico in BOOTSEL mode", "debugprobe_on_pico.uf2"),
+    ("2e8a:000f", "Pico 2 in BOOTSEL mode", "debugprobe_on_pico2.uf2"),
+]
+
+
+@needs_usb
+def test_adapters_of_other_kinds_are_told_with_the_way_to_reach_them():
+    every = [device for device, _, _ in ADAPTERS]
+    result = in_namespace([*every, "046d:c52b:a mouse"], "probes")
+    assert result.code == 0 and result.err == "", result.err
+    lines = result.out.splitlines()
+    assert len(lines) == 2 * len(ADAPTERS), result.out
+    for device, name, way in ADAPTERS:
+        vendor, product, *rest = device.split(":")
+        at = next(i for i, line in enumerate(lines) if f"{vendor}:{product}" in line)
+        assert lines[at].startswith(name) and way in lines[at + 1]
+        assert len(rest) < 2 or lines[at].endswith(rest[1])
+    refused = in_namespace(every[1:2], "info")
+    assert refused.code == 3 and "plugged in: ST-Link V2-1, reached through OpenOCD" in refused.err, refused.err
+
+
+@needs_usb
+def test_nothing_plugged_in_is_no_failure():
+    result = in_namespace(["046d:c52b:a mouse"], "probes")
+    assert result.code == 0 and result.out.startswith("no probe found: ") and result.err == "", result.err
+    assert in_namespace([], "info").code == 3
+
+
+@needs_usb
+def test_one_probe_is_one_line():
+    """It speaks v1 and v2; beside it a J-Link, which does not change that."""
+    with UsbBoard.start("m4", dap_packet=64, dap_serial="SER-8") as board:
+        plug_in(board.namespace, "1366:0101:J-Link:000123")
+        result = finish_tool(start_tool(board.in_namespace([TOOL, "probes"])))
+        assert result.code == 0, result.err
+        assert result.out.count("SER-8") == 1 and "v2 (bulk), and v1" in result.out, result.out
+        assert "J-Link   1366:0101   000123" in result.out
+        wrong = finish_tool(start_tool(board.in_namespace([TOOL, "-p", "cmsis-dap:OTHER", "info"])))
+        assert wrong.code == 3 and wrong.err.count("SER-8") == 1, wrong.err
 
 
 @pytest.mark.parametrize("quirk", ["no-match", "count0", "short", "no-sequence"])

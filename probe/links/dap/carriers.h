@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "links/dap/adapters.h"
 #include "links/dap/carrier.h"
 #include "links/dap/found.h"
 
@@ -12,6 +13,8 @@ struct carrier *tcp_connect(const char *host, uint16_t port, const struct deadli
 
 /* CMSIS-DAP v2: a pair of bulk endpoints. */
 size_t usb_list(struct dap_found *out, size_t room);
+/* Adapters of other kinds; none is opened. */
+size_t usb_list_adapters(struct adapter_found *out, size_t room);
 struct carrier *usb_connect(const struct dap_found *found, struct error *error);
 
 /* CMSIS-DAP v1: HID reports. */

@@ -203,6 +203,7 @@ size_t dap_list(struct dap_listed *out, size_t room, const struct deadline *dead
     struct dap_found list[FOUND];
     size_t n = usb_list(list, FOUND);
     n += hid_list(list + n, FOUND - n);
+    n = found_merge(list, n);
     if (n > room)
         n = room;
     for (size_t i = 0; i < n; i++) {
@@ -211,4 +212,19 @@ size_t dap_list(struct dap_listed *out, size_t room, const struct deadline *dead
             ask(&out[i], deadline);
     }
     return n;
+}
+
+size_t dap_list_adapters(const struct dap_listed *listed, size_t n, struct adapter_found *out, size_t room)
+{
+    size_t count = usb_list_adapters(out, room), kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        bool known = false;
+        for (size_t k = 0; k < n; k++)
+            known = known ||
+                    (listed[k].found.vendor == out[i].vendor && listed[k].found.product == out[i].product &&
+                     strcmp(listed[k].found.serial, out[i].serial) == 0);
+        if (!known)
+            out[kept++] = out[i];
+    }
+    return kept;
 }

@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "links/dap/adapters.h"
 #include "links/dap/found.h"
 #include "links/dap/protocol.h"
 #include "links/dap/wish.h"
@@ -28,3 +29,5 @@ struct dap_listed {
 };
 
 size_t dap_list(struct dap_listed *out, size_t room, const struct deadline *deadline);
+/* Adapters of other kinds, but for those that are in that list. */
+size_t dap_list_adapters(const struct dap_listed *listed, size_t n, struct adapter_found *out, size_t room);

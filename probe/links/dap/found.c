@@ -25,6 +25,38 @@ static bool is_same(const struct dap_found *a, const struct dap_found *b)
            a->kind != b->kind;
 }
 
+/* Whether an earlier one is the same probe. */
+static bool is_again(const struct dap_found *list, size_t i)
+{
+    for (size_t k = 0; k < i; k++)
+        if (is_same(&list[k], &list[i]))
+            return true;
+    return false;
+}
+
+static bool is_better(const struct dap_found *found, const struct dap_found *than)
+{
+    return found->problem[0] == '\0' && (found->kind == DAP_USB || than->problem[0] != '\0');
+}
+
+size_t found_merge(struct dap_found *list, size_t n)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t same = 0;
+        while (same < kept && (list[same].speaks_both || !is_same(&list[same], &list[i])))
+            same++;
+        if (same == kept) {
+            list[kept++] = list[i];
+            continue;
+        }
+        if (is_better(&list[i], &list[same]))
+            list[same] = list[i];
+        list[same].speaks_both = true;
+    }
+    return kept;
+}
+
 const struct dap_found *found_choose(const struct dap_found *list, size_t n, const struct dap_wish *wish,
                                      struct error *error)
 {
@@ -35,10 +67,11 @@ const struct dap_found *found_choose(const struct dap_found *list, size_t n, con
         if (!is_wanted(&list[i], wish))
             continue;
         if (chosen != NULL && is_same(chosen, &list[i])) {
-            bool better = list[i].kind == DAP_USB && list[i].problem[0] == '\0';
-            chosen = better || chosen->problem[0] != '\0' ? &list[i] : chosen;
+            chosen = is_better(&list[i], chosen) || chosen->problem[0] != '\0' ? &list[i] : chosen;
             continue;
         }
+        if (wish->kind == DAP_ANY && is_again(list, i))
+            continue;
         others += chosen != NULL;
         if (chosen == NULL)
             chosen = &list[i];
@@ -53,6 +86,8 @@ const struct dap_found *found_choose(const struct dap_found *list, size_t n, con
     if (chosen != NULL)
         return chosen;
     for (size_t i = 0; i < n; i++) {
+        if (is_again(list, i))
+            continue;
         found_name(&list[i], name, sizeof name);
         int more = snprintf(names + used, sizeof names - used, "%s %s", used > 0 ? "," : "; there is", name);
         used += more > 0 && (size_t)more < sizeof names - used ? (size_t)more : 0;

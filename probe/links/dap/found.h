@@ -16,7 +16,11 @@ struct dap_found {
     char name[64];
     char place[160];   /* by which its carrier finds it again: "1-2", "/dev/hidraw0" */
     char problem[200]; /* why it cannot be opened; empty when it can, or when nobody tried */
+    bool speaks_both;  /* v1 and v2; set by found_merge */
 };
+
+/* Leaves one of each probe, the faster way to it, in the same order; returns how many. Pure. */
+size_t found_merge(struct dap_found *list, size_t n);
 
 /* The one that is wanted; of the same probe the faster way. NULL, with an error that lists them, unless it is
  * exactly one. Pure. */

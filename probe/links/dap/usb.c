@@ -150,6 +150,34 @@ size_t usb_list(struct dap_found *out, size_t room)
     return n;
 }
 
+size_t usb_list_adapters(struct adapter_found *out, size_t room)
+{
+    libusb_context *context;
+    libusb_device **devices;
+    size_t n = 0;
+    if (libusb_init(&context) != 0)
+        return 0;
+    ssize_t count = libusb_get_device_list(context, &devices);
+    for (ssize_t i = 0; i < count && n < room; i++) {
+        struct libusb_device_descriptor descriptor;
+        if (libusb_get_device_descriptor(devices[i], &descriptor) != 0)
+            continue;
+        struct adapter_found *found = &out[n];
+        *found = (struct adapter_found){.adapter = adapter_find(descriptor.idVendor, descriptor.idProduct),
+                                        .vendor = descriptor.idVendor,
+                                        .product = descriptor.idProduct};
+        if (found->adapter == NULL)
+            continue;
+        read_attribute(devices[i], "product", found->name, sizeof found->name);
+        read_attribute(devices[i], "serial", found->serial, sizeof found->serial);
+        n++;
+    }
+    if (count >= 0)
+        libusb_free_device_list(devices, 1);
+    libusb_exit(context);
+    return n;
+}
+
 /* ---- packets */
 
 static bool lost(struct usb *usb, const char *what, struct error *error)

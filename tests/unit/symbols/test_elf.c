@@ -191,3 +191,39 @@ TEST(damaged_files_do_no_harm)
         free(bytes);
     }
 }
+
+TEST(machine_is_told)
+{
+    static const struct {
+        const char *fixture, *name;
+        char profile;
+    } table[] = {
+        {"blink", "Armv7-M", 'M'},
+        {"mixed", "Armv7-A", 'A'},
+        {"host", "x86-64", 0},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        struct symbols *symbols = fixture_open(table[i].fixture);
+        struct symbols_machine machine;
+        symbols_machine(symbols, &machine);
+        assert_string_equal(machine.name, table[i].name);
+        assert_int_equal(machine.profile, table[i].profile);
+        symbols_close(symbols);
+    }
+}
+
+TEST(note_of_the_build_is_found_in_memory)
+{
+    struct symbols *symbols = fixture_open("flash");
+    struct segment note;
+    assert_true(symbols_build_note(symbols, &note));
+    assert_int_equal(note.address >> 24, 0x08);
+    assert_int_equal(note.size, 16 + 20);
+    char first[3];
+    snprintf(first, sizeof first, "%02x", note.bytes[16]);
+    assert_memory_equal(symbols_build_id(symbols), first, 2);
+    symbols_close(symbols);
+    symbols = fixture_open("names"); /* linked without */
+    assert_false(symbols_build_note(symbols, &note));
+    symbols_close(symbols);
+}

@@ -119,32 +119,57 @@ TEST(data_is_refused_as_code)
 TEST(static_functions_of_one_name_are_listed)
 {
     struct symbols *symbols = fixture_open("flash");
-    must_refuse(symbols, "helper", ERROR_AMBIGUOUS, "`helper` is at 2 places:\n  *0x08000");
-    must_refuse(symbols, "helper", ERROR_AMBIGUOUS, "  helper, blink.c:");
-    must_refuse(symbols, "helper", ERROR_AMBIGUOUS, "  helper, other.c:");
+    must_refuse(symbols, "helper", ERROR_AMBIGUOUS, "`helper` is at 2 places:\n  ");
+    must_refuse(symbols, "helper", ERROR_AMBIGUOUS, "\n  blink.c:helper   *0x08000");
+    must_refuse(symbols, "helper", ERROR_AMBIGUOUS, "\n  other.c:helper   *0x08000");
     must_refuse(symbols, "helper+2", ERROR_AMBIGUOUS, "`helper+2` is at 2 places");
     symbols_close(symbols);
     symbols = fixture_open("nodebug");
-    must_refuse(symbols, "helper", ERROR_AMBIGUOUS, "  helper, other.c");
+    must_refuse(symbols, "helper", ERROR_AMBIGUOUS, "\n  other.c:helper   *0x");
     symbols_close(symbols);
 }
 
-/* What the list says must be accepted, or there is no way out of it */
+/* What the list says must be accepted, or there is no way out of it: each name finds the address beside it */
+static void listed_are_accepted(struct symbols *symbols, const char *text, unsigned wanted)
+{
+    struct location location;
+    struct error error = {.kind = ERROR_NONE};
+    assert_false(symbols_locate(symbols, text, &location, &error));
+    assert_int_equal(error.kind, ERROR_AMBIGUOUS);
+    unsigned count = 0;
+    for (char *at = error.text; (at = strstr(at, "\n  ")) != NULL; count++) {
+        at += strlen("\n  ");
+        char name[128], address[32];
+        const char *star = strstr(at, "*0x");
+        assert_non_null(star);
+        snprintf(address, sizeof address, "%.*s", (int)strcspn(star, " ,\n"), star);
+        snprintf(name, sizeof name, "%.*s", (int)(star > at ? star - at - 3 : (ptrdiff_t)strlen(address)),
+                 at);
+        location = must_locate(symbols, name);
+        assert_int_equal(location.address, must_locate(symbols, address).address);
+        assert_true(location.is_function_entry);
+        assert_string_equal(location.name, name[0] == '*' ? location.name : name);
+    }
+    assert_int_equal(count, wanted);
+}
+
 TEST(listed_places_are_accepted)
 {
     struct symbols *symbols = fixture_open("flash");
-    struct location location;
-    struct error error = {.kind = ERROR_NONE};
-    assert_false(symbols_locate(symbols, "helper", &location, &error));
-    unsigned count = 0;
-    for (char *at = error.text; (at = strstr(at, "*0x")) != NULL; at++, count++) {
-        char text[32];
-        snprintf(text, sizeof text, "%.*s", (int)strcspn(at, " "), at);
-        location = must_locate(symbols, text);
-        assert_string_equal(location.name, "helper");
-        assert_true(location.is_function_entry);
-    }
-    assert_int_equal(count, 2);
+    listed_are_accepted(symbols, "helper", 2);
+    symbols_close(symbols);
+    symbols = fixture_open("nodebug");
+    listed_are_accepted(symbols, "helper", 2);
+    symbols_close(symbols);
+    symbols = fixture_open("names");
+    listed_are_accepted(symbols, "helper", 2);
+    listed_are_accepted(symbols, "helper(unsigned long)", 2);
+    listed_are_accepted(symbols, "update", 2);
+    listed_are_accepted(symbols, "dsp::filter", 2);
+    symbols_close(symbols);
+    symbols = fixture_open("copies");
+    listed_are_accepted(symbols, "several", 2);
+    listed_are_accepted(symbols, "core::ptr::drop_in_place", 2);
     symbols_close(symbols);
 }
 
@@ -188,10 +213,151 @@ TEST(cpp_names_are_found_mangled_and_plain)
     assert_int_equal(area.address, must_locate(symbols, "_ZNK8geometry5Shape4areaEi").address);
     assert_string_equal(area.name, "geometry::Shape::area");
     assert_true(must_locate(symbols, "geometry::Shape::Shape").is_function_entry); /* C1 and C2 */
-    must_refuse(symbols, "twice", ERROR_AMBIGUOUS, "`twice` is at 2 places");      /* overloads */
+    must_refuse(symbols, "twice", ERROR_AMBIGUOUS, "\n  twice(int)   *0x1");       /* overloads */
+    must_refuse(symbols, "twice", ERROR_AMBIGUOUS, "\n  twice(long)   *0x1");
+    assert_true(must_locate(symbols, "twice( long )").address != must_locate(symbols, "twice(int)").address);
     must_refuse(symbols, "area", ERROR_SYMBOL, "did you mean geometry::Shape::area?");
     symbols_describe(symbols, area.address + 2, &area);
     assert_string_equal(area.name, "geometry::Shape::area+0x2");
+    symbols_close(symbols);
+}
+
+TEST(cpp_functions_are_named_as_in_the_source)
+{
+    struct symbols *symbols = fixture_open("names");
+    static const struct {
+        const char *wanted, *symbol;
+    } names[] = {
+        {"dsp::filter(int)", "_ZN3dsp6filterEi"},
+        {"dsp::filter(unsigned long)", "_ZN3dsp6filterEm"},
+        {"dsp::Fir<int, 8>::process", "_ZNK3dsp3FirIiLi8EE7processEi"},
+        {"dsp::Fir<int,16>::process(int) const", "_ZNK3dsp3FirIiLi16EE7processEi"},
+        {"dsp::Vector::operator+=", "_ZN3dsp6VectorpLEi"},
+        {"operator+", "_ZplN3dsp6VectorEi"},
+        {"_start::{lambda(int)#1}::operator()", "_ZZ6_startENKUliE_clEi"},
+        {"hidden_away", "_ZN12_GLOBAL__N_111hidden_awayEi"},
+        {"names.cpp:hidden_away(int)", "_ZN12_GLOBAL__N_111hidden_awayEi"},
+        {"names.cpp:dsp::unique_name", "_ZN3dsp11unique_nameEv"},
+        {"sub/names.cpp:helper", "_ZL6helperm"},
+        {"sub/names.cpp:helper(unsigned long)", "_ZL6helperm"},
+        {"fixtures/names.cpp:helper", "_ZL6helperm.isra.0"},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        assert_int_equal(must_locate(symbols, names[i].wanted).address,
+                         must_locate(symbols, names[i].symbol).address);
+    assert_string_equal(must_locate(symbols, "dsp::filter(int)").name, "dsp::filter(int)");
+    assert_string_equal(must_locate(symbols, "dsp::filter(int)+2").name, "dsp::filter(int)+0x2");
+    assert_int_equal(must_locate(symbols, "sub/names.cpp:update+2").address,
+                     must_locate(symbols, "sub/names.cpp:update").address + 2);
+    must_refuse(symbols, "uniqe_name", ERROR_SYMBOL, "did you mean dsp::unique_name?");
+    must_refuse(symbols, "unique_name", ERROR_SYMBOL, "did you mean dsp::unique_name?");
+    must_refuse(symbols, "names.cpp:updaet", ERROR_SYMBOL, "did you mean update?");
+    must_refuse(symbols, "sub/names.cpp:die", ERROR_SYMBOL, ": die is in names.cpp:");
+    symbols_close(symbols);
+}
+
+/* In one file the compiler made a copy of `helper`, in the other it did not */
+TEST(copy_in_one_file_is_as_good_as_the_function_in_another)
+{
+    struct symbols *symbols = fixture_open("names");
+    must_refuse(symbols, "helper", ERROR_AMBIGUOUS, "\n  helper.isra.0   *0x1");
+    must_refuse(symbols, "helper", ERROR_AMBIGUOUS, "\n  sub/names.cpp:helper   *0x1");
+    must_refuse(symbols, "update", ERROR_AMBIGUOUS, "\n  fixtures/names.cpp:update   *0x1");
+    struct location copy = must_locate(symbols, "fixtures/names.cpp:helper");
+    assert_string_equal(copy.note, "measured as helper.isra.0, the compiler's copy of it");
+    symbols_close(symbols);
+}
+
+TEST(copies_of_a_function_are_told)
+{
+    struct symbols *symbols = fixture_open("copies");
+    struct location crc = must_locate(symbols, "crc");
+    assert_int_equal(crc.address, must_locate(symbols, "copies.c:crc").address);
+    assert_string_equal(crc.note,
+                        "without the calls of crc.constprop.0, crc.part.0, made of it by the compiler");
+    assert_string_equal(must_locate(symbols, "crc.constprop.0").note, "");
+    struct location single = must_locate(symbols, "single");
+    assert_string_equal(single.name, "single");
+    assert_string_equal(single.note, "measured as single.constprop.0, the compiler's copy of it");
+    must_refuse(symbols, "lonely", ERROR_SYMBOL, "only lonely.part.0 is left, a part");
+    assert_true(must_locate(symbols, "lonely.part.0").is_function_entry);
+    assert_string_equal(must_locate(symbols, "shared").note, "");
+    assert_true(must_locate(symbols, "nested").is_function_entry);
+    must_refuse(symbols, "several", ERROR_AMBIGUOUS, "\n  several.constprop.1   *0x");
+    symbols_close(symbols);
+}
+
+TEST(rust_functions_are_found_without_their_hash)
+{
+    struct symbols *symbols = fixture_open("copies");
+    static const char *const names[] = {
+        "core::fmt::write",
+        "core::fmt::write::h0123456789abcdef",
+        "mycrate::foo",
+        "mycrate::generic<u32>",
+        "mycrate::generic::<u32>",
+        "mycrate::inner::bar",
+        "<T as core::convert::Into<U>>::into",
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        assert_true(must_locate(symbols, names[i]).is_function_entry);
+    must_refuse(symbols, "core::fmt::wirte", ERROR_SYMBOL, "did you mean core::fmt::write?");
+    symbols_close(symbols);
+}
+
+TEST(functions_that_are_inlined_are_named_where_they_stand)
+{
+    struct symbols *symbols = fixture_open("flash");
+    char first[64], second[64], words[300];
+    fixture_line("blink.c", "= square(led", first, sizeof first);
+    fixture_line("blink.c", "= square(ticks", second, sizeof second);
+    snprintf(words, sizeof words, "into main at %s and %s; name a range such as %s ", first,
+             strchr(second, ':'), first);
+    must_refuse(symbols, "square", ERROR_SYMBOL, words);
+    must_refuse(symbols, "blink.c:square", ERROR_SYMBOL, words);
+    symbols_close(symbols);
+    symbols = fixture_open("names");
+    must_refuse(symbols, "folded(int)", ERROR_SYMBOL, "is inlined where it is called");
+    must_refuse(symbols, "dsp::folded_there", ERROR_SYMBOL, "is inlined where it is called");
+    must_refuse(symbols, "folded_there", ERROR_SYMBOL, "no symbol");
+    struct location location, end;
+    struct error error = {.kind = ERROR_NONE};
+    assert_false(symbols_locate(symbols, "folded", &location, &error));
+    /* the range that is named is one */
+    char *from = strstr(error.text, "such as ");
+    assert_non_null(from);
+    char *start = strtok(from + strlen("such as "), " "), *last = strtok(NULL, " ");
+    location = must_locate(symbols, start);
+    end = must_locate(symbols, last);
+    assert_true(location.address < end.address);
+    symbols_close(symbols);
+}
+
+TEST(functions_that_never_return_are_known)
+{
+    struct symbols *symbols = fixture_open("names");
+    assert_true(must_locate(symbols, "die").never_returns);
+    assert_false(must_locate(symbols, "die+2").never_returns);
+    assert_false(must_locate(symbols, "other").never_returns);
+    symbols_close(symbols);
+}
+
+/* GCC at -O0 gives zero-initialised variables no type */
+TEST(variables_without_a_type_are_objects)
+{
+    struct symbols *symbols = fixture_open("copies");
+    uint64_t address = 0, other = 0, size = 0;
+    assert_true(symbols_object(symbols, "untyped", &address, &size));
+    assert_int_equal(size, 4);
+    assert_true(symbols_object(symbols, "typed", &other, &size));
+    assert_true(symbols_object(symbols, "counted", &other, &size));
+    assert_int_equal(other, address + 4);
+    assert_int_equal(symbols_find_object(symbols, "bare", &other, &size), OBJECT_NONE);
+    assert_int_equal(symbols_find_object(symbols, "_start", &other, &size), OBJECT_NONE);
+    must_refuse(symbols, "untyped", ERROR_SYMBOL, "`untyped` is data (4 bytes at 0x1");
+    symbols_close(symbols);
+    symbols = fixture_open("blink");
+    assert_int_equal(symbols_find_object(symbols, "hidden", &other, &size), OBJECT_SEVERAL);
     symbols_close(symbols);
 }
 

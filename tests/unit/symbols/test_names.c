@@ -21,38 +21,6 @@ TEST(only_what_may_be_shown_is_copied)
     assert_string_equal(shown("abc", 1), "");
 }
 
-TEST(mangled_names_are_read)
-{
-    static const struct {
-        const char *symbol, *plain;
-    } names[] = {
-        {"main", "main"},
-        {"_Z3foov", "foo"},
-        {"_ZL3fooi", "foo"},
-        {"_ZN2ns5Class3barEPKc", "ns::Class::bar"},
-        {"_ZNK2ns5Class3barEv", "ns::Class::bar"},
-        {"_ZN2ns5ClassC2Ei", "ns::Class::Class"},
-        {"_ZN2ns5ClassD0Ev", "ns::Class::~Class"},
-        {"_ZN12_GLOBAL__N_13fooEv", "foo"},
-        {"_ZSt4sortv", "std::sort"},
-        {"_Z3foov.constprop.0", "foo.constprop.0"},
-        {"_ZN2nsplERKi", "_ZN2nsplERKi"}, /* an operator: left as it is */
-        {"_Z", "_Z"},
-        {"_ZN", "_ZN"},
-        {"_ZN3fo", "_ZN3fo"},
-        {"_ZNC1E", "_ZNC1E"},
-        {"_Z99999999999999999999a", "_Z99999999999999999999a"},
-    };
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        char plain[64];
-        name_plain(plain, sizeof plain, names[i].symbol);
-        assert_string_equal(plain, names[i].plain);
-        assert_true(name_is(names[i].symbol, names[i].plain, strlen(names[i].plain)));
-        assert_true(name_is(names[i].symbol, names[i].symbol, strlen(names[i].symbol)));
-        assert_false(name_is(names[i].symbol, "fo", 2));
-    }
-}
-
 static const char *guess(const char *wanted, const char *const *names, size_t count)
 {
     static char out[512];
@@ -76,11 +44,26 @@ TEST(near_names_come_best_first)
                         "; did you mean UART_SEND, uart_send, uart_sendx, uart_sent, uart_send_byte?");
     assert_string_equal(guess("zzzzzz", names, COUNT), "");
     assert_string_equal(guess("", names, COUNT), "");
+    static const char *const spaces[] = {"dsp::unique_name", "core::fmt::write", "dsp::Fir<int, 8>::process"};
+    assert_string_equal(guess("uniqe_name", spaces, 3), "; did you mean dsp::unique_name?");
+    assert_string_equal(guess("fmt::wirte", spaces, 3), "; did you mean core::fmt::write?");
+    assert_string_equal(guess("proces(int)", spaces, 3), "; did you mean dsp::Fir<int, 8>::process?");
     char longest[300];
     memset(longest, 'u', sizeof longest);
     longest[sizeof longest - 1] = '\0';
     const char *const one = longest;
     assert_memory_equal(guess(longest, &one, 1), "; did you mean uuu", 18);
+}
+
+TEST(paths_are_compared_from_their_end)
+{
+    assert_true(path_ends_with("/home/me/src/a.c", "a.c", 3));
+    assert_true(path_ends_with("/home/me/src/a.c", "src/a.c", 7));
+    assert_true(path_ends_with("src\\a.c", "./src/a.c", 9));
+    assert_true(path_ends_with("/src/a.c", "/src/a.c", 8));
+    assert_false(path_ends_with("/src/aa.c", "a.c", 3));
+    assert_false(path_ends_with("a.c", "src/a.c", 7));
+    assert_false(path_ends_with("a.c", "", 0));
 }
 
 TEST(cursor_stops_at_the_end)

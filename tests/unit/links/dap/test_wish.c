@@ -1,4 +1,5 @@
 /* The words behind --probe, and which of the probes that are plugged in they mean. */
+#include "links/dap/adapters.h"
 #include "links/dap/found.h"
 #include "test.h"
 
@@ -99,4 +100,51 @@ TEST(test_choice)
     snprintf(refused[1].problem, sizeof refused[1].problem, "no");
     wish.kind = DAP_ANY;
     assert_string_equal(found_choose(refused, 2, &wish, &error)->place, "hid");
+}
+
+static struct dap_found one_of(enum dap_kind kind, const char *serial, const char *problem)
+{
+    struct dap_found found = {.kind = kind, .vendor = 0x0d28, .product = 0x0204};
+    snprintf(found.serial, sizeof found.serial, "%s", serial);
+    snprintf(found.problem, sizeof found.problem, "%s", problem);
+    return found;
+}
+
+TEST(one_probe_is_listed_once)
+{
+    struct dap_found list[] = {one_of(DAP_USB, "A", ""), one_of(DAP_USB, "B", "busy"),
+                               one_of(DAP_USB, "C", ""), one_of(DAP_HID, "A", ""),
+                               one_of(DAP_HID, "B", ""), one_of(DAP_HID, "D", "")};
+    assert_int_equal(found_merge(list, 6), 4);
+    assert_true(list[0].kind == DAP_USB && list[0].speaks_both);
+    assert_true(list[1].kind == DAP_HID && list[1].speaks_both); /* the way that is open */
+    assert_true(list[2].kind == DAP_USB && !list[2].speaks_both);
+    assert_true(list[3].kind == DAP_HID && !list[3].speaks_both);
+    struct dap_found twins[] = {one_of(DAP_USB, "", ""), one_of(DAP_USB, "", ""), one_of(DAP_HID, "", ""),
+                                one_of(DAP_HID, "", "")};
+    assert_int_equal(found_merge(twins, 4), 2);
+}
+
+TEST(error_names_a_probe_once)
+{
+    struct dap_found list[] = {one_of(DAP_USB, "A", ""), one_of(DAP_USB, "B", ""), one_of(DAP_HID, "A", ""),
+                               one_of(DAP_HID, "B", "")};
+    assert_true(reads("cmsis-dap:C"));
+    assert_null(found_choose(list, 4, &wish, &error));
+    assert_non_null(strstr(error.text, "there is 0d28:0204 A, 0d28:0204 B"));
+    assert_null(strstr(strstr(error.text, " B"), "0d28:0204 A"));
+    assert_true(reads("cmsis-dap"));
+    assert_null(found_choose(list, 4, &wish, &error));
+    assert_non_null(strstr(error.text, "several probes: 0d28:0204 A, 0d28:0204 B; choose"));
+}
+
+TEST(adapters_are_known_by_their_numbers)
+{
+    assert_string_equal(adapter_find(0x0483, 0x374B)->name, "ST-Link V2-1");
+    assert_string_equal(adapter_find(0x1366, 0x1020)->name, "J-Link");
+    assert_string_equal(adapter_find(0x0403, 0x6014)->name, "FTDI FT232H");
+    assert_string_equal(adapter_find(0x2E8A, 0x0003)->name, "Pico in BOOTSEL mode");
+    assert_null(adapter_find(0x2E8A, 0x000A)); /* a program of the Pico's */
+    assert_null(adapter_find(0x0483, 0x5740));
+    assert_null(adapter_find(0x0403, 0x6001));
 }

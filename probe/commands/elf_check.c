@@ -1,0 +1,264 @@
+#include "commands/elf_check.h"
+
+#include <elf.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- the machine */
+
+/* Tag_CPU_arch of the M profile, and of what is not M. */
+enum { V7 = 10, V6_M = 11, V6S_M = 12, V7E_M = 13, V8_A = 14, V8_R = 15, V8_M_BASE = 16, V8_M_MAIN = 17 };
+enum { V81_A = 18, V83_A = 20, V81_M_MAIN = 21, V9_A = 22 };
+/* CPUID: Architecture says whether it has the main extension; Arm's part numbers from 0xD00 on are Armv8's.
+ */
+enum { ARCHITECTURE = 16, HAS_MAIN = 0xF, PART = 4, PART_V8 = 0xD00, M55 = 0xD22, M85 = 0xD23, M52 = 0xD24 };
+enum { R52 = 0xD13 };
+
+static unsigned part_of(const struct core *core)
+{
+    return core->id >> PART & 0xFFF;
+}
+
+static bool fits_cortex_m(const struct symbols_machine *machine, const struct core *core)
+{
+    unsigned part = part_of(core);
+    bool main = (core->id >> ARCHITECTURE & 0xF) == HAS_MAIN, v8 = part >= PART_V8;
+    if (machine->number != EM_ARM || machine->profile == 'A' || machine->profile == 'R')
+        return false;
+    switch (machine->architecture) {
+    case V7:
+    case V7E_M: /* for a Cortex-M3 too: what it lacks may not be used */
+        return main;
+    case V8_M_BASE:
+        return v8;
+    case V8_M_MAIN:
+        return v8 && main;
+    case V81_M_MAIN:
+        return part == M55 || part == M85 || part == M52;
+    case V8_A:
+    case V8_R:
+    case V9_A:
+        return false;
+    default:
+        return machine->architecture < V81_A || machine->architecture > V83_A;
+    }
+}
+
+static bool is_for_m(const struct symbols_machine *machine)
+{
+    unsigned architecture = machine->architecture;
+    return machine->profile == 'M' || (architecture >= V6_M && architecture <= V7E_M) ||
+           architecture == V8_M_BASE || architecture == V8_M_MAIN || architecture == V81_M_MAIN;
+}
+
+bool elf_fits(const struct symbols_machine *machine, const struct core *core)
+{
+    bool arm = machine->number == EM_ARM && !is_for_m(machine);
+    switch (core->family) {
+    case CORE_M:
+        return fits_cortex_m(machine, core);
+    case CORE_ARMV7:
+        return arm;
+    case CORE_ARMV8: /* may be in AArch32 state, which shows only where it is stopped */
+        return arm || (machine->number == EM_AARCH64 && part_of(core) != R52);
+    case CORE_X86_64: /* or a program on a card, which a GDB server there shows alike */
+    case CORE_KNC:
+        return machine->number == EM_K10M || machine->number == EM_L10M || machine->number == EM_X86_64;
+    }
+    return true;
+}
+
+static bool check_machine(struct session *session, struct error *error)
+{
+    const struct core *core = &session->target.chosen->core;
+    struct symbols_machine machine;
+    symbols_machine(session->symbols, &machine);
+    if (!elf_fits(&machine, core))
+        return error_set(error, ERROR_ELF_MISMATCH, "this ELF is for %s; the core is a %s", machine.name,
+                         core->name);
+    if (core->family == CORE_X86_64 && symbols_is_movable(session->symbols))
+        return error_set(error, ERROR_USAGE,
+                         "the ELF is position independent, and where a system has put it is not known: link "
+                         "it with -no-pie");
+    return true;
+}
+
+/* ---- what is in memory */
+
+/* Some chips' flash tools put a checksum into this unused vector. */
+static const uint64_t VECTOR_CHECKSUM = 0x1C;
+enum { WORDS = 64 };
+
+/* The words of a piece of the file as the target has them; *n of them, at most WORDS, from `*skip` bytes on.
+ */
+static bool read_piece(struct session *session, const struct segment *piece, uint64_t *results, size_t *skip,
+                       size_t *n, struct error *error)
+{
+    struct step items[WORDS];
+    struct steps list = {.items = items, .room = WORDS};
+    *skip = (4 - piece->address % 4) % 4;
+    for (size_t at = *skip; at + 4 <= piece->size && list.n < WORDS; at += 4)
+        steps_add(&list, step_read(core_word(&session->target.chosen->core, piece->address + at)));
+    *n = list.n;
+    struct deadline deadline = session_deadline(session);
+    return list.n == 0 || target_run(&session->target, &list, results, &deadline, error);
+}
+
+/* Compares the beginning of a piece of the file with the target; flash that differs at all differs soon. */
+static bool check_piece(struct session *session, const struct segment *piece, struct error *error)
+{
+    uint64_t results[WORDS];
+    size_t skip, n;
+    struct error unread = {0};
+    if (!read_piece(session, piece, results, &skip, &n, &unread))
+        return error_set(error, unread.kind, "the ELF's code at 0x%08" PRIX64 " cannot be read back: %s",
+                         piece->address, unread.text);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t in_file;
+        if (piece->address + skip + 4 * i == VECTOR_CHECKSUM)
+            continue;
+        memcpy(&in_file, piece->bytes + skip + 4 * i, 4);
+        if (in_file != results[i])
+            return error_set(error, ERROR_ELF_MISMATCH,
+                             "the target does not run this ELF: at 0x%08" PRIX64 " it holds 0x%08" PRIX32
+                             ", the file 0x%08" PRIX32,
+                             piece->address + skip + 4 * i, (uint32_t)results[i], in_file);
+    }
+    return true;
+}
+
+/* ---- the build ID */
+
+enum { NOTE_HEADER = 16, ID_SHOWN = 6, ID_MOST = 64 }; /* n_namesz, n_descsz, n_type, "GNU" */
+
+struct build_id {
+    uint8_t bytes[ID_SHOWN + 2];
+    size_t size; /* of the whole ID */
+};
+
+/* The ID of a note that begins here, as words of memory; false: there is none. */
+static bool take_id(const uint64_t *words, size_t n, struct build_id *out)
+{
+    enum { NAME = sizeof ELF_NOTE_GNU, GNU = 0x00554E47 };
+    if (n < 6 || words[0] != NAME || words[1] < ID_SHOWN || words[1] > ID_MOST ||
+        words[2] != NT_GNU_BUILD_ID || words[3] != GNU)
+        return false;
+    out->size = words[1];
+    for (size_t i = 0; i < sizeof out->bytes; i++)
+        out->bytes[i] = (uint8_t)(words[4 + i / 4] >> 8 * (i % 4));
+    return true;
+}
+
+/* Memory in which another build of the program would have its note: from where ours begins to some way behind
+ * its end, and not farther, for a register may mind being read. */
+static struct segment neighbourhood(const struct segment *segments, size_t n, const struct segment *note)
+{
+    enum { LEAST = 4096, MOST = 65536 };
+    for (size_t i = 0; i < n; i++) {
+        size_t size = segments[i].size, more = size < LEAST ? LEAST : size > MOST ? MOST : size;
+        if (note->address >= segments[i].address && note->address - segments[i].address < size)
+            return (struct segment){.address = segments[i].address & ~UINT64_C(3), .size = size + more};
+    }
+    return *note;
+}
+
+/* The note of whatever is flashed, looked for from where ours would be on, to both sides, as long as nobody
+ * minds.
+ */
+static bool find_id(struct session *session, const struct segment *around, uint64_t from,
+                    struct build_id *out)
+{
+    enum { STEP = 4 * (WORDS - 6), SEARCH_MS = 1000 };
+    struct deadline deadline = deadline_in_ms(patience_ms(SEARCH_MS), session->context->cancel);
+    uint64_t end = around->address + around->size;
+    bool ended[2] = {false, false}; /* after the note, before it */
+    for (uint64_t round = 0; !(ended[0] && ended[1]) && !deadline_passed(&deadline); round++) {
+        uint64_t words[WORDS], distance = (round + 1) / 2 * STEP;
+        bool before = round % 2 != 0;
+        uint64_t below = from - around->address, at = before ? around->address : from + distance;
+        size_t skip, n;
+        struct error unread = {0};
+        if (before && distance < below)
+            at = from - distance;
+        ended[before] = ended[before] || (before ? distance >= below + STEP : at >= end);
+        if (ended[before])
+            continue;
+        struct segment piece = {.address = at, .size = end - at};
+        ended[before] = !read_piece(session, &piece, words, &skip, &n, &unread);
+        for (size_t i = 0; !ended[before] && i < n; i++)
+            if (take_id(words + i, n - i, out))
+                return true;
+    }
+    return false;
+}
+
+static void show_id(const struct build_id *id, char *out, size_t room)
+{
+    for (size_t i = 0; i < ID_SHOWN && 2 * i + 6 < room; i++)
+        snprintf(out + 2 * i, room - 2 * i, "%02x%s", id->bytes[i],
+                 i + 1 == ID_SHOWN && id->size > ID_SHOWN ? "..." : "");
+}
+
+/* Says which build is there in place of which, instead of words that differ, if the linker marked both. */
+static void name_builds(struct session *session, const struct segment *segments, size_t n,
+                        struct error *error)
+{
+    struct segment note;
+    struct build_id ours, theirs;
+    uint64_t words[6];
+    char file[32] = "", target[32] = "";
+    if (error->kind != ERROR_ELF_MISMATCH || !symbols_build_note(session->symbols, &note) ||
+        note.address % 4 != 0 || note.size < 24)
+        return;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        uint32_t word;
+        memcpy(&word, note.bytes + 4 * i, 4);
+        words[i] = word;
+    }
+    const struct segment around = neighbourhood(segments, n, &note);
+    if (!take_id(words, sizeof words / sizeof *words, &ours) ||
+        !find_id(session, &around, note.address, &theirs) ||
+        memcmp(ours.bytes, theirs.bytes, sizeof ours.bytes) == 0)
+        return;
+    show_id(&ours, file, sizeof file);
+    show_id(&theirs, target, sizeof target);
+    error_clear(error);
+    error_set(error, ERROR_ELF_MISMATCH,
+              "the target does not run this ELF: the target holds build ID %s, the file %s", target, file);
+}
+
+static bool check_segment(struct session *session, const struct segment *segment, struct error *error)
+{
+    enum { PIECE = 256 };
+    size_t offsets[] = {0, segment->size / 2 & ~(size_t)3, segment->size > PIECE ? segment->size - PIECE : 0};
+    for (size_t k = 0; k < sizeof offsets / sizeof *offsets; k++) {
+        const struct segment piece = {segment->address + offsets[k], segment->size - offsets[k],
+                                      segment->bytes + offsets[k]};
+        if (!check_piece(session, &piece, error))
+            return false;
+    }
+    return true;
+}
+
+/* The beginning, the middle and the end of each segment, and the linker's mark of the build. */
+static bool check_memory(struct session *session, struct error *error)
+{
+    enum { SEGMENTS = 16 };
+    struct segment segments[SEGMENTS + 1];               /* and the note */
+    if (session->target.chosen->core.family == CORE_KNC) /* a card's memory is not seen */
+        return true;
+    size_t n = symbols_segments(session->symbols, segments, SEGMENTS);
+    n += symbols_build_note(session->symbols, &segments[n]);
+    for (size_t i = 0; i < n; i++)
+        if (!check_segment(session, &segments[i], error)) {
+            name_builds(session, segments, n, error);
+            return false;
+        }
+    return true;
+}
+
+bool elf_check(struct session *session, struct error *error)
+{
+    return session->symbols == NULL || (check_machine(session, error) && check_memory(session, error));
+}

@@ -1,0 +1,308 @@
+#include "symbols/demangle.h"
+
+#include "symbols/names.h"
+
+#include <ctype.h>
+#include <libiberty/demangle.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MANGLED_ROOM = 2048 };
+
+/* ---- what compilers append */
+
+static bool is_number(const char *text, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        if (!isdigit((unsigned char)text[i]))
+            return false;
+    return length > 0;
+}
+
+static enum likeness word_likeness(const char *word, size_t length)
+{
+    static const struct {
+        const char *word;
+        enum likeness likeness;
+    } words[] = {
+        {"part", LIKE_PART},      {"cold", LIKE_PART},        {"__part", LIKE_PART}, {"isra", LIKE_COPY},
+        {"constprop", LIKE_COPY}, {"specialized", LIKE_COPY}, {"clone", LIKE_COPY},  {"lto_priv", LIKE_SAME},
+        {"llvm", LIKE_SAME},      {"localalias", LIKE_SAME},  {"__uniq", LIKE_SAME},
+    };
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strlen(words[i].word) == length && memcmp(words[i].word, word, length) == 0)
+            return words[i].likeness;
+    return UNLIKE;
+}
+
+/* The last dot that has something before it; 0: there is none */
+static size_t last_dot(const char *text, size_t length)
+{
+    while (length > 1)
+        if (text[--length] == '.')
+            return length;
+    return 0;
+}
+
+/* The length without ".isra.0" and the like; *likeness falls to what they make of it */
+static size_t strip_suffixes(const char *text, size_t length, enum likeness *likeness)
+{
+    for (;;) {
+        size_t dot = last_dot(text, length), end = length;
+        if (dot == 0)
+            return length;
+        bool numbered = is_number(text + dot + 1, end - dot - 1);
+        size_t before = numbered ? last_dot(text, dot) : dot;
+        enum likeness word = UNLIKE;
+        if (before > 0)
+            word = numbered ? word_likeness(text + before + 1, dot - before - 1)
+                            : word_likeness(text + dot + 1, end - dot - 1);
+        if (word == UNLIKE && !numbered)
+            return length;
+        length = word != UNLIKE ? before : dot; /* a bare number tells functions of one name apart */
+        if (word != UNLIKE && word < *likeness)
+            *likeness = word;
+    }
+}
+
+/* ---- libiberty */
+
+/* Where its words go. What it makes of a few damaged bytes can be endless, so it is left at the end of the
+ * room: its callback interface holds no memory but the stack. */
+struct sink {
+    char *out;
+    size_t room, used;
+    jmp_buf full;
+};
+
+static void take(const char *text, size_t length, void *opaque)
+{
+    struct sink *sink = opaque;
+    if (length >= sink->room - sink->used)
+        longjmp(sink->full, 1);
+    memcpy(sink->out + sink->used, text, length);
+    sink->used += length;
+    sink->out[sink->used] = '\0';
+}
+
+enum form { FORM_PLAIN, FORM_SIGNATURE, FORM_WITH_RETURN, FORM_WITH_HASH, FORMS };
+
+bool name_is_mangled(const char *symbol)
+{
+    return symbol[0] == '_' && (symbol[1] == 'Z' || symbol[1] == 'R');
+}
+
+/* Names of Rust have the hash alone to choose, those of C++ the parameters. */
+static bool demangle(const char *mangled, enum form form, char *out, size_t room)
+{
+    static const int options[FORMS] = {
+        [FORM_PLAIN] = DMGL_ANSI,
+        [FORM_SIGNATURE] = DMGL_ANSI | DMGL_PARAMS | DMGL_RET_DROP,
+        [FORM_WITH_RETURN] = DMGL_ANSI | DMGL_PARAMS,
+        [FORM_WITH_HASH] = DMGL_VERBOSE,
+    };
+    struct sink sink = {.out = out, .room = room};
+    out[0] = '\0';
+    if (setjmp(sink.full) != 0)
+        return false;
+    if (rust_demangle_callback(mangled, form == FORM_WITH_HASH ? DMGL_VERBOSE : 0, take, &sink) != 0)
+        return out[0] != '\0';
+    sink.used = 0;
+    out[0] = '\0';
+    return form != FORM_WITH_HASH && cplus_demangle_v3_callback(mangled, options[form], take, &sink) != 0 &&
+           out[0] != '\0';
+}
+
+/* ---- one way to write a name */
+
+static bool is_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_' || c == '$' || (c & 0x80) != 0;
+}
+
+static size_t begins(const char *text, size_t length, const char *with)
+{
+    size_t n = strlen(with);
+    return length >= n && memcmp(text, with, n) == 0 ? n : 0;
+}
+
+/* What stands here and tells nothing: as many bytes of it */
+static size_t noise(const char *text, size_t length)
+{
+    static const char *const words[] = {"(anonymous namespace)::", "{anonymous}::"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (begins(text, length, words[i]))
+            return begins(text, length, words[i]);
+    if (begins(text, length, "[abi:")) {
+        const char *end = memchr(text, ']', length);
+        return end != NULL ? (size_t)(end - text) + 1 : 0;
+    }
+    return begins(text, length, "::<") ? 2 : 0; /* foo::<u8> and foo<u8> */
+}
+
+/* Blanks stay between two words only */
+static void squeeze(char *out, size_t room, const char *text, size_t length)
+{
+    size_t used = 0;
+    bool blank = false;
+    for (size_t i = 0; i < length && used + 2 < room;) {
+        size_t skip = noise(text + i, length - i);
+        if (skip > 0 || isspace((unsigned char)text[i])) {
+            blank = blank || skip == 0;
+            i += skip > 0 ? skip : 1;
+            continue;
+        }
+        if (blank && used > 0 && is_word(out[used - 1]) && is_word(text[i]))
+            out[used++] = ' ';
+        blank = false;
+        out[used++] = text[i++];
+    }
+    out[used] = '\0';
+}
+
+/* "operator" is spelt differently when it is mangled, and so is what stands in braces */
+static bool is_spelt_out(const char *text)
+{
+    return strstr(text, "operator") == NULL && strpbrk(text, "{[") == NULL;
+}
+
+/* The function's own name, which is no argument of a template and no parameter */
+static void find_word(const char *text, char *out, size_t room)
+{
+    size_t begin = 0, length = 0;
+    int depth = 0;
+    out[0] = '\0';
+    for (size_t i = 0; text[i] != '\0' && is_spelt_out(text); i++) {
+        if (text[i] == '(' && depth == 0 && length > 0)
+            break;
+        depth += text[i] == '<' || text[i] == '(' ? 1 : text[i] == '>' || text[i] == ')' ? -1 : 0;
+        if (depth != 0 || !is_word(text[i]))
+            continue;
+        if (i == 0 || !is_word(text[i - 1]))
+            begin = i;
+        length = i + 1 - begin;
+    }
+    for (size_t i = 0; i < length; i++)
+        if ((text[begin + i] & 0x80) != 0)
+            return;
+    if (length > 0 && length < room)
+        snprintf(out, room, "%.*s", (int)length, text + begin);
+}
+
+/* " [clone .isra.0]", as binutils show a suffix, becomes ".isra.0" */
+static size_t take_clones(const char *text, size_t length, char *suffix, size_t room)
+{
+    static const char clone[] = " [clone ";
+    size_t base = length, used = 0;
+    for (size_t i = 0; i + sizeof clone <= length && base == length; i++)
+        if (begins(text + i, length - i, clone))
+            base = i;
+    suffix[0] = '\0';
+    for (size_t i = base; i < length;) {
+        size_t skip = begins(text + i, length - i, clone);
+        const char *end = memchr(text + i, ']', length - i);
+        if (skip == 0 || end == NULL || used + (size_t)(end - text) - i >= room)
+            return length;
+        size_t part = (size_t)(end - text) - i - skip;
+        memcpy(suffix + used, text + i + skip, part);
+        used += part;
+        suffix[used] = '\0';
+        i = (size_t)(end - text) + 1;
+    }
+    return base;
+}
+
+void name_wish_init(struct name_wish *wish, const char *text, size_t length)
+{
+    enum likeness likeness = LIKE_SAME;
+    *wish = (struct name_wish){.text = text, .length = length, .suffix = ""};
+    wish->base = take_clones(text, length, wish->suffix_text, sizeof wish->suffix_text);
+    if (wish->base == length) {
+        wish->base = strip_suffixes(text, length, &likeness);
+        if (length - wish->base < sizeof wish->suffix_text)
+            snprintf(wish->suffix_text, sizeof wish->suffix_text, "%.*s", (int)(length - wish->base),
+                     text + wish->base);
+        else
+            wish->base = length;
+    }
+    wish->suffix = wish->suffix_text;
+    squeeze(wish->squeezed, sizeof wish->squeezed, text, wish->base);
+    find_word(wish->squeezed, wish->word, sizeof wish->word);
+}
+
+/* The parameters end what must be written: const and & behind them need not be */
+static bool is_spelling(const char *wanted, const char *name)
+{
+    size_t length = strlen(wanted);
+    if (strncmp(name, wanted, length) != 0)
+        return false;
+    const char *rest = name + length;
+    return rest[0] == '\0' ||
+           (length > 0 && wanted[length - 1] == ')' &&
+            (strcmp(rest, "const") == 0 || strcmp(rest, "volatile") == 0 || strcmp(rest, "&") == 0 ||
+             strcmp(rest, "&&") == 0 || strcmp(rest, "const&") == 0 || strcmp(rest, "const&&") == 0));
+}
+
+enum likeness name_compare(const struct name_wish *wish, const char *symbol)
+{
+    enum likeness likeness = LIKE_SAME;
+    char base[MANGLED_ROOM], name[DEMANGLED_ROOM], squeezed[DEMANGLED_ROOM];
+    if (strncmp(symbol, wish->text, wish->length) == 0 && symbol[wish->length] == '\0')
+        return LIKE_SAME;
+    bool mangled = name_is_mangled(symbol);
+    if (mangled ? wish->word[0] != '\0' && strstr(symbol, wish->word) == NULL
+                : strncmp(symbol, wish->text, wish->base) != 0)
+        return UNLIKE;
+    size_t length = strlen(symbol), stem = strip_suffixes(symbol, length, &likeness);
+    if (wish->suffix[0] != '\0') {
+        if (strcmp(symbol + stem, wish->suffix) != 0)
+            return UNLIKE;
+        likeness = LIKE_SAME;
+    }
+    if (stem == wish->base && strncmp(symbol, wish->text, stem) == 0)
+        return likeness;
+    if (!mangled || stem >= sizeof base)
+        return UNLIKE;
+    snprintf(base, sizeof base, "%.*s", (int)stem, symbol);
+    for (enum form form = FORM_PLAIN; form < FORMS; form++) {
+        if (!demangle(base, form, name, sizeof name))
+            continue;
+        squeeze(squeezed, sizeof squeezed, name, strlen(name));
+        if (is_spelling(wish->squeezed, squeezed))
+            return likeness;
+    }
+    return UNLIKE;
+}
+
+static void name_as(enum form form, char *out, size_t room, const char *symbol)
+{
+    static const char anonymous[] = "(anonymous namespace)::";
+    enum likeness likeness = LIKE_SAME;
+    char base[MANGLED_ROOM], name[DEMANGLED_ROOM + 64];
+    size_t length = strlen(symbol), stem = strip_suffixes(symbol, length, &likeness);
+    bool shown = name_is_mangled(symbol) && stem < sizeof base && length - stem < 64;
+    if (shown) {
+        snprintf(base, sizeof base, "%.*s", (int)stem, symbol);
+        shown = demangle(base, form, name, DEMANGLED_ROOM);
+    }
+    if (!shown) {
+        name_copy(out, room, symbol, length);
+        return;
+    }
+    for (char *at; (at = strstr(name, anonymous)) != NULL;)
+        memmove(at, at + strlen(anonymous), strlen(at + strlen(anonymous)) + 1);
+    snprintf(name + strlen(name), sizeof name - strlen(name), "%s", symbol + stem);
+    name_copy(out, room, name, strlen(name));
+}
+
+void name_plain(char *out, size_t room, const char *symbol)
+{
+    name_as(FORM_PLAIN, out, room, symbol);
+}
+
+void name_signature(char *out, size_t room, const char *symbol)
+{
+    name_as(FORM_SIGNATURE, out, room, symbol);
+}
