@@ -59,7 +59,8 @@ static void print_help(FILE *out)
                     commands[i].help);
     fprintf(out, "\nA location is symbol, symbol+0x10, file.c:42 or *0x10000200.\n\n");
     options_print(out);
-    fprintf(out, "\nExit codes: 0 done, 1 regressed, 2 wrong usage, 3 could not measure, 4 inconclusive.\n");
+    fprintf(out, "\nExit codes: 0 done, 1 regressed, 2 wrong usage, 3 could not measure, 4 inconclusive,\n"
+                 "5 doctor found a problem.\n");
 }
 
 static void print_error(const struct error *error)

@@ -16,7 +16,8 @@ struct context {
     FILE *out;
 };
 
-enum { EXIT_DONE = 0, EXIT_REGRESSED = 1, EXIT_INCONCLUSIVE = 4 };
+/* 2 and 3 are those of errors: base/error.c. */
+enum { EXIT_DONE = 0, EXIT_REGRESSED = 1, EXIT_INCONCLUSIVE = 4, EXIT_UNHEALTHY = 5 };
 
 /* For commands that take no further words and print text only. */
 bool command_is_plain(const struct context *context, struct error *error);

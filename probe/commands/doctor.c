@@ -119,5 +119,5 @@ int command_doctor(const struct context *context, struct error *error)
         ok = error_add(error, &after);
     if (!ok)
         return error_exit_code(error->kind);
-    return healthy || context->options->mend ? EXIT_DONE : EXIT_REGRESSED;
+    return healthy || context->options->mend ? EXIT_DONE : EXIT_UNHEALTHY;
 }
