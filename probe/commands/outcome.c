@@ -15,8 +15,9 @@ struct outcome_check {
     struct comparison comparison;
 };
 
-bool outcome_begin(const struct options *options, struct outcome_check **out, struct error *error)
+bool outcome_begin(const struct context *context, struct outcome_check **out, struct error *error)
 {
+    const struct options *options = context->options;
     *out = NULL;
     if (options->baseline == NULL)
         return options->threshold == NULL ||
@@ -27,7 +28,7 @@ bool outcome_begin(const struct options *options, struct outcome_check **out, st
     bool ok = options->threshold == NULL || verdict_threshold(options->threshold, &check->threshold) ||
               error_set(error, ERROR_USAGE, "--threshold wants a part such as 2%% or 0.02, not \"%.32s\"",
                         options->threshold);
-    if (!ok || !baseline_read(options->baseline, &check->baseline, error)) {
+    if (!ok || !baseline_read(options->baseline, context->cancel, &check->baseline, error)) {
         free(check);
         return false;
     }

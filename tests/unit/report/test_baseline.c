@@ -188,7 +188,7 @@ static void read_fails(const char *path, const char *fact)
 {
     static struct baseline baseline;
     struct error error = {0};
-    assert_false(baseline_read(path, &baseline, &error));
+    assert_false(baseline_read(path, NULL, &baseline, &error));
     assert_int_equal(error.kind, ERROR_USAGE);
     assert_string_equal(error.text, fact);
 }
@@ -209,7 +209,7 @@ TEST(files)
     fclose(file);
     struct baseline baseline;
     struct error error = {0};
-    assert_true(baseline_read(path, &baseline, &error));
+    assert_true(baseline_read(path, NULL, &baseline, &error));
     assert_string_equal(baseline.file, path);
     assert_int_equal(baseline.n, 3);
 
