@@ -79,13 +79,13 @@ static void print_error(const struct error *error)
         fprintf(stderr, "%s\n", advice);
 }
 
-static int run_command(const struct options *options, FILE *out, bool *result, struct error *error)
+static int run_command(const struct context *context, struct error *error)
 {
-    struct context context = {.options = options, .cancel = &interrupted, .out = out, .result = result};
+    const char *name = context->options->command;
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        if (strcmp(options->command, commands[i].name) == 0)
-            return commands[i].run(&context, error);
-    error_set(error, ERROR_USAGE, "there is no command \"%.64s\"", options->command);
+        if (strcmp(name, commands[i].name) == 0)
+            return commands[i].run(context, error);
+    error_set(error, ERROR_USAGE, "there is no command \"%.64s\"", name);
     return error_exit_code(error->kind);
 }
 
@@ -100,12 +100,14 @@ static int run(const struct options *options, struct error *error)
     }
     if (!output_open(&output, plain ? NULL : options->output, &interrupted, error))
         return error_exit_code(error->kind);
+    struct context context = {
+        .options = options, .cancel = &interrupted, .out = output.file, .result = &result};
     if (options->version)
         printf("pmu-probe %s\n", PMU_PROBE_VERSION);
     else if (options->help)
         print_help(stdout);
     else
-        code = run_command(options, output.file, &result, error);
+        code = run_command(&context, error);
     if (!output_close(&output, result || error->kind == ERROR_NONE, error))
         code = error_exit_code(ERROR_SYSTEM);
     return code;

@@ -111,6 +111,11 @@ static bool take_column(struct reading *reading, const char *name, const json_t 
         (!take_real(&side->mean, object, "mean") || !take_real(&side->sd, object, "sd") ||
          !take_unsigned(&side->min, object, "min") || !take_unsigned(&side->max, object, "max")))
         return fails(reading, "mean, sd, min or max of %.48s is missing or no count", column->name);
+    /* An older file does not say */
+    struct series_error known = {0};
+    if (take_real(&known.standard, object, "mean_error") && take_real(&known.df, object, "mean_error_df") &&
+        take_real(&known.drift, object, "drift"))
+        side->error = known;
     uint64_t bounds = 0;
     side->at_least = take_unsigned(&bounds, object, "at_least") && bounds > 0;
     column->calibrated = json_is_true(json_object_get(object, "calibrated"));

@@ -41,6 +41,9 @@ TEST(what_was_written)
         assert_int_equal(side->n, statistics_count(statistics));
         assert_true(side->mean == statistics_mean(statistics));
         assert_true(side->sd == statistics_deviation(statistics));
+        struct series_error error = statistics_error(statistics);
+        assert_true(side->error.standard == error.standard && side->error.df == error.df);
+        assert_true(side->error.drift == error.drift);
         assert_int_equal(side->min, statistics_min(statistics));
         assert_int_equal(side->max, statistics_max(statistics));
         assert_int_equal(side->at_least, i == 1);
