@@ -3,6 +3,7 @@ import pytest
 
 from harness import WORK_BY_DATA, Place
 from test_application_cores import MOVING
+from test_written import M_PROFILE, WHERE, begin
 
 pytestmark = pytest.mark.each_value  # a row takes seconds
 
@@ -27,6 +28,14 @@ def test_mend_opens_the_lock_and_leaves_it_open(way):
         mended = place.run("doctor", "--mend")
         assert mended.code == 0 and "left so" in mended.out, mended.out + mended.err
         assert place.run("doctor").code == 0
+
+
+def test_a_counter_that_is_written_is_a_finding(tmp_path):
+    with Place("m4/swd", "free", 0) as place:
+        begin(place, M_PROFILE["CYCCNT"], WHERE["inside"], 1)
+        result = place.run("doctor")
+        assert result.code == 5 and "WRITTEN" in result.out, result.out + result.err
+        assert place.run("doctor", "-o", tmp_path / "found").code == 5 and "WRITTEN" in (tmp_path / "found").read_text()
 
 
 # A Cortex-A53 in each of the states that hide its PMU, and what is said first
