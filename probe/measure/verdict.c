@@ -277,6 +277,10 @@ static void tell_noise(struct verdict_line *line, const struct question *questio
     double chance = question->distance > 0 ? chance_regressed : chance_passed;
     double error = student_quantile(chance, question->deviation.df) * question->deviation.error;
     double noise = error + question->drift, room = size - question->off;
+    if (!isfinite(noise / (mean > 0 ? mean : 1) * 100)) {
+        conclude(line, VERDICT_INCONCLUSIVE, "the numbers are too large to compare");
+        return;
+    }
     put_part(noise_text, sizeof noise_text, noise, mean);
     put_part(drift, sizeof drift, question->drift, mean);
     snprintf(threshold, sizeof threshold, "%.6g %%", question->threshold * 100);

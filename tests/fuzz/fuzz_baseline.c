@@ -45,6 +45,8 @@ static void look_at(const struct baseline *baseline)
         demand(is_clean(baseline->columns[i].name, sizeof baseline->columns[i].name));
         demand(isfinite(side->mean) && isfinite(side->sd) && isfinite(side->plus_minus));
         demand(side->mean >= 0 && side->sd >= 0 && side->plus_minus >= 0);
+        demand(isfinite(side->error.standard) && side->error.standard >= 0);
+        demand(isfinite(side->error.df) && isfinite(side->error.drift) && side->error.drift >= 0);
     }
 }
 

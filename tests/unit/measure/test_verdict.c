@@ -295,6 +295,10 @@ TEST(what_cannot_be_decided)
     assert_verdict(VERDICT_INCONCLUSIVE, side(100, 1, DBL_MAX), side(100, 1, 1), 2);
     assert_verdict(VERDICT_INCONCLUSIVE, side(100, 1, 0), side(100, 1, 0), (double)NAN);
     assert_verdict(VERDICT_INCONCLUSIVE, side(100, 1, 0), side(100, 1, 0), -0.5);
+    struct verdict_side wild = side(100, 1e-300, 1);
+    wild.error = (struct series_error){.standard = 1e300, .df = 1e-300, .drift = 1e300};
+    assert_why("the numbers are too large to compare", wild, side(100, 1, 1), 0);
+    assert_why("the numbers are too large to compare", side(100, 1, 1), wild, 0);
     /* A deviation whose square is no number, too small or too large, is still one */
     assert_verdict(VERDICT_REGRESSED, side(100, 475, 1e-300), side(100, 476, 1e-300), 0);
     assert_verdict(VERDICT_REGRESSED, side(100, 475, 0), side(100, 476, 4e-324), 0);
