@@ -210,7 +210,7 @@ int command_delta(const struct context *context, struct error *error)
     struct outcome_check *check = NULL;
     int code = EXIT_DONE;
     progress_begin(&self.progress, stderr);
-    bool ok = outcome_begin(context->options, &check, error) && session_open_elf(&self.session, error) &&
+    bool ok = outcome_begin(context, &check, error) && session_open_elf(&self.session, error) &&
               locate_region(&self, context->options, error) && session_open_target(&self.session, error) &&
               check_run_control(&self.session, error) && session_take(&self.session, error) &&
               measure(&self, error);
@@ -223,6 +223,8 @@ int command_delta(const struct context *context, struct error *error)
         if (error->kind != ERROR_NONE)
             snprintf(self.summary.ended, sizeof self.summary.ended, "%.255s",
                      error->kind == ERROR_CANCELLED ? "Ctrl-C" : error->text);
+        if (self.summary.hits > 0)
+            command_has_result(context);
         self.unwritten = !outcome_write(context, &self.summary, check, &code) || self.unwritten;
     }
     /* Ctrl-C is how one ends a measurement that has enough. */
@@ -235,7 +237,7 @@ int command_delta(const struct context *context, struct error *error)
     counting_close(&self.counting);
     if (!closed)
         ok = error_add(error, &after);
-    if (self.unwritten || fflush(context->out) != 0)
+    if (self.unwritten)
         ok = error_set(error, ERROR_SYSTEM, "the output could not be written");
     return ok ? code : error_exit_code(error->kind);
 }

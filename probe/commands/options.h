@@ -35,7 +35,7 @@ struct options {
     int64_t interval_ms;
     bool interval_said;
     double timeout_s, for_s; /* for_s 0: until Ctrl-C */
-    bool all_cpus, mend, resume, no_calibrate, divide64, help, version;
+    bool all_cpus, mend, resume, no_calibrate, divide64, any_elf, help, version;
 
     const char *command; /* NULL: none given */
     const char *operands[OPTION_OPERANDS];

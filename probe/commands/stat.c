@@ -124,9 +124,10 @@ static bool sample_until(struct stat_command *self, int64_t until_us, struct err
 
 static bool print_interval(struct stat_command *self, const struct plan_pass *pass, const struct window *from)
 {
-    struct counts interval = {.n = self->counts.n};
+    struct counts interval = {.n = self->counts.n, .skew_us = self->window.skew_us};
     const struct options *options = self->session.context->options;
     put_rows(self, pass, from, &interval);
+    command_has_result(self->session.context);
     return counts_interval(self->session.context->out, &interval, options->format, options->separator[0]);
 }
 
@@ -202,6 +203,7 @@ static bool run_windows(struct stat_command *self, struct error *error)
         return false;
     self->counts.n_metrics =
         counting_metrics(&self->counting, row_mean, &self->counts, self->clock.hz, self->counts.metrics);
+    command_has_result(context);
     return counts_end(context->out, &self->counts, context->options->format,
                       context->options->separator[0]) ||
            error_set(error, ERROR_SYSTEM, "the output could not be written");

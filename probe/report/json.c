@@ -214,6 +214,10 @@ static struct object column_object(const struct column *column)
         put(&object, "median_exact", json_boolean(exact));
         put_real(&object, "mean", statistics_mean(statistics));
         put_real(&object, "sd", statistics_deviation(statistics));
+        struct series_error error = statistics_error(statistics);
+        put_real(&object, "mean_error", error.standard);
+        put_real(&object, "mean_error_df", error.df);
+        put_real(&object, "drift", error.drift);
         put_unsigned(&object, "min", statistics_min(statistics));
         put_unsigned(&object, "max", statistics_max(statistics));
         put_unsigned(&object, "p90", statistics_quantile(statistics, 0.9, NULL));
