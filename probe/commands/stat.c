@@ -127,6 +127,8 @@ static bool print_interval(struct stat_command *self, const struct plan_pass *pa
     struct counts interval = {.n = self->counts.n};
     const struct options *options = self->session.context->options;
     put_rows(self, pass, from, &interval);
+    interval.skew_us = self->window.sample_skew_us > from->sample_skew_us ? self->window.sample_skew_us
+                                                                          : from->sample_skew_us;
     return counts_interval(self->session.context->out, &interval, options->format, options->separator[0]);
 }
 
