@@ -20,6 +20,7 @@ struct delta_command {
     struct session session;
     struct location start, end;
     struct region region;
+    enum frames frames;
     struct conditions conditions;
     struct counting counting;
     struct progress progress;
@@ -49,6 +50,47 @@ static bool locate_region(struct delta_command *self, const struct options *opti
     self->region.to_return = false;
     self->region.end = self->end.address;
     self->region.end_is_thumb = self->end.isa == ISA_THUMB;
+    return true;
+}
+
+static bool is_return(void *symbols, uint64_t address)
+{
+    return symbols_is_return(symbols, address);
+}
+
+static enum core_register register_of(const struct frame_base *base)
+{
+    return base->is_sp ? CORE_SP : (enum core_register)(CORE_R0 + base->number);
+}
+
+/* What the ELF says about calls and frames there. */
+static bool look_into_region(struct delta_command *self, struct error *error)
+{
+    struct symbols *symbols = self->session.symbols;
+    struct region *region = &self->region;
+    struct frame_base at_start, at_end;
+    if (region->to_return) {
+        if (self->start.never_returns)
+            return error_set(error, ERROR_USAGE,
+                             "%s never returns (its DWARF says noreturn): name an end as well",
+                             self->start.name);
+        region->may_be_left = symbols_may_leave(symbols);
+        struct handler_exit exits[REGION_EXITS];
+        region->n_exits = symbols_exits(symbols, region->start, exits, REGION_EXITS);
+        for (size_t i = 0; i < region->n_exits && i < REGION_EXITS; i++)
+            region->exits[i] = (struct exit_place){
+                .at = exits[i].at, .popped = exits[i].popped, .conditional = exits[i].conditional};
+        region->is_return = is_return;
+        region->context = symbols;
+        return true;
+    }
+    self->frames = symbols_frames(symbols, region->start, region->end, &at_start, &at_end);
+    region->in_function = self->frames == FRAMES_KNOWN;
+    if (region->in_function) {
+        region->start_base = register_of(&at_start);
+        region->end_base = register_of(&at_end);
+        region->apart = at_start.offset - at_end.offset;
+    }
     return true;
 }
 
@@ -83,13 +125,11 @@ static void print_header(struct delta_command *self)
         self->unwritten = true;
 }
 
-/* What a name left out: see struct location. */
-static void add_location_note(const struct location *location, struct conditions *conditions)
+static void add_note(struct conditions *conditions, const char *text)
 {
     size_t used = strlen(conditions->note);
-    if (location->note[0] != '\0')
-        snprintf(conditions->note + used, sizeof conditions->note - used, "%s%s", used > 0 ? "; " : "",
-                 location->note);
+    if (text[0] != '\0')
+        snprintf(conditions->note + used, sizeof conditions->note - used, "%s%s", used > 0 ? "; " : "", text);
 }
 
 static void describe_region(struct delta_command *self)
@@ -99,7 +139,7 @@ static void describe_region(struct delta_command *self)
     snprintf(conditions->start_source, sizeof conditions->start_source, "%s", self->start.source);
     conditions->start_address = self->region.start;
     process_note(&self->region.process, conditions->note, sizeof conditions->note);
-    add_location_note(&self->start, conditions);
+    add_note(conditions, self->start.note);
     if (self->region.to_return) {
         snprintf(conditions->end, sizeof conditions->end, "its return");
         return;
@@ -123,9 +163,6 @@ static bool measure_once(struct delta_command *self, const struct clock *clock, 
     if (!counting_open(&self->counting, session, clock, error) ||
         !counting_words(&self->counting, session, &self->summary.at_max, error))
         return false;
-    session_conditions(session, clock, &self->conditions);
-    describe_region(self);
-    print_header(self);
     struct delta_options wanted = {.hits = options->hits,
                                    .timeout_ms = (int64_t)(options->timeout_s * 1000),
                                    .calibrate = !options->no_calibrate,
@@ -140,8 +177,17 @@ static bool measure_once(struct delta_command *self, const struct clock *clock, 
     if (engine == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
     struct deadline deadline = session_deadline(session);
-    bool ok = engine->ops->arm(engine, &self->region, &deadline, error) &&
-              delta_measure(engine, &session->target, &wanted, &sink, &self->summary, &deadline, error);
+    bool ok = engine->ops->arm(engine, &self->region, &deadline, error);
+    if (ok) { /* what cannot be told of a hit is known only now */
+        session_conditions(session, clock, &self->conditions);
+        describe_region(self);
+        add_note(&self->conditions, engine->limit);
+        if (self->frames == FRAMES_UNKNOWN)
+            add_note(&self->conditions,
+                     "without call frame information it is not proved that both ends are of one call");
+        print_header(self);
+    }
+    ok = ok && delta_measure(engine, &session->target, &wanted, &sink, &self->summary, &deadline, error);
     progress_clear(&self->progress);
     struct error after = {0};
     struct deadline last = session_last_deadline();
@@ -211,15 +257,18 @@ int command_delta(const struct context *context, struct error *error)
     int code = EXIT_DONE;
     progress_begin(&self.progress, stderr);
     bool ok = outcome_begin(context, &check, error) && session_open_elf(&self.session, error) &&
-              locate_region(&self, context->options, error) && session_open_target(&self.session, error) &&
-              check_run_control(&self.session, error) && session_take(&self.session, error) &&
-              measure(&self, error);
+              locate_region(&self, context->options, error) && look_into_region(&self, error) &&
+              session_open_target(&self.session, error) && check_run_control(&self.session, error) &&
+              session_take(&self.session, error) && measure(&self, error);
     struct error after = {0};
     bool closed = session_close(&self.session, &after);
     if (self.summary.n > 0 && is_printable(&self, error)) {
         self.summary.n_metrics = counting_metrics(&self.counting, column_mean, &self.summary,
                                                   self.conditions.clock_hz, self.summary.metrics);
         self.summary.conditions = self.conditions;
+        if (self.counting.beside.wants_clock && self.summary.columns[0].at_least > 0)
+            snprintf(self.summary.advice, sizeof self.summary.advice,
+                     "--freq HZ lets the RP2040's timer count beyond a period of SysTick");
         if (error->kind != ERROR_NONE)
             snprintf(self.summary.ended, sizeof self.summary.ended, "%.255s",
                      error->kind == ERROR_CANCELLED ? "Ctrl-C" : error->text);

@@ -124,9 +124,11 @@ static bool sample_until(struct stat_command *self, int64_t until_us, struct err
 
 static bool print_interval(struct stat_command *self, const struct plan_pass *pass, const struct window *from)
 {
-    struct counts interval = {.n = self->counts.n, .skew_us = self->window.skew_us};
+    struct counts interval = {.n = self->counts.n};
     const struct options *options = self->session.context->options;
     put_rows(self, pass, from, &interval);
+    interval.skew_us = self->window.sample_skew_us > from->sample_skew_us ? self->window.sample_skew_us
+                                                                          : from->sample_skew_us;
     command_has_result(self->session.context);
     return counts_interval(self->session.context->out, &interval, options->format, options->separator[0]);
 }

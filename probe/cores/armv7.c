@@ -280,21 +280,6 @@ static bool returns_by_frame(const struct core *core, uint64_t lr)
     return false;
 }
 
-static uint64_t frame_at(const struct core *core, uint64_t lr, uint64_t sp, uint64_t psp)
-{
-    (void)core;
-    (void)lr;
-    (void)psp;
-    return sp;
-}
-
-static struct return_place frame_return(const struct core *core, uint64_t lr, uint64_t frame,
-                                        const uint64_t *words)
-{
-    (void)words;
-    return (struct return_place){.pc = core_code_of_lr(core, lr), .sp = frame};
-}
-
 static const struct core_ops armv7_ops = {
     .errand = &armv7_errand,
     .settings = settings,
@@ -341,8 +326,6 @@ static const struct core_ops armv7_ops = {
     .exception_mode = armv7_exception_mode,
     .called_from = armv7_called_from,
     .returns_by_frame = returns_by_frame,
-    .frame = frame_at,
-    .frame_return = frame_return,
 };
 
 /* --- which core it is ----------------------------------------------------------------------------------- */

@@ -314,21 +314,6 @@ static bool returns_by_frame(const struct core *core, uint64_t lr)
     return false;
 }
 
-static uint64_t frame_at(const struct core *core, uint64_t lr, uint64_t sp, uint64_t psp)
-{
-    (void)core;
-    (void)lr;
-    (void)psp;
-    return sp;
-}
-
-static struct return_place frame_return(const struct core *core, uint64_t lr, uint64_t frame,
-                                        const uint64_t *words)
-{
-    (void)words;
-    return (struct return_place){.pc = core_code_of_lr(core, lr), .sp = frame};
-}
-
 const struct core_ops armv8_ops = {
     .errand = &armv8_errand,
     .settings = settings,
@@ -371,6 +356,4 @@ const struct core_ops armv8_ops = {
     .breakpoint_instruction = breakpoint_instruction,
     .add_code_changed = add_code_changed,
     .returns_by_frame = returns_by_frame,
-    .frame = frame_at,
-    .frame_return = frame_return,
 };

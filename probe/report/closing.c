@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum { BINS = 8, BAR = 18, INDENT = 37, INDENT_MAX = 60 };
-enum { LINES = 5, LINE = 1536 };
+enum { LINES = 7, LINE = 1536 };
 
 static bool is_constant(const struct column *column)
 {
@@ -95,11 +95,19 @@ static size_t put_left(char lines[LINES][LINE], const struct summary *summary)
              summary->tainted > 0 ? tainted : "", summary->tainted > 0 ? " tainted" : "",
              all_equal(summary) ? ", all equal" : "");
     size_t n = 1;
+    if (summary->left > 0) {
+        char left[NUMBER_ROOM];
+        number_unsigned(left, sizeof(left), summary->left);
+        snprintf(lines[n++], LINE, "%s call%s left without returning, not counted", left,
+                 summary->left == 1 ? "" : "s");
+    }
     if (summary->steps_past > 0)
         snprintf(lines[n++], LINE, "%s end%s in another frame, stepped past", past,
                  summary->steps_past == 1 ? "" : "s");
     if (summary->uncalibrated[0] != '\0')
         snprintf(lines[n++], LINE, "no calibration: %s", summary->uncalibrated);
+    if (summary->advice[0] != '\0')
+        snprintf(lines[n++], LINE, "%s", summary->advice);
     n += put_quantiles(lines[n], summary);
     n += put_undisturbed(lines[n], summary);
     return n + put_words(lines[n], summary);

@@ -272,6 +272,8 @@ bool json_summary(FILE *out, const struct summary *summary)
     if (summary->wanted > 0)
         put_unsigned(&line, "wanted", summary->wanted);
     put_unsigned(&line, "tainted", summary->tainted);
+    if (summary->left > 0)
+        put_unsigned(&line, "left", summary->left);
     if (summary->steps_past > 0)
         put_unsigned(&line, "steps_past", summary->steps_past);
     put_real(&line, "seconds", summary->seconds);
@@ -291,6 +293,7 @@ bool json_summary(FILE *out, const struct summary *summary)
     }
     put_text(&line, "ended", summary->ended);
     put_text(&line, "uncalibrated", summary->uncalibrated);
+    put_text(&line, "advice", summary->advice);
     if (summary->at_max.n > 0 && summary->max_number > 0) {
         struct object at_max = words_object(&summary->at_max, summary->at_max.values);
         put_unsigned(&at_max, "hit", summary->max_number);

@@ -127,6 +127,7 @@ def test_stat_agrees_with_the_truth_within_the_skew(way):
         assert 0 < count <= after - before
         samples = [line for line in result.lines if line["type"] == "sample"]
         assert sum(line["columns"]["CPU_CYCLES"]["count"] for line in samples) == count
+        assert all(0 < line["skew_us"] <= summary["skew_us"] for line in samples), samples
         # the board never runs ahead of its clock, and its counter is read within the window and the skew
         assert count <= (summary["seconds"] + 2e-6 * summary["skew_us"] + 0.004) * 12e6
         assert not summary["columns"]["CPU_CYCLES"]["at_least"] or summary["lost"]
