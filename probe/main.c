@@ -43,6 +43,8 @@ static const struct {
     {"stat", "", "counts over a time window while the core runs", command_stat},
     {"watch", "", "rates and totals while the core runs, live on a terminal", command_watch},
     {"doctor", "", "why a counter cannot be read, and what mends it", command_doctor},
+    {"release", "", "takes every breakpoint away and lets the cores go", command_release},
+    {"reset", "", "resets the target; --halt stops it at its first instruction", command_reset},
     {"stub", "ACTION [LOCATION]", "load, enable, disable, status: for a program that counts itself",
      command_stub},
     {"calibrate", "[LOCATION]", "what a halt adds to the counters there", command_calibrate},

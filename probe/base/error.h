@@ -31,6 +31,7 @@ enum error_kind {
     ERROR_HALTED,        /* the core was halted before we came */
     ERROR_FOREIGN_STOP,  /* another debugger's breakpoint */
     ERROR_RESET,         /* the target was reset under us */
+    ERROR_NO_RESET,      /* it was asked for a reset, and does not */
     ERROR_LOCKUP,        /* the core locked up */
     ERROR_STATE,         /* the core is in a state in which it cannot be measured */
     ERROR_START,         /* start never reached */

@@ -79,6 +79,8 @@ static const struct option table[] = {
     {0, "cpu", "NAME", TEXT, AT(cpu), "list: the events of this core (cortex-a9, dwt, ...)"},
     {0, "mend", NULL, FLAG, AT(mend), "doctor: mend it, and leave it so"},
     {0, "resume", NULL, FLAG, AT(resume), "let a halted core run, measure, and halt it again"},
+    {0, "reset", NULL, FLAG, AT(reset), "delta: reset the target, and measure from there on"},
+    {0, "halt", NULL, FLAG, AT(halt), "reset: stop at the first instruction"},
     {0, "no-calibrate", NULL, FLAG, AT(no_calibrate),
      "do not measure what a halt adds, and do not remove it"},
     {'j', "json", NULL, JSON, 0, "JSON lines instead of text"},

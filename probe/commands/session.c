@@ -31,11 +31,8 @@ bool session_open_elf(struct session *session, struct error *error)
     return session->symbols != NULL;
 }
 
-bool session_open_target(struct session *session, struct error *error)
+static bool find_target(struct session *session, int number, struct error *error)
 {
-    session->link = connect_link(session->context, error);
-    if (session->link == NULL)
-        return false;
     const struct options *options = session->context->options;
     const struct target_wish wish = {
         .core = options->counters != NULL ? -1 : options->core, /* of a pair it is the CPU that counts */
@@ -46,7 +43,24 @@ bool session_open_target(struct session *session, struct error *error)
         return error_set(error, ERROR_USAGE, "-C and --debug-base both say which core");
     struct deadline deadline = session_deadline(session);
     return target_open(&session->target, session->link, &wish, &deadline, error) &&
-           target_choose(&session->target, options->core, error) && elf_check(session, error);
+           target_choose(&session->target, number, error);
+}
+
+bool session_reach_target(struct session *session, struct error *error)
+{
+    session->link = connect_link(session->context, error);
+    return session->link != NULL && find_target(session, session->context->options->core, error);
+}
+
+bool session_look_again(struct session *session, int number, struct error *error)
+{
+    target_close(&session->target);
+    return find_target(session, number, error);
+}
+
+bool session_open_target(struct session *session, struct error *error)
+{
+    return session_reach_target(session, error) && elf_check(session, error);
 }
 
 void session_place(struct session *session, uint64_t address, char *out, size_t size)

@@ -196,6 +196,33 @@ static bool openocd_server_run(struct link *link, uint16_t unit, bool run, const
     }
 }
 
+/* With the core as its current target; its errors are told in its own words. */
+static bool tell_target(struct openocd *openocd, uint16_t unit, const char *what,
+                        const struct deadline *deadline, struct error *error)
+{
+    char command[128];
+    enum why why = DONE;
+    if (unit >= openocd->n)
+        return error_set(error, ERROR_NO_CORE, "OpenOCD has no target %u", unit);
+    snprintf(command, sizeof command, "targets [lindex [target names] %u]; %s", unit, what);
+    return openocd_session_do(&openocd->session, command, deadline, &why, error);
+}
+
+static bool openocd_server_forget(struct link *link, uint16_t unit, const struct deadline *deadline,
+                                  struct error *error)
+{
+    /* It refuses where it has none; 0.12 knows no `rwp all`, and then only the registers are cleared. */
+    return tell_target(openocd_of(link), unit, "catch {rbp all}; catch {rwp all}", deadline, error);
+}
+
+static bool openocd_server_reset(struct link *link, uint16_t unit, bool halt, const struct deadline *deadline,
+                                 struct error *error)
+{
+    if (!tell_target(openocd_of(link), unit, halt ? "reset halt" : "reset run", deadline, error))
+        return error_prefix(error, "OpenOCD's reset %s failed: ", halt ? "halt" : "run");
+    return true;
+}
+
 static void openocd_describe(struct link *link, char *out, size_t size)
 {
     snprintf(out, size, "%s", openocd_of(link)->name);
@@ -220,6 +247,8 @@ static const struct link_ops openocd_ops = {
     .describe = openocd_describe,
     .hold = openocd_hold,
     .server_run = openocd_server_run,
+    .server_forget = openocd_server_forget,
+    .server_reset = openocd_server_reset,
     .close = openocd_close,
 };
 
