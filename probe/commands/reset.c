@@ -8,19 +8,12 @@
 
 static bool print_place(struct session *session, struct error *error)
 {
-    const struct core *core = &session->target.chosen->core;
-    struct step items[32];
-    uint64_t values[32];
-    struct steps list = {.items = items, .room = 32};
     struct deadline deadline = session_deadline(session);
     char place[512];
-    size_t at = core->ops->add_register(core, &list, CORE_PC);
-    if (core->ops->add_registers_done != NULL)
-        core->ops->add_registers_done(core, &list);
-    if (!target_run(&session->target, &list, values, &deadline, error))
+    uint64_t pc = 0;
+    if (!reset_place(&session->target, &pc, &deadline, error))
         return false;
-    session_place(session, core_code_place(core_register_value(core, CORE_PC, values, at)), place,
-                  sizeof place);
+    session_place(session, pc, place, sizeof place);
     fprintf(session->context->out, "reset, halted at %s\n", place);
     return true;
 }

@@ -80,8 +80,10 @@ bool session_take(struct session *session, struct error *error)
     char place[512];
     session_place(session, session->target.chosen->halted_at, place, sizeof place);
     session->target.divide = options->divide64;
-    return target_take(&session->target, options->resume, place, &deadline, error) &&
-           target_take_block(&session->target, options->counter, &deadline, error);
+    if (!target_take(&session->target, options->resume || options->reset, place, &deadline, error))
+        return false;
+    session->target.halt_at_end = session->target.halt_at_end && options->resume;
+    return target_take_block(&session->target, options->counter, &deadline, error);
 }
 
 static bool clock_from_program(struct session *session, struct clock *out)

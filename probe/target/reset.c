@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-enum { LIST_ROOM = 16, RESET_MS = 500, NAP_US = 2000 };
+enum { LIST_ROOM = 16, PLACE_ROOM = 64, RESET_MS = 500, NAP_US = 2000 };
 
 static bool allow(struct target *target, const struct steps *list, struct error *error)
 {
@@ -55,6 +55,16 @@ static bool wait_for_reset(struct target *target, const struct deadline *deadlin
     }
 }
 
+bool reset_run(struct target *target, const struct deadline *deadline, struct error *error)
+{
+    const struct core *core = &target->chosen->core;
+    struct step items[LIST_ROOM];
+    uint64_t results[LIST_ROOM];
+    struct steps list = {.items = items, .room = LIST_ROOM};
+    core->ops->add_run(core, &list);
+    return target_run(target, &list, results, deadline, error);
+}
+
 /* A catch of an older reset may have halted it meanwhile (EDESR.RC, DDI 0487 H9.2). */
 static void let_go_again(struct target *target, const struct error *error)
 {
@@ -90,12 +100,17 @@ bool reset_and_halt(struct target *target, const struct deadline *deadline, stru
     return false;
 }
 
-bool reset_run(struct target *target, const struct deadline *deadline, struct error *error)
+bool reset_place(struct target *target, uint64_t *pc, const struct deadline *deadline, struct error *error)
 {
     const struct core *core = &target->chosen->core;
-    struct step items[LIST_ROOM];
-    uint64_t results[LIST_ROOM];
-    struct steps list = {.items = items, .room = LIST_ROOM};
-    core->ops->add_run(core, &list);
-    return target_run(target, &list, results, deadline, error);
+    struct step items[PLACE_ROOM];
+    uint64_t values[PLACE_ROOM];
+    struct steps list = {.items = items, .room = PLACE_ROOM};
+    size_t at = core->ops->add_register(core, &list, CORE_PC);
+    if (core->ops->add_registers_done != NULL)
+        core->ops->add_registers_done(core, &list);
+    if (!target_run(target, &list, values, deadline, error))
+        return false;
+    *pc = core_code_place(core_register_value(core, CORE_PC, values, at));
+    return true;
 }

@@ -19,7 +19,7 @@ LATEST = 0.8  # seconds, for a kill
 def stops(place):
     """What would stop the core, by name."""
     state = place.board.state()
-    if place.chip in CORTEX_M:
+    if "fp_comp" in state:
         found = {"breakpoint": any(word & 1 for word in state["fp_comp"]), "catch": state["demcr"] & CATCHES,
                  "watchpoint": any(word & 15 for word in state["dwt_function"])}
     else:

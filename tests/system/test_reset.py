@@ -2,6 +2,7 @@
 import pytest
 
 from harness import NOWHERE, WORK_BY_DATA, Place, at, passages, returned
+from test_release import stops
 
 WAYS = ["m4", "m4/swd", "m4/jtag", "rp2040", "rp2040/swd", "a53/swd"]
 
@@ -47,3 +48,47 @@ def test_a_core_that_takes_no_request(way):
         assert result.code == 3 and ("none came" in result.err or "how to reset?" in result.err)
         assert place.board.state()["run"] == "running"
         assert place.run("delta", "work_by_data", "-r", 3).code == 0
+
+
+@pytest.mark.parametrize("way", ["m4", "m4/swd", "m55/swd", "a53/swd"])
+def test_boot_time(way):
+    """The first passage after a reset, one for each hit; the target is as after a reset then."""
+    with Place(way, "free", WORK_BY_DATA) as place:
+        names = ["Reset_Handler", "main"] if place.chip != "a53" else ["main", "work_by_data"]
+        before = stops(place)
+        result = place.delta("--reset", *names, "-r", 2)
+        log = place.board.log()
+        truth = [passage.cycles for passage in passages(log, place.symbol(names[0]), at(place.symbol(names[1])))]
+        assert result.cycles == truth[-2:] and len(set(truth)) == 1
+        assert sum(event.kind == "reset" for event in log) == 2
+        assert result.summary["hits"] == 2 and "after a reset" in result.header["note"]
+        assert stops(place) == before and place.board.state()["run"] == "running"
+        assert len(place.delta("--reset", *names).cycles) == 1
+
+
+def test_a_function_from_a_reset_on():
+    with Place("m4/swd", "free", WORK_BY_DATA) as place:
+        result = place.delta("--reset", "work_by_data", "-r", 3)
+        assert result.cycles == [passage.cycles for passage in
+                                 passages(place.board.log(), place.symbol("work_by_data"), returned)]
+        assert len(set(result.cycles)) == 1  # what it does depends on the round, and this is always the first
+
+
+@pytest.mark.parametrize("way, words, reason", [
+    ("m4/swd", ["Reset_Handler"], "does not return: name an end"),
+    ("m4/swd", ["in_ram"], "--reset cannot stop there"),
+    ("m4/swd", ["main", "work_by_data", "--tick", "tick_count"], "--tick with --reset"),
+    ("rp2040/swd", ["Reset_Handler", "main"], "stops with a reset until the program starts it"),
+])
+def test_what_cannot_be_measured_from_a_reset_on(way, words, reason):
+    with Place(way, "free", WORK_BY_DATA) as place:
+        result = place.run("delta", "--reset", *words)
+        assert result.code in (2, 3) and reason in result.err
+        assert stops(place) == set() and place.board.state()["run"] == "running"
+
+
+def test_a_halted_core_is_let_go():
+    with Place("m4/swd", "free", WORK_BY_DATA) as place:
+        assert place.run("reset", "--halt").code == 0
+        assert place.delta("--reset", "Reset_Handler", "main").cycles != []
+        assert place.board.state()["run"] == "running"
