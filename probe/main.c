@@ -1,4 +1,5 @@
 /* The command table and the signal flag; everything else is in libpmu. */
+#include "base/deadline.h"
 #include "base/version.h"
 #include "commands/command.h"
 #include "report/utf8.h"
@@ -81,7 +82,9 @@ static void print_error(const struct error *error)
 
 static int run(const struct options *options, struct error *error)
 {
-    struct context context = {.options = options, .cancel = &interrupted, .out = stdout};
+    struct log log = {.out = stderr, .level = options->verbose, .begun_us = deadline_now_us()};
+    struct context context = {
+        .options = options, .cancel = &interrupted, .out = stdout, .log = options->verbose > 0 ? &log : NULL};
     if (options->version) {
         printf("pmu-probe %s\n", PMU_PROBE_VERSION);
         return EXIT_DONE;
@@ -101,6 +104,7 @@ static int run(const struct options *options, struct error *error)
             error_set(error, ERROR_USAGE, "%.256s cannot be written: %s", options->output, strerror(errno));
             return error_exit_code(error->kind);
         }
+        log_line(context.log, "pmu-probe %s, %s", PMU_PROBE_VERSION, options->command);
         int code = commands[i].run(&context, error);
         if (context.out != stdout && fclose(context.out) != 0 && error->kind == ERROR_NONE) {
             error_set(error, ERROR_SYSTEM, "%.256s could not be written: %s", options->output,

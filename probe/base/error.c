@@ -28,6 +28,10 @@ static const struct advice advice[ERROR_KINDS] = {
     [ERROR_NOT_A_PROBE] = {EXIT_MEASURE,
                            "OpenOCD's Tcl port is wanted (tcl_port, 6666 unless it was changed), not its GDB "
                            "or telnet port."},
+    [ERROR_SERVER] =
+        {EXIT_MEASURE,
+         "Is the adapter plugged in and free, and does the board file name it? -v shows all that "
+         "OpenOCD says."},
     [ERROR_NO_MSR] = {EXIT_MEASURE,
                       "Load the driver (modprobe msr), and run pmu-probe as root: it needs CAP_SYS_RAWIO."},
     [ERROR_NO_AGENT] =

@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "base/log.h"
 #include "commands/options.h"
 
 #include <signal.h>
@@ -14,6 +15,7 @@ struct context {
     const struct options *options;
     const volatile sig_atomic_t *cancel;
     FILE *out;
+    const struct log *log; /* NULL without -v */
 };
 
 enum { EXIT_DONE = 0, EXIT_REGRESSED = 1, EXIT_INCONCLUSIVE = 4 };

@@ -15,6 +15,7 @@ enum kind {
     MILLISECONDS,
     SECONDS,
     FLAG,
+    VERBOSE,
     OPENOCD,
     EVENTS,
     METRICS,
@@ -87,6 +88,8 @@ static const struct option table[] = {
     {'x', "separator", "SEP", CSV, 0, "CSV with this character between fields"},
     {0, "format", "FORMAT", FORMAT, 0, "text, json, csv, junit or markdown"},
     {'o', "output", "FILE", TEXT, AT(output), "write there instead of to standard output"},
+    {'v', "verbose", NULL, VERBOSE, AT(verbose),
+     "tell on standard error what is connected to; -vv: all that is sent and comes back"},
     {'h', "help", NULL, FLAG, AT(help), "this text"},
     {0, "version", NULL, FLAG, AT(version), "the version"},
 };
@@ -138,6 +141,9 @@ static bool store(struct options *options, const struct option *option, const ch
         break;
     case FLAG:
         *(bool *)at = true;
+        break;
+    case VERBOSE:
+        ++*(unsigned *)at;
         break;
     case EVENTS:
         return add_word(options->events, &options->n_events, text, option, error);
@@ -211,6 +217,10 @@ static bool read_argument(struct options *options, bool *said, int argc, char **
     }
     if (option == NULL)
         return error_set(error, ERROR_USAGE, "there is no option %.64s", word);
+    for (; option->kind == VERBOSE && value != NULL && *value == option->letter && word[1] != '-'; value++)
+        options->verbose++; /* -vv */
+    if (option->kind == VERBOSE && value != NULL && *value == '\0' && word[1] != '-')
+        value = NULL;
     if (is_flag(option) && value != NULL)
         return error_set(error, ERROR_USAGE, "--%s takes no value", option->name);
     if (!is_flag(option) && value == NULL) {

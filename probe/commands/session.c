@@ -31,6 +31,30 @@ bool session_open_elf(struct session *session, struct error *error)
     return session->symbols != NULL;
 }
 
+static void log_target(const struct session *session)
+{
+    static const char *const states[] = {[CORE_RUNNING] = "running",
+                                         [CORE_ASLEEP] = "asleep",
+                                         [CORE_HALTED] = "halted",
+                                         [CORE_LOCKUP] = "locked up",
+                                         [CORE_HIDDEN] = "hidden"};
+    const struct log *log = session->context->log;
+    char text[128];
+    link_describe(session->link, text, sizeof text);
+    log_line(log, "connected: %s", text);
+    for (size_t i = 0; log != NULL && i < session->target.n_cores; i++) {
+        const struct target_core *core = &session->target.cores[i];
+        log_line(log,
+                 "core %zu: %s, id 0x%08" PRIx32 ", %s, %u comparators, debug 0x%08" PRIx64
+                 ", PMU 0x%08" PRIx64,
+                 i, core->core.name, core->core.id, states[core->state], core->core.comparators,
+                 core->core.debug_base, core->core.pmu_base);
+        for (size_t k = 0; k < core->n_blocks; k++)
+            log_line(log, "  %s: %s%s%s", core->blocks[k].text, core->blocks[k].state,
+                     core->blocks[k].unusable[0] != '\0' ? "; " : "", core->blocks[k].unusable);
+    }
+}
+
 static bool find_target(struct session *session, int number, struct error *error)
 {
     const struct options *options = session->context->options;
@@ -42,8 +66,10 @@ static bool find_target(struct session *session, int number, struct error *error
     if (wish.core >= 0 && wish.debug.said)
         return error_set(error, ERROR_USAGE, "-C and --debug-base both say which core");
     struct deadline deadline = session_deadline(session);
-    return target_open(&session->target, session->link, &wish, &deadline, error) &&
-           target_choose(&session->target, number, error);
+    if (!target_open(&session->target, session->link, &wish, &deadline, error))
+        return false;
+    log_target(session);
+    return target_choose(&session->target, number, error);
 }
 
 bool session_reach_target(struct session *session, struct error *error)

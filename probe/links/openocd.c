@@ -287,24 +287,28 @@ static struct link *openocd_begin(struct openocd *openocd, const char *host, uin
     return openocd_opened(openocd, opened, deadline, error);
 }
 
-struct link *openocd_connect(const char *host, uint16_t port, const struct deadline *deadline,
-                             struct error *error)
+struct link *openocd_connect(const char *host, uint16_t port, const struct log *log,
+                             const struct deadline *deadline, struct error *error)
 {
     struct openocd *openocd = openocd_new(error);
-    return openocd == NULL ? NULL : openocd_begin(openocd, host, port, deadline, error);
+    if (openocd == NULL)
+        return NULL;
+    openocd->session.rpc.log = log;
+    return openocd_begin(openocd, host, port, deadline, error);
 }
 
-struct link *openocd_start(const char *const *options, size_t n, const struct deadline *deadline,
-                           struct error *error)
+struct link *openocd_start(const char *const *options, size_t n, size_t named, const struct log *log,
+                           const struct deadline *deadline, struct error *error)
 {
     struct openocd *openocd = openocd_new(error);
     if (openocd == NULL)
         return NULL;
     /* Named by what the user typed */
     size_t used = (size_t)snprintf(openocd->name, sizeof openocd->name, "openocd");
-    for (size_t i = 0; i < n && used < sizeof openocd->name; i++)
+    for (size_t i = 0; i < named && used < sizeof openocd->name; i++)
         used += (size_t)snprintf(openocd->name + used, sizeof openocd->name - used, " %s", options[i]);
-    openocd->session.process = openocd_process_start(options, n, deadline, error);
+    openocd->session.rpc.log = log;
+    openocd->session.process = openocd_process_start(options, n, log, deadline, error);
     if (openocd->session.process == NULL) {
         openocd_close(&openocd->link);
         return NULL;
