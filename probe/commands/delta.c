@@ -33,6 +33,8 @@ static bool locate_region(struct delta_command *self, const struct options *opti
     struct symbols *symbols = self->session.symbols;
     if (options->n_operands < 1 || options->n_operands > 2)
         return error_set(error, ERROR_USAGE, "delta wants a function, or a start and an end");
+    if (options->reset && options->resume)
+        return error_set(error, ERROR_USAGE, "--resume with --reset: after a reset the core runs anyway");
     if (options->reset && options->tick != NULL)
         return error_set(error, ERROR_USAGE, "--tick with --reset: the program sets it to 0 after a reset");
     if (!symbols_locate(symbols, options->operands[0], &self->start, error))
@@ -151,6 +153,7 @@ static bool measure_once(struct delta_command *self, const struct clock *clock, 
                                    .calibrate = !options->no_calibrate,
                                    .clock = *clock,
                                    .seen_hz = seen_hz,
+                                   .apart = options->reset,
                                    .beside = options->reset ? (struct beside){0} : self->counting.beside,
                                    .plan = self->counting.plan,
                                    .at_end = self->counting.at_end.n > 0 ? &self->counting.at_end : NULL};

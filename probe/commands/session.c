@@ -106,9 +106,8 @@ bool session_take(struct session *session, struct error *error)
     char place[512];
     session_place(session, session->target.chosen->halted_at, place, sizeof place);
     session->target.divide = options->divide64;
-    if (!target_take(&session->target, options->resume || options->reset, place, &deadline, error))
+    if (!target_take(&session->target, options->resume, place, &deadline, error))
         return false;
-    session->target.halt_at_end = session->target.halt_at_end && options->resume;
     return target_take_block(&session->target, options->counter, &deadline, error);
 }
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RESET_MS = 5000 };
+enum { RESET_MS = 5000, FAR = 0x40000000 };
 
 struct reboot {
     struct engine engine;
@@ -16,18 +16,31 @@ struct reboot {
     bool enough;
 };
 
+/* The program has it: it stands from a reset until the program starts it again. */
+static bool is_owned(const struct counter_block *block)
+{
+    bool owned = false;
+    for (size_t i = 0; i < block->n_settings; i++)
+        owned = owned || block->settings[i].only_watched;
+    return owned;
+}
+
+/* Wide enough that a program which sets it to 0 is seen: see far_away. */
+static bool is_wide(const struct counter_block *block)
+{
+    const struct counter *first = &block->counters[0];
+    return first->bits >= 32 && !first->down && first->shift == 0;
+}
+
 bool reboot_check(const struct target *target, const struct region *region, struct error *error)
 {
     const struct core *core = &target->chosen->core;
-    bool owned = false;
     if (target->debugger != NULL || core->ops->add_reset == NULL)
         return error_set(
             error, ERROR_USAGE,
             "--reset needs OpenOCD's Tcl port or a CMSIS-DAP probe: a GDB server resets in a way "
             "of its own");
-    for (size_t i = 0; i < target->block->n_settings; i++)
-        owned = owned || target->block->settings[i].only_watched;
-    if (owned)
+    if (is_owned(target->block) && !is_wide(target->block))
         return error_set(error, ERROR_NO_COUNTER,
                          "%s is the program's, which stops with a reset until the program starts it: it "
                          "cannot measure from there",
@@ -69,6 +82,30 @@ static bool check_start(struct reboot *self, const struct deadline *deadline, st
             error_set(error, ERROR_USAGE, "the program begins there, and does not return: name an end"));
 }
 
+/* Ours from here on. What it was before the reset is what the program wants it to be, and is put back. */
+static bool take_over(struct target *target, const struct deadline *deadline, struct error *error)
+{
+    for (size_t i = 0; i < target->block->n_settings; i++) {
+        struct setting *setting = &target->block->settings[i];
+        if (setting->only_watched &&
+            !ledger_hold(target->ledger, setting->at, setting->restore, NULL, deadline, error))
+            return false;
+        setting->only_watched = false;
+    }
+    return true;
+}
+
+/* A program that starts by setting its counter to 0 would make a long region a short one. From here it makes
+ * it a longer one than the time allows, which is seen. */
+static bool far_away(struct target *target, const struct deadline *deadline, struct error *error)
+{
+    const struct step away = step_write(target->block->counters[0].low, FAR);
+    struct steps list = {.items = (struct step[]){away}, .n = 1, .room = 1};
+    uint64_t result;
+    return !is_wide(target->block) || (ledger_allow(target->ledger, away.at, error) &&
+                                       target_run(target, &list, &result, deadline, error));
+}
+
 /* Some chips clear comparators, and all clear the counters, with what a reset does to the core. */
 static bool boot(struct reboot *self, const struct deadline *deadline, struct error *error)
 {
@@ -76,7 +113,7 @@ static bool boot(struct reboot *self, const struct deadline *deadline, struct er
     const struct setting on = core->ops->comparators_on(core);
     return reset_and_halt(self->target, deadline, error) && check_start(self, deadline, error) &&
            ledger_apply(self->target->ledger, &on, deadline, error) &&
-           target_renew_block(self->target, deadline, error) &&
+           target_renew_block(self->target, deadline, error) && far_away(self->target, deadline, error) &&
            told(self, self->inner->ops->arm(self->inner, &self->region, deadline, error)) &&
            reset_run(self->target, deadline, error);
 }
@@ -86,6 +123,8 @@ static bool arm(struct engine *engine, const struct region *region, const struct
 {
     struct reboot *self = reboot_of(engine);
     self->region = *region;
+    if (!take_over(self->target, deadline, error))
+        return false;
     return told(self, self->inner->ops->arm(self->inner, region, deadline, error));
 }
 

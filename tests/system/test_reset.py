@@ -1,7 +1,10 @@
 """`reset`, and measuring from a reset on."""
+import subprocess
+
 import pytest
 
-from harness import NOWHERE, WORK_BY_DATA, Place, at, passages, returned
+from board import Board
+from harness import NOWHERE, QUICK_WIRE, WORK_BY_DATA, Place, at, passages, returned, run_tool
 from test_release import stops
 
 WAYS = ["m4", "m4/swd", "m4/jtag", "rp2040", "rp2040/swd", "a53/swd"]
@@ -87,8 +90,52 @@ def test_what_cannot_be_measured_from_a_reset_on(way, words, reason):
         assert stops(place) == set() and place.board.state()["run"] == "running"
 
 
-def test_a_halted_core_is_let_go():
+def test_a_halted_core_is_to_be_let_go_first():
+    """What the program wants its counters to be is to be seen before."""
     with Place("m4/swd", "free", WORK_BY_DATA) as place:
         assert place.run("reset", "--halt").code == 0
+        refused = place.run("delta", "--reset", "Reset_Handler", "main")
+        assert refused.code == 3 and "pmu-probe release" in refused.err
+        assert place.run("delta", "--reset", "--resume", "Reset_Handler", "main").code == 2
+        assert place.run("release").code == 0
         assert place.delta("--reset", "Reset_Handler", "main").cycles != []
-        assert place.board.state()["run"] == "running"
+
+
+TIMES_ITSELF = """
+#define REG(at) (*(volatile unsigned *)(at))
+void Reset_Handler(void);
+__attribute__((section(".vectors"), used)) void *const vectors[] = {(void *)0x20001000, Reset_Handler};
+__attribute__((noinline)) void work(void) { for (volatile int i = 0; i < 50; i++) ; }
+__attribute__((noinline)) void ready(void) { __asm volatile("nop"); }
+void Reset_Handler(void)
+{
+    work();
+    REG(0xE000EDFC) |= 1 << 24;
+    REG(0xE0001004) = 0;
+    REG(0xE0001000) |= 1;
+    work();
+    ready();
+    for (;;)
+        work();
+}
+"""
+
+
+def test_a_program_that_sets_up_its_own_counter(tmp_path):
+    """It clears CYCCNT in the midst of what is measured, which is told; before that it does no harm. The counter stays on."""
+    source, elf = tmp_path / "boot.c", tmp_path / "boot.elf"
+    source.write_text(TIMES_ITSELF)
+    subprocess.run(["arm-none-eabi-gcc", "-mcpu=cortex-m4", "-mthumb", "-O1", "-g", "-nostdlib", "-ffreestanding", source, "-o", elf,
+                    "-Wl,--section-start=.vectors=0x08000000,-Ttext=0x08000100,-e,Reset_Handler,--no-warn-rwx-segments"], check=True)
+    with Board.start("m4", firmware=elf, dap_wire=QUICK_WIRE) as board:
+        board.run_for(10000)
+        assert board.state()["dwt_ctrl"] & 1
+        words = ["-p", f"cmsis-dap-tcp:127.0.0.1:{board.dap_port}", "--transport", "swd", "--elf", elf, "delta", "-j", "--reset"]
+        spoilt = run_tool(*words, "Reset_Handler", "ready", "-r", 2)
+        assert spoilt.code == 3 and "something else writes" in spoilt.err and spoilt.hits == []
+        for names, is_end in ((["work"], returned), (["Reset_Handler", "work"], at(board.symbol("work")))):
+            board.watch(NOWHERE)
+            result = run_tool(*words, *names, "-r", 2)
+            assert result.code == 0, result.err
+            assert result.cycles == [passage.cycles for passage in passages(board.log(), board.symbol(names[0]), is_end)]
+        assert board.state()["dwt_ctrl"] & 1 and board.state()["run"] == "running"
