@@ -38,9 +38,8 @@ static const struct advice advice[ERROR_KINDS] = {
         {EXIT_MEASURE,
          "Start msr-agent on the card, as root; it serves one client at a time, on the card's own "
          "loopback unless told otherwise: ssh -L 2001:localhost:2001 CARD brings it here."},
-    [ERROR_LINK_LOST] = {EXIT_MEASURE, "Check the cable, and OpenOCD's own output where it is in between. "
-                                       "What was changed on the target and "
-                                       "not put back, pmu-probe release takes away."},
+    [ERROR_LINK_LOST] = {EXIT_MEASURE, "Check the cable, and OpenOCD's own output if it is in between. Then "
+                                       "pmu-probe release removes breakpoints that were left on the target."},
     [ERROR_LINK_PROTOCOL] = {EXIT_MEASURE,
                              "At the other end, OpenOCD 0.12 or later is wanted, or a sound GDB server."},
     [ERROR_FAULT] = {EXIT_MEASURE, "Is the address mapped, and are the target's power and clocks on?"},

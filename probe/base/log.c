@@ -4,8 +4,9 @@
 
 #include <stdarg.h>
 #include <stdbool.h>
+#include <string.h>
 
-enum { TEXT_MOST = 4000 };
+enum { LINE_MOST = 512, TEXT_MOST = 4000 };
 
 static bool begin(const struct log *log, unsigned level, const char *who)
 {
@@ -30,15 +31,16 @@ static void put_escaped(FILE *out, const char *text, size_t n)
 
 void log_line(const struct log *log, const char *format, ...)
 {
-    char text[512];
-    if (!begin(log, LOG_BRIEF, ""))
+    char text[LINE_MOST];
+    if (log == NULL)
         return;
     va_list arguments;
     va_start(arguments, format);
     int length = vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    if (length > 0)
-        put_escaped(log->out, text, (size_t)length < sizeof text ? (size_t)length : sizeof text - 1);
+    if (length < 0 || !begin(log, LOG_BRIEF, ""))
+        return;
+    put_escaped(log->out, text, strlen(text));
     fputc('\n', log->out);
 }
 

@@ -148,13 +148,14 @@ static bool measure_once(struct delta_command *self, const struct clock *clock, 
     session_conditions(session, clock, &self->conditions);
     describe_region(self);
     print_header(self);
+    const struct beside no_beside = {0};
     struct delta_options wanted = {.hits = options->hits > 0 || !options->reset ? options->hits : 1,
                                    .timeout_ms = (int64_t)(options->timeout_s * 1000),
                                    .calibrate = !options->no_calibrate,
                                    .clock = *clock,
                                    .seen_hz = seen_hz,
                                    .apart = options->reset,
-                                   .beside = options->reset ? (struct beside){0} : self->counting.beside,
+                                   .beside = options->reset ? no_beside : self->counting.beside,
                                    .plan = self->counting.plan,
                                    .at_end = self->counting.at_end.n > 0 ? &self->counting.at_end : NULL};
     struct delta_sink sink = {.context = self, .hit = on_hit, .tick = on_tick};

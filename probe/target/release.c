@@ -184,7 +184,7 @@ static bool release_piece(struct target *target, uint64_t address, const uint8_t
     struct step items[CHUNK / 4];
     uint64_t words[CHUNK / 4];
     struct steps list = {.items = items, .room = CHUNK / 4};
-    uint8_t now[CHUNK];
+    uint8_t now[CHUNK] = {0};
     for (size_t i = 0; i < size; i += 4)
         steps_add(&list, step_read(core_word(core_of(target), address + i)));
     if (!target_run(target, &list, words, deadline, error))

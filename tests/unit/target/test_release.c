@@ -30,11 +30,11 @@ static size_t views(struct link *link, struct link_view *out, size_t room, struc
 static void on_removed(void *context, const char *what, bool has_place, uint64_t place)
 {
     (void)context;
+    char where[32] = "";
     size_t used = strlen(f.removed);
-    snprintf(f.removed + used, sizeof f.removed - used, "%s", what);
     if (has_place)
-        snprintf(f.removed + strlen(f.removed), sizeof f.removed - strlen(f.removed), " %x", (unsigned)place);
-    strcat(f.removed, "; ");
+        snprintf(where, sizeof where, " %x", (unsigned)place);
+    snprintf(f.removed + used, sizeof f.removed - used, "%s%s; ", what, where);
 }
 
 static bool is_code(void *context, uint64_t address)
