@@ -65,6 +65,10 @@ static bool print_end(struct release_command *self, const struct release *end, s
         fprintf(out, "  let go      it was halted at %s\n", place);
     else
         fprintf(out, "  %s\n", self->removed > 0 ? "running" : "nothing to remove; running");
+    if (end->may_have_borrowed)
+        fprintf(out,
+                "  note        its registers were being read. If the program does not go on as it should, "
+                "pmu-probe reset\n");
     return true;
 }
 

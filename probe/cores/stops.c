@@ -92,7 +92,8 @@ enum {
     V8_WATCHPOINTS = 20,
     V8_CLEAR_STICKY = 1 << 2,
     V8_TDA = 1 << 21,
-    V8_DEBUG = 0xC04000, /* EDSCR.HDE and INTdis */
+    V8_BUSY = 0x60000040, /* EDSCR.RXfull, TXfull, ERR */
+    V8_DEBUG = 0xC04000,  /* EDSCR.HDE and INTdis */
     CTIOUTEN0 = 0x0A0,
     OUTPUTS = 2,         /* that halt the core and let it run */
     SERVERS = 0xFFFFFFFC /* channels but for 0 and 1, which OpenOCD takes */
@@ -168,6 +169,13 @@ size_t stops_last(const struct core *core, struct core_stop *out, size_t room)
         add(&list, debug);
     }
     return list.n;
+}
+
+bool stops_may_have_borrowed(const struct core *core, uint64_t status)
+{
+    if (core->family == CORE_ARMV7)
+        return (status & ITREN) != 0;
+    return core->family == CORE_ARMV8 && (status & V8_BUSY) != 0;
 }
 
 void stops_add_ready(const struct core *core, struct steps *list)

@@ -27,5 +27,8 @@ void stops_add_identity(const struct core *core, struct steps *list);
 size_t stops_of(const struct core *core, const uint64_t *identity, struct core_stop *out, size_t room);
 /* Once the core runs again, and only where no server debugs it. */
 size_t stops_last(const struct core *core, struct core_stop *out, size_t room);
+/* Whether a halted core with this status was left while its registers were read, when what of them was
+ * borrowed for that may not have been given back. */
+bool stops_may_have_borrowed(const struct core *core, uint64_t status);
 /* For a halted core that was left in the middle of something: clears what would refuse it to run. */
 void stops_add_ready(const struct core *core, struct steps *list);

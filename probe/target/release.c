@@ -301,6 +301,8 @@ bool release_run(struct target *target, struct release *out, const struct deadli
     if (!look(target, &out->was_halted, &out->stood_at, deadline, error))
         return false;
     if (out->was_halted) {
+        out->may_have_borrowed =
+            target->chosen->state == CORE_HALTED && stops_may_have_borrowed(core, target->chosen->status);
         out->breakpoint_instruction = stands_at_instruction(target, out->stood_at, deadline);
         if (out->breakpoint_instruction) {
             target->leave_halted = true;

@@ -21,6 +21,7 @@ struct release_sink {
 struct release {
     bool was_halted;
     uint64_t stood_at;
+    bool may_have_borrowed;      /* its registers were being read: it may have lost some */
     bool breakpoint_instruction; /* it stands at one, which it cannot be let run over: it is left halted */
     bool halted_again;
     uint64_t stands_at;

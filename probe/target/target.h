@@ -45,6 +45,7 @@ struct target_core {
     uint16_t server_unit;  /* by which a server runs and halts it */
     bool has_memory;       /* memory can be seen while it runs */
     enum core_state state; /* as found */
+    uint64_t status;       /* the register that tells the state, as found */
     uint64_t halted_at;    /* PC, when it was found halted */
     struct counter_block blocks[TARGET_BLOCKS];
     size_t n_blocks;

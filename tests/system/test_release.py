@@ -2,11 +2,12 @@
 can be measured as before."""
 import os
 import random
+import re
 import time
 
 import pytest
 
-from harness import IN_RAM, LOCKING, NOWHERE, SOAK, WORK_BY_DATA, Place, passages, returned, wait_for
+from harness import IN_RAM, LOCKING, NOWHERE, SOAK, WORK_BY_DATA, Place, passages, returned, run_tool, wait_for
 from test_trace import CODE_IN_RAM
 
 CORTEX_M = ["m4", "rp2040"]
@@ -141,3 +142,12 @@ def test_a_locked_up_core_is_told():
         place.board.wait_for(lambda state: state["run"] == "lockup")
         result = released(place, code=3)
         assert "locked up" in result.err and "pmu-probe reset" in result.err
+
+
+@pytest.mark.parametrize("command", ["release", "reset"])
+def test_through_a_gdb_server(command):
+    """It has breakpoints and a reset of its own, which are its debugger's."""
+    with Place("m4", "free", WORK_BY_DATA, commands=["gdb_port 0"]) as place:
+        found = re.search(r"Listening on port (\d+) for gdb connections", place.server.output)
+        result = run_tool("-p", f"gdb:127.0.0.1:{found.group(1)}", command)
+        assert result.code == 2 and "OpenOCD's Tcl port or a CMSIS-DAP probe" in result.err

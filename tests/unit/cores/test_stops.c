@@ -114,3 +114,14 @@ TEST(what_enables_debug_goes_last)
     struct core_stop none[2];
     assert_int_equal(stops_last(&knc, none, 2), 0);
 }
+
+TEST(registers_that_were_being_read_may_be_lost)
+{
+    struct core m4 = {.family = CORE_M}, a9 = {.family = CORE_ARMV7}, a53 = {.family = CORE_ARMV8};
+    assert_false(stops_may_have_borrowed(&m4, UINT64_MAX));
+    assert_true(stops_may_have_borrowed(&a9, 0x03006003));
+    assert_false(stops_may_have_borrowed(&a9, 0x03004003));
+    assert_true(stops_may_have_borrowed(&a53, 0x23004007));
+    assert_true(stops_may_have_borrowed(&a53, 0x03004047));
+    assert_false(stops_may_have_borrowed(&a53, 0x03004007));
+}
