@@ -1,4 +1,5 @@
 /* The command table and the signal flag; everything else is in libpmu. */
+#include "base/deadline.h"
 #include "base/version.h"
 #include "commands/command.h"
 #include "commands/output.h"
@@ -44,6 +45,8 @@ static const struct {
     {"stat", "", "counts over a time window while the core runs", command_stat},
     {"watch", "", "rates and totals while the core runs, live on a terminal", command_watch},
     {"doctor", "", "why a counter cannot be read, and what mends it", command_doctor},
+    {"release", "", "takes every breakpoint away and lets the cores go", command_release},
+    {"reset", "", "resets the target; --halt stops it at its first instruction", command_reset},
     {"stub", "ACTION [LOCATION]", "load, enable, disable, status: for a program that counts itself",
      command_stub},
     {"calibrate", "[LOCATION]", "what a halt adds to the counters there", command_calibrate},
@@ -100,8 +103,13 @@ static int run(const struct options *options, struct error *error)
     }
     if (!output_open(&output, plain ? NULL : options->output, &interrupted, error))
         return error_exit_code(error->kind);
-    struct context context = {
-        .options = options, .cancel = &interrupted, .out = output.file, .result = &result};
+    struct log log = {.out = stderr, .level = options->verbose, .begun_us = deadline_now_us()};
+    struct context context = {.options = options,
+                              .cancel = &interrupted,
+                              .out = output.file,
+                              .result = &result,
+                              .log = options->verbose > 0 ? &log : NULL};
+    log_line(context.log, "pmu-probe %s, %s", PMU_PROBE_VERSION, plain ? "" : options->command);
     if (options->version)
         printf("pmu-probe %s\n", PMU_PROBE_VERSION);
     else if (options->help)

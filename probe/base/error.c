@@ -28,15 +28,18 @@ static const struct advice advice[ERROR_KINDS] = {
     [ERROR_NOT_A_PROBE] = {EXIT_MEASURE,
                            "OpenOCD's Tcl port is wanted (tcl_port, 6666 unless it was changed), not its GDB "
                            "or telnet port."},
+    [ERROR_SERVER] =
+        {EXIT_MEASURE,
+         "Is the adapter plugged in and free, and does the board file name it? -v shows all that "
+         "OpenOCD says."},
     [ERROR_NO_MSR] = {EXIT_MEASURE,
                       "Load the driver (modprobe msr), and run pmu-probe as root: it needs CAP_SYS_RAWIO."},
     [ERROR_NO_AGENT] =
         {EXIT_MEASURE,
          "Start msr-agent on the card, as root; it serves one client at a time, on the card's own "
          "loopback unless told otherwise: ssh -L 2001:localhost:2001 CARD brings it here."},
-    [ERROR_LINK_LOST] = {EXIT_MEASURE, "Check the cable, and OpenOCD's own output where it is in between. "
-                                       "What was changed on the target and not "
-                                       "put back, a reset of the target clears."},
+    [ERROR_LINK_LOST] = {EXIT_MEASURE, "Check the cable, and OpenOCD's own output if it is in between. Then "
+                                       "pmu-probe release removes breakpoints that were left on the target."},
     [ERROR_LINK_PROTOCOL] = {EXIT_MEASURE,
                              "At the other end, OpenOCD 0.12 or later is wanted, or a sound GDB server."},
     [ERROR_FAULT] = {EXIT_MEASURE, "Is the address mapped, and are the target's power and clocks on?"},
@@ -50,19 +53,26 @@ static const struct advice advice[ERROR_KINDS] = {
                        "count is true. --counter NAME takes a counter that nobody else uses (pmu-probe info "
                        "shows them), or keep the other one from it."},
     [ERROR_NO_COMPARATOR] = {EXIT_MEASURE,
-                             "Remove a hardware breakpoint in the other debugger, then try again."},
+                             "Remove a hardware breakpoint in the other debugger, then try again. "
+                             "If an earlier pmu-probe was killed: pmu-probe release."},
     [ERROR_ADDRESS] = {EXIT_MEASURE, "Take a location in flash, or in RAM that the program runs from."},
     [ERROR_PLACE] = {EXIT_MEASURE, "Name RAM that the core may execute: stub COMMAND LOCATION."},
     [ERROR_HALTED] = {EXIT_MEASURE,
                       "Two ways on: --resume lets it run, measures, and halts it again at the end; "
-                      "or resume it in the debugger that halted it."},
-    [ERROR_FOREIGN_STOP] = {EXIT_MEASURE, "The core is left halted there for whoever set that breakpoint."},
+                      "or resume it in the debugger that halted it. "
+                      "If an earlier pmu-probe was killed: pmu-probe release."},
+    [ERROR_FOREIGN_STOP] = {EXIT_MEASURE, "The core is left halted there for whoever set that breakpoint. "
+                                          "If an earlier pmu-probe was killed: pmu-probe release."},
     [ERROR_RESET] = {EXIT_MEASURE,
                      "Something reset the target: a watchdog, a brown-out, the program itself. No "
                      "number is made of a region with a reset in it."},
+    [ERROR_NO_RESET] =
+        {EXIT_MEASURE,
+         "Not every core takes a debugger's request: press the board's button, or let OpenOCD do "
+         "it with its reset line (-f board/....cfg, reset_config srst_only)."},
     [ERROR_LOCKUP] = {EXIT_MEASURE,
-                      "A fault inside a fault handler does this. Reset the target and look at the "
-                      "faulting code first."},
+                      "A fault inside a fault handler does this. Reset the target (pmu-probe reset) "
+                      "and look at the faulting code first."},
     [ERROR_STATE] = {EXIT_MEASURE, NULL},
     [ERROR_START] = {EXIT_MEASURE, "Does the program get there? A longer --timeout waits longer."},
     [ERROR_END] = {EXIT_MEASURE,

@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "base/log.h"
 #include "commands/options.h"
 
 #include <signal.h>
@@ -15,6 +16,7 @@ struct context {
     const volatile sig_atomic_t *cancel;
     FILE *out;
     bool *result; /* NULL: nobody asks */
+    const struct log *log; /* NULL without -v */
 };
 
 /* 2 and 3 are those of errors: base/error.c. */
@@ -35,4 +37,6 @@ int command_doctor(const struct context *context, struct error *error);
 int command_calibrate(const struct context *context, struct error *error);
 int command_serve(const struct context *context, struct error *error);
 int command_watch(const struct context *context, struct error *error);
+int command_release(const struct context *context, struct error *error);
+int command_reset(const struct context *context, struct error *error);
 int command_stub(const struct context *context, struct error *error);

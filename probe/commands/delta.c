@@ -9,6 +9,7 @@
 #include "report/progress.h"
 #include "report/text.h"
 #include "target/lowered.h"
+#include "target/reboot.h"
 #include "target/stepwise.h"
 
 #include <inttypes.h>
@@ -33,6 +34,10 @@ static bool locate_region(struct delta_command *self, const struct options *opti
     struct symbols *symbols = self->session.symbols;
     if (options->n_operands < 1 || options->n_operands > 2)
         return error_set(error, ERROR_USAGE, "delta wants a function, or a start and an end");
+    if (options->reset && options->resume)
+        return error_set(error, ERROR_USAGE, "--resume with --reset: after a reset the core runs anyway");
+    if (options->reset && options->tick != NULL)
+        return error_set(error, ERROR_USAGE, "--tick with --reset: the program sets it to 0 after a reset");
     if (!symbols_locate(symbols, options->operands[0], &self->start, error))
         return false;
     self->region = (struct region){
@@ -140,6 +145,8 @@ static void describe_region(struct delta_command *self)
     conditions->start_address = self->region.start;
     process_note(&self->region.process, conditions->note, sizeof conditions->note);
     add_note(conditions, self->start.note);
+    if (self->session.context->options->reset)
+        add_note(conditions, "after a reset for each hit");
     if (self->region.to_return) {
         snprintf(conditions->end, sizeof conditions->end, "its return");
         return;
@@ -154,6 +161,16 @@ static bool disarm_engine(void *engine, const struct deadline *deadline, struct 
     return ((struct engine *)engine)->ops->disarm(engine, deadline, error);
 }
 
+/* After a reset it is not what it is later: the program sets it up, often in the midst of what is measured.
+ */
+static bool clock_of_boot(struct session *session, struct clock *clock, struct error *error)
+{
+    if (session->context->options->freq_hz > 0)
+        return session_clock(session, clock, error);
+    *clock = clock_unknown();
+    return true;
+}
+
 /* With the counter that is taken. */
 static bool measure_once(struct delta_command *self, const struct clock *clock, double seen_hz,
                          struct error *error)
@@ -163,17 +180,23 @@ static bool measure_once(struct delta_command *self, const struct clock *clock, 
     if (!counting_open(&self->counting, session, clock, error) ||
         !counting_words(&self->counting, session, &self->summary.at_max, error))
         return false;
-    struct delta_options wanted = {.hits = options->hits,
+    if (options->reset && !reboot_check(&session->target, &self->region, error))
+        return false;
+    const struct beside no_beside = {0};
+    struct delta_options wanted = {.hits = options->hits > 0 || !options->reset ? options->hits : 1,
                                    .timeout_ms = (int64_t)(options->timeout_s * 1000),
                                    .calibrate = !options->no_calibrate,
                                    .clock = *clock,
                                    .seen_hz = seen_hz,
-                                   .beside = self->counting.beside,
+                                   .apart = options->reset,
+                                   .beside = options->reset ? no_beside : self->counting.beside,
                                    .plan = self->counting.plan,
                                    .at_end = self->counting.at_end.n > 0 ? &self->counting.at_end : NULL};
     struct delta_sink sink = {.context = self, .hit = on_hit, .tick = on_tick};
     struct engine *engine =
         session->target.debugger != NULL ? stepwise_new(&session->target) : lowered_new(&session->target);
+    if (options->reset)
+        engine = reboot_new(&session->target, engine);
     if (engine == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
     struct deadline deadline = session_deadline(session);
@@ -213,6 +236,8 @@ static bool measure(struct delta_command *self, struct error *error)
     struct clock clock;
     struct error why = {0};
     double seen_hz = 0;
+    if (session->context->options->reset)
+        return clock_of_boot(session, &clock, error) && measure_once(self, &clock, seen_hz, error);
     if (!session_trial(session, &clock, &seen_hz, error))
         return false;
     if (measure_once(self, &clock, seen_hz, &why))

@@ -31,7 +31,7 @@ enum {
     BCR_LINKED_CONTEXT = 3 << 20,
 };
 
-enum { VCR_RESET = 1 << 0, PRSR_SPD = 1 << 1, PRSR_R = 1 << 2, PRSR_SR = 1 << 3 };
+enum { VCR_RESET = 1 << 0, PRCR_CWRR = 1 << 1, PRSR_SPD = 1 << 1, PRSR_R = 1 << 2, PRSR_SR = 1 << 3 };
 enum { LSR_LOCKED = 1 << 1, OSLSR_LOCKED = 1 << 1 };
 static const uint32_t KEY = 0xC5ACCE55; /* opens DBGLAR, and closes DBGOSLAR: C11.11 */
 
@@ -243,6 +243,11 @@ static enum stop_cause cause_of(const struct core *core, uint64_t cause, uint64_
     }
 }
 
+static void add_reset(const struct core *core, struct steps *list)
+{
+    armv7_add_write(core, list, DBGPRCR, PRCR_CWRR);
+}
+
 static size_t add_pending(const struct core *core, struct steps *list)
 {
     (void)core;
@@ -308,6 +313,7 @@ static const struct core_ops armv7_ops = {
     .reset_since = reset_seen_in,
     .add_cause = add_cause,
     .cause = cause_of,
+    .add_reset = add_reset,
     .add_pending = add_pending,
     .pending = pending_in,
     .add_mode = armv7_add_mode,

@@ -126,6 +126,10 @@ struct core_ops {
     size_t (*add_cause)(const struct core *, struct steps *);
     enum stop_cause (*cause)(const struct core *, uint64_t cause, uint64_t status_register);
 
+    /* Asks for a reset: of the chip where the core can, else of the core itself, which may be refused without
+     * a word. NULL where only a debugger resets it. */
+    void (*add_reset)(const struct core *, struct steps *);
+
     bool requests_stay; /* a debugger's request stops the core again and again, until it acknowledges it */
 
     /* Whether an interrupt will run before the next instruction; SIZE_MAX where the core cannot tell. */

@@ -7,6 +7,7 @@ enum {
     CPUID = 0xE000ED00,
     ICSR = 0xE000ED04,
     VTOR = 0xE000ED08,
+    AIRCR = 0xE000ED0C,
     CCR = 0xE000ED14,
     DFSR = 0xE000ED30,
     DHCSR = 0xE000EDF0,
@@ -42,7 +43,7 @@ enum {
     IPSR = 0x1FF,
 };
 
-static const uint32_t DHCSR_KEY = 0xA05F0000;
+static const uint32_t DHCSR_KEY = 0xA05F0000, AIRCR_SYSRESETREQ = 0x05FA0004;
 
 static struct address word_at(uint16_t unit, uint32_t offset)
 {
@@ -231,6 +232,11 @@ static enum stop_cause cause_of(const struct core *core, uint64_t cause, uint64_
     return cause & DFSR_HALTED ? STOP_REQUEST : STOP_OTHER;
 }
 
+static void add_reset(const struct core *core, struct steps *list)
+{
+    steps_add(list, step_write(word_at(core->unit, AIRCR), AIRCR_SYSRESETREQ));
+}
+
 static size_t add_pending(const struct core *core, struct steps *list)
 {
     return steps_add(list, step_read(word_at(core->unit, ICSR)));
@@ -323,6 +329,7 @@ static const struct core_ops cortex_m_ops = {
     .reset_since = reset_since,
     .add_cause = add_cause,
     .cause = cause_of,
+    .add_reset = add_reset,
     .add_pending = add_pending,
     .pending = pending_in,
     .can_compare = can_compare,

@@ -162,6 +162,7 @@ static bool on_hit(void *context, const struct raw_hit *raw)
     struct widen totals[READING_ROOM];
     int64_t now_us = deadline_now_us();
     bool looked = delta->evaluation.looked;
+    delta->plausible.has_last = delta->plausible.has_last && !delta->options->apart;
     if (delta->written.kind != ERROR_NONE || !plausible_hit(&delta->plausible, raw, &delta->written)) {
         delta->n_waiting = 0;
         return false;

@@ -106,6 +106,8 @@ struct segment {
  * segments, and of writable ones the sections that are not. At most `room` of them; returns how many.
  */
 size_t symbols_segments(struct symbols *symbols, struct segment *out, size_t room);
+/* Sections of code, at the addresses at which it runs: a program that copies it there itself, too. */
+size_t symbols_code(struct symbols *symbols, struct segment *out, size_t room);
 /* It is linked to be loaded anywhere: a position independent executable, or a shared library. */
 bool symbols_is_movable(const struct symbols *symbols);
 /* Hex digits of the build id, or of nothing: "" when the file has none. */
