@@ -7,7 +7,7 @@ tcl=${TCL_PORT:-6666} gdb=${GDB_PORT:-3333}
 elf=$build/firmware/rp2040-free.elf
 folder=$(mktemp -d)
 board= server=
-trap 'kill $server $board 2>/dev/null || true; rm -rf "$folder"' EXIT
+trap 'kill $server $board 2>/dev/null || true; wait; rm -rf "$folder"' EXIT
 trap 'echo; exit 0' INT TERM
 
 for port in "$tcl" "$gdb"; do

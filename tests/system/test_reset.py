@@ -78,7 +78,7 @@ def test_a_function_from_a_reset_on():
 
 
 @pytest.mark.parametrize("way, words, reason", [
-    ("m4/swd", ["Reset_Handler"], "does not return: name an end"),
+    ("m4/swd", ["Reset_Handler"], "never returns (its DWARF says noreturn): name an end"),
     ("m4/swd", ["in_ram"], "--reset cannot stop there"),
     ("m4/swd", ["main", "work_by_data", "--tick", "tick_count"], "--tick with --reset"),
     ("rp2040/swd", ["Reset_Handler", "main"], "stops with a reset until the program starts it"),
@@ -133,6 +133,8 @@ def test_a_program_that_sets_up_its_own_counter(tmp_path):
         words = ["-p", f"cmsis-dap-tcp:127.0.0.1:{board.dap_port}", "--transport", "swd", "--elf", elf, "delta", "-j", "--reset"]
         spoilt = run_tool(*words, "Reset_Handler", "ready", "-r", 2)
         assert spoilt.code == 3 and "something else writes" in spoilt.err and spoilt.hits == []
+        endless = run_tool(*words, "Reset_Handler")
+        assert endless.code == 2 and "the program begins there, and does not return: name an end" in endless.err
         for names, is_end in ((["work"], returned), (["Reset_Handler", "work"], at(board.symbol("work")))):
             board.watch(NOWHERE)
             result = run_tool(*words, *names, "-r", 2)
