@@ -6,6 +6,8 @@
 /* A clock that is said may be that of before a PLL was set up. A measured one is no bound at all: the core
  * may have slept. */
 static const double SAID_WRONGLY = 4, SEEN_EXACTLY = 1.5;
+/* By so much the times of a link may be off, or a model run ahead of them for a moment. */
+enum { SLACK_US = 5000 };
 enum { EVENTS_A_CYCLE = 8, HALT_CYCLES = 1024, REHITS = 64 };
 
 struct plausible plausible_begin(const struct reading *reading, bool counts_cycles, const struct clock *clock,
@@ -26,7 +28,7 @@ bool plausible_span(const struct plausible *plausible, const uint64_t *from, con
     for (size_t i = 0; i < reading->counted; i++) {
         const struct counter *counter = &reading->counters[i];
         unsigned per_cycle = counter->per_cycle > 0 ? counter->per_cycle : EVENTS_A_CYCLE;
-        double most = ((double)us / 1e6 * plausible->most_hz + (double)halts * HALT_CYCLES) * per_cycle +
+        double most = (((double)us + SLACK_US) / 1e6 * plausible->most_hz + (double)halts * HALT_CYCLES) * per_cycle +
                       (double)counter_coarseness(counter);
         uint64_t elapsed = counter_elapsed(counter, from[i], to[i]);
         if ((double)elapsed <= most)
