@@ -8,6 +8,20 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
+static void look_at_stack(struct symbols *symbols, const struct location *location)
+{
+    struct handler_exit exits[4];
+    struct frame_base start, end;
+    size_t n = symbols_exits(symbols, location->address, exits, 4);
+    for (size_t i = 0; i < n && i < 4; i++)
+        if (exits[i].popped > 16)
+            abort();
+    (void)symbols_is_return(symbols, location->high);
+    if (symbols_frames(symbols, location->address, location->high - 2, &start, &end) == FRAMES_KNOWN &&
+        (start.number > 31 || end.number > 31))
+        abort();
+}
+
 static void locate(struct symbols *symbols, const char *text)
 {
     struct location location;
@@ -15,6 +29,8 @@ static void locate(struct symbols *symbols, const char *text)
     bool found = symbols_locate(symbols, text, &location, &error);
     if (found != (error.kind == ERROR_NONE))
         abort();
+    if (found)
+        look_at_stack(symbols, &location);
     if (found && (strlen(location.name) == 0 || location.low > location.high))
         abort();
 }
