@@ -3,6 +3,7 @@
 A door and no more: pmu-probe does the work, and this carries out what that asks for. Registers, counters and statistics are
 known there, not here. Python 3, GDB 12 and later.
 """
+import json
 import os
 import shlex
 import sys
@@ -12,25 +13,32 @@ import gdb
 sys.path.insert(0, os.path.dirname(os.path.abspath(sys._getframe().f_code.co_filename)))  # GDB 13 sets no __file__
 
 from pmu_auto import Auto
-from pmu_engine import Engine, Refused, write
+from pmu_engine import Engine, Refused, binary, check_option, options_of, write
 
 
 class Setting(gdb.Parameter):
     """One of `set pmu`; `option` hands it to the engine."""
 
-    def __init__(self, name, kind, option, what):
-        self.name, self.option, self.what = name, option, what
+    def __init__(self, name, kind, option, usual, what):
+        self.name, self.option, self.usual, self.what = name, option, usual, what
         self.set_doc, self.show_doc = f"Set {what}.", f"Show {what}."
         self.__doc__ = f"Set {what}."
         super().__init__("pmu " + name, gdb.COMMAND_DATA, kind)
-        self.value = True if kind == gdb.PARAM_BOOLEAN else ""
+        self.value = self.taken = True if kind == gdb.PARAM_BOOLEAN else ""
 
     def get_set_string(self):
+        """GDB has taken the value already."""
+        why = check_option(self.option, self.value) if self.option and isinstance(self.value, str) and self.value else ""
+        if why:
+            self.value = self.taken
+            raise gdb.GdbError(f"set pmu {self.name}: {why.replace(self.option + ' takes', 'it takes', 1)}")
+        self.taken = self.value
         return ""
 
     def get_show_string(self, value):
-        words = {True: "on", False: "off", "": "not set", None: "not set"}
-        return f"pmu {self.name} is {words.get(value, value)}: {self.what}."
+        if isinstance(self.value, bool):
+            return f"{self.name} = {'on' if self.value else 'off'}"
+        return f"{self.name} = {self.value}" if self.value else f"{self.name} = {self.usual()} (default)"
 
     def words(self):
         if self.option == "--no-calibrate":
@@ -51,19 +59,20 @@ def engine_words(command, words):
         elif word.isdigit() and command == "delta" and (i == 0 or not words[i - 1].startswith("-")):
             symtab = gdb.selected_frame().find_sal().symtab  # a line of this file
             words[i] = f"{os.path.basename(symtab.filename)}:{word}" if symtab else word
-    elf = gdb.current_progspace().filename
-    set_ones = [word for one in SETTINGS if one.option not in said for word in one.words()]
-    if elf and "--elf" not in said and "--elf" not in set_ones:
+    elf, taken = gdb.current_progspace().filename, options_of(command)
+    set_ones = [word for one in SETTINGS if one.option not in said and one.option in taken for word in one.words()]
+    if elf and "--elf" in taken and "--elf" not in said and "--elf" not in set_ones:
         set_ones += ["--elf", elf]
     return [command, *set_ones, *words]
 
 
 def events():
     """The names of the events of the core that is there."""
-    found = []
-    engine = Engine(engine_words("list", []))
-    engine.serve(lambda line: found.extend(word for word in line.split()[1:2] if line.startswith("  0x")))
-    return found
+    lines = []
+    engine = Engine(engine_words("list", ["-j"]))
+    engine.serve(lines.append)
+    parts = [json.loads(line) for line in lines if line.startswith("{")]
+    return [part["name"] for part in parts if part["type"] == "event"]
 
 
 class Command(gdb.Command):
@@ -83,26 +92,36 @@ class Command(gdb.Command):
             raise gdb.GdbError(f"pmu: {error}") from error
         AUTO.busy = True
         try:
-            engine.serve(write)
+            engine.serve(lambda line: None if line.startswith("pmu-probe --help") else write(line))
         finally:
             AUTO.busy = False
             if engine.text:
                 write(engine.text)
         code = engine.process.returncode
-        if self.moves and gdb.selected_thread() is not None:
+        if code != 2 and self.moves and gdb.selected_thread() is not None:
             gdb.execute("frame")
         if auto is not None:
             AUTO.on(auto)
             gdb.write("pmu auto begins anew\n")
+        if code == 2:
+            raise gdb.GdbError(f"help pmu {self.name} shows what it takes")
         if code not in (0, 1, 4, 5):  # 1 and 4 are verdicts, 5 is doctor's finding
             raise gdb.GdbError(f"pmu {self.name} did not come to its end (exit code {code})")
 
     def complete(self, text, word):
-        before = text[:len(text) - len(word)].split()
-        if before and before[-1] == "-e" or text.rstrip().endswith("-e"):
+        words = text.split()
+        last = words.pop() if words and not text[-1].isspace() else ""
+        if word is None and (last.startswith("-") or words[-1:] in (["-e"], ["--event"])):  # where a word begins
+            return gdb.COMPLETE_NONE
+        if words[-1:] in (["-e"], ["--event"]):
             try:
                 return [name for name in events() if name.startswith(word.upper())]
             except (Refused, gdb.error, OSError):
+                return []
+        if last.startswith("-"):
+            try:
+                return [name[len(last) - len(word):] for name in options_of(self.name) if name.startswith(last)]
+            except (gdb.GdbError, OSError):
                 return []
         return gdb.COMPLETE_LOCATION if self.moves else gdb.COMPLETE_NONE
 
@@ -140,9 +159,12 @@ class Count(gdb.Function):
 
     def __init__(self, name, which):
         super().__init__(name)
-        self.which = which
+        self.name, self.which = name, which
 
-    def invoke(self, event):
+    def invoke(self, *words):
+        if len(words) != 1:
+            raise gdb.GdbError(f'${self.name} takes the name of an event: ${self.name}("CPU_CYCLES")')
+        event = words[0]
         if AUTO.engine is None:
             raise gdb.GdbError("pmu auto on, first")
         if not AUTO.busy:
@@ -160,7 +182,9 @@ class Pmu(gdb.Command):
         self.name = name
         super().__init__(name, gdb.COMMAND_DATA, gdb.COMPLETE_NONE, True)
 
-    def invoke(self, _argument, _from_tty):
+    def invoke(self, argument, _from_tty):
+        if argument:
+            raise gdb.GdbError(f"{self.name}: unknown word \"{argument.split()[0]}\"; pmu help shows what there is")
         if self.name != "show pmu":
             gdb.execute("help " + self.name)
             return
@@ -169,7 +193,7 @@ class Pmu(gdb.Command):
 
 
 class Help(gdb.Command):
-    """What there is."""
+    """Overview of the pmu commands."""
 
     def __init__(self):
         super().__init__("pmu help", gdb.COMMAND_DATA)
@@ -182,17 +206,24 @@ class Help(gdb.Command):
             gdb.write(f"  {one.name:12}{one.what}\n")
 
 
+def found_binary():
+    try:
+        return binary()
+    except gdb.GdbError:
+        return "not found"
+
+
 AUTO = Auto(engine_words)
 Pmu("pmu")
 Pmu("set pmu")
 Pmu("show pmu")
 SETTINGS = [Setting(*what) for what in [
-    ("binary", gdb.PARAM_OPTIONAL_FILENAME, None, "the pmu-probe to start, else one on the PATH or built beside this script"),
-    ("elf", gdb.PARAM_OPTIONAL_FILENAME, "--elf", "the ELF of the program, else GDB's own"),
-    ("events", gdb.PARAM_STRING, "-e", "what to count: A,B,{C,D}"),
-    ("frequency", gdb.PARAM_STRING, "--freq", "the core's clock (12M), where the program does not tell"),
-    ("timeout", gdb.PARAM_STRING, "--timeout", "how many seconds to wait for the start, and then for the end"),
-    ("calibrate", gdb.PARAM_BOOLEAN, "--no-calibrate", "whether what a halt adds is measured and removed"),
+    ("binary", gdb.PARAM_OPTIONAL_FILENAME, None, found_binary, "the pmu-probe to start, else one on the PATH or built beside this script"),
+    ("elf", gdb.PARAM_OPTIONAL_FILENAME, "--elf", lambda: gdb.current_progspace().filename or "none", "the ELF of the program, else GDB's own"),
+    ("events", gdb.PARAM_STRING, "-e", lambda: "CPU_CYCLES", "what to count: A,B,{C,D}"),
+    ("frequency", gdb.PARAM_STRING, "--freq", lambda: "SystemCoreClock", "the core's clock (12M), where the program does not tell"),
+    ("timeout", gdb.PARAM_STRING, "--timeout", lambda: "10s", "how long to wait for the start and the end (500ms, 10s)"),
+    ("calibrate", gdb.PARAM_BOOLEAN, "--no-calibrate", None, "whether what a halt adds is measured and removed"),
 ]]
 COMMANDS = [Command(*what) for what in [
     ("delta", """pmu delta FUNCTION | START END [-r N] [-e EVENTS] [-j FILE]

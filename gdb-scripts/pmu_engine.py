@@ -11,6 +11,7 @@ import threading
 
 import gdb
 
+OPTION = re.compile(r"^  (?:(-\w), |    )(--[\w-]+)")  # as `pmu-probe help COMMAND` lists them
 BUILD_IT = ("pmu-probe is not found. Build it (`make` in its folder, then `make install`), "
             "or say where it is: set pmu binary PATH")
 WHYS = {"SIGTRAP": "trap", "SIGINT": "requested", "0": "requested", "SIGSEGV": "fault", "SIGBUS": "fault", "SIGILL": "fault"}
@@ -373,6 +374,28 @@ class CtrlC:
     def watch(self):
         while signal.sigwait([signal.SIGINT]) and not self.over:
             self.tell()
+
+
+OPTIONS = {}  # of a binary's command
+
+
+def options_of(command):
+    """Those that a command takes, long ones and letters: the tool itself says which."""
+    key = binary(), command
+    if key not in OPTIONS:
+        text = subprocess.run([key[0], "help", command], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False).stdout
+        found = [OPTION.match(line) for line in text.splitlines()]
+        OPTIONS[key] = [name for match in found if match for name in match.groups() if name]
+    return OPTIONS[key]
+
+
+def check_option(option, value):
+    """Why the tool does not take this value; "": it does, or nobody can tell."""
+    try:
+        done = subprocess.run([binary(), option, value, "--version"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    except (gdb.GdbError, OSError):
+        return ""
+    return done.stderr.split("\n")[0].removeprefix("pmu-probe: ") if done.returncode else ""
 
 
 def switch(name, on):

@@ -23,7 +23,7 @@ $(UNIT_BIN): $(BUILD)/asan/libpmu.a
 -include $(UNIT_OBJ:.o=.d)
 
 # tests/golden as the programs print it now; `git diff` shows what has changed
-GOLDEN := $(BUILD)/unit/report
+GOLDEN := $(BUILD)/unit/report $(BUILD)/unit/commands
 golden: $(GOLDEN)
 	rm -rf tests/golden
 	for program in $(GOLDEN); do PMU_GOLDEN=write $$program >/dev/null || exit 1; done

@@ -1,7 +1,8 @@
-/* The command table and the signal flag; everything else is in libpmu. */
+/* The signal flag, the output, and how an error is told; everything else is in libpmu. */
 #include "base/deadline.h"
 #include "base/version.h"
 #include "commands/command.h"
+#include "commands/help.h"
 #include "commands/output.h"
 #include "report/utf8.h"
 
@@ -35,38 +36,6 @@ static void catch_signal(int number, int flags)
     sigaction(number, &action, NULL);
 }
 
-static const struct {
-    const char *name, *operands, *help;
-    int (*run)(const struct context *, struct error *);
-} commands[] = {
-    {"probes", "", "what can be reached", command_probes},
-    {"info", "", "cores, counters, breakpoints, and what is in use", command_info},
-    {"delta", "FUNCTION | START END", "cycles from a start to an end, over many hits", command_delta},
-    {"stat", "", "counts over a time window while the core runs", command_stat},
-    {"watch", "", "rates and totals while the core runs, live on a terminal", command_watch},
-    {"doctor", "", "why a counter cannot be read, and what mends it", command_doctor},
-    {"release", "", "takes every breakpoint away and lets the cores go", command_release},
-    {"reset", "", "resets the target; --halt stops it at its first instruction", command_reset},
-    {"stub", "ACTION [LOCATION]", "load, enable, disable, status: for a program that counts itself",
-     command_stub},
-    {"calibrate", "[LOCATION]", "what a halt adds to the counters there", command_calibrate},
-    {"list", "[PATTERN]", "events: code, name and meaning", command_list},
-    {"serve", "", NULL, command_serve}, /* for GDB's Python */
-};
-
-static void print_help(FILE *out)
-{
-    fprintf(out, "pmu-probe measures code on Arm targets from the outside, through a debug probe.\n\n");
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        if (commands[i].help != NULL)
-            fprintf(out, "  pmu-probe %-10s%-22s%s\n", commands[i].name, commands[i].operands,
-                    commands[i].help);
-    fprintf(out, "\nA location is symbol, symbol+0x10, file.c:42 or *0x10000200.\n\n");
-    options_print(out);
-    fprintf(out, "\nExit codes: 0 done, 1 regressed, 2 wrong usage, 3 could not measure, 4 inconclusive,\n"
-                 "5 doctor found a problem.\n");
-}
-
 static void print_error(const struct error *error)
 {
     char text[UTF8_CLEAN_ROOM(sizeof error->text)];
@@ -84,12 +53,8 @@ static void print_error(const struct error *error)
 
 static int run_command(const struct context *context, struct error *error)
 {
-    const char *name = context->options->command;
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        if (strcmp(name, commands[i].name) == 0)
-            return commands[i].run(context, error);
-    error_set(error, ERROR_USAGE, "there is no command \"%.64s\"", name);
-    return error_exit_code(error->kind);
+    const struct command *command = command_find(context->options->command, error);
+    return command != NULL ? command->run(context, error) : error_exit_code(error->kind);
 }
 
 static int run(const struct options *options, struct error *error)
@@ -98,8 +63,8 @@ static int run(const struct options *options, struct error *error)
     bool plain = options->version || options->help, result = false;
     int code = EXIT_DONE;
     if (!plain && options->command == NULL) {
-        error_set(error, ERROR_USAGE, "no command given");
-        return error_exit_code(error->kind);
+        help_usage(stderr);
+        return error_exit_code(ERROR_USAGE);
     }
     if (!output_open(&output, plain ? NULL : options->output, &interrupted, error))
         return error_exit_code(error->kind);
@@ -112,8 +77,10 @@ static int run(const struct options *options, struct error *error)
     log_line(context.log, "pmu-probe %s, %s", PMU_PROBE_VERSION, plain ? "" : options->command);
     if (options->version)
         printf("pmu-probe %s\n", PMU_PROBE_VERSION);
+    else if (options->help && options->command != NULL)
+        help_command(stdout, options->command);
     else if (options->help)
-        print_help(stdout);
+        help_print(stdout);
     else
         code = run_command(&context, error);
     if (!output_close(&output, result || error->kind == ERROR_NONE, error))

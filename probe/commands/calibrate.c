@@ -4,6 +4,8 @@
 #include "commands/session.h"
 #include "debuggers/debugger.h"
 #include "measure/halts.h"
+#include "report/json.h"
+#include "report/json_part.h"
 #include "report/number.h"
 #include "report/text.h"
 #include "target/lowered.h"
@@ -12,6 +14,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 enum { REHITS = 32, STEPS = 16 };
 
@@ -25,8 +28,6 @@ struct calibrate_command {
 
 static bool locate(struct calibrate_command *self, const struct options *options, struct error *error)
 {
-    if (options->n_operands > 1 || options->format != FORMAT_TEXT)
-        return error_set(error, ERROR_USAGE, "calibrate takes a location, and prints text only");
     return options->n_operands == 0 ||
            symbols_locate(self->session.symbols, options->operands[0], &self->location, error);
 }
@@ -93,6 +94,34 @@ static bool calibrate(struct calibrate_command *self, struct error *error)
     return ok;
 }
 
+static bool put_json(const struct calibrate_command *self)
+{
+    FILE *out = self->session.context->out;
+    const struct reading *reading = &self->session.target.reading;
+    struct conditions conditions = self->conditions;
+    struct column columns[READING_ROOM] = {0};
+    struct json_part line = json_part_new("summary"), all = json_part_new(NULL);
+    snprintf(conditions.start, sizeof conditions.start, "%s", self->location.name);
+    snprintf(conditions.start_source, sizeof conditions.start_source, "%s", self->location.source);
+    conditions.start_address = self->location.address;
+    for (size_t i = 0; i < reading->counted; i++) {
+        const struct overhead *overhead = &self->halts.overheads[i];
+        struct json_part one = json_part_new(NULL);
+        snprintf(columns[i].name, sizeof columns[i].name, "%s", reading->counters[i].name);
+        json_part_bool(&one, "calibrated", overhead->known);
+        if (overhead->known) {
+            json_part_real(&one, "overhead", overhead->mean);
+            json_part_unsigned(&one, "min", overhead->low);
+            json_part_unsigned(&one, "max", overhead->high);
+            json_part_unsigned(&one, "rehits", overhead->kept);
+            json_part_unsigned(&one, "plus_minus", overhead_plus_minus(overhead, 1));
+        }
+        json_part_object(&all, columns[i].name, one);
+    }
+    json_part_object(&line, "columns", all);
+    return json_header(out, &conditions, columns, reading->counted, time(NULL)) && json_part_write(out, line);
+}
+
 static void print(const struct calibrate_command *self)
 {
     FILE *out = self->session.context->out;
@@ -124,7 +153,9 @@ int command_calibrate(const struct context *context, struct error *error)
     bool ok = session_open_elf(&self->session, error) && locate(self, context->options, error) &&
               session_open_target(&self->session, error) && session_take(&self->session, error) &&
               calibrate(self, error);
-    if (ok)
+    if (ok && context->options->format == FORMAT_JSON)
+        ok = put_json(self) || error_set(error, ERROR_SYSTEM, "the output could not be written");
+    else if (ok)
         print(self);
     struct error after = {0};
     counting_close(&self->counting);

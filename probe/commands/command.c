@@ -1,16 +1,160 @@
 #include "commands/command.h"
 
+#include "symbols/names.h"
+
+#include <string.h>
+
+enum {
+    TEXT = 1 << FORMAT_TEXT,
+    JSON = 1 << FORMAT_JSON,
+    CSV = 1 << FORMAT_CSV,
+    REPORTS = 1 << FORMAT_JUNIT | 1 << FORMAT_MARKDOWN
+};
+
+const struct command commands[COMMANDS] = {
+    [COMMAND_PROBES] = {.name = "probes",
+                        .operands = "",
+                        .does = "what can be reached from here",
+                        .about = "A running OpenOCD with its targets, and each CMSIS-DAP probe on USB.",
+                        .examples = "pmu-probe probes\n"
+                                    "pmu-probe -p cmsis-dap-tcp:board.local probes\n",
+                        .needs = "",
+                        .formats = TEXT | JSON,
+                        .run = command_probes},
+    [COMMAND_INFO] = {.name = "info",
+                      .operands = "",
+                      .does = "cores, counters, breakpoints, who uses them",
+                      .about = "Changes nothing on the target.",
+                      .examples = "pmu-probe info\n"
+                                  "pmu-probe -f openocd-cfg/boards/zynq7000.cfg info\n",
+                      .needs = "",
+                      .formats = TEXT | JSON,
+                      .run = command_info},
+    [COMMAND_DELTA] = {.name = "delta",
+                       .operands = "FUNCTION | START END",
+                       .does = "cycles from a start to an end, over many hits",
+                       .about =
+                           "FUNCTION is measured from its entry to its return. The same location twice is "
+                           "one round of a loop. Without -r and --for: up to 100 hits, or those of 2 s.",
+                       .examples =
+                           "pmu-probe --elf app.elf delta fir_filter\n"
+                           "pmu-probe --elf app.elf delta main.c:40 main.c:52 -r 500\n"
+                           "pmu-probe --elf app.elf delta fir_filter -e LD_RETIRED -M CPI --for 5s\n"
+                           "pmu-probe --elf app.elf delta fir_filter --baseline main.jsonl --threshold 2%\n",
+                       .needs = "a FUNCTION, or a START and an END",
+                       .least = 1,
+                       .most = 2,
+                       .formats = TEXT | JSON | CSV | REPORTS,
+                       .run = command_delta},
+    [COMMAND_STAT] = {.name = "stat",
+                      .operands = "",
+                      .does = "counts over a time window while the core runs",
+                      .about = "More events than counters take windows in a row, each as long as --for says.",
+                      .examples = "pmu-probe stat --for 2s\n"
+                                  "pmu-probe stat --for 1s -e INST_RETIRED,L1D_CACHE_REFILL -M CPI\n"
+                                  "pmu-probe stat -I 500ms -j -o counts.jsonl\n",
+                      .needs = "",
+                      .formats = TEXT | JSON | CSV,
+                      .run = command_stat},
+    [COMMAND_WATCH] = {.name = "watch",
+                       .operands = "",
+                       .does = "rates and totals while the core runs, live",
+                       .about = "A live screen on a terminal, one line per interval elsewhere.",
+                       .examples = "pmu-probe watch -M CPI\n"
+                                   "pmu-probe watch -e LSUCNT,CPICNT -I 200ms -j --for 10s\n",
+                       .needs = "",
+                       .formats = TEXT | JSON,
+                       .run = command_watch},
+    [COMMAND_DOCTOR] = {.name = "doctor",
+                        .operands = "",
+                        .does = "why a counter cannot be read, and what helps",
+                        .about = "The tests are those that the architecture makes, in its own order.",
+                        .examples = "pmu-probe doctor\n"
+                                    "pmu-probe -C 1 doctor --mend\n",
+                        .needs = "",
+                        .formats = TEXT | JSON,
+                        .run = command_doctor},
+    [COMMAND_RELEASE] = {.name = "release",
+                         .operands = "",
+                         .does = "takes every breakpoint away, lets the cores go",
+                         .about = "The way back after a debugger, or a pmu-probe, that was killed. -C N: one core.",
+                         .examples = "pmu-probe release\n"
+                                     "pmu-probe -C 1 release\n",
+                         .needs = "",
+                         .formats = TEXT,
+                         .run = command_release},
+    [COMMAND_RESET] = {.name = "reset",
+                       .operands = "",
+                       .does = "resets the target",
+                       .about = "With --halt it stops at its first instruction.",
+                       .examples = "pmu-probe reset\n"
+                                   "pmu-probe reset --halt\n",
+                       .needs = "",
+                       .formats = TEXT,
+                       .run = command_reset},
+    [COMMAND_STUB] = {.name = "stub",
+                      .operands = "ACTION [LOCATION]",
+                      .does = "lets the program read its own counters",
+                      .about =
+                          "ACTION is load, enable, disable or status. LOCATION is RAM for its code, where it "
+                          "needs any.",
+                      .examples = "pmu-probe stub enable\n"
+                                  "pmu-probe stub status\n"
+                                  "pmu-probe --elf app.elf stub load stub_room\n",
+                      .needs = "an ACTION: load, enable, disable or status",
+                      .least = 1,
+                      .most = 2,
+                      .formats = TEXT,
+                      .run = command_stub},
+    [COMMAND_CALIBRATE] = {.name = "calibrate",
+                           .operands = "[LOCATION]",
+                           .does = "what a halt adds to the counters there",
+                           .about = "Without LOCATION, in GDB: where the core stands.",
+                           .examples = "pmu-probe --elf app.elf calibrate fir_filter\n"
+                                       "pmu-probe --elf app.elf calibrate main.c:40 -e LD_RETIRED\n",
+                           .needs = "",
+                           .most = 1,
+                           .formats = TEXT | JSON,
+                           .run = command_calibrate},
+    [COMMAND_LIST] = {.name = "list",
+                      .operands = "[PATTERN]",
+                      .does = "events and metrics: code, name and meaning",
+                      .about =
+                          "Of the core that is there, or of any with --cpu. PATTERN stands anywhere in a "
+                          "name or meaning, in any case.",
+                      .examples = "pmu-probe list\n"
+                                  "pmu-probe list --cpu cortex-a53 refill\n"
+                                  "pmu-probe list --cpu cortex-m4\n",
+                      .needs = "",
+                      .most = 1,
+                      .formats = TEXT | JSON,
+                      .run = command_list},
+    [COMMAND_SERVE] = {.name = "serve",
+                       .operands = "",
+                       .about = "For the scripts in gdb-scripts alone.",
+                       .examples = "",
+                       .needs = "",
+                       .formats = TEXT,
+                       .run = command_serve},
+};
+
 void command_has_result(const struct context *context)
 {
     if (context->result != NULL)
         *context->result = true;
 }
 
-bool command_is_plain(const struct context *context, struct error *error)
+const struct command *command_find(const char *name, struct error *error)
 {
-    const struct options *options = context->options;
-    if (options->n_operands > 0)
-        return error_set(error, ERROR_USAGE, "%.32s takes no further words", options->command);
-    return options->format == FORMAT_TEXT ||
-           error_set(error, ERROR_USAGE, "%.32s prints text only", options->command);
+    char room[256];
+    struct near near;
+    for (size_t i = 0; i < COMMANDS; i++)
+        if (strcmp(commands[i].name, name) == 0)
+            return &commands[i];
+    near_init(&near, name, strlen(name));
+    for (size_t i = 0; i < COMMANDS; i++)
+        if (commands[i].does != NULL)
+            near_offer(&near, commands[i].name);
+    error_set(error, ERROR_USAGE, "unknown command \"%.64s\"%s", name, near_text(&near, room, sizeof room));
+    return NULL;
 }

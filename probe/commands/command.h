@@ -1,5 +1,9 @@
 /*
  * Commands: one file each, options in, library calls, result to report/. Each returns the exit code.
+ *
+ * A new command takes a COMMAND_ below, a row in command.c, and its bit in each row of option_table.c whose
+ * option it uses: all others are refused by name before anything is connected. tests/golden/options shows
+ * the table.
  */
 #pragma once
 
@@ -25,8 +29,37 @@ enum { EXIT_DONE = 0, EXIT_REGRESSED = 1, EXIT_INCONCLUSIVE = 4, EXIT_UNHEALTHY 
 /* What is in `out` by now is worth keeping, even if the command fails. */
 void command_has_result(const struct context *context);
 
-/* For commands that take no further words and print text only. */
-bool command_is_plain(const struct context *context, struct error *error);
+enum command_id {
+    COMMAND_PROBES,
+    COMMAND_INFO,
+    COMMAND_DELTA,
+    COMMAND_STAT,
+    COMMAND_WATCH,
+    COMMAND_DOCTOR,
+    COMMAND_RELEASE,
+    COMMAND_RESET,
+    COMMAND_STUB,
+    COMMAND_CALIBRATE,
+    COMMAND_LIST,
+    COMMAND_SERVE,
+    COMMANDS
+};
+
+struct command {
+    const char *name, *operands;
+    const char *does;     /* one line; NULL: not shown in the overview */
+    const char *about;    /* further words for `help NAME`; "" */
+    const char *examples; /* lines */
+    const char *needs;    /* what its operands are, for when one is missing */
+    unsigned least, most; /* operands */
+    unsigned formats;     /* bits of enum format */
+    int (*run)(const struct context *, struct error *);
+};
+
+/* By their ids. */
+extern const struct command commands[COMMANDS];
+/* NULL: there is none; the error says what comes near. */
+const struct command *command_find(const char *name, struct error *error);
 
 int command_probes(const struct context *context, struct error *error);
 int command_info(const struct context *context, struct error *error);

@@ -1,6 +1,7 @@
 #include "commands/connect.h"
 
 #include "base/socket.h"
+#include "commands/values.h"
 #include "debuggers/debugger_link.h"
 #include "debuggers/gdb_door.h"
 #include "debuggers/gdb_remote.h"
@@ -8,7 +9,6 @@
 #include "links/openocd.h"
 #include "links/pair.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,12 +36,8 @@ static bool read_place(const char *place, char *host, size_t size, uint16_t *por
     if (length > 0)
         snprintf(host, size, "%.*s", (int)length, at);
     if (number != NULL) {
-        char *end;
-        errno = 0;
-        unsigned long value = strtoul(number, &end, 10);
-        if (end == number || *end != '\0' || errno != 0 || value == 0 || value > 65535)
-            return error_set(error, ERROR_USAGE, "--probe: \"%.32s\" is no port", number);
-        *port = (uint16_t)value;
+        return value_port(number, port) ||
+               error_set(error, ERROR_USAGE, "--probe: \"%.32s\" is no port: 1 to 65535", number);
     }
     return true;
 }
@@ -58,8 +54,8 @@ static struct link *connect_openocd(const struct context *context, const char *p
     uint16_t port = OPENOCD_TCL_PORT;
     if (!is_kind(probe, "openocd")) {
         error_set(error, ERROR_USAGE,
-                  "--probe %.64s: neither openocd[:HOST[:PORT]] nor cmsis-dap[:SERIAL] nor "
-                  "cmsis-dap-tcp:HOST[:PORT] nor gdb:HOST:PORT nor msr[:CPU] nor msr-agent:HOST[:PORT]",
+                  "unknown probe \"%.64s\": openocd[:HOST[:PORT]], cmsis-dap[:SERIAL], "
+                  "cmsis-dap-tcp:HOST[:PORT], gdb:HOST:PORT, msr[:CPU] or msr-agent:HOST[:PORT]",
                   probe);
         return NULL;
     }
@@ -94,11 +90,9 @@ static struct link *connect_gdb(const struct context *context, const char *probe
 static struct link *connect_door(const struct context *context, const char *probe, struct error *error)
 {
     enum { FIRST = 3 };
-    char *end;
-    errno = 0;
+    uint64_t fd;
     const char *number = probe[strlen("door")] == ':' ? probe + strlen("door:") : "";
-    long fd = strtol(number, &end, 10);
-    if (end == number || *end != '\0' || errno != 0 || fd < FIRST || fd > INT16_MAX) {
+    if (!value_count(number, INT16_MAX, &fd) || fd < FIRST) {
         error_set(error, ERROR_USAGE, "--probe door is for GDB's own use");
         return NULL;
     }
@@ -118,7 +112,7 @@ static struct link *connect_dap(const struct context *context, const char *probe
     else if (options->transport != NULL && strcmp(options->transport, "jtag") == 0)
         wish.wires = DAP_WIRES_JTAG;
     else if (options->transport != NULL) {
-        error_set(error, ERROR_USAGE, "--transport wants swd or jtag, not \"%.32s\"", options->transport);
+        error_set(error, ERROR_USAGE, "--transport takes swd or jtag; got \"%.32s\"", options->transport);
         return NULL;
     }
     wish.hz = (uint32_t)options->speed_hz;
@@ -189,11 +183,32 @@ static struct link *connect_default(const struct context *context, struct error 
     return connect_dap(context, "cmsis-dap", error);
 }
 
+/* OpenOCD and debuggers have the wires in their own hands. */
+static bool check_wires(const struct options *options, struct error *error)
+{
+    const char *which = options->transport != NULL ? "--transport" : "--speed";
+    if (!options->wires_said ||
+        (options->n_openocd == 0 && (options->probe == NULL || dap_wish_is(options->probe))))
+        return true;
+    if (options->n_openocd > 0)
+        return error_set(
+            error, ERROR_USAGE,
+            "%s belongs to a CMSIS-DAP probe: to OpenOCD say -c 'adapter speed 4000' or -c 'transport "
+            "select swd'",
+            which);
+    return error_set(error, ERROR_USAGE, "%s belongs to a CMSIS-DAP probe, not to %.64s", which,
+                     options->probe);
+}
+
 static struct link *connect_control(const struct context *context, struct error *error)
 {
     const struct options *options = context->options;
+    if (!check_wires(options, error))
+        return NULL;
     if (options->n_openocd > 0)
         return start_openocd(context, error);
+    if (options->probe == NULL && options->wires_said)
+        return connect_dap(context, "cmsis-dap", error);
     if (options->probe == NULL)
         return connect_default(context, error);
     if (is_kind(options->probe, "gdb"))
@@ -211,13 +226,6 @@ static struct link *connect_control(const struct context *context, struct error 
 /* Both are named, since a pair is made on purpose. */
 static bool check_pair(const struct options *options, struct error *error)
 {
-    static const char *const commands[] = {"delta", "info", "doctor", "list", "probes"};
-    bool known = false;
-    for (size_t i = 0; options->command != NULL && i < sizeof commands / sizeof *commands; i++)
-        known = known || strcmp(options->command, commands[i]) == 0;
-    if (!known)
-        return error_set(error, ERROR_USAGE,
-                         "--counters is for delta; without run control --probe alone names the counters");
     if (!msr_wish_is(options->counters))
         return error_set(error, ERROR_USAGE, "--counters %.64s: neither msr[:CPU] nor msr-agent:HOST[:PORT]",
                          options->counters);

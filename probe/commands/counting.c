@@ -1,7 +1,10 @@
 #include "commands/counting.h"
 #include "base/file.h"
 
+#include "symbols/names.h"
+
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +25,8 @@ static bool read_wishes(const struct session *session, struct event_wish *wishes
 }
 
 /* ---- metrics */
+
+enum { OWN }; /* of the metric sets: ours; the others are the user's files */
 
 /* A file of the user's is told from a name by what names have not. */
 static bool is_path(const char *text)
@@ -107,30 +112,93 @@ static bool add_metric(struct counting *counting, const struct session *session,
     return true;
 }
 
+/* What comes near, else all that these counters can be made into. */
+static bool refuse_metric(const struct metric_set *set, const char *name, struct knowledge *knowledge,
+                          struct error *error)
+{
+    char room[NEAR_NAMES * (NEAR_LENGTH + 2) + 32], list[512] = "";
+    struct near near;
+    size_t used = 0;
+    bool elsewhere = metric_set_find(set, name, NULL, NULL) != NULL;
+    near_init(&near, name, strlen(name));
+    for (size_t i = 0; i < metric_set_count(set); i++) {
+        const struct metric *metric = metric_set_at(set, i);
+        if (metric_set_find(set, metric->name, knows_event, knowledge) != metric)
+            continue;
+        near_offer(&near, metric->name);
+        if (used + strlen(metric->name) + 2 < sizeof list)
+            used +=
+                (size_t)snprintf(list + used, sizeof list - used, "%s%s", used > 0 ? ", " : "", metric->name);
+    }
+    const char *what = elsewhere ? "these counters have not the events for the metric" : "unknown metric";
+    if (!elsewhere && near.count > 0)
+        return error_set(error, ERROR_USAGE, "%s %.48s%s", what, name, near_text(&near, room, sizeof room));
+    return error_set(error, ERROR_USAGE, "%s %.48s; %s%s", what, name,
+                     used > 0 ? "there are: " : "for them there is none", list);
+}
+
+static bool add_named_metric(struct counting *counting, const struct session *session, const char *name,
+                             struct event_wish *wishes, size_t *n, struct error *error)
+{
+    struct knowledge knowledge = {.block = session->target.block, .set = counting->set};
+    if (counting->metric_sets[OWN] == NULL &&
+        (counting->metric_sets[OWN] = metric_set_open(NULL, error)) == NULL)
+        return false;
+    const struct metric_set *own = counting->metric_sets[OWN];
+    const struct metric *metric = metric_set_find(own, name, knows_event, &knowledge);
+    if (metric == NULL)
+        return refuse_metric(own, name, &knowledge, error);
+    for (size_t i = 0; i < counting->n_metrics; i++)
+        if (counting->metrics[i] == metric)
+            return error_set(error, ERROR_USAGE, "the metric %s is asked for twice", metric->name);
+    return add_metric(counting, session, metric, wishes, n, error);
+}
+
+static bool add_metric_file(struct counting *counting, const struct session *session, const char *path,
+                            struct event_wish *wishes, size_t *n, struct error *error)
+{
+    if (counting->n_metric_sets == COUNTING_METRIC_SETS)
+        return error_set(error, ERROR_USAGE, "-M: more than %d files", COUNTING_METRIC_SETS - 1);
+    struct metric_set *set = read_metric_file(path, session->context->cancel, error);
+    if (set == NULL)
+        return false;
+    counting->metric_sets[counting->n_metric_sets++] = set;
+    for (size_t k = 0; k < metric_set_count(set); k++)
+        if (!add_metric(counting, session, metric_set_at(set, k), wishes, n, error))
+            return false;
+    return true;
+}
+
+/* Names and files, with commas between them. */
+static bool add_metric_list(struct counting *counting, const struct session *session, const char *text,
+                            struct event_wish *wishes, size_t *n, struct error *error)
+{
+    for (bool more = true; more;) {
+        char one[PATH_MAX];
+        size_t length = strcspn(text, ",");
+        more = text[length] == ',';
+        if (length == 0)
+            return error_set(error, ERROR_USAGE,
+                             "-M: a name is missing: a metric is left out between its commas");
+        if (length >= sizeof one)
+            return error_set(error, ERROR_USAGE, "-M: too long a name");
+        memcpy(one, text, length);
+        one[length] = '\0';
+        text += length + more;
+        if (!(is_path(one) ? add_metric_file : add_named_metric)(counting, session, one, wishes, n, error))
+            return false;
+    }
+    return true;
+}
+
 static bool add_metrics(struct counting *counting, struct session *session, struct event_wish *wishes,
                         size_t *n, struct error *error)
 {
     const struct options *options = session->context->options;
-    struct knowledge knowledge = {.block = session->target.block, .set = counting->set};
-    for (size_t i = 0; i < options->n_metrics; i++) {
-        const char *name = options->metrics[i];
-        struct metric_set *set = is_path(name) ? read_metric_file(name, session->context->cancel, error)
-                                               : metric_set_open(NULL, error);
-        if (set == NULL)
+    counting->n_metric_sets = OWN + 1;
+    for (size_t i = 0; i < options->n_metrics; i++)
+        if (!add_metric_list(counting, session, options->metrics[i], wishes, n, error))
             return false;
-        counting->metric_sets[counting->n_metric_sets++] = set;
-        if (!is_path(name)) {
-            const struct metric *metric = metric_set_find(set, name, knows_event, &knowledge);
-            if (metric == NULL)
-                return error_set(error, ERROR_USAGE, "there is no metric \"%.48s\" for these counters", name);
-            if (!add_metric(counting, session, metric, wishes, n, error))
-                return false;
-            continue;
-        }
-        for (size_t k = 0; k < metric_set_count(set); k++)
-            if (!add_metric(counting, session, metric_set_at(set, k), wishes, n, error))
-                return false;
-    }
     return true;
 }
 
@@ -249,7 +317,11 @@ bool counting_open(struct counting *counting, struct session *session, const str
     if (target->block->events != NULL &&
         (counting->set = event_set_open(target->block->events, error)) == NULL)
         return false;
-    if (!read_wishes(session, wishes, &n, error) || !add_metrics(counting, session, wishes, &n, error) ||
+    if (!read_wishes(session, wishes, &n, error))
+        return false;
+    if (counting->set != NULL)
+        event_wishes_name(wishes, n, counting->set);
+    if (!add_metrics(counting, session, wishes, &n, error) ||
         !plan_make(counting->plan, target->block, counting->set, wishes, n, error))
         return false;
     const struct plan_pass *first = &counting->plan->passes[0];

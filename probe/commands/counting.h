@@ -13,11 +13,11 @@
 
 #include <stdbool.h>
 
-enum { COUNTING_METRICS = RESULT_METRICS };
+enum { COUNTING_METRICS = RESULT_METRICS, COUNTING_METRIC_SETS = 1 + RESULT_METRICS };
 
 struct counting {
     struct event_set *set;
-    struct metric_set *metric_sets[COUNTING_METRICS]; /* one for each -M */
+    struct metric_set *metric_sets[COUNTING_METRIC_SETS]; /* the built-in ones, and a file each */
     const struct metric *metrics[COUNTING_METRICS];
     size_t n_metric_sets, n_metrics;
     struct plan *plan;

@@ -32,12 +32,6 @@ struct delta_command {
 static bool locate_region(struct delta_command *self, const struct options *options, struct error *error)
 {
     struct symbols *symbols = self->session.symbols;
-    if (options->n_operands < 1 || options->n_operands > 2)
-        return error_set(error, ERROR_USAGE, "delta wants a function, or a start and an end");
-    if (options->reset && options->resume)
-        return error_set(error, ERROR_USAGE, "--resume with --reset: after a reset the core runs anyway");
-    if (options->reset && options->tick != NULL)
-        return error_set(error, ERROR_USAGE, "--tick with --reset: the program sets it to 0 after a reset");
     if (!symbols_locate(symbols, options->operands[0], &self->start, error))
         return false;
     self->region = (struct region){
@@ -184,6 +178,7 @@ static bool measure_once(struct delta_command *self, const struct clock *clock, 
         return false;
     const struct beside no_beside = {0};
     struct delta_options wanted = {.hits = options->hits > 0 || !options->reset ? options->hits : 1,
+                                   .for_us = (int64_t)(options->for_s * 1e6),
                                    .timeout_ms = (int64_t)(options->timeout_s * 1000),
                                    .calibrate = !options->no_calibrate,
                                    .clock = *clock,
@@ -280,7 +275,8 @@ int command_delta(const struct context *context, struct error *error)
     struct delta_command self = {.session.context = context};
     struct outcome_check *check = NULL;
     int code = EXIT_DONE;
-    progress_begin(&self.progress, stderr);
+    if (!context->options->quiet)
+        progress_begin(&self.progress, stderr);
     bool ok = outcome_begin(context, &check, error) && session_open_elf(&self.session, error) &&
               locate_region(&self, context->options, error) && look_into_region(&self, error) &&
               session_open_target(&self.session, error) && check_run_control(&self.session, error) &&

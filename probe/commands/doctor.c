@@ -4,6 +4,7 @@
 #include "commands/session.h"
 #include "debuggers/debugger.h"
 #include "measure/trial.h"
+#include "report/json_part.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,6 +12,80 @@
 #include <time.h>
 
 enum { PAUSE_MS = 20 };
+
+static bool is_json(const struct session *session)
+{
+    return session->context->options->format == FORMAT_JSON;
+}
+
+static void put_core(struct session *session)
+{
+    const struct target *target = &session->target;
+    const struct core *core = &target->chosen->core;
+    struct json_part line = json_part_new("core");
+    char link[128];
+    link_describe(session->link, link, sizeof link);
+    json_command_header(session->context->out, "doctor", link);
+    json_part_unsigned(&line, "number", (uint64_t)(target->chosen - target->cores));
+    json_part_text(&line, "name", core->name);
+    if (core->debug_base != 0)
+        json_part_hex(&line, "debug_base", core->debug_base);
+    if (core->pmu_base != 0)
+        json_part_hex(&line, "pmu_base", core->pmu_base);
+    json_part_write(session->context->out, line);
+}
+
+static void put_tests(FILE *out, const struct diagnosis *diagnosis)
+{
+    static const char *const findings[] = {
+        [FINDING_OK] = "ok", [FINDING_BAD] = "bad", [FINDING_UNKNOWN] = "unknown"};
+    for (size_t i = 0; i < diagnosis->n; i++) {
+        const struct doctor_test *test = &diagnosis->tests[i];
+        struct json_part line = json_part_new("test");
+        json_part_text(&line, "name", test->name);
+        json_part_text(&line, "finding", findings[test->finding]);
+        json_part_text(&line, "state", test->state);
+        json_part_text(&line, "detail", test->detail);
+        json_part_write(out, line);
+    }
+}
+
+static void put_counter(FILE *out, const struct target *target, const uint64_t *first, const uint64_t *second)
+{
+    struct json_part line = json_part_new("counter");
+    json_part_text(&line, "name", target->reading.counters[0].name);
+    json_part_text(&line, "text", target->block->text);
+    json_part_text(&line, "state", target->block->state);
+    json_part_unsigned(&line, "first", first[0]);
+    json_part_unsigned(&line, "second", second[0]);
+    json_part_unsigned(&line, "ms", PAUSE_MS);
+    json_part_bool(&line, "moves", first[0] != second[0]);
+    json_part_write(out, line);
+}
+
+static void put_written(FILE *out, const struct target *target)
+{
+    struct json_part line = json_part_new("counter");
+    json_part_text(&line, "name", target->reading.counters[0].name);
+    json_part_text(&line, "text", target->block->text);
+    json_part_bool(&line, "written", true);
+    json_part_write(out, line);
+}
+
+static bool put_summary(const struct session *session, const struct diagnosis *diagnosis, bool mended,
+                        struct error *error)
+{
+    struct json_part line = json_part_new("summary");
+    json_part_bool(&line, "healthy", diagnosis->healthy);
+    if (!diagnosis->healthy) {
+        json_part_text(&line, "reason", diagnosis->reason);
+        json_part_text(&line, "advice", diagnosis->advice);
+        json_part_bool(&line, "mendable", diagnosis->mendable);
+        json_part_bool(&line, "mended", mended);
+    }
+    return json_part_write(session->context->out, line) ||
+           error_set(error, ERROR_SYSTEM, "the output could not be written");
+}
 
 static void print_core(FILE *out, const struct target *target)
 {
@@ -39,6 +114,14 @@ static bool let_run(struct target *target, const struct deadline *deadline, stru
     return true;
 }
 
+static bool check_movement(const struct target *target, const struct core *counted, bool moves,
+                           uint64_t status, struct error *error)
+{
+    return moves || counted->ops->state(counted, status) == CORE_ASLEEP ||
+           error_set(error, ERROR_NO_COUNTER, "%s stands still while the core runs",
+                     target->reading.counters[0].name);
+}
+
 /* The counter itself: on a running core it moves between two reads. */
 static bool try_counter(struct session *session, struct error *error)
 {
@@ -52,7 +135,9 @@ static bool try_counter(struct session *session, struct error *error)
     if (!session_take(session, error) || !session_clock(session, &clock, error))
         return false;
     if (!trial_run(target, &clock, &seen_hz, &deadline, error)) {
-        if (error->kind == ERROR_WRITTEN)
+        if (error->kind == ERROR_WRITTEN && is_json(session))
+            put_written(out, target);
+        else if (error->kind == ERROR_WRITTEN)
             fprintf(out, "  %-15s %-10s %s\n", "counter", "WRITTEN", target->block->text);
         return false;
     }
@@ -65,12 +150,14 @@ static bool try_counter(struct session *session, struct error *error)
         return false;
     const char *name = target->reading.counters[0].name;
     bool moves = first[0] != second[0];
+    if (is_json(session)) {
+        put_counter(out, target, first, second);
+        return check_movement(target, counted, moves, status, error);
+    }
     fprintf(out, "  %-15s %-10s %s: %" PRIu64 ", and %d ms later %" PRIu64 "\n", "counter",
             moves ? "ok" : "STANDS", name, first[0], PAUSE_MS, second[0]);
     fprintf(out, "  %-15s %-10s %s\n", "in use", target->block->state, target->block->text);
-    if (!moves && counted->ops->state(counted, status) != CORE_ASLEEP)
-        return error_set(error, ERROR_NO_COUNTER, "%s stands still while the core runs", name);
-    return true;
+    return check_movement(target, counted, moves, status, error);
 }
 
 static bool mend(struct session *session, const struct diagnosis *diagnosis, struct error *error)
@@ -81,9 +168,24 @@ static bool mend(struct session *session, const struct diagnosis *diagnosis, str
     if (!ledger_apply(ledger, setting, &deadline, error))
         return false;
     ledger_forget(ledger, setting->at); /* it is to stay */
-    fprintf(session->context->out, "\nMended, and left so: 0x%08" PRIX64 " was written.\n",
-            setting->at.offset);
+    if (!is_json(session))
+        fprintf(session->context->out, "\nMended, and left so: 0x%08" PRIX64 " was written.\n",
+                setting->at.offset);
     return true;
+}
+
+static bool examine_as_json(struct session *session, bool *healthy, struct error *error)
+{
+    struct diagnosis diagnosis;
+    struct deadline deadline = session_deadline(session);
+    put_core(session);
+    if (!doctor_examine(&session->target, session->target.chosen, &diagnosis, &deadline, error))
+        return false;
+    put_tests(session->context->out, &diagnosis);
+    *healthy = diagnosis.healthy;
+    bool mending = !diagnosis.healthy && diagnosis.mendable && session->context->options->mend;
+    return (!diagnosis.healthy || try_counter(session, error)) &&
+           (!mending || mend(session, &diagnosis, error)) && put_summary(session, &diagnosis, mending, error);
 }
 
 static bool examine(struct session *session, bool *healthy, struct error *error)
@@ -91,6 +193,8 @@ static bool examine(struct session *session, bool *healthy, struct error *error)
     FILE *out = session->context->out;
     struct diagnosis diagnosis;
     struct deadline deadline = session_deadline(session);
+    if (is_json(session))
+        return examine_as_json(session, healthy, error);
     print_core(out, &session->target);
     if (!doctor_examine(&session->target, session->target.chosen, &diagnosis, &deadline, error))
         return false;
@@ -112,7 +216,7 @@ int command_doctor(const struct context *context, struct error *error)
 {
     struct session session = {.context = context};
     bool healthy = true;
-    bool ok = command_is_plain(context, error) && session_open_elf(&session, error) &&
+    bool ok = session_open_elf(&session, error) &&
               session_open_target(&session, error) && examine(&session, &healthy, error);
     /* A counter that stands still, or that somebody writes, is what was looked for */
     bool found = error->kind == ERROR_NO_COUNTER || error->kind == ERROR_WRITTEN;

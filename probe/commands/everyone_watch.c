@@ -54,6 +54,8 @@ static void draw(struct watching *self, const struct cores_table *interval, cons
         }
     }
     self->zero_wanted = false;
+    view.metrics = interval->rows[interval->n_rows - 1].metrics;
+    view.n_metrics = interval->n_metrics;
     screen_draw(&self->screen, &view);
 }
 
@@ -123,7 +125,8 @@ static bool watch(struct watching *self, struct error *error)
         ok = wait_and_sample(self, next_us, error) && show(self, &plan->passes[0], error);
     }
     screen_close(&self->screen);
-    return ok;
+    return ok && (options->format != FORMAT_JSON || cores_end(context->out, &self->all.whole) ||
+                  error_set(error, ERROR_SYSTEM, "the output could not be written"));
 }
 
 int everyone_watch(const struct context *context, struct error *error)

@@ -1,4 +1,5 @@
 /* info: cores, counters and breakpoints, and who uses them already. Changes nothing. */
+#include "commands/info.h"
 #include "commands/command.h"
 #include "commands/session.h"
 #include "debuggers/debugger.h"
@@ -40,36 +41,31 @@ static void print_state(struct session *session, const struct target_core *core,
     }
 }
 
-static bool print_comparators(struct session *session, const struct core *core, FILE *out,
-                              struct error *error)
+bool info_comparators(struct session *session, const struct core *core, struct info_comparators *out,
+                      struct error *error)
 {
     struct deadline deadline = session_deadline(session);
     struct setting on = core->ops->comparators_on(core);
     uint64_t value, address, words[COMPARATOR_WORDS];
-    fprintf(out, "  %-12s %u", "breakpoints", core->comparators);
+    out->n = 0;
     if (!ledger_read(session->target.ledger, on.at, &value, &deadline, error))
         return false;
     bool enabled = (value & on.test) == on.set;
-    unsigned used = 0;
     for (unsigned i = 0; i < core->comparators; i++) {
         for (unsigned w = 0; w < core->ops->comparator_words; w++)
             if (!ledger_read(session->target.ledger, core->ops->comparator(core, i, w), &words[w], &deadline,
                              error))
                 return false;
-        if (enabled && core->ops->comparator_used(core, words, &address)) {
-            char place[512];
-            session_place(session, address, place, sizeof place);
-            fprintf(out, "%s %s", used++ == 0 ? ", in use:" : ",", place);
-        }
+        if (enabled && out->n < INFO_COMPARATORS && core->ops->comparator_used(core, words, &address))
+            out->used[out->n++] = address;
     }
-    fprintf(out, "%s\n", used == 0 ? ", all free" : "");
     return true;
 }
 
 /* What of a block is in the way of measuring with it, or what it does. Where its registers refuse to be read,
  * the same tests as doctor's say why. */
-static const char *block_state(struct session *session, const struct target_core *core,
-                               const struct counter_block *block, struct diagnosis *diagnosis)
+const char *info_block_state(struct session *session, const struct target_core *core,
+                             const struct counter_block *block, struct diagnosis *diagnosis)
 {
     struct error ignored = {0};
     struct deadline deadline = session_deadline(session);
@@ -77,6 +73,45 @@ static const char *block_state(struct session *session, const struct target_core
         doctor_examine(&session->target, core, diagnosis, &deadline, &ignored) && !diagnosis->healthy)
         return diagnosis->reason;
     return block->unusable[0] != '\0' ? block->unusable : block->state;
+}
+
+static bool print_comparators(struct session *session, const struct core *core, FILE *out,
+                              struct error *error)
+{
+    struct info_comparators found;
+    fprintf(out, "  %-12s %u", "breakpoints", core->comparators);
+    if (!info_comparators(session, core, &found, error))
+        return false;
+    for (size_t i = 0; i < found.n; i++) {
+        char place[512];
+        session_place(session, found.used[i], place, sizeof place);
+        fprintf(out, "%s %s", i == 0 ? ", in use:" : ",", place);
+    }
+    fprintf(out, "%s\n", found.n == 0 ? ", all free" : "");
+    return true;
+}
+
+bool info_has_own_comparators(const struct session *session, const struct target_core *core)
+{
+    const struct debugger *debugger = session->target.debugger;
+    return debugger == NULL || (core->core.comparators > 0 && !debugger->facts.is_emulator);
+}
+
+bool info_is_shown(const struct session *session, const struct target_core *core)
+{
+    return session->context->options->core < 0 || core == session->target.chosen ||
+           core == session->target.elsewhere;
+}
+
+int info_owner(const struct session *session, const struct component *component)
+{
+    for (size_t k = 0; component->base != 0 && k < session->target.n_cores; k++) {
+        const struct core *core = &session->target.cores[k].core;
+        if (component->base == core->debug_base || component->base == core->pmu_base ||
+            component->base == core->cti_base)
+            return (int)k;
+    }
+    return -1;
 }
 
 static bool print_core(struct session *session, size_t number, struct error *error)
@@ -91,10 +126,9 @@ static bool print_core(struct session *session, size_t number, struct error *err
         const struct counter_block *block = &core->blocks[i];
         struct diagnosis diagnosis;
         fprintf(out, "  %-12s %-36s %s\n", block->kind->name, block->text,
-                block_state(session, core, block, &diagnosis));
+                info_block_state(session, core, block, &diagnosis));
     }
-    const struct debugger *debugger = session->target.debugger;
-    if (debugger != NULL && (core->core.comparators == 0 || debugger->facts.is_emulator)) {
+    if (!info_has_own_comparators(session, core)) {
         fprintf(out, "  %-12s %s\n", "breakpoints", "the debugger's own");
         return true;
     }
@@ -117,17 +151,10 @@ static void print_bus(struct session *session, const struct target_bus *bus)
         const struct component *component = &bus->coresight.components[i];
         char name[64];
         component_name(component, name, sizeof name);
-        const char *owner = "";
-        char words[32];
-        for (size_t k = 0; k < session->target.n_cores; k++) {
-            const struct core *core = &session->target.cores[k].core;
-            if (component->base != 0 &&
-                (component->base == core->debug_base || component->base == core->pmu_base ||
-                 component->base == core->cti_base)) {
-                snprintf(words, sizeof words, "core %zu", k);
-                owner = words;
-            }
-        }
+        char owner[32] = "";
+        int number = info_owner(session, component);
+        if (number >= 0)
+            snprintf(owner, sizeof owner, "core %d", number);
         if (component->readable)
             fprintf(out, "  0x%08" PRIX64 "   %-14s part 0x%03X%s%s\n", component->base, name,
                     component->part, owner[0] != '\0' ? "   " : "", owner);
@@ -138,18 +165,32 @@ static void print_bus(struct session *session, const struct target_bus *bus)
         fprintf(out, "  and more\n");
 }
 
-/* SystemCoreClock of core 0's view, or what --freq says; measuring would need a core of our own. */
-static void print_clock(struct session *session)
+/* Measuring would need a core of our own. */
+bool info_clock(struct session *session, uint64_t *hz)
 {
-    uint64_t address, size, value;
+    uint64_t address, size;
     struct error ignored = {0};
     struct deadline deadline = session_deadline(session);
-    if (session->symbols == NULL || !symbols_object(session->symbols, "SystemCoreClock", &address, &size) ||
-        size != 4)
-        return;
-    if (ledger_read(session->target.ledger, core_word(&session->target.cores[0].core, address), &value,
-                    &deadline, &ignored))
-        fprintf(session->context->out, "\nclock    %.6g MHz   SystemCoreClock\n", (double)value / 1e6);
+    return session->symbols != NULL && symbols_object(session->symbols, "SystemCoreClock", &address, &size) &&
+           size == 4 &&
+           ledger_read(session->target.ledger, core_word(&session->target.cores[0].core, address), hz,
+                       &deadline, &ignored);
+}
+
+static void print_clock(struct session *session)
+{
+    uint64_t hz;
+    if (info_clock(session, &hz))
+        fprintf(session->context->out, "\nclock    %.6g MHz   SystemCoreClock\n", (double)hz / 1e6);
+}
+
+static bool is_any_shown(const struct session *session, const struct target_core *cores, size_t from,
+                         size_t to)
+{
+    for (size_t i = from; i < to; i++)
+        if (info_is_shown(session, &cores[i]))
+            return true;
+    return false;
 }
 
 /* Threads whose counters are alike, in one line: a card has hundreds. They stand together. */
@@ -175,8 +216,12 @@ static void print_threads(const struct session *session)
             if (strcmp(next->unusable[0] != '\0' ? next->unusable : next->state, state) != 0)
                 break;
         }
+        if (!is_any_shown(session, cores, i, end))
+            continue;
         char which[32];
-        if (end - i == 1)
+        if (session->context->options->core >= 0)
+            snprintf(which, sizeof which, "CPU %d", session->context->options->core);
+        else if (end - i == 1)
             snprintf(which, sizeof which, "CPU %u", (unsigned)cores[i].core.unit);
         else
             snprintf(which, sizeof which, "CPUs %u to %u", (unsigned)cores[i].core.unit,
@@ -201,29 +246,39 @@ static void print_access(const struct debugger *debugger, FILE *out)
         fprintf(out, "nothing can be measured in this way; it is only looked at\n");
 }
 
+static bool print(struct session *session, bool opened, struct error *error)
+{
+    FILE *out = session->context->out;
+    const struct debugger *debugger = session->link != NULL ? link_debugger(session->link) : NULL;
+    char text[128];
+    if (opened || (debugger != NULL && debugger->access.settled)) {
+        link_describe(session->link, text, sizeof text);
+        fprintf(out, "%s\n", text);
+    }
+    print_access(debugger, out);
+    if (!opened)
+        return false;
+    for (size_t i = 0; i < session->target.n_buses; i++)
+        print_bus(session, &session->target.buses[i]);
+    for (size_t i = 0; i < session->target.n_cores; i++) {
+        const struct target_core *core = &session->target.cores[i];
+        if (core->core.family != CORE_KNC && info_is_shown(session, core) && !print_core(session, i, error))
+            return false;
+    }
+    print_threads(session);
+    if (session->target.chosen->core.family != CORE_KNC)
+        print_clock(session);
+    return true;
+}
+
 int command_info(const struct context *context, struct error *error)
 {
     struct session session = {.context = context};
-    char text[128];
-    bool ok = command_is_plain(context, error);
-    ok = ok && session_open_elf(&session, error) && session_open_target(&session, error);
-    const struct debugger *debugger = session.link != NULL ? link_debugger(session.link) : NULL;
-    if (ok || (debugger != NULL && debugger->access.settled)) {
-        link_describe(session.link, text, sizeof text);
-        fprintf(context->out, "%s\n", text);
-    }
-    print_access(debugger, context->out);
-    if (ok) {
-        for (size_t i = 0; i < session.target.n_buses; i++)
-            print_bus(&session, &session.target.buses[i]);
-        bool threads = session.target.chosen->core.family == CORE_KNC;
-        for (size_t i = 0; ok && i < session.target.n_cores; i++)
-            ok = session.target.cores[i].core.family == CORE_KNC || print_core(&session, i, error);
-        if (ok)
-            print_threads(&session);
-        if (ok && !threads)
-            print_clock(&session);
-    }
+    bool ok = session_open_elf(&session, error) && session_open_target(&session, error);
+    if (context->options->format == FORMAT_JSON)
+        ok = ok && info_json(&session, error);
+    else
+        ok = print(&session, ok, error);
     struct error after = {0};
     if (!session_close(&session, &after))
         ok = error_add(error, &after);

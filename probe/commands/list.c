@@ -1,12 +1,48 @@
-/* list: the events that a core can count: code, name and meaning. Needs no target with --cpu. */
+/* list: what a core can count, and the metrics that are made of it. Needs no target with --cpu. */
 #include "commands/command.h"
 #include "commands/session.h"
 #include "counters/events.h"
+#include "counters/metric.h"
+#include "report/json_part.h"
+#include "report/wrap.h"
+#include "symbols/names.h"
 
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+enum { MOST_GROUPS = 8 };
+
+/* What one block of counters can count. */
+struct group {
+    char name[64];
+    struct event_set *set; /* NULL: the counter has an event of its own, and no other */
+    char only[EVENT_NAME];
+};
+
+struct listing {
+    const struct context *context;
+    const char *pattern; /* NULL: all */
+    struct metric_set *metrics;
+    struct group groups[MOST_GROUPS];
+    size_t n, events, shown_metrics;
+    bool ok; /* what was written is written */
+};
+
+/* Cores that have no PMU: their counters are those of their profile (DDI 0403 C1.8, B3.3; DDI 0419 B3.3). */
+static const struct {
+    const char *cpu, *groups[2];
+} profiles[] = {
+    {"cortex-m0", {"systick", NULL}},   {"cortex-m0plus", {"systick", NULL}},
+    {"cortex-m0+", {"systick", NULL}},  {"cortex-m1", {"systick", NULL}},
+    {"cortex-m23", {"systick", NULL}},  {"cortex-m3", {"dwt", "systick"}},
+    {"cortex-m4", {"dwt", "systick"}},  {"cortex-m7", {"dwt", "systick"}},
+    {"cortex-m33", {"dwt", "systick"}}, {"cortex-m35p", {"dwt", "systick"}},
+    {"systick", {"systick", NULL}},
+};
+
+enum { PROFILES = sizeof profiles / sizeof *profiles };
 
 /* In any case, anywhere in the text. */
 static bool contains(const char *text, const char *part)
@@ -18,62 +54,276 @@ static bool contains(const char *text, const char *part)
     return length == 0;
 }
 
-static void print_set(FILE *out, const char *cpu, const struct event_set *set, const char *pattern)
+static bool is_wanted(const struct listing *self, const char *name, const char *words)
 {
-    size_t shown = 0;
-    for (size_t i = 0; i < event_set_count(set); i++) {
-        const struct event *event = event_set_at(set, i);
-        if (pattern != NULL && !contains(event->name, pattern) && !contains(event->words, pattern))
-            continue;
-        if (shown++ == 0)
-            fprintf(out, "%s\n", cpu);
-        fprintf(out, "  0x%04" PRIX32 "  %-42s  %s\n", event->code, event->name, event->words);
-    }
-    if (shown > 0)
-        fputc('\n', out);
+    return self->pattern == NULL || contains(name, self->pattern) || contains(words, self->pattern);
 }
 
-static bool print_one(const struct context *context, const char *cpu, struct error *error)
+/* ---- what there is */
+
+static bool add_group(struct listing *self, const char *name, struct event_set *set, const char *only)
 {
-    struct event_set *set = event_set_open(cpu, error);
-    if (set == NULL)
-        return false;
-    print_set(context->out, cpu, set,
-              context->options->n_operands > 0 ? context->options->operands[0] : NULL);
-    event_set_free(set);
+    if (self->n == MOST_GROUPS)
+        return true;
+    struct group *group = &self->groups[self->n++];
+    *group = (struct group){.set = set};
+    snprintf(group->name, sizeof group->name, "%s", name);
+    snprintf(group->only, sizeof group->only, "%s", only);
     return true;
 }
 
-/* The events of the blocks of the core that is there. */
-static bool print_target(const struct context *context, struct error *error)
+static bool add_set(struct listing *self, const char *name, struct error *error)
 {
-    struct session session = {.context = context};
-    bool ok = session_open_target(&session, error);
-    bool any = false;
-    for (size_t i = 0; ok && i < target_counted(&session.target)->n_blocks; i++) {
-        const struct counter_block *block = &target_counted(&session.target)->blocks[i];
+    if (strcmp(name, "systick") == 0)
+        return add_group(self, name, NULL, "CPU_CYCLES");
+    struct event_set *set = event_set_open(name, error);
+    return set != NULL && add_group(self, name, set, "");
+}
+
+/* Its own name in the tables, of "Cortex-A9", "a9" and so on. */
+static const char *find_cpu(const char *cpu, char *full, size_t size)
+{
+    const char *const *names;
+    size_t n = event_cpus(&names);
+    for (int longer = 0; longer < 2; longer++) {
+        snprintf(full, size, "%s%.48s", longer ? "cortex-" : "", cpu);
+        for (size_t i = 0; i < n; i++)
+            if (strcasecmp(names[i], full) == 0)
+                return names[i];
+        for (size_t i = 0; i < PROFILES; i++)
+            if (strcasecmp(profiles[i].cpu, full) == 0)
+                return profiles[i].cpu;
+    }
+    return NULL;
+}
+
+static bool refuse_cpu(const char *cpu, struct error *error)
+{
+    char room[NEAR_NAMES * (NEAR_LENGTH + 2) + 32], list[768] = "";
+    struct near near;
+    const char *const *names;
+    size_t n = event_cpus(&names), used = 0;
+    near_init(&near, cpu, strlen(cpu));
+    for (size_t i = 0; i < n + PROFILES; i++) {
+        const char *name = i < n ? names[i] : profiles[i - n].cpu;
+        near_offer(&near, name);
+        if (used + strlen(name) + 2 < sizeof list)
+            used += (size_t)snprintf(list + used, sizeof list - used, " %s", name);
+    }
+    if (near.count > 0)
+        return error_set(error, ERROR_USAGE, "no events are known for \"%.64s\"%s", cpu,
+                         near_text(&near, room, sizeof room));
+    return error_set(error, ERROR_USAGE, "no events are known for \"%.64s\"; there are:%s", cpu, list);
+}
+
+static bool add_cpu(struct listing *self, const char *cpu, struct error *error)
+{
+    char full[64];
+    const char *name = find_cpu(cpu, full, sizeof full);
+    if (name == NULL)
+        return refuse_cpu(cpu, error);
+    for (size_t i = 0; i < PROFILES; i++)
+        if (strcmp(profiles[i].cpu, name) == 0)
+            return add_set(self, profiles[i].groups[0], error) &&
+                   (profiles[i].groups[1] == NULL || add_set(self, profiles[i].groups[1], error));
+    return add_set(self, name, error);
+}
+
+/* The blocks of the core that is there. */
+static bool add_target(struct listing *self, struct session *session, struct error *error)
+{
+    const struct target_core *core = target_counted(&session->target);
+    for (size_t i = 0; i < core->n_blocks; i++) {
+        const struct counter_block *block = &core->blocks[i];
         if (block->unusable[0] != '\0')
             continue;
-        any = true;
-        if (block->events != NULL)
-            ok = print_one(context, block->events, error);
-        else
-            fprintf(context->out, "%s\n          %s\n\n", block->kind->name, block->counters[0].name);
+        if (!(block->events != NULL ? add_set(self, block->events, error)
+                                    : add_group(self, block->kind->name, NULL, block->counters[0].name)))
+            return false;
     }
-    if (ok && !any)
-        ok = error_set(error, ERROR_NO_COUNTER, "the core has no counter that can be used");
-    struct error after = {0};
-    if (!session_close(&session, &after))
-        ok = error_add(error, &after);
-    return ok;
+    return self->n > 0 || error_set(error, ERROR_NO_COUNTER, "the core has no counter that can be used");
+}
+
+/* ---- what is shown of it */
+
+static const char *meaning_of(const struct group *group)
+{
+    return strcmp(group->only, "CPU_CYCLES") == 0 ? "cycles of the core; this counter has no other event"
+                                                  : "ticks of its own clock; this counter has no other event";
+}
+
+static bool has_event(void *self, const char *event)
+{
+    const struct group *group = self;
+    return group->set != NULL && event_set_find(group->set, event) != NULL;
+}
+
+/* The i-th metric, where this block can make it and its events, or it itself, are wanted. */
+static const struct metric *metric_of(const struct listing *self, struct group *group, size_t i)
+{
+    const struct metric *metric = metric_set_at(self->metrics, i);
+    bool possible = metric_set_find(self->metrics, metric->name, has_event, group) == metric;
+    return possible && is_wanted(self, metric->name, metric->text) ? metric : NULL;
+}
+
+static size_t widest_name(const struct listing *self)
+{
+    size_t widest = 0;
+    for (size_t g = 0; g < self->n; g++)
+        for (size_t i = 0; self->groups[g].set != NULL && i < event_set_count(self->groups[g].set); i++) {
+            const struct event *event = event_set_at(self->groups[g].set, i);
+            size_t length = strlen(event->name);
+            if (is_wanted(self, event->name, event->words) && length > widest)
+                widest = length;
+        }
+    return widest;
+}
+
+static void print_line(FILE *out, const char *first, const char *name, const char *words, size_t width)
+{
+    enum { CODE = 10, LEAST = 12, MOST = 34 };
+    size_t column = CODE + (width < LEAST ? LEAST : width > MOST ? MOST : width) + 2;
+    size_t length = CODE + strlen(name);
+    fprintf(out, "  %-8s%s", first, name);
+    if (words[0] == '\0') {
+        fputc('\n', out);
+    } else if (length + 2 > column) { /* such a name has its line */
+        fprintf(out, "\n%*s", (int)column, "");
+        wrap_print(out, words, column, column);
+    } else {
+        fprintf(out, "%*s", (int)(column - length), "");
+        wrap_print(out, words, column, column);
+    }
+}
+
+static void begin_group(const struct listing *self, const struct group *group, bool *begun)
+{
+    if (!*begun)
+        fprintf(self->context->out, "%s%s\n", self->events + self->shown_metrics > 0 ? "\n" : "",
+                group->name);
+    *begun = true;
+}
+
+static void print_group(struct listing *self, struct group *group, size_t width)
+{
+    FILE *out = self->context->out;
+    bool begun = false, titled = false;
+    for (size_t i = 0; group->set != NULL && i < event_set_count(group->set); i++) {
+        const struct event *event = event_set_at(group->set, i);
+        char code[16];
+        if (!is_wanted(self, event->name, event->words))
+            continue;
+        begin_group(self, group, &begun);
+        snprintf(code, sizeof code, "0x%04" PRIX32, event->code);
+        print_line(out, code, event->name, event->words, width);
+        self->events++;
+    }
+    if (group->set == NULL && is_wanted(self, group->only, meaning_of(group))) {
+        begin_group(self, group, &begun);
+        print_line(out, "-", group->only, meaning_of(group), width);
+        self->events++;
+    }
+    for (size_t i = 0; i < metric_set_count(self->metrics); i++) {
+        const struct metric *metric = metric_of(self, group, i);
+        char name[EVENT_NAME + METRIC_UNIT + 2];
+        if (metric == NULL)
+            continue;
+        begin_group(self, group, &begun);
+        if (!titled)
+            fprintf(out, "  metrics, for -M\n");
+        titled = true;
+        snprintf(name, sizeof name, "%s%s%s", metric->name, metric->unit[0] != '\0' ? " " : "", metric->unit);
+        print_line(out, "", name, metric->text, width);
+        self->shown_metrics++;
+    }
+}
+
+static void put_event(struct listing *self, const struct group *group, const struct event *event)
+{
+    struct json_part line = json_part_new("event");
+    json_part_text(&line, "of", group->name);
+    json_part_text(&line, "name", event->name);
+    if (group->set != NULL)
+        json_part_unsigned(&line, "code", event->code);
+    json_part_text(&line, "words", event->words);
+    self->ok = json_part_write(self->context->out, line) && self->ok;
+    self->events++;
+}
+
+static void put_metric(struct listing *self, const struct group *group, const struct metric *metric)
+{
+    struct json_part line = json_part_new("metric");
+    json_t *events = json_array();
+    json_part_text(&line, "of", group->name);
+    json_part_text(&line, "name", metric->name);
+    json_part_text(&line, "unit", metric->unit);
+    json_part_text(&line, "expression", metric->text);
+    for (size_t i = 0; i < metric->n_events; i++)
+        json_part_append(&line, events, json_part_string(metric->events[i]));
+    json_part_array(&line, "events", events);
+    self->ok = json_part_write(self->context->out, line) && self->ok;
+    self->shown_metrics++;
+}
+
+static void put_group(struct listing *self, struct group *group)
+{
+    struct event only = {.code = 0};
+    snprintf(only.name, sizeof only.name, "%s", group->only);
+    snprintf(only.words, sizeof only.words, "%s", meaning_of(group));
+    for (size_t i = 0; group->set != NULL && i < event_set_count(group->set); i++)
+        if (is_wanted(self, event_set_at(group->set, i)->name, event_set_at(group->set, i)->words))
+            put_event(self, group, event_set_at(group->set, i));
+    if (group->set == NULL && is_wanted(self, only.name, only.words))
+        put_event(self, group, &only);
+    for (size_t i = 0; i < metric_set_count(self->metrics); i++) {
+        const struct metric *metric = metric_of(self, group, i);
+        if (metric != NULL)
+            put_metric(self, group, metric);
+    }
+}
+
+static bool show(struct listing *self, const char *link, struct error *error)
+{
+    FILE *out = self->context->out;
+    bool json = self->context->options->format == FORMAT_JSON;
+    size_t width = widest_name(self);
+    self->ok = !json || json_command_header(out, "list", link);
+    for (size_t i = 0; i < self->n; i++)
+        json ? put_group(self, &self->groups[i]) : print_group(self, &self->groups[i], width);
+    if (self->events + self->shown_metrics == 0)
+        return error_set(error, ERROR_USAGE, "no event or metric here has \"%.64s\" in its name or meaning",
+                         self->pattern);
+    if (json) {
+        struct json_part line = json_part_new("summary");
+        json_part_unsigned(&line, "events", self->events);
+        json_part_unsigned(&line, "metrics", self->shown_metrics);
+        self->ok = json_part_write(out, line) && self->ok;
+    }
+    return self->ok || error_set(error, ERROR_SYSTEM, "the output could not be written");
 }
 
 int command_list(const struct context *context, struct error *error)
 {
     const struct options *options = context->options;
-    bool ok = options->format == FORMAT_TEXT || error_set(error, ERROR_USAGE, "list prints text only");
-    ok = ok && (options->n_operands <= 1 || error_set(error, ERROR_USAGE, "list takes one pattern"));
-    ok =
-        ok && (options->cpu != NULL ? print_one(context, options->cpu, error) : print_target(context, error));
+    struct session session = {.context = context};
+    struct listing self = {.context = context,
+                           .pattern = options->n_operands > 0 ? options->operands[0] : NULL};
+    char link[128] = "";
+    self.metrics = metric_set_open(NULL, error);
+    bool ok = self.metrics != NULL;
+    if (ok && options->cpu != NULL) {
+        ok = add_cpu(&self, options->cpu, error);
+    } else if (ok) {
+        ok = session_open_target(&session, error) && add_target(&self, &session, error);
+        if (ok)
+            link_describe(session.link, link, sizeof link);
+    }
+    ok = ok && show(&self, link, error);
+    struct error after = {0};
+    if (!session_close(&session, &after))
+        ok = error_add(error, &after);
+    for (size_t i = 0; i < self.n; i++)
+        event_set_free(self.groups[i].set);
+    metric_set_free(self.metrics);
     return ok ? EXIT_DONE : error_exit_code(error->kind);
 }

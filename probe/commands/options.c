@@ -1,185 +1,152 @@
 #include "commands/options.h"
 
+#include "commands/option_table.h"
 #include "commands/values.h"
+#include "counters/events.h"
+#include "symbols/names.h"
 
 #include <ctype.h>
-#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum kind {
-    TEXT,
-    NUMBER_CORE,
-    FREQUENCY,
-    COUNT,
-    MILLISECONDS,
-    SECONDS,
-    FLAG,
-    VERBOSE,
-    OPENOCD,
-    EVENTS,
-    METRICS,
-    FORMAT,
-    JSON,
-    CSV,
-    PLACE,
-    PROCESS
+enum { MOST_WISHES = 64 };
+
+/* What was read so far; `typed` has how each option was written on the command line, NULL: it was not. */
+struct reader {
+    struct options *options;
+    char typed[OPTION_MOST][24];
+    enum command_id command;
+    bool has_command;
+    struct error *error;
 };
 
-struct option {
-    char letter;
-    const char *name, *value;
-    enum kind kind;
-    size_t offset;
-    const char *help;
-};
+static bool was_said(const struct reader *r, const struct option *option)
+{
+    return r->typed[option - option_table][0] != '\0';
+}
 
-#define AT(member) offsetof(struct options, member)
+static bool is_for(const struct reader *r, const struct option *option)
+{
+    return !r->has_command || (option->commands >> r->command & 1) != 0;
+}
 
-static const struct option table[] = {
-    {'p', "probe", "PROBE", TEXT, AT(probe),
-     "openocd[:HOST[:PORT]], cmsis-dap[:SERIAL], cmsis-dap-tcp:HOST[:PORT], gdb:HOST:PORT, msr[:CPU] or "
-     "msr-agent:HOST[:PORT]"},
-    {0, "counters", "PROBE", TEXT, AT(counters),
-     "msr[:CPU] or msr-agent:HOST[:PORT]: delta takes the counters there, --probe does the run control"},
-    {0, "transport", "WIRES", TEXT, AT(transport), "cmsis-dap: swd or jtag; default: what answers"},
-    {0, "speed", "HZ", FREQUENCY, AT(speed_hz), "cmsis-dap: the clock on the wires; default: what they take"},
-    {'f', "file", "FILE", OPENOCD, 0, "start an OpenOCD of our own with this file"},
-    {'c', "tcl", "TCL", OPENOCD, 0, "... and this command, as OpenOCD's own -c"},
-    {'s', "search", "DIR", OPENOCD, 0, "... and this folder to look for files, as OpenOCD's own -s"},
-    {0, "elf", "FILE", TEXT, AT(elf), "the program on the target, for names and lines"},
-    {'a', "all-cpus", NULL, FLAG, AT(all_cpus),
-     "stat, watch: all CPUs of a Knights Corner card, with sums a core"},
-    {'C', "core", "N", NUMBER_CORE, AT(core), "which core, as info numbers them"},
-    {0, "counter", "BLOCK", TEXT, AT(counter), "dwt or systick; default: the best there is"},
-    {0, "debug-base", "AP:ADDR", PLACE, AT(debug_base),
-     "a core's debug registers, where no ROM table names them"},
-    {0, "pmu-base", "AP:ADDR", PLACE, AT(pmu_base), "... and its PMU"},
-    {0, "cti", "AP:ADDR", PLACE, AT(cti), "... and its cross trigger interface"},
-    {0, "divide64", NULL, FLAG, AT(divide64),
-     "the PMU's cycle counter moves every 64th cycle: wraps later, says less"},
-    {0, "freq", "HZ", FREQUENCY, AT(freq_hz),
-     "the core's clock (12M, 125MHz), when the program does not tell"},
-    {'e', "event", "EVENTS", EVENTS, 0,
-     "what to count, by name or raw code (r11): A,B,{C,D}; braces: in one pass"},
-    {'M', "metric", "METRIC", METRICS, 0, "what to compute of them, as list shows; or a file of metrics"},
-    {'r', "repeat", "N", COUNT, AT(hits),
-     "exactly N hits of each pass; default: up to 100, or 2 s after the first"},
-    {'I', "interval", "MS", MILLISECONDS, AT(interval_ms),
-     "watch: time between lines, default 1000; stat: a line so often"},
-    {0, "for", "TIME", SECONDS, AT(for_s), "watch, stat: how long, default until Ctrl-C"},
-    {0, "timeout", "S", SECONDS, AT(timeout_s), "to wait for the start, and then for the end; default 10"},
-    {0, "context", "ID", PROCESS, AT(process),
-     "delta, calibrate: only where CONTEXTIDR is ID; or any: user mode, in whatever process"},
-    {0, "tick", "SYMBOL", TEXT, AT(tick),
-     "the program's tick variable: tells how often a SysTick wrapped that reloads fast"},
-    {0, "on-max", "WORDS", TEXT, AT(on_max),
-     "delta: r0,sp,lr,*0x20000000,variable,...: shown as they were at each new maximum"},
-    {0, "baseline", "FILE", TEXT, AT(baseline), "delta: compare with an earlier run's JSON lines"},
-    {0, "threshold", "PART", TEXT, AT(threshold), "... allowed slowdown, such as 2% or 0.02; default 0"},
-    {0, "any-elf", NULL, FLAG, AT(any_elf), "... although that run's ELF has another name"},
-    {0, "cpu", "NAME", TEXT, AT(cpu), "list: the events of this core (cortex-a9, dwt, ...)"},
-    {0, "mend", NULL, FLAG, AT(mend), "doctor: mend it, and leave it so"},
-    {0, "resume", NULL, FLAG, AT(resume), "let a halted core run, measure, and halt it again"},
-    {0, "reset", NULL, FLAG, AT(reset), "delta: reset the target, and measure from there on"},
-    {0, "halt", NULL, FLAG, AT(halt), "reset: stop at the first instruction"},
-    {0, "no-calibrate", NULL, FLAG, AT(no_calibrate),
-     "do not measure what a halt adds, and do not remove it"},
-    {'j', "json", NULL, JSON, 0, "JSON lines instead of text"},
-    {'x', "separator", "SEP", CSV, 0, "CSV with this character between fields"},
-    {0, "format", "FORMAT", FORMAT, 0, "text, json, csv, junit or markdown"},
-    {'o', "output", "FILE", TEXT, AT(output), "write there instead of to standard output"},
-    {'v', "verbose", NULL, VERBOSE, AT(verbose),
-     "tell on standard error what is connected to; -vv: all that is sent and comes back"},
-    {'h', "help", NULL, FLAG, AT(help), "this text"},
-    {0, "version", NULL, FLAG, AT(version), "the version"},
-};
+/* ---- values */
 
-enum { OPTIONS = sizeof table / sizeof *table };
+static bool refuse_value(const struct option *option, const char *typed, const char *text,
+                         struct error *error)
+{
+    const struct option_words *words = &option_words[option->kind];
+    size_t length = strlen(text);
+    uint64_t hz;
+    if (option->kind == OPTION_FORMAT)
+        return error_set(error, ERROR_USAGE, "unknown format \"%.64s\": %s", text, words->takes);
+    error_set(error, ERROR_USAGE, "%.32s takes %s; got \"%.64s\"", typed, words->takes, text);
+    size_t used = strlen(error->text), room = sizeof error->text - used;
+    if (option->kind == OPTION_FREQUENCY && length > 1 && text[length - 1] == 'm')
+        snprintf(error->text + used, room, " (write %.*sM for megahertz)",
+                 (int)(length < 32 ? length - 1 : 31), text);
+    if (option->kind == OPTION_SPEED && value_count(text, 999, &hz))
+        snprintf(error->text + used, room, ", which is %.8s Hz (write %.8sM for %.8s MHz)", text, text, text);
+    return false;
+}
 
-static bool add_word(const char **words, size_t *n, const char *text, const struct option *option,
-                     struct error *error)
+static bool add_word(const char **words, size_t *n, const char *text, const char *typed, struct error *error)
 {
     if (*n == OPTION_EVENTS)
-        return error_set(error, ERROR_USAGE, "more than %d times --%s", OPTION_EVENTS, option->name);
+        return error_set(error, ERROR_USAGE, "more than %d times %s", OPTION_EVENTS, typed);
     words[(*n)++] = text;
     return true;
 }
 
-static bool store(struct options *options, const struct option *option, const char *text, struct error *error)
+/* What is wrong with them by themselves; which there are, the core says. */
+static bool check_events(const char *text, struct error *error)
 {
-    static const char *const hz_units[] = {"", "hz", "k", "khz", "m", "mhz", "g", "ghz", NULL};
-    static const double hz_scales[] = {1, 1, 1e3, 1e3, 1e6, 1e6, 1e9, 1e9};
-    static const char *const s_units[] = {"", "s", "ms", "m", "min", NULL};
-    static const double s_scales[] = {1, 1, 1e-3, 60, 60};
+    struct event_wish wishes[MOST_WISHES];
+    size_t n = 0;
+    return event_wishes_parse(text, wishes, MOST_WISHES, &n, error);
+}
+
+static bool add_openocd(struct options *options, const struct option *option, const char *text,
+                        struct error *error)
+{
+    if (options->n_openocd + 2 > OPTION_WORDS)
+        return error_set(error, ERROR_USAGE, "too many options for OpenOCD");
+    options->openocd[options->n_openocd++] = option->letter == 'f'   ? "-f"
+                                             : option->letter == 'c' ? "-c"
+                                                                     : "-s";
+    options->openocd[options->n_openocd++] = text;
+    return true;
+}
+
+static bool store(struct options *options, const struct option *option, const char *typed, const char *text,
+                  struct error *error)
+{
+    static const double slowest_hz = 1e3, fastest_hz = 1e9; /* of a probe's wires */
     void *at = (char *)options + option->offset;
     uint64_t count = 0;
     double value = 0;
     bool ok = true;
     switch (option->kind) {
-    case TEXT:
+    case OPTION_TEXT:
         *(const char **)at = text;
         break;
-    case NUMBER_CORE:
+    case OPTION_CORE:
         ok = value_count(text, 1000, &count);
         *(int *)at = (int)count;
         break;
-    case FREQUENCY:
-        ok = value_scaled(text, hz_units, hz_scales, &value) && value > 0 && value < 1e11;
+    case OPTION_FREQUENCY:
+        ok = value_frequency(text, &value) && value > 0 && value < 1e11;
         *(double *)at = value;
         break;
-    case COUNT:
-        ok = value_count(text, UINT64_MAX / 8, &count) && count > 0;
+    case OPTION_SPEED:
+        ok = value_frequency(text, &value) && value >= slowest_hz && value <= fastest_hz;
+        *(double *)at = value;
+        break;
+    case OPTION_COUNT:
+        ok = value_many(text, UINT64_MAX / 8, &count) && count > 0;
         *(uint64_t *)at = count;
         break;
-    case MILLISECONDS:
-        ok = value_count(text, 86400000, &count) && count > 0;
-        *(int64_t *)at = (int64_t)count;
+    case OPTION_MILLISECONDS:
+        ok = value_seconds(text, 1e-3, &value) && value >= 1e-3 && value <= 86400;
+        *(int64_t *)at = ok ? (int64_t)(value * 1e3 + 0.5) : 0;
         break;
-    case SECONDS:
-        ok = value_scaled(text, s_units, s_scales, &value) && value > 0 && value < 1e7;
+    case OPTION_SECONDS:
+        ok = value_seconds(text, 1, &value) && value > 0 && value < 1e7;
         *(double *)at = value;
         break;
-    case FLAG:
+    case OPTION_FLAG:
         *(bool *)at = true;
         break;
-    case VERBOSE:
+    case OPTION_VERBOSE:
         ++*(unsigned *)at;
         break;
-    case EVENTS:
-        return add_word(options->events, &options->n_events, text, option, error);
-    case METRICS:
-        return add_word(options->metrics, &options->n_metrics, text, option, error);
-    case JSON:
+    case OPTION_EVENT:
+        return check_events(text, error) && add_word(options->events, &options->n_events, text, typed, error);
+    case OPTION_METRIC:
+        return add_word(options->metrics, &options->n_metrics, text, typed, error);
+    case OPTION_JSON:
         options->format = FORMAT_JSON;
         break;
-    case CSV:
-        ok = text[0] != '\0' && text[1] == '\0' && strchr("\"\r\n", text[0]) == NULL;
-        options->separator = text;
+    case OPTION_CSV:
+        ok = value_separator(text, &options->separator);
         options->format = FORMAT_CSV;
         break;
-    case FORMAT:
+    case OPTION_FORMAT:
         ok = value_format(text, &options->format);
         break;
-    case PLACE:
+    case OPTION_PLACE:
         ok = value_place(text, at);
         break;
-    case PROCESS:
+    case OPTION_PROCESS:
         ok = value_process(text, at);
         break;
-    case OPENOCD:
-        if (options->n_openocd + 2 > OPTION_WORDS)
-            return error_set(error, ERROR_USAGE, "too many options for OpenOCD");
-        options->openocd[options->n_openocd++] = option->letter == 'f'   ? "-f"
-                                                 : option->letter == 'c' ? "-c"
-                                                                         : "-s";
-        options->openocd[options->n_openocd++] = text;
+    case OPTION_OPENOCD:
+        return add_openocd(options, option, text, error);
+    case OPTION_KINDS:
         break;
     }
-    if (!ok)
-        return error_set(error, ERROR_USAGE, "--%s wants %s, not \"%.64s\"", option->name, option->value,
-                         text);
-    return true;
+    return ok || refuse_value(option, typed, text, error);
 }
 
 static bool is_flag(const struct option *option)
@@ -187,51 +154,171 @@ static bool is_flag(const struct option *option)
     return option->value == NULL;
 }
 
-static const struct option *find_option(const char *name, size_t length)
+/* ---- the command line */
+
+static bool refuse_unknown(const char *word, struct error *error)
 {
-    for (size_t i = 0; i < OPTIONS; i++)
-        if (strlen(table[i].name) == length && memcmp(table[i].name, name, length) == 0)
-            return &table[i];
-    return NULL;
+    char room[384];
+    struct near near;
+    size_t length = strcspn(word, "=");
+    near_init(&near, word, length);
+    for (size_t i = 0; word[1] == '-' && i < option_count; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "--%s", option_table[i].name);
+        near_offer(&near, name);
+    }
+    return error_set(error, ERROR_USAGE, "unknown option %.*s%s", (int)(length < 64 ? length : 64), word,
+                     near_text(&near, room, sizeof room));
 }
 
-static const struct option *find_letter(char letter)
-{
-    for (size_t i = 0; i < OPTIONS; i++)
-        if (table[i].letter == letter)
-            return &table[i];
-    return NULL;
-}
-
-static bool read_argument(struct options *options, bool *said, int argc, char **argv, int *i,
-                          struct error *error)
+static bool read_argument(struct reader *r, int argc, char **argv, int *i)
 {
     const char *word = argv[*i], *value = NULL;
     const struct option *option;
+    char typed[sizeof r->typed[0]];
     if (word[1] == '-') {
         size_t length = strcspn(word + 2, "=");
-        option = find_option(word + 2, length);
+        option = option_find(word + 2, length);
         value = word[2 + length] == '=' ? word + 2 + length + 1 : NULL;
+        snprintf(typed, sizeof typed, "--%s", option != NULL ? option->name : "");
     } else {
-        option = find_letter(word[1]);
+        option = option_find_letter(word[1]);
         value = word[2] != '\0' ? word + 2 : NULL;
+        snprintf(typed, sizeof typed, "-%c", word[1]);
     }
     if (option == NULL)
-        return error_set(error, ERROR_USAGE, "there is no option %.64s", word);
-    for (; option->kind == VERBOSE && value != NULL && *value == option->letter && word[1] != '-'; value++)
-        options->verbose++; /* -vv */
-    if (option->kind == VERBOSE && value != NULL && *value == '\0' && word[1] != '-')
+        return refuse_unknown(word, r->error);
+    bool counts = option->kind == OPTION_VERBOSE && word[1] != '-';
+    for (; counts && value != NULL && *value == option->letter; value++)
+        r->options->verbose++; /* -vv */
+    if (counts && value != NULL && *value == '\0')
         value = NULL;
     if (is_flag(option) && value != NULL)
-        return error_set(error, ERROR_USAGE, "--%s takes no value", option->name);
+        return error_set(r->error, ERROR_USAGE, "%s takes no value; got \"%.64s\"", typed, value);
     if (!is_flag(option) && value == NULL) {
+        const struct option_words *words = &option_words[option->kind];
         if (*i + 1 >= argc)
-            return error_set(error, ERROR_USAGE, "%.64s wants %s behind it", word, option->value);
+            return error_set(r->error, ERROR_USAGE, "%s needs %s after it: %s %s", typed, words->noun, typed,
+                             words->example != NULL ? words->example : option->value);
         value = argv[++*i];
     }
-    said[option - table] = true;
-    return store(options, option, value != NULL ? value : "", error);
+    snprintf(r->typed[option - option_table], sizeof r->typed[0], "%s", typed);
+    return store(r->options, option, typed, value != NULL ? value : "", r->error);
 }
+
+static bool read_words(struct reader *r, int argc, char **argv)
+{
+    struct options *options = r->options;
+    bool only_operands = false;
+    for (int i = 1; i < argc; i++) {
+        const char *word = argv[i];
+        if (!only_operands && strcmp(word, "--") == 0) {
+            only_operands = true;
+        } else if (!only_operands && word[0] == '-' && word[1] != '\0') {
+            if (!read_argument(r, argc, argv, &i))
+                return false;
+        } else if (options->command == NULL) {
+            options->command = word;
+        } else if (options->n_operands < OPTION_OPERANDS) {
+            options->operands[options->n_operands++] = word;
+        } else {
+            return error_set(r->error, ERROR_USAGE, "unexpected argument \"%.64s\"", word);
+        }
+    }
+    return true;
+}
+
+/* ---- what goes together */
+
+/* `help`, `help NAME` and `version` are what their options are. */
+static void take_words_for_options(struct options *options)
+{
+    if (options->command != NULL && strcmp(options->command, "help") == 0) {
+        options->help = true;
+        options->command = options->n_operands > 0 ? options->operands[0] : NULL;
+        options->n_operands = 0;
+    } else if (options->command != NULL && strcmp(options->command, "version") == 0) {
+        options->version = true;
+        options->command = NULL;
+    }
+}
+
+static bool check_operands(const struct reader *r)
+{
+    const struct options *options = r->options;
+    const struct command *command = &commands[r->command];
+    if (options->n_operands > command->most)
+        return error_set(r->error, ERROR_USAGE, "unexpected argument \"%.64s\": %s takes %s",
+                         options->operands[command->most], command->name,
+                         command->operands[0] != '\0' ? command->operands : "options only");
+    return options->n_operands >= command->least ||
+           error_set(r->error, ERROR_USAGE, "%s needs %s", command->name, command->needs);
+}
+
+static bool sets_format(const struct option *option)
+{
+    return option->kind == OPTION_JSON || option->kind == OPTION_CSV || option->kind == OPTION_FORMAT;
+}
+
+static bool has_format(const struct reader *r)
+{
+    return !r->has_command || (commands[r->command].formats >> r->options->format & 1) != 0;
+}
+
+static bool refuse_format(const struct reader *r)
+{
+    const char *typed = "";
+    static const char *const names[] = {"text", "JSON", "CSV", "JUnit", "Markdown"};
+    char list[64];
+    size_t used = 0;
+    unsigned formats = commands[r->command].formats;
+    list[0] = '\0';
+    for (unsigned i = 0; i < sizeof names / sizeof *names && used < sizeof list; i++)
+        if ((formats >> i & 1) != 0)
+            used += (size_t)snprintf(list + used, sizeof list - used, "%s%s",
+                                     used == 0                 ? ""
+                                     : formats >> (i + 1) == 0 ? " or "
+                                                               : ", ",
+                                     names[i]);
+    for (size_t i = 0; i < option_count; i++)
+        if (was_said(r, &option_table[i]) && sets_format(&option_table[i]))
+            typed = r->typed[i];
+    return error_set(r->error, ERROR_USAGE, "%s: %s prints %s, not %s", typed, commands[r->command].name,
+                     list, names[r->options->format]);
+}
+
+/* GDB's scripts name their own link for every command. */
+static bool is_gdbs_own(const struct reader *r, const struct option *option)
+{
+    return strcmp(option->name, "probe") == 0 && r->options->probe != NULL &&
+           strncmp(r->options->probe, "door:", strlen("door:")) == 0;
+}
+
+static bool check_rivals(const struct reader *r)
+{
+    const char *why;
+    for (size_t i = 0; i < option_count; i++)
+        for (size_t k = i + 1; k < option_count; k++) {
+            const struct option *one = &option_table[i], *other = &option_table[k];
+            if (was_said(r, one) && was_said(r, other) && !is_gdbs_own(r, one) &&
+                !option_goes_with(one, other, &why))
+                return error_set(r->error, ERROR_USAGE, "%s and %s: %s; leave one of them out", r->typed[i],
+                                 r->typed[k], why);
+        }
+    return true;
+}
+
+static bool check_said(const struct reader *r)
+{
+    for (size_t i = 0; i < option_count; i++) {
+        const struct option *option = &option_table[i];
+        if (was_said(r, option) && !is_for(r, option) && (!sets_format(option) || has_format(r)))
+            return option_refuse(option, r->typed[i], r->command, r->error);
+    }
+    return has_format(r) ? check_rivals(r) : refuse_format(r);
+}
+
+/* ---- pmu-probe.conf */
 
 static char *trim(char *text)
 {
@@ -243,10 +330,20 @@ static char *trim(char *text)
     return text;
 }
 
-static bool read_config_line(struct options *options, const bool *said, char *line, unsigned number,
-                             struct error *error)
+/* Whether the command line leaves it something to say. */
+static bool is_wanted(const struct reader *r, const struct option *option)
 {
-    char *key = trim(line);
+    const char *why;
+    bool wanted = is_for(r, option) && !was_said(r, option);
+    for (size_t i = 0; i < option_count && wanted; i++)
+        wanted = !was_said(r, &option_table[i]) || option_goes_with(option, &option_table[i], &why);
+    /* The first line of several counts, and what $PMU_PROBE says before them */
+    return wanted && (option->kind != OPTION_TEXT || *(char **)((char *)r->options + option->offset) == NULL);
+}
+
+static bool read_config_line(struct reader *r, char *line, unsigned number)
+{
+    char *key = trim(line), typed[32];
     if (*key == '\0' || *key == '#')
         return true;
     char *equals = strchr(key, '=');
@@ -254,97 +351,113 @@ static bool read_config_line(struct options *options, const bool *said, char *li
     if (equals != NULL)
         *equals = '\0';
     key = trim(key);
-    const struct option *option = find_option(key, strlen(key));
+    const struct option *option = option_find(key, strlen(key));
     if (option == NULL)
-        return error_set(error, ERROR_USAGE, "pmu-probe.conf:%u: there is no option \"%.64s\"", number, key);
+        return error_set(r->error, ERROR_USAGE, "pmu-probe.conf:%u: unknown option \"%.64s\"", number, key);
+    if (option->offset == offsetof(struct options, help) ||
+        option->offset == offsetof(struct options, version))
+        return error_set(r->error, ERROR_USAGE, "pmu-probe.conf:%u: %s belongs to the command line", number,
+                         option->name);
     if (is_flag(option) && value != NULL)
-        return error_set(error, ERROR_USAGE, "pmu-probe.conf:%u: %s takes no value", number, option->name);
+        return error_set(r->error, ERROR_USAGE, "pmu-probe.conf:%u: %s takes no value", number, option->name);
     if (!is_flag(option) && value == NULL)
-        return error_set(error, ERROR_USAGE, "pmu-probe.conf:%u: %s = %s is wanted", number, option->name,
+        return error_set(r->error, ERROR_USAGE, "pmu-probe.conf:%u: write %s = %s", number, option->name,
                          option->value);
-    if (said[option - table] ||
-        (option->kind == TEXT && *(char **)((char *)options + option->offset) != NULL))
-        return true;
-    return store(options, option, value != NULL ? value : "", error) ||
-           error_prefix(error, "pmu-probe.conf:%u: ", number);
+    /* What is not wanted must be right all the same */
+    struct options unwanted = *r->options;
+    snprintf(typed, sizeof typed, "%s", option->name);
+    return store(is_wanted(r, option) ? r->options : &unwanted, option, typed, value != NULL ? value : "",
+                 r->error) ||
+           error_prefix(r->error, "pmu-probe.conf:%u: ", number);
 }
 
-static bool read_config(struct options *options, const bool *said, struct error *error)
+static bool read_config(struct reader *r)
 {
     enum { LARGEST = 65536 };
     FILE *file = fopen("pmu-probe.conf", "re");
     if (file == NULL)
         return true;
-    char *text = options->config = calloc(1, LARGEST + 1);
+    char *text = r->options->config = calloc(1, LARGEST + 1);
     size_t length = text != NULL ? fread(text, 1, LARGEST, file) : 0;
     bool whole = feof(file) != 0;
     fclose(file);
     if (text == NULL || !whole)
-        return error_set(error, ERROR_USAGE, "pmu-probe.conf cannot be read, or is larger than 64 KiB");
+        return error_set(r->error, ERROR_USAGE, "pmu-probe.conf cannot be read, or is larger than 64 KiB");
     text[length] = '\0';
     unsigned number = 0;
     for (char *line = text; line != NULL;) {
         char *next = strchr(line, '\n');
         if (next != NULL)
             *next++ = '\0';
-        if (!read_config_line(options, said, line, ++number, error))
+        if (!read_config_line(r, line, ++number))
             return false;
         line = next;
     }
     return true;
 }
 
+/* The ways to the target and the words for a format are alike: what was said of one is said of all. */
+static void spread_what_was_said(struct reader *r, bool *openocd, bool *format)
+{
+    for (size_t i = 0; i < option_count; i++) {
+        enum option_kind kind = option_table[i].kind;
+        bool said = was_said(r, &option_table[i]);
+        *openocd = *openocd || (said && kind == OPTION_OPENOCD);
+        *format = *format || (said && sets_format(&option_table[i]));
+        r->options->interval_said = r->options->interval_said || (said && kind == OPTION_MILLISECONDS);
+        r->options->wires_said =
+            r->options->wires_said ||
+            (said && (kind == OPTION_SPEED || option_table[i].offset == offsetof(struct options, transport)));
+    }
+    for (size_t i = 0; *openocd && i < option_count; i++)
+        if (option_table[i].kind == OPTION_OPENOCD && !was_said(r, &option_table[i]))
+            snprintf(r->typed[i], sizeof r->typed[0], "-%c", option_table[i].letter);
+}
+
+/* Behind the command line. */
+static bool read_the_rest(struct reader *r)
+{
+    struct options *options = r->options;
+    const struct option *probe = option_find("probe", strlen("probe"));
+    const char *from_environment = getenv("PMU_PROBE");
+    bool openocd_said = false, format_said = false, threshold_said = options->threshold != NULL;
+    spread_what_was_said(r, &openocd_said, &format_said);
+    if (!was_said(r, probe) && !openocd_said && is_for(r, probe) && from_environment != NULL &&
+        *from_environment != '\0') {
+        options->probe = from_environment;
+        snprintf(r->typed[probe - option_table], sizeof r->typed[0], "$PMU_PROBE");
+    }
+    enum format format = options->format;
+    if (!read_config(r))
+        return false;
+    if (format_said || !has_format(r))
+        options->format = format;
+    if (!threshold_said && options->baseline == NULL)
+        options->threshold = NULL;
+    return true;
+}
+
 bool options_read(struct options *options, int argc, char **argv, struct error *error)
 {
-    bool said[OPTIONS] = {false}, only_operands = false;
+    struct reader reader = {.options = options, .error = error}, *r = &reader;
     *options = (struct options){.core = -1, .interval_ms = 1000, .timeout_s = 10, .separator = ","};
-    for (int i = 1; i < argc; i++) {
-        const char *word = argv[i];
-        if (!only_operands && strcmp(word, "--") == 0) {
-            only_operands = true;
-        } else if (!only_operands && word[0] == '-' && word[1] != '\0') {
-            if (!read_argument(options, said, argc, argv, &i, error))
-                return false;
-        } else if (options->command == NULL) {
-            options->command = word;
-        } else if (options->n_operands < OPTION_OPERANDS) {
-            options->operands[options->n_operands++] = word;
-        } else {
-            return error_set(error, ERROR_USAGE, "too many words");
-        }
+    if (!read_words(r, argc, argv))
+        return false;
+    take_words_for_options(options);
+    if (options->command != NULL) {
+        const struct command *command = command_find(options->command, error);
+        if (command == NULL)
+            return false;
+        r->command = (enum command_id)(command - commands);
+        r->has_command = true;
     }
-    const char *from_environment = getenv("PMU_PROBE");
-    if (options->probe == NULL && from_environment != NULL && *from_environment != '\0')
-        options->probe = from_environment;
-    bool format_said = false;
-    for (size_t i = 0; i < OPTIONS; i++) {
-        enum kind kind = table[i].kind;
-        options->interval_said = options->interval_said || (said[i] && kind == MILLISECONDS);
-        format_said = format_said || (said[i] && (kind == JSON || kind == CSV || kind == FORMAT));
-    }
-    bool openocd_said = options->n_openocd > 0;
-    for (size_t i = 0; openocd_said && i < OPTIONS; i++)
-        said[i] = said[i] || table[i].kind == OPENOCD;
-    enum format format = options->format;
-    bool read = read_config(options, said, error);
-    if (format_said) /* in whatever words */
-        options->format = format;
-    return read;
+    if (options->help || options->version || !r->has_command)
+        return true;
+    return check_operands(r) && check_said(r) && read_the_rest(r);
 }
 
 void options_free(struct options *options)
 {
     free(options->config);
     options->config = NULL;
-}
-
-void options_print(FILE *out)
-{
-    for (size_t i = 0; i < OPTIONS; i++) {
-        char left[64];
-        int used = snprintf(left, sizeof left, table[i].letter ? "-%c, " : "    ", table[i].letter);
-        snprintf(left + used, sizeof left - (size_t)used, "--%s%s%s", table[i].name,
-                 table[i].value ? " " : "", table[i].value ? table[i].value : "");
-        fprintf(out, "  %-24s%s\n", left, table[i].help);
-    }
 }

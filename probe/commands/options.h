@@ -1,6 +1,6 @@
 /*
- * Options: what the user typed, before or after the command, or wrote into pmu-probe.conf. One table says
- * which there are; it makes the parser and the help.
+ * Options: what the user typed, before or after the command, or wrote into pmu-probe.conf. The table in
+ * option_table.c says which there are and which commands take them.
  */
 #pragma once
 
@@ -12,7 +12,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 enum { OPTION_WORDS = 64, OPTION_OPERANDS = 16, OPTION_EVENTS = 16 };
 
@@ -34,18 +33,21 @@ struct options {
     unsigned verbose; /* -v, -vv */
     uint64_t hits;    /* 0: not said */
     int64_t interval_ms;
-    bool interval_said;
+    bool interval_said;      /* on the command line, as are those below */
+    bool wires_said;         /* --transport or --speed */
     double timeout_s, for_s; /* for_s 0: until Ctrl-C */
-    bool all_cpus, mend, resume, reset, halt, no_calibrate, divide64, any_elf, help, version;
+    bool all_cpus, mend, resume, reset, halt, no_calibrate, divide64, any_elf, quiet, help, version;
 
-    const char *command; /* NULL: none given */
+    const char *command; /* NULL: none given; with `help` the one that is asked about */
     const char *operands[OPTION_OPERANDS];
     size_t n_operands;
     char *config; /* the text of pmu-probe.conf, which other members point into */
 };
 
-/* Command line first, then $PMU_PROBE, then pmu-probe.conf in the current folder; what is said first counts.
+/*
+ * Command line first, then $PMU_PROBE, then pmu-probe.conf in the current folder; what is said first counts.
+ * On the command line an option that the command does not take is an error, so is a word too many. A
+ * pmu-probe.conf is for all commands: each takes its own from it. For help and version it is not read.
  */
 bool options_read(struct options *options, int argc, char **argv, struct error *error);
 void options_free(struct options *options);
-void options_print(FILE *out);

@@ -1,6 +1,7 @@
 /* probes: what can be reached from here. */
 #include "commands/command.h"
 #include "commands/connect.h"
+#include "report/json_part.h"
 #include "report/utf8.h"
 
 #include <stdio.h>
@@ -12,14 +13,41 @@ static const char *state_word(const struct link_view *view)
     return view->is_core ? words[view->state] : "";
 }
 
+enum { VIEWS = 64 };
+
+static bool is_json(const struct context *context)
+{
+    return context->options->format == FORMAT_JSON;
+}
+
+static void put_link(const struct context *context, const char *text, const struct link_view *views, size_t n)
+{
+    struct json_part line = json_part_new("link");
+    json_t *targets = json_array();
+    json_part_text(&line, "link", text);
+    for (size_t i = 0; i < n; i++) {
+        struct json_part one = json_part_new(NULL);
+        json_part_text(&one, "name", views[i].name);
+        json_part_text(&one, "type", views[i].type);
+        json_part_text(&one, "state", state_word(&views[i]));
+        line.ok = line.ok && one.ok;
+        json_part_append(&line, targets, one.json);
+    }
+    json_part_array(&line, "targets", targets);
+    json_part_write(context->out, line);
+}
+
 static void print_link(const struct context *context, struct link *link, struct error *error)
 {
-    enum { VIEWS = 64 };
     struct link_view views[VIEWS];
     char text[128], name[UTF8_CLEAN_ROOM(64)], type[UTF8_CLEAN_ROOM(32)];
     link_describe(link, text, sizeof text);
-    fprintf(context->out, "%s\n", text);
     size_t n = link_views(link, views, VIEWS, error);
+    if (is_json(context)) {
+        put_link(context, text, views, n);
+        return;
+    }
+    fprintf(context->out, "%s\n", text);
     if (n == 0 && error->kind == ERROR_NONE)
         fprintf(context->out, "  no targets\n");
     for (size_t i = 0; i < n; i++)
@@ -34,8 +62,36 @@ static const char *interface_words(const struct dap_found *found)
     return found->kind == DAP_HID ? "v1 (HID)" : "v2 (bulk)";
 }
 
+static void put_plugged(const struct context *context, const struct dap_listed *listed)
+{
+    const struct dap_info *info = &listed->info;
+    const struct dap_found *found = &listed->found;
+    struct json_part line = json_part_new("probe");
+    char id[16];
+    snprintf(id, sizeof id, "%04x:%04x", found->vendor, found->product);
+    json_part_text(&line, "id", id);
+    json_part_text(&line, "serial", found->serial);
+    json_part_text(&line, "name", found->name);
+    json_part_text(&line, "interface", interface_words(found));
+    json_part_text(&line, "problem", found->problem);
+    if (found->problem[0] == '\0') {
+        json_part_text(&line, "protocol", info->protocol);
+        json_part_unsigned(&line, "packet_size", info->packet_size);
+        json_part_unsigned(&line, "packet_count", info->packet_count);
+        json_part_bool(&line, "swd", info->capabilities & DAP_CAN_SWD || !info->capabilities_known);
+        json_part_bool(&line, "jtag", info->capabilities & DAP_CAN_JTAG);
+        json_part_bool(&line, "atomic", info->capabilities & DAP_CAN_ATOMIC);
+        json_part_bool(&line, "timer", info->capabilities & DAP_CAN_TIMER);
+    }
+    json_part_write(context->out, line);
+}
+
 static void print_plugged(const struct context *context, const struct dap_listed *listed)
 {
+    if (is_json(context)) {
+        put_plugged(context, listed);
+        return;
+    }
     char name[UTF8_CLEAN_ROOM(64)], serial[UTF8_CLEAN_ROOM(64)], firmware[UTF8_CLEAN_ROOM(32)],
         problem[UTF8_CLEAN_ROOM(200)];
     const struct dap_info *info = &listed->info;
@@ -55,12 +111,40 @@ static void print_plugged(const struct context *context, const struct dap_listed
             info->capabilities & DAP_CAN_TIMER ? ", timer" : "");
 }
 
+static void put_adapter(const struct context *context, const struct adapter_found *found)
+{
+    struct json_part line = json_part_new("adapter");
+    char id[16];
+    snprintf(id, sizeof id, "%04x:%04x", found->vendor, found->product);
+    json_part_text(&line, "id", id);
+    json_part_text(&line, "serial", found->serial);
+    json_part_text(&line, "name", found->adapter->name);
+    json_part_text(&line, "way", found->adapter->way);
+    json_part_write(context->out, line);
+}
+
 static void print_adapter(const struct context *context, const struct adapter_found *found)
 {
     char serial[UTF8_CLEAN_ROOM(64)];
+    if (is_json(context)) {
+        put_adapter(context, found);
+        return;
+    }
     utf8_clean(serial, sizeof serial, found->serial);
     fprintf(context->out, "%s   %04x:%04x%s%s\n  %s\n", found->adapter->name, found->vendor, found->product,
             serial[0] != '\0' ? "   " : "", serial, found->adapter->way);
+}
+
+static int end(const struct context *context, size_t probes, const struct error *error)
+{
+    if (error->kind != ERROR_NONE)
+        return error_exit_code(error->kind);
+    if (is_json(context)) {
+        struct json_part line = json_part_new("summary");
+        json_part_unsigned(&line, "probes", probes);
+        json_part_write(context->out, line);
+    }
+    return EXIT_DONE;
 }
 
 /* Nothing is no failure: there is just nothing. Something on OpenOCD's port that is none is one. */
@@ -70,10 +154,11 @@ static int tell_nothing(const struct context *context, const struct error *no_se
         *error = *no_server;
         return error_exit_code(error->kind);
     }
-    fprintf(context->out,
-            "no probe found: no CMSIS-DAP probe and no other debug adapter is plugged in, and %s\n%s\n",
-            no_server->text, error_advice(ERROR_NO_PROBE));
-    return EXIT_DONE;
+    if (!is_json(context))
+        fprintf(context->out,
+                "no probe found: no CMSIS-DAP probe and no other debug adapter is plugged in, and %s\n%s\n",
+                no_server->text, error_advice(ERROR_NO_PROBE));
+    return end(context, 0, error);
 }
 
 /* Everything that is there: a running OpenOCD, and whatever is plugged in. */
@@ -85,6 +170,8 @@ static int list_all(const struct context *context, struct error *error)
     struct options at_home = *context->options;
     at_home.probe = "openocd";
     struct context home = {.options = &at_home, .cancel = context->cancel, .out = context->out};
+    if (is_json(context))
+        json_command_header(context->out, "probes", "");
     struct link *link = connect_link(&home, &no_server);
     if (link != NULL)
         print_link(context, link, error);
@@ -97,19 +184,19 @@ static int list_all(const struct context *context, struct error *error)
         print_adapter(context, &adapters[i]);
     if (link == NULL && n == 0 && others == 0)
         return tell_nothing(context, &no_server, error);
-    return error->kind == ERROR_NONE ? EXIT_DONE : error_exit_code(error->kind);
+    return end(context, n, error);
 }
 
 int command_probes(const struct context *context, struct error *error)
 {
-    if (!command_is_plain(context, error))
-        return error_exit_code(error->kind);
-    if (context->options->probe == NULL && context->options->n_openocd == 0)
+    if (context->options->probe == NULL && context->options->n_openocd == 0 && !context->options->wires_said)
         return list_all(context, error);
     struct link *link = connect_link(context, error);
     if (link == NULL)
         return error_exit_code(error->kind);
+    if (is_json(context))
+        json_command_header(context->out, "probes", "");
     print_link(context, link, error);
     link_close(link);
-    return error->kind == ERROR_NONE ? EXIT_DONE : error_exit_code(error->kind);
+    return end(context, 0, error);
 }

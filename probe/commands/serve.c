@@ -205,9 +205,8 @@ int command_serve(const struct context *context, struct error *error)
     if (self == NULL)
         return error_exit_code((error_set(error, ERROR_SYSTEM, "out of memory"), error->kind));
     self->session.context = context;
-    bool ok = command_is_plain(context, error) && session_open_elf(&self->session, error) &&
-              session_open_target(&self->session, error) && session_take(&self->session, error) &&
-              begin(self, error);
+    bool ok = session_open_elf(&self->session, error) && session_open_target(&self->session, error) &&
+              session_take(&self->session, error) && begin(self, error);
     while (ok && next_line(self, line))
         ok = obey(self, line, error);
     struct error after = {0};

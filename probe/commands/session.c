@@ -65,6 +65,9 @@ static bool find_target(struct session *session, int number, struct error *error
         .cti = options->cti};
     if (wish.core >= 0 && wish.debug.said)
         return error_set(error, ERROR_USAGE, "-C and --debug-base both say which core");
+    session->link = connect_link(session->context, error);
+    if (session->link == NULL)
+        return false;
     struct deadline deadline = session_deadline(session);
     if (!target_open(&session->target, session->link, &wish, &deadline, error))
         return false;

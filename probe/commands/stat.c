@@ -214,7 +214,8 @@ static bool run_windows(struct stat_command *self, struct error *error)
 /* What CSV has no place for. */
 static void tell_halts(const struct stat_command *self)
 {
-    if (self->session.context->options->format == FORMAT_CSV && self->counts.halts > 0)
+    const struct options *options = self->session.context->options;
+    if (options->format == FORMAT_CSV && self->counts.halts > 0 && !options->quiet)
         fprintf(stderr, "pmu-probe: the core was halted %" PRIu64 " times to read its counters\n",
                 self->counts.halts);
 }
@@ -232,17 +233,13 @@ static bool check_stop(struct stat_command *self, struct error *error)
 int command_stat(const struct context *context, struct error *error)
 {
     struct stat_command self = {.session.context = context};
-    const struct options *options = context->options;
     double seen_hz;
-    bool ok = options->n_operands == 0 || error_set(error, ERROR_USAGE, "stat takes no further words");
-    ok = ok &&
-         (options->format == FORMAT_TEXT || options->format == FORMAT_JSON || options->format == FORMAT_CSV ||
-          error_set(error, ERROR_USAGE, "stat prints text, JSON or CSV"));
-    if (ok && options->all_cpus)
+    if (context->options->all_cpus)
         return everyone_stat(context, error);
-    ok = ok && session_open_elf(&self.session, error) && session_open_target(&self.session, error) &&
-         session_take(&self.session, error) && session_trial(&self.session, &self.clock, &seen_hz, error) &&
-         counting_open(&self.counting, &self.session, &self.clock, error);
+    bool ok = session_open_elf(&self.session, error) && session_open_target(&self.session, error) &&
+              session_take(&self.session, error) &&
+              session_trial(&self.session, &self.clock, &seen_hz, error) &&
+              counting_open(&self.counting, &self.session, &self.clock, error);
     if (ok) {
         session_conditions(&self.session, &self.clock, &self.conditions);
         if (self.session.target.debugger != NULL)

@@ -22,15 +22,10 @@ struct stub_command {
 static bool read_action(struct stub_command *self, const struct options *options, struct error *error)
 {
     static const char *const names[ACTIONS] = {"load", "enable", "disable", "status"};
-    if (options->format != FORMAT_TEXT)
-        return error_set(error, ERROR_USAGE, "stub prints text only");
-    if (options->n_operands < 1 || options->n_operands > 2)
-        return error_set(error, ERROR_USAGE,
-                         "stub takes load, enable, disable or status, and where code may lie");
     while (self->action < ACTIONS && strcmp(options->operands[0], names[self->action]) != 0)
         self->action++;
     if (self->action == ACTIONS)
-        return error_set(error, ERROR_USAGE, "there is no stub %.32s: load, enable, disable or status",
+        return error_set(error, ERROR_USAGE, "unknown action \"%.32s\": load, enable, disable or status",
                          options->operands[0]);
     self->has_place = options->n_operands == 2;
     return self->has_place || self->action != LOAD ||

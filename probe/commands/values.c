@@ -8,31 +8,129 @@
 #include <string.h>
 #include <strings.h>
 
-bool value_scaled(const char *text, const char *const *units, const double *scales, double *out)
+static size_t digits(const char *text)
 {
-    char *end;
-    errno = 0;
-    double value = strtod(text, &end);
-    if (end == text || errno != 0 || !isfinite(value) || value < 0)
+    return strspn(text, "0123456789");
+}
+
+/* Digits with at most one point among them and perhaps an exponent; *end is what stands behind. */
+static bool read_decimal(const char *text, double *out, const char **end)
+{
+    char number[64];
+    size_t n = digits(text), behind = text[n] == '.' ? digits(text + n + 1) : 0;
+    if (n + behind == 0)
         return false;
-    for (size_t i = 0; units[i] != NULL; i++)
-        if (strcasecmp(end, units[i]) == 0) {
-            *out = value * scales[i];
+    n += text[n] == '.' ? 1 + behind : 0;
+    if (text[n] == 'e' || text[n] == 'E') {
+        size_t sign = text[n + 1] == '+' || text[n + 1] == '-';
+        size_t exponent = digits(text + n + 1 + sign);
+        n += exponent > 0 ? 1 + sign + exponent : 0;
+    }
+    if (n >= sizeof number)
+        return false;
+    memcpy(number, text, n);
+    number[n] = '\0';
+    *out = strtod(number, NULL);
+    *end = text + n;
+    return isfinite(*out);
+}
+
+struct unit {
+    const char *name;
+    double scale;
+};
+
+static bool scale(double *value, const char *name, const struct unit *units, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcasecmp(name, units[i].name) == 0) {
+            *value *= units[i].scale;
             return true;
         }
     return false;
 }
 
+bool value_frequency(const char *text, double *out)
+{
+    static const struct unit units[] = {{"", 1},    {"hz", 1},    {"k", 1e3}, {"khz", 1e3},
+                                        {"m", 1e6}, {"mhz", 1e6}, {"g", 1e9}, {"ghz", 1e9}};
+    const char *end;
+    double value;
+    if (!read_decimal(text, &value, &end) || strcmp(end, "m") == 0 ||
+        !scale(&value, end, units, sizeof units / sizeof *units))
+        return false;
+    *out = value;
+    return true;
+}
+
+bool value_seconds(const char *text, double plain, double *out)
+{
+    static const struct unit units[] = {{"s", 1}, {"ms", 1e-3}, {"m", 60}, {"min", 60}, {"h", 3600}};
+    const char *end;
+    double value;
+    if (!read_decimal(text, &value, &end))
+        return false;
+    if (*end == '\0')
+        value *= plain;
+    else if (!scale(&value, end, units, sizeof units / sizeof *units))
+        return false;
+    *out = value;
+    return true;
+}
+
 bool value_count(const char *text, uint64_t most, uint64_t *out)
 {
     char *end;
-    errno = 0;
-    if (!isdigit((unsigned char)text[0]))
+    bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+    if (!isdigit((unsigned char)text[0]) || (hex && !isxdigit((unsigned char)text[2])))
         return false;
-    unsigned long long value = strtoull(text, &end, 0);
-    if (end == text || *end != '\0' || errno != 0 || value > most)
+    if (!hex && text[0] == '0' && text[1] != '\0') /* octal to some */
+        return false;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, hex ? 16 : 10);
+    if (*end != '\0' || errno != 0 || value > most)
         return false;
     *out = value;
+    return true;
+}
+
+bool value_many(const char *text, uint64_t most, uint64_t *out)
+{
+    enum { EXACT_BITS = 53 };
+    const char *end;
+    double value;
+    if (value_count(text, most, out))
+        return true;
+    if (!read_decimal(text, &value, &end) || (text[0] == '0' && text[1] != '.'))
+        return false;
+    bool has_exponent =
+        memchr(text, 'e', (size_t)(end - text)) != NULL || memchr(text, 'E', (size_t)(end - text)) != NULL;
+    bool kilo = strcmp(end, "k") == 0 || strcmp(end, "K") == 0, mega = strcmp(end, "M") == 0;
+    if (!(kilo || mega || (has_exponent && *end == '\0')))
+        return false;
+    value *= kilo ? 1e3 : mega ? 1e6 : 1;
+    if (value != floor(value) || value > ldexp(1, EXACT_BITS) || (uint64_t)value > most)
+        return false;
+    *out = (uint64_t)value;
+    return true;
+}
+
+bool value_port(const char *text, uint16_t *out)
+{
+    uint64_t port;
+    if (!value_count(text, UINT16_MAX, &port) || port == 0 || text[0] == '0')
+        return false;
+    *out = (uint16_t)port;
+    return true;
+}
+
+bool value_separator(const char *text, const char **out)
+{
+    bool tab = strcmp(text, "\\t") == 0;
+    if (!tab && (text[0] == '\0' || text[1] != '\0' || isalnum((unsigned char)text[0]) ||
+                 strchr("\"\r\n.-", text[0]) != NULL))
+        return false;
+    *out = tab ? "\t" : text;
     return true;
 }
 

@@ -4,11 +4,13 @@
 #include "commands/everyone.h"
 #include "commands/session.h"
 #include "measure/window.h"
+#include "report/json.h"
 #include "report/number.h"
 #include "report/screen.h"
 #include "report/text.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -32,6 +34,45 @@ static double seconds(uint64_t from_us, uint64_t to_us)
     return to_us > from_us ? (double)(to_us - from_us) / 1e6 : 0;
 }
 
+/* Of the interval or, for the summary, since the begin. */
+struct stretch {
+    const struct watching *self;
+    const struct window *from;
+};
+
+static double count_of(const void *context, size_t column)
+{
+    const struct stretch *stretch = context;
+    const struct plan_pass *pass = &stretch->self->counting.plan->passes[0];
+    for (size_t i = 0; i < pass->n; i++)
+        if (pass->column[i] == column) {
+            const struct window_total *to = &stretch->self->window.totals[i],
+                                      *from = &stretch->from->totals[i];
+            return to->missed > from->missed ? (double)NAN : (double)(to->count - from->count);
+        }
+    return (double)NAN;
+}
+
+static size_t make_metrics(const struct watching *self, const struct window *from, struct metric_result *out)
+{
+    const struct stretch stretch = {.self = self, .from = from};
+    return counting_metrics(&self->counting, count_of, &stretch, self->clock.hz, out);
+}
+
+static void print_json_metrics(const struct watching *self, const struct window *from)
+{
+    FILE *out = self->session.context->out;
+    struct metric_result metrics[RESULT_METRICS];
+    size_t n = make_metrics(self, from, metrics);
+    for (size_t i = 0; i < n; i++) {
+        char value[NUMBER_ROOM] = "null";
+        if (isfinite(metrics[i].value))
+            number_shortest(value, sizeof value, metrics[i].value);
+        fprintf(out, "%s\"%s\":%s", i == 0 ? ",\"metrics\":{" : ",", metrics[i].name, value);
+    }
+    fprintf(out, "%s", n > 0 ? "}" : "");
+}
+
 static void print_json(const struct watching *self)
 {
     FILE *out = self->session.context->out;
@@ -50,7 +91,38 @@ static void print_json(const struct watching *self)
                 i > 0 ? "," : "", reading->counters[i].name,
                 window->totals[i].count - self->before.totals[i].count, window->totals[i].count,
                 window->totals[i].missed > 0 ? "true" : "false");
-    fprintf(out, "}}\n");
+    fprintf(out, "}");
+    print_json_metrics(self, &self->before);
+    fprintf(out, "}\n");
+}
+
+/* A file without it was cut off. */
+static void print_json_summary(const struct watching *self)
+{
+    FILE *out = self->session.context->out;
+    const struct window *window = &self->window;
+    const struct reading *reading = &self->session.target.reading;
+    const struct window begin = {0};
+    fprintf(out,
+            "{\"type\":\"summary\",\"seconds\":%.6f,\"samples\":%" PRIu64 ",\"lost\":%" PRIu64
+            ",\"values\":{",
+            seconds(window->first_us, window->last_us), window->samples, window->lost);
+    for (size_t i = 0; i < reading->counted; i++)
+        fprintf(out, "%s\"%s\":{\"total\":%" PRIu64 ",\"at_least\":%s}", i > 0 ? "," : "",
+                reading->counters[i].name, window->totals[i].count,
+                window->totals[i].missed > 0 ? "true" : "false");
+    fprintf(out, "}");
+    print_json_metrics(self, &begin);
+    fprintf(out, ",\"skew_us\":%" PRIu64 "}\n", window->skew_us);
+}
+
+static bool print_json_header(const struct watching *self)
+{
+    const struct plan *plan = self->counting.plan;
+    struct column columns[PLAN_COLUMNS] = {0};
+    for (size_t i = 0; i < plan->n_columns; i++)
+        snprintf(columns[i].name, sizeof columns[i].name, "%s", plan->columns[i].name);
+    return json_header(self->session.context->out, &self->conditions, columns, plan->n_columns, time(NULL));
 }
 
 static void print_text(const struct watching *self)
@@ -69,6 +141,15 @@ static void print_text(const struct watching *self)
                 window->totals[i].missed > 0 ? "at least " : "",
                 number_unsigned(total, sizeof total, window->totals[i].count));
         fprintf(out, reading->counted > 1 ? "  %s\n" : "\n", reading->counters[i].name);
+    }
+    struct metric_result metrics[RESULT_METRICS];
+    size_t n = make_metrics(self, &self->before, metrics);
+    for (size_t i = 0; i < n; i++) {
+        char value[NUMBER_ROOM] = "<not counted>";
+        if (isfinite(metrics[i].value))
+            snprintf(value, sizeof value, "%.6g", metrics[i].value);
+        fprintf(out, "%10.3f s  %16s  %s%s%s\n", seconds(window->first_us, window->last_us), value,
+                metrics[i].name, metrics[i].unit[0] != '\0' ? " " : "", metrics[i].unit);
     }
 }
 
@@ -93,6 +174,9 @@ static void draw(struct watching *self)
             .total = window->totals[i].count - self->zero.totals[i].count,
             .rate_at_least = window->totals[i].missed > self->before.totals[i].missed,
             .total_at_least = window->totals[i].missed > self->zero.totals[i].missed};
+    struct metric_result metrics[RESULT_METRICS];
+    view.n_metrics = make_metrics(self, &self->before, metrics);
+    view.metrics = metrics;
     screen_draw(&self->screen, &view);
 }
 
@@ -217,29 +301,30 @@ static bool watch(struct watching *self, struct error *error)
         draw(self);
     else if (options->format == FORMAT_TEXT)
         text_header(context->out, &self->conditions);
+    else if (!print_json_header(self))
+        return error_set(error, ERROR_SYSTEM, "the output could not be written");
     int64_t begun_us = deadline_now_us(), next_us = begun_us;
     int64_t for_us = (int64_t)(options->for_s * 1e6);
     bool ok = true;
     while (ok && !self->quit && *context->cancel == 0 && (for_us == 0 || next_us - begun_us < for_us))
         ok = watch_interval(self, &next_us, error);
     screen_close(&self->screen);
-    return ok && target_check_witness(&self->session.target, &deadline, error);
+    ok = ok && target_check_witness(&self->session.target, &deadline, error);
+    if (ok && options->format == FORMAT_JSON)
+        print_json_summary(self);
+    return ok;
 }
 
 int command_watch(const struct context *context, struct error *error)
 {
     struct watching self = {.session.context = context};
-    const struct options *options = context->options;
     double seen_hz;
-    bool ok = options->n_operands == 0 || error_set(error, ERROR_USAGE, "watch takes no further words");
-    ok = ok && (options->format == FORMAT_TEXT || options->format == FORMAT_JSON ||
-                error_set(error, ERROR_USAGE, "watch prints text or JSON"));
-    if (ok && options->all_cpus)
+    if (context->options->all_cpus)
         return everyone_watch(context, error);
-    ok = ok && session_open_elf(&self.session, error) && session_open_target(&self.session, error) &&
-         session_sees_running(&self.session, "watch", error) && session_take(&self.session, error) &&
-         session_trial(&self.session, &self.clock, &seen_hz, error) &&
-         counting_open(&self.counting, &self.session, &self.clock, error);
+    bool ok = session_open_elf(&self.session, error) && session_open_target(&self.session, error) &&
+              session_sees_running(&self.session, "watch", error) && session_take(&self.session, error) &&
+              session_trial(&self.session, &self.clock, &seen_hz, error) &&
+              counting_open(&self.counting, &self.session, &self.clock, error);
     if (ok) {
         session_conditions(&self.session, &self.clock, &self.conditions);
         ok = watch(&self, error);

@@ -91,3 +91,14 @@ bool event_wishes_parse(const char *text, struct event_wish *out, size_t room, s
     *n = w.n;
     return true;
 }
+
+void event_wishes_name(struct event_wish *wishes, size_t n, const struct event_set *set)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct event *event = wishes[i].by_code ? event_set_by_code(set, wishes[i].code) : NULL;
+        if (event == NULL)
+            continue;
+        memcpy(wishes[i].name, event->name, sizeof wishes[i].name);
+        wishes[i].by_code = false;
+    }
+}

@@ -56,3 +56,5 @@ struct event_wish {
  * they were on an error, which is ERROR_USAGE. */
 bool event_wishes_parse(const char *text, struct event_wish *out, size_t room, size_t *n,
                         struct error *error);
+/* Codes that the set has a name for become that name. */
+void event_wishes_name(struct event_wish *wishes, size_t n, const struct event_set *set);

@@ -131,6 +131,8 @@ static bool read_metric(struct parser *p, struct span rest)
     struct span expression = {equals + 1, rest.n - head.n - 1};
     if (!read_head(p, head, &metric))
         return false;
+    struct span written = span_trimmed(expression);
+    snprintf(metric.text, sizeof metric.text, "%.*s", (int)written.n, written.at);
     if (!metric_expression_parse(expression, &p->section.events, &metric, &what, &at))
         return at.n > 0 ? fail(p, what, at)
                         : error_set(p->error, ERROR_USAGE, "line %u: %s the end of the line", p->line, what);

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { METRIC_UNIT = 16, METRIC_EVENTS = 16, METRIC_STEPS = 64 };
+enum { METRIC_UNIT = 16, METRIC_EVENTS = 16, METRIC_STEPS = 64, METRIC_TEXT = 160 };
 
 /* In reverse Polish notation. */
 struct metric_step {
@@ -35,6 +35,7 @@ struct metric_step {
 struct metric {
     char name[EVENT_NAME];
     char unit[METRIC_UNIT]; /* "": none */
+    char text[METRIC_TEXT]; /* the expression as it was written, cut to fit */
     char events[METRIC_EVENTS][EVENT_NAME];
     size_t n_events; /* those that it is made of: they are to be counted together */
     struct metric_step steps[METRIC_STEPS];

@@ -32,7 +32,7 @@ static struct span span_from(struct span span, size_t from)
     return (struct span){.at = span.at + from, .n = span.n - from};
 }
 
-static struct span trimmed(struct span span)
+struct span span_trimmed(struct span span)
 {
     while (span.n > 0 && is_blank(span.at[0]))
         span = span_from(span, 1);
@@ -51,7 +51,7 @@ bool lines_next(struct lines *lines, struct span *line)
         lines->line++;
         const char *comment = n > 0 ? memchr(rest.at, '#', n) : NULL;
         rest.n = comment != NULL ? (size_t)(comment - rest.at) : n;
-        *line = trimmed(rest);
+        *line = span_trimmed(rest);
         if (line->n > 0)
             return true;
     }
@@ -60,12 +60,12 @@ bool lines_next(struct lines *lines, struct span *line)
 
 bool span_word(struct span *rest, struct span *word)
 {
-    *rest = trimmed(*rest);
+    *rest = span_trimmed(*rest);
     size_t n = 0;
     while (n < rest->n && !is_blank(rest->at[n]))
         n++;
     *word = (struct span){.at = rest->at, .n = n};
-    *rest = trimmed(span_from(*rest, n));
+    *rest = span_trimmed(span_from(*rest, n));
     return n > 0;
 }
 

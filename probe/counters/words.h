@@ -23,6 +23,7 @@ struct lines {
 
 /* The next line that has something in it, without its comment and the blanks around it. False at the end. */
 bool lines_next(struct lines *lines, struct span *line);
+struct span span_trimmed(struct span span); /* without the blanks around it */
 /* Takes the first word off; false when there is none. */
 bool span_word(struct span *rest, struct span *word);
 bool span_is(struct span span, const char *word);

@@ -12,6 +12,7 @@
 
 enum {
     HITS_DEFAULT = 100,
+    HITS_MOST = 1 << 30, /* where only the time ends it */
     WINDOW_US = 2000000,
     ROUNDS = 4, /* in which the passes take turns, so that what drifts hits them all */
     REHITS_FIRST = 10,
@@ -25,7 +26,7 @@ struct pass {
     struct overhead overheads[PLACEMENT_COUNTERS];
     bool calibrated;
     uint64_t hits, clean, undecided; /* clean: in the statistics; undecided: by their first counter */
-    int64_t first_us;                /* of the turn */
+    int64_t begun_us, first_us;      /* of the turn; its first hit */
     struct spread spread;            /* of the first counter */
 };
 
@@ -47,6 +48,7 @@ struct delta {
     struct error written; /* no hit after that is one */
     struct waiting waiting[WAITING_ROOM];
     size_t n_waiting;
+    int64_t rounds;
     uint64_t goal; /* hits of this pass, at the end of its turn */
     unsigned most_pairs, most_steps;
     int64_t started_us;
@@ -142,12 +144,28 @@ static void evaluate(struct delta *delta, const struct raw_hit *raw, const struc
         delta->sink->hit(delta->sink->context, &hit);
 }
 
+/* What --for leaves of this turn. */
+static int64_t left_us(const struct delta *delta, int64_t now_us)
+{
+    int64_t turn_us = delta->options->for_us / (delta->rounds * delta->summary->passes);
+    return delta->pass->begun_us + turn_us - now_us;
+}
+
+static bool is_time_up(const struct delta *delta, int64_t now_us)
+{
+    return delta->options->for_us > 0 && left_us(delta, now_us) <= 0;
+}
+
 /* Hits that are undecided only because the host was slow are made up for; a region that never can be is not.
  */
 static bool is_enough(const struct delta *delta, int64_t now_us)
 {
     const struct pass *pass = delta->pass;
     uint64_t all = pass->hits + delta->n_waiting;
+    if (pass->first_us != 0 && is_time_up(delta, now_us))
+        return true;
+    if (delta->options->for_us > 0 && delta->options->hits == 0)
+        return false;
     int64_t window_us = delta->summary->passes > 1 ? WINDOW_US / ROUNDS : WINDOW_US;
     if (delta->options->hits == 0)
         return all >= delta->goal || (pass->first_us != 0 && now_us - pass->first_us >= window_us);
@@ -249,11 +267,20 @@ static bool run_some(struct delta *delta, struct engine *engine, uint64_t hits, 
                                .timeout_ms = delta->options->timeout_ms,
                                .at_end = delta->options->at_end};
     delta->evaluation.looked = false;
+    bool timed = delta->options->for_us > 0 && delta->pass->first_us != 0 && delta->summary->passes == 1;
+    int64_t left_ms = left_us(delta, deadline_now_us()) / 1000 + 1;
+    if (timed && left_ms < wish.timeout_ms)
+        wish.timeout_ms = left_ms > 1 ? left_ms : 1;
     bool ok = engine->ops->run(engine, &wish, &sink, deadline, error);
-    if (delta->written.kind == ERROR_NONE)
+    if (delta->written.kind != ERROR_NONE) {
+        error_clear(error);
+        return error_set(error, delta->written.kind, "%s", delta->written.text);
+    }
+    bool waited = error->kind == ERROR_START || error->kind == ERROR_END;
+    if (ok || !timed || !waited || !is_time_up(delta, deadline_now_us()))
         return ok;
-    error_clear(error);
-    return error_set(error, delta->written.kind, "%s", delta->written.text);
+    error_clear(error); /* one more hit did not come in time */
+    return true;
 }
 
 static bool calibrate(struct delta *delta, struct engine *engine, const struct deadline *deadline,
@@ -273,6 +300,7 @@ static bool take_turn(struct delta *delta, struct engine *engine, size_t number,
     struct pass *pass = delta->pass = &delta->passes[number];
     delta->goal = goal;
     delta->evaluation.overheads = pass->overheads;
+    pass->begun_us = deadline_now_us();
     pass->first_us = 0;
     struct deadline soon = deadline_in_ms(patience_ms(5000), deadline->cancel);
     if (!target_program(delta->target, pass->plan->picks, pass->plan->n, &soon, error))
@@ -291,9 +319,11 @@ static bool take_turn(struct delta *delta, struct engine *engine, size_t number,
 static bool measure_all(struct delta *delta, struct engine *engine, const struct deadline *deadline,
                         struct error *error)
 {
-    uint64_t wanted = delta->options->hits == 0 ? HITS_DEFAULT : delta->options->hits;
+    uint64_t usual = delta->options->for_us > 0 ? HITS_MOST : HITS_DEFAULT;
+    uint64_t wanted = delta->options->hits == 0 ? usual : delta->options->hits;
     unsigned passes = delta->summary->passes;
     uint64_t rounds = passes == 1 ? 1 : wanted < ROUNDS ? wanted : ROUNDS;
+    delta->rounds = (int64_t)rounds;
     for (uint64_t round = 1; round <= rounds; round++)
         for (unsigned i = 0; i < passes; i++) {
             uint64_t goal = wanted / rounds * round + (round == rounds ? wanted % rounds : 0);

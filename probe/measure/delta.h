@@ -17,7 +17,8 @@
 #include <stdint.h>
 
 struct delta_options {
-    uint64_t hits; /* exactly so many; 0: up to 100, or what comes in 2 s after the first; of each pass */
+    uint64_t hits;  /* exactly so many; 0: up to 100, or what comes in 2 s after the first; of each pass */
+    int64_t for_us; /* or what comes in this time, over all passes, but at least one hit; 0: not said */
     int64_t timeout_ms; /* for the start, and then for the end, to be reached */
     bool calibrate;
     struct clock clock;

@@ -1,6 +1,7 @@
 #include "measure/plan.h"
 
 #include "counters/words.h"
+#include "symbols/names.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -38,6 +39,19 @@ static char *split(const struct planning *p, struct event_wish *wish)
     return colon + 1;
 }
 
+static bool refuse_unknown(const struct planning *p, const char *name, struct error *error)
+{
+    char room[NEAR_NAMES * (NEAR_LENGTH + 2) + 32];
+    struct near near;
+    near_init(&near, name, strlen(name));
+    for (size_t i = 0; i < p->block->n; i++)
+        near_offer(&near, p->block->counters[i].name);
+    for (size_t i = 0; p->set != NULL && i < event_set_count(p->set); i++)
+        near_offer(&near, event_set_at(p->set, i)->name);
+    return error_set(error, ERROR_USAGE, "unknown event %s%s\npmu-probe list shows those of this core.", name,
+                     near_text(&near, room, sizeof room));
+}
+
 static bool resolve(const struct planning *p, const struct event_wish *wish, uint32_t *code,
                     uint32_t *counters, char *name, size_t size, bool *absent, struct error *error)
 {
@@ -56,8 +70,7 @@ static bool resolve(const struct planning *p, const struct event_wish *wish, uin
     if (p->set != NULL)
         event = bare.by_code ? event_set_by_code(p->set, bare.code) : event_set_find(p->set, bare.name);
     if (event == NULL && !bare.by_code)
-        return error_set(error, ERROR_USAGE, "there is no event \"%s\" here: pmu-probe list shows them",
-                         wish->name);
+        return refuse_unknown(p, bare.name, error);
     if (event != NULL)
         snprintf(name, size, "%s%s", event->name,
                  modifiers != NULL ? wish->name + (modifiers - bare.name) - 1 : "");

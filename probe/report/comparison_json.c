@@ -1,11 +1,9 @@
 /* A comparison for programs: a line beside those of report/json. */
 #include "report/comparison.h"
 
-#include <errno.h>
-#include <jansson.h>
+#include "report/json_part.h"
+
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* All consume `value`, and take a NULL for what memory was short for: they return whether all is in place. */
 static bool put(json_t *object, const char *key, json_t *value)
@@ -106,15 +104,5 @@ bool comparison_json(FILE *out, const struct comparison *comparison)
                  put_filled(json, "columns", columns_json(comparison)) &&
                  put_filled(json, "not_comparable", texts_json(comparison->reasons, comparison->n_reasons)) &&
                  put_filled(json, "notes", texts_json(comparison->notes, comparison->n_notes));
-    char *line = whole ? json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
-    json_decref(json);
-    if (line == NULL) {
-        errno = ENOMEM;
-        return false;
-    }
-    size_t length = strlen(line);
-    line[length] = '\n'; /* in the place of the NUL: fwrite is told the length */
-    bool ok = fwrite(line, 1, length + 1, out) == length + 1 && fflush(out) == 0;
-    free(line);
-    return ok;
+    return json_line_write(out, consumed_unless(whole, json));
 }

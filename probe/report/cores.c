@@ -131,22 +131,32 @@ static void put_json_row(FILE *out, const struct cores_table *table, const struc
     for (size_t i = 0; i < table->n_metrics; i++) {
         fprintf(out, "%s\"%s\":", comma, row->metrics[i].name);
         comma = ",";
+        char value[NUMBER_ROOM] = "null";
         if (isfinite(row->metrics[i].value))
-            fprintf(out, "%.17g", row->metrics[i].value);
-        else
-            fprintf(out, "null");
+            number_shortest(value, sizeof value, row->metrics[i].value);
+        fprintf(out, "%s", value);
     }
     fprintf(out, "}}\n");
+}
+
+static void put_json_end(FILE *out, const struct cores_table *table)
+{
+    fprintf(out, "{\"type\":\"summary\",\"passes\":%zu,\"skew_us\":%" PRIu64 ",\"lost\":%" PRIu64 "}\n",
+            table->passes, table->skew_us, table->lost);
 }
 
 static void put_json(FILE *out, const struct cores_table *table)
 {
     for (size_t r = 0; r < table->n_rows; r++)
         put_json_row(out, table, &table->rows[r]);
-    if (table->since_begin > 0)
-        return;
-    fprintf(out, "{\"type\":\"summary\",\"passes\":%zu,\"skew_us\":%" PRIu64 ",\"lost\":%" PRIu64 "}\n",
-            table->passes, table->skew_us, table->lost);
+    if (table->since_begin <= 0)
+        put_json_end(out, table);
+}
+
+bool cores_end(FILE *out, const struct cores_table *table)
+{
+    put_json_end(out, table);
+    return fflush(out) == 0 && !ferror(out);
 }
 
 bool cores_begin(FILE *out, const struct conditions *conditions, const struct cores_table *table,

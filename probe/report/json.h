@@ -13,8 +13,6 @@
 #include <stdio.h>
 #include <time.h>
 
-#define JSON_SCHEMA "pmu-probe/1"
-
 /* All return false when the line could not be written whole (disk full, out of memory); errno says why. Of
    the columns json_header and json_hit use the names only. */
 bool json_header(FILE *out, const struct conditions *conditions, const struct column *columns, size_t n,

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *deliver(char *out, size_t size, const char *text)
@@ -49,6 +50,17 @@ const char *number_decimal(char *out, size_t size, double value, int decimals)
     snprintf(plain, sizeof(plain), "%.*f", decimals < 0 ? 0 : decimals > 17 ? 17 : decimals, value);
     bool minus_zero = plain[0] == '-' && plain[strspn(plain, "-0.")] == '\0';
     return deliver_grouped(out, size, minus_zero ? plain + 1 : plain);
+}
+
+const char *number_shortest(char *out, size_t size, double value)
+{
+    enum { ENOUGH = 17 }; /* for every double */
+    char text[NUMBER_ROOM];
+    int digits = 15;
+    do
+        snprintf(text, sizeof(text), "%.*g", digits, value);
+    while (strtod(text, NULL) != value && ++digits <= ENOUGH);
+    return deliver(out, size, text);
 }
 
 struct unit {

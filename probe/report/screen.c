@@ -3,6 +3,7 @@
 #include "report/number.h"
 #include "report/utf8.h"
 
+#include <math.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -136,6 +137,15 @@ static void draw_row(struct screen *screen, struct canvas *canvas, const struct 
              RATE - 1, rate, bar, pad, "", row->total_at_least ? ">=" : "  ", TOTAL - 2, total);
 }
 
+static void draw_metric(struct canvas *canvas, const struct metric_result *metric)
+{
+    char value[NUMBER_ROOM] = "<not counted>", name[UTF8_CLEAN_ROOM(sizeof metric->name)];
+    if (isfinite(metric->value))
+        snprintf(value, sizeof value, "%.6g", metric->value);
+    utf8_clean(name, sizeof name, metric->name);
+    put_line(canvas, "%-*.*s %*s %s", NAME, NAME, name, RATE, value, metric->unit);
+}
+
 void screen_draw(struct screen *screen, const struct screen_view *view)
 {
     struct winsize window = {0};
@@ -153,6 +163,8 @@ void screen_draw(struct screen *screen, const struct screen_view *view)
     size_t room = canvas.lines > FOOT + FEWEST ? canvas.lines - FOOT : canvas.lines;
     for (size_t i = 0; i < view->n && i < SCREEN_ROWS && canvas.used + 1 < room; i++)
         draw_row(screen, &canvas, &view->rows[i], i);
+    for (size_t i = 0; i < view->n_metrics && canvas.used + 1 < room; i++)
+        draw_metric(&canvas, &view->metrics[i]);
     char lost[NUMBER_ROOM];
     put_line(&canvas, "%s", "");
     put_line(&canvas, "%.1f s   %.0f samples/s   %s lost%s", view->seconds, view->samples_per_second,

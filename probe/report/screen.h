@@ -5,6 +5,8 @@
  */
 #pragma once
 
+#include "measure/result.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,6 +26,8 @@ struct screen_view {
     const char *title, *note; /* one line each; note may be "" */
     struct screen_row rows[SCREEN_ROWS];
     size_t n;
+    const struct metric_result *metrics; /* of the last interval, below the rows */
+    size_t n_metrics;
     double seconds;            /* since the beginning, or since the totals were set to zero */
     double samples_per_second; /* over the last interval */
     uint64_t lost;             /* samples that came too late to tell whether a counter had wrapped */

@@ -141,7 +141,7 @@ def bench_start():
     with harness.Place("rp2040", "free", harness.ARTICLE_PLAIN) as place:
         words = [TOOL, "--elf", place.elf, "-p", f"openocd:127.0.0.1:{place.server.port}"]
         print("\nstart-up, ms, median of 20 (target for the tool itself: 50)")
-        for what, args in (("--version", ["--version"]), ("probes", [*words[1:], "probes"]), ("info", [*words[1:], "info"]),
+        for what, args in (("--version", ["--version"]), ("probes", [*words[3:], "probes"]), ("info", [*words[1:], "info"]),
                            ("delta -r 1, not calibrated", [*words[1:], "delta", START, END, "-r", "1", "--no-calibrate"])):
             times = []
             for _ in range(20):

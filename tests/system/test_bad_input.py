@@ -70,7 +70,8 @@ def answers_one_for_all(connection):
 @pytest.mark.parametrize("command", [("info",), ("delta", "work_by_data"), ("watch",), ("probes",)])
 def test_something_else_on_the_port(speak, command):
     with Peer(speak) as peer:
-        result = run_tool("-p", f"openocd:127.0.0.1:{peer.port}", "--elf", ELF, *command)
+        elf = [] if command == ("probes",) else ["--elf", ELF]
+        result = run_tool("-p", f"openocd:127.0.0.1:{peer.port}", *elf, *command)
         assert result.code == 3, result.err
         assert result.err.count("\n") >= 2 and result.out == ""
 
@@ -83,13 +84,15 @@ def test_nothing_on_the_port():
 
 
 @pytest.mark.parametrize("words, says", [
-    ([], "no command"), (["frobnicate"], "no command"), (["delta"], "wants a function"),
-    (["delta", "a", "b", "c", "--elf", ELF], "wants a function"), (["info", "x"], "no further words"), (["info", "-j"], "text only"),
-    (["-p", "jtag:9", "info"], "neither openocd"), (["-p", "openocd:h:0", "info"], "no port"),
-    (["-p", "openocd:h:99999", "info"], "no port"), (["--elf", "/nonexistent", "delta", "x"], "nonexistent"),
+    ([], "usage: pmu-probe"), (["frobnicate"], "unknown command"), (["delta"], "needs a FUNCTION"),
+    (["delta", "a", "b", "c", "--elf", ELF], 'unexpected argument "c"'), (["info", "x"], 'unexpected argument "x"'),
+    (["info", "-x", ","], "text or JSON, not CSV"), (["-p", "jtag:9", "info"], 'unknown probe "jtag:9": openocd'),
+    (["-p", "openocd:h:0", "info"], "no port"), (["-p", "openocd:h:99999", "info"], "no port"), (["-p", "openocd:h:+6666", "info"], "no port"),
+    (["-p", "gdb:h: 1", "info"], "no port"), (["-p", "openocd", "--speed", "1M", "info"], "belongs to a CMSIS-DAP probe"),
+    (["-c", "init", "--transport", "swd", "info"], "belongs to a CMSIS-DAP probe"), (["--elf", "/nonexistent", "delta", "x"], "nonexistent"),
     (["--elf", "/dev/null", "delta", "x"], "/dev/null"), (["--elf", __file__, "delta", "x"], "test_bad_input"),
     (["delta", "main"], "ELF"), (["-o", "/nonexistent/x", "info"], "cannot be written"),
-    (["-r", "many", "info"], "--repeat"),
+    (["-r", "many", "info"], "-r takes a whole number from 1 up, such as 200"),
 ])
 def test_wrong_words(words, says):
     result = run_tool(*words)

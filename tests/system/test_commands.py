@@ -94,14 +94,12 @@ def test_mem_ap_is_used_when_there_is_one():
         assert result.cycles == [passage.cycles for passage in truth[:50]]
 
 
-def test_progress_on_a_terminal_only():
+@pytest.mark.parametrize("quiet", [[], ["-q"]])
+def test_progress_on_a_terminal_only(quiet):
     with Place("rp2040", "free", WORK_BY_DATA) as place:
-        quiet = place.run("delta", "never_called", "--timeout", "1.6")
-        assert "waiting" not in quiet.err
+        assert "waiting" not in place.run("delta", "never_called", "--timeout", "1.6").err
         master, slave = pty.openpty()
-        process = start_tool(place.words("delta", "never_called", "--timeout", "1.6"))
-        finish_tool(process)
-        with subprocess.Popen(place.words("delta", "never_called", "--timeout", "1.6"), stdin=subprocess.DEVNULL,
+        with subprocess.Popen(place.words("delta", "never_called", "--timeout", "1.6", *quiet), stdin=subprocess.DEVNULL,
                               stdout=subprocess.DEVNULL, stderr=slave) as on_terminal:
             on_terminal.wait()
         os.close(slave)
@@ -115,7 +113,7 @@ def test_progress_on_a_terminal_only():
                 break
             shown += piece
         os.close(master)
-        assert b"waiting for never_called" in shown
+        assert (b"waiting for never_called" in shown) == (not quiet) and b"was not reached" in shown
 
 
 def test_json_is_whole_and_says_what_it_measured():
@@ -204,6 +202,9 @@ def test_adapters_of_other_kinds_are_told_with_the_way_to_reach_them():
         at = next(i for i, line in enumerate(lines) if f"{vendor}:{product}" in line)
         assert lines[at].startswith(name) and way in lines[at + 1]
         assert len(rest) < 2 or lines[at].endswith(rest[1])
+    found = [line for line in in_namespace(every, "probes", "-j").lines if line["type"] == "adapter"]
+    assert {line["id"] for line in found} == {":".join(device.split(":")[:2]) for device in every}
+    assert all(line["name"] in result.out and line["way"] in result.out for line in found)
     refused = in_namespace(every[1:2], "info")
     assert refused.code == 3 and "plugged in: ST-Link V2-1, reached through OpenOCD" in refused.err, refused.err
 
@@ -213,6 +214,7 @@ def test_nothing_plugged_in_is_no_failure():
     result = in_namespace(["046d:c52b:a mouse"], "probes")
     assert result.code == 0 and result.out.startswith("no probe found: ") and result.err == "", result.err
     assert in_namespace([], "info").code == 3
+    assert [line["type"] for line in in_namespace([], "probes", "-j").lines] == ["header", "summary"]
 
 
 @needs_usb
@@ -224,6 +226,9 @@ def test_one_probe_is_one_line():
         assert result.code == 0, result.err
         assert result.out.count("SER-8") == 1 and "v2 (bulk), and v1" in result.out, result.out
         assert "J-Link   1366:0101   000123" in result.out
+        listed = finish_tool(start_tool(board.in_namespace([TOOL, "probes", "-j"])))
+        assert [line["type"] for line in listed.lines] == ["header", "probe", "adapter", "summary"] and listed.summary["probes"] == 1
+        assert listed.lines[1]["serial"] == "SER-8" and listed.lines[1]["packet_size"] == 64 and listed.lines[1]["swd"]
         wrong = finish_tool(start_tool(board.in_namespace([TOOL, "-p", "cmsis-dap:OTHER", "info"])))
         assert wrong.code == 3 and wrong.err.count("SER-8") == 1, wrong.err
 

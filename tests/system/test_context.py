@@ -249,7 +249,7 @@ def test_what_a_halt_costs_there(way):
 def test_what_is_no_context(words):
     with user_place("a9/swd") as place:
         result = place.run("delta", "user_work", "--context", *words)
-        assert result.code == 2 and "--context wants ID" in result.err
+        assert result.code == 2 and "--context takes an ID" in result.err
 
 
 @pytest.mark.parametrize("way", WAYS)

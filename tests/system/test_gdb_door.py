@@ -170,13 +170,30 @@ def test_refusals(tmp_path):
         assert "pmu-probe is not found. Build it" in done.err
         done = place.gdb("detach", "pmu info", "pmu help", "show pmu", "set pmu events A,B", "show pmu events", "help pmu delta")
         assert "there is no target yet: target extended-remote HOST:PORT" in done.err
-        assert "pmu auto on" in done.out and "pmu events is A,B" in done.out and done.out.count("pmu delta FUNCTION") == 2
+        assert "pmu auto on" in done.out and "events = A,B\n" in done.out and "timeout = 10s (default)\n" in done.out and done.out.count("pmu delta FUNCTION") == 2
+
+
+def test_settings_and_functions_are_checked():
+    with DoorPlace("m4", "free", WORK_BY_DATA) as place:
+        done = place.gdb("set pmu frequency foo", "show pmu frequency", "set pmu frequency 12M", "set pmu frequency 12m", "show pmu frequency",
+                         "set pmu timeout 500ms", "show pmu timeout", "print $_pmu()", "print $_pmu_delta(1, 2)", "show pmu binary",
+                         "set pmu events LSUCNT", "pmu info", "pmu list", "pmu delta work_by_data -I 5", "pmu delta work_by_data -r 1")
+        assert 'set pmu frequency: it takes a frequency such as 12M or 125MHz; got "foo"' in done.err
+        assert "frequency = SystemCoreClock (default)\n" in done.out and "frequency = 12M\n" in done.out
+        assert "timeout = 500ms\n" in done.out and 'binary = ' in done.out
+        assert '$_pmu takes the name of an event: $_pmu("CPU_CYCLES")' in done.err and "$_pmu_delta takes the name" in done.err
+        assert "Cortex-M4" in done.out and "FOLDCNT" in done.out, "what is set is for those commands that take it"
+        assert "-I belongs to stat and watch" in done.out and "help pmu delta shows what it takes" in done.err
+        assert "LSUCNT " in done.out and "1 hit" in done.out and "pmu-probe --help" not in done.out + done.err
 
 
 def test_completion():
     with DoorPlace("a9", "free", WORK_BY_DATA) as place:
         done = place.gdb("complete pmu ", "complete pmu delta work_by", "complete pmu delta work_by_data -e L1D_CACHE", "complete pmu auto o",
                          "complete set pmu ")
+        offered = place.gdb("complete pmu delta -", "complete pmu delta work_by_data --no", "complete pmu info --").out.splitlines()
+        assert {"pmu delta -r", "pmu delta --repeat", "pmu delta -e", "pmu delta work_by_data --no-calibrate", "pmu info --core"} <= set(offered)
+        assert not {"pmu delta --mend", "pmu info --repeat", "pmu delta -probe-stap", "pmu delta --probe-stap"} & set(offered)
         for line in ("pmu delta work_by_data", "pmu delta work_by_data -e L1D_CACHE_REFILL", "pmu auto on", "pmu calibrate", "set pmu events"):
             assert line in done.out.splitlines()
 

@@ -256,7 +256,7 @@ def test_info_list_and_doctor_show_both():
         info = place.run("info")
         assert info.code == 0 and "x86-64" in info.out and f"CPUs 0 to {CPUS - 1}" in info.out
     with Debugged() as place:
-        listed = place.run("list", "L2_READ_MISS")
+        listed = run_tool("--probe", place.probe, "--counters", place.counters, "list", "L2_READ_MISS")
         assert listed.code == 0 and "L2_READ_MISS" in listed.out
     with Debugged() as place:
         doctor = place.run("doctor")
@@ -266,7 +266,7 @@ def test_info_list_and_doctor_show_both():
 def test_what_makes_no_pair():
     with Debugged() as place:
         for words, code, text in (
-                (["--counters", place.agent.probe, "--probe", place.probe, "stat", "--for", "1s"], 2, "is for delta"),
+                (["--counters", place.agent.probe, "--probe", place.probe, "stat", "--for", "1s"], 2, "--counters belongs to probes, info, delta"),
                 (["--counters", "openocd", "--probe", place.probe, "delta", "*0x401000", "*0x401004"], 2, "neither msr"),
                 (["--counters", place.agent.probe, "delta", "*0x401000", "*0x401004"], 2, "run control from elsewhere"),
                 (["--counters", place.agent.probe, "--probe", place.agent.probe, "delta", "*0x401000", "*0x401004"], 2, "from elsewhere"),

@@ -79,6 +79,7 @@ def test_it_is_said_in_each_format():
         assert "the core is halted for moments" in stat(place, "--for", "0.1s").header["note"]
         csv = place.run("stat", "--for", "0.1s", "-x", ",")
         assert csv.out.count("\n") == 1 and "halted 2 times" in csv.err
+        assert place.run("stat", "--for", "0.1s", "-x", ",", "-q").err == ""
         assert "the core is halted for moments" in place.run("watch", "--for", "0.1s").out
 
 

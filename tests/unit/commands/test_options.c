@@ -95,8 +95,9 @@ static char *described(const struct options *o)
     describe_number(out, "interval=", (double)o->interval_ms, o->interval_said ? -1 : 1000);
     describe_number(out, "timeout=", o->timeout_s, 10);
     describe_number(out, "for=", o->for_s, 0);
-    fprintf(out, "%s%s%s%s%s", o->mend ? " mend" : "", o->resume ? " resume" : "",
-            o->no_calibrate ? " no_calibrate" : "", o->help ? " help" : "", o->version ? " version" : "");
+    fprintf(out, "%s%s%s%s%s%s", o->mend ? " mend" : "", o->resume ? " resume" : "",
+            o->no_calibrate ? " no_calibrate" : "", o->quiet ? " quiet" : "", o->help ? " help" : "",
+            o->version ? " version" : "");
     fclose(out);
     return text;
 }
@@ -114,7 +115,19 @@ static void reads(const char *words, const char *expected)
     options_free(&options);
 }
 
-/* Where there is a pmu-probe.conf, by its second line. */
+/* With these words; where there is a pmu-probe.conf, by its second line. */
+static void refuses_with(const char *words, const char *says)
+{
+    struct options options;
+    struct error error;
+    if (read_words(&options, &error, words))
+        fail_msg("accepted: %s", words);
+    assert_int_equal(error.kind, ERROR_USAGE);
+    if (strstr(error.text, says) == NULL)
+        fail_msg("\"%s\" says \"%s\", not \"%s\"", words, error.text, says);
+    options_free(&options);
+}
+
 static void refuses(const char *words)
 {
     struct options options;
@@ -134,11 +147,24 @@ TEST(options_stand_on_either_side)
           "command=delta elf=a.elf operands=main|*0x10 format=json core=1 freq=12500000 hits=100 for=0.5");
     reads("-c one -f two info -s three", "command=info openocd=-c|one|-f|two|-s|three");
     /* behind "--" nothing is an option */
-    reads("delta f --tick uwTick --on-max r0,*0x20000000 --baseline a.jsonl --threshold 2% --cpu cortex-a9 "
-          "--transport jtag --counter dwt -o out.txt -I 250 --mend --no-calibrate --speed 8MHz -- -r",
+    reads("delta f --tick uwTick --on-max r0,*0x20000000 --baseline a.jsonl --threshold 2% -q "
+          "--transport jtag --counter dwt -o out.txt --no-calibrate --speed 8MHz -- -r",
           "command=delta counter=dwt output=out.txt transport=jtag tick=uwTick on_max=r0,*0x20000000 "
-          "cpu=cortex-a9 baseline=a.jsonl threshold=2% operands=f|-r speed=8000000 interval=250 mend "
-          "no_calibrate");
+          "baseline=a.jsonl threshold=2% operands=f|-r speed=8000000 no_calibrate quiet");
+    reads("doctor --mend", "command=doctor mend");
+    reads("list --cpu cortex-a9 refill", "command=list cpu=cortex-a9 operands=refill");
+}
+
+TEST(help_and_version_are_words_too)
+{
+    reads("help", "help");
+    reads("help delta", "command=delta help");
+    reads("delta --help", "command=delta help");
+    reads("--help -I 5 delta", "command=delta interval=5 help"); /* somebody who asks is not refused */
+    reads("version", "version");
+    reads("-V", "version");
+    refuses_with("help dleta", "unknown command \"dleta\"");
+    refuses_with("stats", "unknown command \"stats\"; did you mean stat?");
 }
 
 TEST(events_and_metrics_are_gathered)
@@ -158,11 +184,17 @@ TEST(formats_and_separators)
     reads("stat -x ;", "command=stat format=csv separator=;");
     reads("stat -x;", "command=stat format=csv separator=;");
     reads("stat --format csv", "command=stat format=csv");
-    reads("stat --format=junit", "command=stat format=junit");
-    reads("stat --format markdown", "command=stat format=markdown");
+    reads("delta f --format=junit", "command=delta operands=f format=junit");
+    reads("delta f --format markdown", "command=delta operands=f format=markdown");
     reads("stat --format json", "command=stat format=json");
     reads("stat -j --format text", "command=stat");
     reads("stat --format junit -x ;", "command=stat format=csv separator=;");
+    reads("stat -x \\t", "command=stat format=csv separator=\t");
+    refuses_with("stat --format junit", "--format: stat prints text, JSON or CSV, not JUnit");
+    refuses_with("info -x ,", "-x: info prints text or JSON, not CSV");
+    refuses_with("stub -j status", "-j: stub prints text, not JSON");
+    refuses_with("stub -j --format text status", "-j belongs to");
+    refuses_with("--format xml stat", "unknown format \"xml\": text, json, csv, junit or markdown");
 }
 
 TEST(numbers_have_units)
@@ -176,6 +208,15 @@ TEST(numbers_have_units)
     reads("--for 2m --freq 1Hz", "freq=1 for=120");
     reads("--for 250ms", "for=0.25");
     reads("--for 1.5", "for=1.5");
+    reads("--for 1h --timeout 500ms", "timeout=0.5 for=3600");
+    reads("-I 200ms", "interval=200");
+    reads("-I 200", "interval=200");
+    reads("-I 1.5s", "interval=1500");
+    reads("-r 1k", "hits=1000");
+    reads("-r 1e3", "hits=1000");
+    reads("-r 2M", "hits=2000000");
+    reads("--speed 4M", "speed=4000000");
+    reads("--speed 1e6", "speed=1000000");
 }
 
 #define REFUSES_EACH(...) refuses_each((const char *const[]){__VA_ARGS__, NULL})
@@ -191,10 +232,39 @@ TEST(nonsense_is_refused)
     REFUSES_EACH("-r 0", "-r -1", "-r 1x", "-r 99999999999999999999", "-I 0", "--core -2", "--freq fast",
                  "--freq 0", "--freq inf", "--speed 0", "--speed 1x", "--for -1", "--timeout nan",
                  "--timeout 1e9");
-    REFUSES_EACH("-x ab", "-x \"", "--format xml", "--format JSON");
+    REFUSES_EACH("-r 1m", "-r 1.5", "-r 1.0001k", "-r 010", "-r 1e", "-r 0x", "-r 1e30", "-r 1K2", "-r +5");
+    REFUSES_EACH("-I 0.5ms", "-I 1us", "-I 25h", "--for 0x1p4", "--for +1", "--for 1e", "--for .", "--for s",
+                 "--freq 0x10", "--freq 1.2.3", "--speed 0.4", "--speed 999", "--speed 5e9", "--speed 1m");
+    REFUSES_EACH("stat -e {A", "stat -e A,,B", "stat -e 17", "stat -e A;B");
+    REFUSES_EACH("-x ab", "-x \"", "-x a", "-x 1", "-x .", "--format xml", "--format JSON");
     REFUSES_EACH("-Z", "--nope", "--json=1", "--mend=1", "-j1");
     REFUSES_EACH("-r", "--elf", "-x", "--format", "-e", "-M", "--tick", "--on-max", "--baseline");
     refuses("1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18");
+}
+
+TEST(a_refusal_says_what_is_taken)
+{
+    refuses_with("-r 1k5", "-r takes a whole number from 1 up, such as 200; got \"1k5\"");
+    refuses_with("--repeat=x", "--repeat takes a whole number from 1 up");
+    refuses_with("delta -r", "-r needs a number after it: -r 200");
+    refuses_with("--elf", "--elf needs a value after it: --elf FILE");
+    refuses_with("--freq 12m", "(write 12M for megahertz)");
+    refuses_with("--speed 1", "which is 1 Hz (write 1M for 1 MHz)");
+    refuses_with("--no-calibate", "unknown option --no-calibate; did you mean --no-calibrate?");
+    refuses_with("-Z", "unknown option -Z");
+    refuses_with("info x", "unexpected argument \"x\"");
+    refuses_with("delta a b c", "unexpected argument \"c\"");
+    refuses_with("delta", "delta needs a FUNCTION, or a START and an END");
+}
+
+/* Two that would leave nothing for each other to say. */
+TEST(some_do_not_go_together)
+{
+    refuses_with("info -p x -f y", "-p and -f: both say how the target is reached");
+    refuses_with("list --cpu cortex-a9 -C 1", "-C and --cpu: both say which core");
+    refuses_with("list --cpu cortex-a9 --speed 1M", "--speed and --cpu");
+    refuses_with("stat -a --resume", "-a and --resume");
+    reads("-p door:3 list --cpu cortex-a9", "command=list probe=door:3 cpu=cortex-a9"); /* GDB's scripts */
 }
 
 #define CONFIG_TEST(name) TEST_WITH(name, NULL, no_config)
@@ -202,21 +272,50 @@ TEST(nonsense_is_refused)
 CONFIG_TEST(config_comes_after_the_command_line)
 {
     write_config("# ours\nprobe = openocd:there:1234\n\n  elf=  app.elf  \nrepeat = 7\nresume\n");
-    reads("info -r 9", "command=info probe=openocd:there:1234 elf=app.elf hits=9 resume");
+    reads("delta f -r 9", "command=delta probe=openocd:there:1234 elf=app.elf operands=f hits=9 resume");
     setenv("PMU_PROBE", "openocd:here", 1);
-    reads("info", "command=info probe=openocd:here elf=app.elf hits=7 resume");
+    reads("delta f", "command=delta probe=openocd:here elf=app.elf operands=f hits=7 resume");
+    reads("delta f -p gdb:x:1", "command=delta probe=gdb:x:1 elf=app.elf operands=f hits=7 resume");
+    reads("delta f -f y", "command=delta elf=app.elf operands=f openocd=-f|y hits=7 resume");
     unsetenv("PMU_PROBE");
     write_config("event = A,B\nevent = C\nfile = a.cfg\nmetric = ipc\ntick = uwTick\nfreq = 12 \n");
-    reads("stat", "command=stat tick=uwTick events=A,B|C metrics=ipc openocd=-f|a.cfg freq=12");
+    reads("delta f",
+          "command=delta tick=uwTick operands=f events=A,B|C metrics=ipc openocd=-f|a.cfg freq=12");
     /* another OpenOCD altogether */
-    reads("stat -e X -c init --tick y", "command=stat tick=y events=X metrics=ipc openocd=-c|init freq=12");
+    reads("delta f -e X -c init --tick y",
+          "command=delta tick=y operands=f events=X metrics=ipc openocd=-c|init freq=12");
+}
+
+/* It is for all commands: each takes its own from it. */
+CONFIG_TEST(config_serves_every_command)
+{
+    write_config("repeat = 7\ncpu = cortex-a9\nmend\ninterval = 5\nall-cpus\njson\nbaseline = x\ncore = 1\n");
+    reads("probes", "command=probes format=json");
+    reads("stub status", "command=stub operands=status core=1");
+    reads("delta f", "command=delta baseline=x operands=f format=json core=1 hits=7");
+    reads("list", "command=list cpu=cortex-a9 format=json core=1");
+    reads("list -C 2", "command=list format=json core=2"); /* which --cpu would leave without effect */
+    write_config("format = junit\nthreshold = 2%\n");
+    reads("info", "command=info");
+    reads("stat", "command=stat");
+    reads("delta f", "command=delta operands=f format=junit"); /* there is nothing to compare with */
+    write_config("file = x.cfg\ntcl = init\n");
+    reads("info -p openocd", "command=info probe=openocd");
+    setenv("PMU_PROBE", "openocd:here", 1);
+    reads("info", "command=info probe=openocd:here");
+    unsetenv("PMU_PROBE");
+    write_config("\nnope = 1\n"); /* not even this is in the way of help */
+    reads("--help", "help");
+    reads("help info", "command=info help");
+    reads("--version", "version");
+    reads("", "");
 }
 
 /* Each line of it says what it is about; what the command line says counts more, however it is said. */
 CONFIG_TEST(config_does_not_turn_the_command_line_over)
 {
-    write_config("format = markdown\n");
-    reads("stat", "command=stat format=markdown");
+    write_config("format = csv\n");
+    reads("stat", "command=stat format=csv");
     reads("stat -j", "command=stat format=json");
     write_config("json\n");
     reads("stat", "command=stat format=json");
@@ -231,7 +330,8 @@ CONFIG_TEST(nonsense_in_the_config_is_refused_by_its_line)
 {
     static const char *const wrong[] = {"\nfreq = fast\n", "\nrepeat\n",       "\nresume = no\n",
                                         "\n= 5\n",         "\nformat = xml\n", "\nseparator = ab\n",
-                                        "\nnope = 1\n",    "\nelf\n"};
+                                        "\nnope = 1\n",    "\nelf\n",          "\nhelp\n",
+                                        "\nversion\n",     "\nevent = {A\n",   "\ncore = x\n"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         write_config(wrong[i]);
         refuses("info");

@@ -35,16 +35,45 @@ TEST(places)
 
 TEST(counts_and_scaled_numbers)
 {
-    static const char *const units[] = {"", "k", NULL}, *const no_count[] = {"17", "", "+1", "1x"},
-                             *const no_number[] = {"1.5M", "nan", "-1", "k"};
-    static const double scales[] = {1, 1e3};
+    static const char *const no_count[] = {"17", "", "+1", "1x", "07", "0x", " 1", "1 "},
+                             *const no_number[] = {"1.5T", "nan", "-1", "k", "12m", "0x1p4", " 1", "1e+"};
     uint64_t count = 0;
     double value = 0;
     assert_true(value_count("0x10", 16, &count) && count == 16);
-    assert_true(value_scaled("1.5K", units, scales, &value) && value == 1500);
-    for (size_t i = 0; i < 4; i++)
-        if (value_count(no_count[i], 16, &count) || value_scaled(no_number[i], units, scales, &value))
+    assert_true(value_frequency("1.5K", &value) && value == 1500);
+    assert_true(value_frequency("2.5e-3GHz", &value) && value == 2.5e6);
+    assert_true(value_seconds("1.5min", 1, &value) && value == 90);
+    assert_true(value_seconds("250", 1e-3, &value) && value == 0.25);
+    for (size_t i = 0; i < sizeof no_count / sizeof *no_count; i++)
+        if (value_count(no_count[i], 16, &count) || value_frequency(no_number[i], &value))
             fail_msg("\"%s\" or \"%s\" is read", no_count[i], no_number[i]);
+}
+
+TEST(many)
+{
+    static const struct {
+        const char *text;
+        uint64_t value;
+    } good[] = {{"0x20", 32}, {"1.5k", 1500}, {"3M", 3000000}, {"1e3", 1000}, {"2.5E2", 250}, {"0.5k", 500}};
+    static const char *const wrong[] = {"1.5", "1e-3", "1m", "010k", "1kk", "k", "", "1e99", "9e18", "1e3x"};
+    uint64_t value = 0;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        if (!value_many(good[i].text, UINT64_MAX, &value) || value != good[i].value)
+            fail_msg("%s", good[i].text);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        if (value_many(wrong[i], UINT64_MAX, &value))
+            fail_msg("\"%s\" is read", wrong[i]);
+    assert_false(value_many("2k", 1999, &value));
+}
+
+TEST(ports)
+{
+    static const char *const wrong[] = {"", "0", "+6666", " 1", "65536", "0x10", "010", "1x"};
+    uint16_t port = 0;
+    assert_true(value_port("65535", &port) && port == 65535);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        if (value_port(wrong[i], &port))
+            fail_msg("\"%s\" is read", wrong[i]);
 }
 
 TEST(formats)

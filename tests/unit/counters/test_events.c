@@ -261,6 +261,25 @@ TEST(wishes_are_read)
     assert_int_equal(n, ROOM);
 }
 
+TEST(a_code_with_a_name_is_that_event)
+{
+    struct event_wish out[ROOM];
+    struct error error = {0};
+    size_t n = 0;
+    struct event_set *set = event_set_open("cortex-a53", &error);
+    assert_non_null(set);
+    assert_true(event_wishes_parse("0x08,{r08,INST_RETIRED},0xC001", out, ROOM, &n, &error));
+    event_wishes_name(out, n, set);
+    for (size_t i = 0; i < 3; i++) {
+        assert_string_equal(out[i].name, "INST_RETIRED");
+        assert_false(out[i].by_code);
+    }
+    assert_int_equal(out[1].group, 1);
+    assert_true(out[3].by_code);
+    assert_string_equal(out[3].name, "0xC001");
+    event_set_free(set);
+}
+
 TEST(bad_wishes_are_refused)
 {
     static const struct {

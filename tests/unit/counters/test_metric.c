@@ -119,6 +119,8 @@ TEST(metrics_know_what_they_need)
     assert_string_equal(first->events[1], "A");
     assert_true(metric_uses(first, METRIC_SECONDS));
     assert_false(metric_uses(first, METRIC_CYCLES));
+    assert_string_equal(first->text, "B / (a * SECONDS)");
+    assert_string_equal(second->text, "C+c");
     assert_string_equal(second->unit, "");
     assert_int_equal(second->n_events, 1);
     assert_string_equal(second->events[0], "C");

@@ -23,6 +23,7 @@ struct fake_engine {
     uint64_t (*rehit)(struct fake_engine *, uint64_t number);              /* what it costs; from 1 */
     bool no_rehits;                                                        /* each one is disturbed */
     uint64_t fail_at;        /* the hit that is not reached; 0: none */
+    uint64_t late_at;        /* likewise, and its time is waited for */
     int64_t hit_us, wait_us; /* for each, and before the first */
 
     uint64_t hits, rehits;
@@ -76,6 +77,10 @@ static inline bool fake_run(struct engine *engine, const struct engine_wish *wis
         if (fake->hits == 0)
             *fake_clock() += fake->wait_us;
         sink->tick(sink->context, WAIT_START);
+        if (fake->hits + 1 == fake->late_at) {
+            *fake_clock() += wish->timeout_ms * 1000;
+            return error_set(error, ERROR_START, "the start was not reached");
+        }
         if (fake->hits + 1 == fake->fail_at)
             return error_set(error, ERROR_RESET, "the target was reset");
         fake_rehit(fake, sink, rehits);

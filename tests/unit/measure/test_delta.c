@@ -355,6 +355,53 @@ FRESH_TEST(by_default_also_without_calibration)
     assert_int_equal(results.n, 100);
 }
 
+FRESH_TEST(for_a_time_however_many_hits)
+{
+    options.hits = 0;
+    options.for_us = 400000;
+    assert_true(measure());
+    assert_in_range(results.n, 395, 405); /* of 1 ms each: neither a hundred nor two seconds' worth */
+}
+
+FRESH_TEST(for_a_time_at_least_one_hit)
+{
+    options.hits = 0;
+    options.for_us = 1;
+    fake.hit_us = 5000000;
+    assert_true(measure());
+    assert_int_equal(results.n, 1);
+    assert_true(column()->calibrated);
+}
+
+FRESH_TEST(for_a_time_or_so_many_hits_whichever_comes_first)
+{
+    options.for_us = 30000;
+    assert_true(measure());
+    assert_in_range(results.n, 28, 32);
+    assert_int_equal(summary.wanted, 50);
+    options.for_us = 90000000;
+    tear_down(NULL);
+    memset(&results, 0, sizeof results);
+    assert_true(measure());
+    assert_int_equal(results.n, 50);
+}
+
+/* The hit that does not come is waited for no longer than that, and is no failure. */
+FRESH_TEST(for_a_time_a_wait_ends_with_it)
+{
+    options.hits = 0;
+    options.for_us = 20500;
+    fake.late_at = 15;
+    assert_true(measure());
+    assert_int_equal(results.n, 14);
+    assert_in_range(fake.wishes[fake.calls - 1].timeout_ms, 15, 20);
+    set_up(NULL);
+    options.for_us = 20500;
+    fake.late_at = 1;
+    assert_false(measure()); /* nothing at all is one */
+    assert_int_equal(error.kind, ERROR_START);
+}
+
 /* --- an early end --------------------------------------------------------------------------------------- */
 
 FRESH_TEST(what_was_measured_before_a_failure_is_there)

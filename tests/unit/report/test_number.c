@@ -84,6 +84,19 @@ TEST(elapsed)
         assert_string_equal(number_elapsed(out, sizeof(out), cases[i].seconds), cases[i].expected);
 }
 
+TEST(as_few_digits_as_are_read_back)
+{
+    static const struct {
+        double value;
+        const char *text;
+    } cases[] = {{0.0079970000000000006, "0.007997"},       {1.3999999999999999, "1.4"}, {0, "0"},
+                 {0.1 + 0.2, "0.30000000000000004"},        {1e300, "1e+300"},           {-2.5, "-2.5"},
+                 {2251799813685248.5, "2251799813685248.5"}};
+    char out[NUMBER_ROOM];
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        assert_string_equal(number_shortest(out, sizeof(out), cases[i].value), cases[i].text);
+}
+
 TEST(what_does_not_fit_is_no_number)
 {
     char out[8] = "unused";

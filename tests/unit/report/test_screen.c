@@ -4,6 +4,7 @@
 #include "report/screen.h"
 
 #include <fcntl.h>
+#include <math.h>
 #include <pty.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -123,6 +124,23 @@ FRESH_TEST(rows_with_rates_and_totals)
 {
     open_it(80, 24);
     expect("screen/rates_and_totals.txt");
+    screen_close(&f.screen);
+}
+
+FRESH_TEST(metrics_stand_below_the_rows)
+{
+    static const struct metric_result metrics[] = {{.name = "CPI", .value = 1.25},
+                                                   {.name = "L1D_MISS", .unit = "%", .value = NAN}};
+    view.metrics = metrics;
+    view.n_metrics = 2;
+    open_it(80, 24);
+    draw();
+    size_t row = 0;
+    while (row < f.n && strncmp(f.lines[row], "LSUCNT", 6) != 0)
+        row++;
+    assert_true(row + 2 < f.n);
+    assert_true(strncmp(f.lines[row + 1], "CPI", 3) == 0 && strstr(f.lines[row + 1], " 1.25") != NULL);
+    assert_non_null(strstr(f.lines[row + 2], "<not counted>"));
     screen_close(&f.screen);
 }
 

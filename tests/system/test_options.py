@@ -1,0 +1,108 @@
+"""No option without effect: what a command does not take is refused by name before anything is connected; what it takes from a
+pmu-probe.conf is its own. The table itself, and each option with each command, is unit/commands/test_option_table.c."""
+import os
+import random
+import re
+import socket
+import subprocess
+
+import pytest
+
+from harness import SOAK, TOOL, WAIT, finish_tool, run_tool, start_tool
+
+COMMANDS = ["probes", "info", "delta", "stat", "watch", "doctor", "stub", "calibrate", "list"]
+OPERANDS = {"delta": ["*0x100", "*0x104"], "stub": ["status"]}
+VALUES = {"N": "1", "HZ": "12M", "TIME": "1s", "AP:ADDR": "1:0x80090000", "ID": "any", "SEP": ",", "FORMAT": "csv", "WIRES": "swd",
+          "EVENTS": "CPU_CYCLES", "METRICS": "CPI", "PROBE": "msr"}
+OPTION = re.compile(r"^  (?:(-\w), |    )(--[\w-]+)(?: (\S+))?")
+
+
+def options_of(*words):
+    """Letter, name and value of each that the tool's own help lists."""
+    return [found.groups() for found in map(OPTION.match, run_tool(*words).out.splitlines()) if found]
+
+
+TABLE = options_of("--help")
+TAKEN = {command: {name for _, name, _ in options_of("help", command)} for command in COMMANDS}
+REFUSED = [(letter, name, value, [command for command in COMMANDS if name not in TAKEN[command]]) for letter, name, value in TABLE]
+REFUSED = [row for row in REFUSED if row[3]]
+
+
+def test_help_knows_them_all():
+    assert len(TABLE) > 35 and len(REFUSED) > 20
+    assert set.union(*TAKEN.values()) == {name for _, name, _ in TABLE}
+    for command in COMMANDS:
+        assert run_tool(command, "--help").out == run_tool("help", command).out
+
+
+class Listener:
+    """Where an OpenOCD could be, and nobody may come."""
+
+    def __enter__(self):
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        self.socket.setblocking(False)
+        self.probe = f"openocd:127.0.0.1:{self.socket.getsockname()[1]}"
+        return self
+
+    def was_called(self):
+        try:
+            self.socket.accept()[0].close()
+            return True
+        except BlockingIOError:
+            return False
+
+    def __exit__(self, *_):
+        self.socket.close()
+
+
+@pytest.mark.parametrize("letter, name, value, commands", REFUSED, ids=[row[1] for row in REFUSED])
+def test_refused_by_name_before_anything_is_connected(letter, name, value, commands, tmp_path):
+    rng = random.Random(f"{os.environ['PMU_SEED']} {name}")
+    for command in commands if SOAK else rng.sample(commands, 1):
+        typed = rng.choice([letter or name, name])
+        with Listener() as nobody:
+            result = run_tool("-p", nobody.probe, "-o", tmp_path / "out", typed, *([VALUES.get(value, "x")] if value else []), command,
+                              *OPERANDS.get(command, []))
+            assert result.code == 2 and result.out == "", (command, result.err)
+            assert result.err.startswith(f"pmu-probe: {typed}") and command in result.err.splitlines()[0], (command, result.err)
+            assert not nobody.was_called() and not (tmp_path / "out").exists()
+
+
+def run_in(folder, *words):
+    environment = {name: value for name, value in os.environ.items() if name != "PMU_PROBE"}
+    return finish_tool(subprocess.Popen([TOOL, *words], cwd=folder, env=environment, text=True, stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE))
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_conf_with_every_option_serves_every_command(command, tmp_path):
+    lines = [f"{name[2:]} = {VALUES.get(value, 'x')}" if value else name[2:] for _, name, value in TABLE
+             if name not in ("--help", "--version", "--probe", "--elf", "--output", "--baseline", "--counters", "--all-cpus", "--debug-base")]
+    (tmp_path / "pmu-probe.conf").write_text("\n".join(lines) + "\n")
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    result = run_in(tmp_path, "-p", f"openocd:127.0.0.1:{port}", command, *OPERANDS.get(command, []))
+    assert result.code == 3 and "nothing listens" in result.err, result.err
+
+
+def test_a_broken_conf_is_not_in_the_way_of_help(tmp_path):
+    (tmp_path / "pmu-probe.conf").write_text("nope\n")
+    for words in (["--help"], ["--version"], ["help", "delta"], ["stat", "--help"], ["version"]):
+        assert run_in(tmp_path, *words).code == 0
+    refused = run_in(tmp_path, "info")
+    assert refused.code == 2 and 'pmu-probe.conf:1: unknown option "nope"' in refused.err
+
+
+def test_a_probe_that_is_said_beats_the_file_of_the_conf(tmp_path):
+    (tmp_path / "pmu-probe.conf").write_text(f"tcl = exec touch {tmp_path}/started\nfile = x.cfg\n")
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    result = run_in(tmp_path, "-p", f"cmsis-dap-tcp:127.0.0.1:{port}", "info")
+    assert result.code == 3 and "nothing listens" in result.err and not (tmp_path / "started").exists()
+
+
+def test_nothing_but_the_name_is_answered_by_examples():
+    process = start_tool([TOOL])
+    out, err = process.communicate(timeout=WAIT)
+    assert process.returncode == 2 and out == "" and err.startswith("usage: pmu-probe")
+    assert len([line for line in err.splitlines() if line.startswith("  pmu-probe ")]) == 3

@@ -1,0 +1,170 @@
+/* Every option with every command: taken, or refused by name. The table itself is a golden file, so that a
+ * new option or command shows there. */
+#include "commands/help.h"
+#include "commands/option_table.h"
+#include "golden.h"
+#include "report/wrap.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What each command needs beside its options. */
+static const char *operand_of(size_t command)
+{
+    return commands[command].least == 0 ? NULL : command == COMMAND_STUB ? "status" : "main";
+}
+
+static const char *value_of(const struct option *option)
+{
+    const struct option_words *words = &option_words[option->kind];
+    return words->example != NULL ? words->example : "x";
+}
+
+/* As a user types it, by its letter or not. */
+static bool read_one(const struct option *option, size_t command, bool by_letter, char *typed, size_t size,
+                     struct options *options, struct error *error)
+{
+    char name[] = "pmu-probe", value[32], verb[16], operand[16];
+    char *argv[6] = {name};
+    int argc = 1;
+    if (by_letter && option->letter != 0)
+        snprintf(typed, size, "-%c", option->letter);
+    else
+        snprintf(typed, size, "--%s", option->name);
+    argv[argc++] = typed;
+    snprintf(value, sizeof value, "%s", value_of(option));
+    if (option->value != NULL)
+        argv[argc++] = value;
+    snprintf(verb, sizeof verb, "%s", commands[command].name);
+    argv[argc++] = verb;
+    if (operand_of(command) != NULL) {
+        snprintf(operand, sizeof operand, "%s", operand_of(command));
+        argv[argc++] = operand;
+    }
+    error_clear(error);
+    return options_read(options, argc, argv, error);
+}
+
+/* json, the example of a format, is not every command's. */
+static bool takes(const struct option *option, size_t command)
+{
+    bool format = option->kind == OPTION_FORMAT;
+    return (option->commands >> command & 1) != 0 &&
+           (!format || (commands[command].formats >> FORMAT_JSON & 1) != 0);
+}
+
+static bool are_same(const struct options *a, const struct options *b)
+{
+    const unsigned char *left = (const unsigned char *)a, *right = (const unsigned char *)b;
+    size_t same = 0;
+    while (same < sizeof *a && left[same] == right[same])
+        same++;
+    return same == sizeof *a;
+}
+
+TEST(every_option_with_every_command)
+{
+    unsetenv("PMU_PROBE");
+    for (size_t i = 0; i < option_count; i++)
+        for (size_t c = 0; c < COMMANDS; c++)
+            for (int by_letter = 0; by_letter < 2; by_letter++) {
+                const struct option *option = &option_table[i];
+                struct options options, none;
+                struct error error = {0}, ignored = {0};
+                char typed[32], other[32];
+                bool asks = strcmp(option->name, "help") == 0 || strcmp(option->name, "version") == 0;
+                bool read = read_one(option, c, by_letter != 0, typed, sizeof typed, &options, &error);
+                if (read != (takes(option, c) || asks))
+                    fail_msg("%s with %s: %s", typed, commands[c].name, read ? "taken" : error.text);
+                if (!read && (strncmp(error.text, typed, strlen(typed)) != 0 ||
+                              strstr(error.text, commands[c].name) == NULL || error.kind != ERROR_USAGE))
+                    fail_msg("%s with %s says: %s", typed, commands[c].name, error.text);
+                /* What is taken is there afterwards */
+                const struct option *quiet = option_find("quiet", strlen("quiet"));
+                if (option == quiet)
+                    quiet = option_find("output", strlen("output"));
+                if (read && takes(quiet, c)) {
+                    assert_true(read_one(quiet, c, false, other, sizeof other, &none, &ignored));
+                    options.command = none.command = NULL;
+                    memset(options.operands, 0, sizeof options.operands);
+                    memset(none.operands, 0, sizeof none.operands);
+                    if (are_same(&options, &none))
+                        fail_msg("%s with %s leaves no trace", typed, commands[c].name);
+                    options_free(&none);
+                }
+                options_free(&options);
+            }
+}
+
+TEST(the_table)
+{
+    FILE *out = output();
+    fprintf(out, "+ used, . refused by name\n\n%-16s", "");
+    for (size_t c = 0; c < COMMANDS; c++)
+        fprintf(out, " %9s", commands[c].name);
+    fputc('\n', out);
+    for (size_t i = 0; i < option_count; i++) {
+        char name[24];
+        snprintf(name, sizeof name, "--%s", option_table[i].name);
+        fprintf(out, "%-16s", name);
+        for (size_t c = 0; c < COMMANDS; c++)
+            fprintf(out, " %9s", (option_table[i].commands >> c & 1) != 0 ? "+" : ".");
+        fputc('\n', out);
+    }
+    output_is_golden("options/table.txt");
+}
+
+/* In 80 columns, with all that the command takes. */
+static void check_text(const char *text, unsigned bits)
+{
+    for (const char *line = text; *line != '\0';) {
+        size_t length = strcspn(line, "\n");
+        if (length > WRAP_WIDTH)
+            fail_msg("too wide: %.*s", (int)length, line);
+        line += length + (line[length] == '\n');
+    }
+    for (size_t i = 0; i < option_count; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "--%s%s", option_table[i].name, option_table[i].value != NULL ? " " : "");
+        bool there = strstr(text, name) != NULL;
+        if (!there && (option_table[i].commands & bits) != 0)
+            fail_msg("%s is missing in: %s", name, text);
+    }
+}
+
+TEST(help_is_whole_and_fits)
+{
+    for (size_t c = 0; c < COMMANDS; c++) {
+        help_command(output(), commands[c].name);
+        char *text = output_text(NULL);
+        check_text(text, 1U << c);
+        if (commands[c].does != NULL && strstr(text, "\nexamples:\n  pmu-probe") == NULL)
+            fail_msg("no example: %s", text);
+        free(text);
+    }
+    help_print(output());
+    char *text = output_text(NULL);
+    check_text(text, (1U << COMMANDS) - 1);
+    for (size_t c = 0; c < COMMANDS; c++)
+        assert_true(commands[c].does == NULL || strstr(text, commands[c].does) != NULL);
+    free(text);
+    help_usage(output());
+    text = output_text(NULL);
+    check_text(text, 0);
+    free(text);
+}
+
+TEST(words_are_wrapped)
+{
+    FILE *out = output();
+    wrap_print(out, "one two", 0, 4);
+    wrap_print(out, "", 0, 0);
+    for (int i = 0; i < 70; i++)
+        fputc('-', out);
+    wrap_print(out, "ten \xC2\xB5\xC2\xB5\xC2\xB5\xC2\xB5\xC2\xB5 below", 70, 2); /* characters, not bytes */
+    output_is(
+        "one two\n\n"
+        "----------------------------------------------------------------------ten \xC2\xB5\xC2\xB5\xC2\xB5"
+        "\xC2\xB5\xC2\xB5\n  below\n");
+}
