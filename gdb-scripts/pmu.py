@@ -12,14 +12,14 @@ import gdb
 sys.path.insert(0, os.path.dirname(os.path.abspath(sys._getframe().f_code.co_filename)))  # GDB 13 sets no __file__
 
 from pmu_auto import Auto
-from pmu_engine import Engine, Refused, write
+from pmu_engine import Engine, Refused, binary, write
 
 
 class Setting(gdb.Parameter):
     """One of `set pmu`; `option` hands it to the engine."""
 
-    def __init__(self, name, kind, option, what):
-        self.name, self.option, self.what = name, option, what
+    def __init__(self, name, kind, option, what, default):
+        self.name, self.option, self.what, self.default = name, option, what, default
         self.set_doc, self.show_doc = f"Set {what}.", f"Show {what}."
         self.__doc__ = f"Set {what}."
         super().__init__("pmu " + name, gdb.COMMAND_DATA, kind)
@@ -29,8 +29,10 @@ class Setting(gdb.Parameter):
         return ""
 
     def get_show_string(self, value):
-        words = {True: "on", False: "off", "": "not set", None: "not set"}
-        return f"pmu {self.name} is {words.get(value, value)}: {self.what}."
+        words = {True: "on", False: "off", "true": "on", "false": "off"}
+        shown = words.get(value, value) or self.default()
+        is_default = not value or value in (True, "true")
+        return f"{self.name} = {shown}{' (default)' if is_default else ''}"
 
     def words(self):
         if self.option == "--no-calibrate":
@@ -95,7 +97,7 @@ class Command(gdb.Command):
             AUTO.on(auto)
             gdb.write("pmu auto begins anew\n")
         if code not in (0, 1, 4):  # 1 and 4 are verdicts
-            raise gdb.GdbError(f"pmu {self.name} did not come to its end (exit code {code})")
+            raise gdb.GdbError(f"pmu {self.name} failed (exit code {code})")
 
     def complete(self, text, word):
         before = text[:len(text) - len(word)].split()
@@ -109,7 +111,7 @@ class Command(gdb.Command):
 
 class AutoCommand(gdb.Command):
     """pmu auto on [-e EVENTS]: after every next, step, finish and continue, what it cost.
-pmu auto off puts back what that has changed on the target.
+pmu auto off restores what that has changed on the target.
 
 While it is on, $_pmu("EVENT") is the count since then and $_pmu_delta("EVENT") that of the last step, for print, display and
 conditions. A `next` is many single steps, and each halts the core: where a halt costs cycles, which is found out at `on`, the
@@ -169,7 +171,7 @@ class Pmu(gdb.Command):
 
 
 class Help(gdb.Command):
-    """What there is."""
+    """Overview of the pmu commands."""
 
     def __init__(self):
         super().__init__("pmu help", gdb.COMMAND_DATA)
@@ -179,7 +181,15 @@ class Help(gdb.Command):
             gdb.write(one.__doc__ + "\n\n")
         gdb.write("Settings, by `set pmu` and `show pmu`:\n")
         for one in SETTINGS:
-            gdb.write(f"  {one.name:12}{one.what}\n")
+            gdb.write(f"  {one.name:12}{one.what} (default: {one.default()})\n")
+
+
+def default_binary():
+    """The one on the PATH, or built beside this script."""
+    try:
+        return binary()
+    except gdb.GdbError:
+        return "not found"
 
 
 AUTO = Auto(engine_words)
@@ -187,19 +197,19 @@ Pmu("pmu")
 Pmu("set pmu")
 Pmu("show pmu")
 SETTINGS = [Setting(*what) for what in [
-    ("binary", gdb.PARAM_OPTIONAL_FILENAME, None, "the pmu-probe to start, else one on the PATH or built beside this script"),
-    ("elf", gdb.PARAM_OPTIONAL_FILENAME, "--elf", "the ELF of the program, else GDB's own"),
-    ("events", gdb.PARAM_STRING, "-e", "what to count: A,B,{C,D}"),
-    ("frequency", gdb.PARAM_STRING, "--freq", "the core's clock (12M), where the program does not tell"),
-    ("timeout", gdb.PARAM_STRING, "--timeout", "how many seconds to wait for the start, and then for the end"),
-    ("calibrate", gdb.PARAM_BOOLEAN, "--no-calibrate", "whether what a halt adds is measured and removed"),
+    ("binary", gdb.PARAM_OPTIONAL_FILENAME, None, "the pmu-probe to start", default_binary),
+    ("elf", gdb.PARAM_OPTIONAL_FILENAME, "--elf", "the ELF of the program", lambda: gdb.current_progspace().filename or "none"),
+    ("events", gdb.PARAM_STRING, "-e", "what to count: A,B,{C,D}", lambda: "CPU_CYCLES"),
+    ("frequency", gdb.PARAM_STRING, "--freq", "the core's clock, such as 12M", lambda: "as the program says"),
+    ("timeout", gdb.PARAM_STRING, "--timeout", "give up when start or end is not reached within so many seconds", lambda: "10"),
+    ("calibrate", gdb.PARAM_BOOLEAN, "--no-calibrate", "whether the halt overhead is measured and removed", lambda: "on"),
 ]]
 COMMANDS = [Command(*what) for what in [
     ("delta", """pmu delta FUNCTION | START END [-r N] [-e EVENTS] [-j FILE]
 From a start to an end, over many hits. A location is symbol, symbol+0x10, file.c:42, a line of this file, or *ADDRESS.
 A breakpoint of yours on the way ends it, with what was measured until then; so does Ctrl-C. Where it has a condition that does
 not hold, or is to be ignored, what GDB's halts there add is removed. The core stays halted where the last hit ended.""", True),
-    ("stat", "pmu stat --for TIME [-e EVENTS]\nCounts while the core runs; each look at the counters halts it for a moment.", True),
+    ("stat", "pmu stat --for TIME [-e EVENTS]\nCounts while the core runs; each sample halts it briefly.", True),
     ("info", "pmu info\nThe way to the target, cores, counters, and what is in use. Changes nothing."),
     ("list", "pmu list [PATTERN]\nThe events of this core: code, name, meaning."),
     ("calibrate", "pmu calibrate [LOCATION] [-e EVENTS]\nWhat a halt adds to the counters, where the core stands, or there.", True),

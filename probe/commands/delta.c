@@ -31,7 +31,7 @@ static bool locate_region(struct delta_command *self, const struct options *opti
 {
     struct symbols *symbols = self->session.symbols;
     if (options->n_operands < 1 || options->n_operands > 2)
-        return error_set(error, ERROR_USAGE, "delta wants a function, or a start and an end");
+        return error_set(error, ERROR_USAGE, "delta needs a function, or a start and an end");
     if (!symbols_locate(symbols, options->operands[0], &self->start, error))
         return false;
     self->region = (struct region){
@@ -149,10 +149,13 @@ static bool measure_once(struct delta_command *self, const struct clock *clock, 
         !target_check_witness(&session->target, &last, &after))
         ok = error_set(error, after.kind, "%s", after.text);
     if (error->kind == ERROR_FOREIGN_STOP) {
-        char place[512];
+        char place[512], stop[sizeof error->text];
         session_place(session, engine->stopped_at, place, sizeof place);
+        snprintf(stop, sizeof stop, "%s", error->text);
+        const char *address = strstr(stop, " at 0x");
         error_clear(error);
-        error_set(error, ERROR_FOREIGN_STOP, "stopped at %s, not ours", place);
+        error_set(error, ERROR_FOREIGN_STOP, "%.*s at %s",
+                  (int)(address != NULL ? address - stop : (ptrdiff_t)strlen(stop)), stop, place);
     }
     snprintf(self->summary.uncalibrated, sizeof self->summary.uncalibrated, "%s", engine->uncalibrated);
     engine->ops->free(engine);

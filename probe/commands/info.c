@@ -16,7 +16,7 @@ static void print_state(struct session *session, const struct target_core *core,
     char place[512];
     struct deadline deadline = session_deadline(session);
     if (session->target.debugger != NULL && core == session->target.chosen && core->state == CORE_RUNNING) {
-        fprintf(out, "halted for the moment, by the debugger\n");
+        fprintf(out, "halted by the debugger\n");
         return;
     }
     switch (core->state) {

@@ -71,7 +71,7 @@ static bool print_target(const struct context *context, struct error *error)
 int command_list(const struct context *context, struct error *error)
 {
     const struct options *options = context->options;
-    bool ok = options->format == FORMAT_TEXT || error_set(error, ERROR_USAGE, "list prints text only");
+    bool ok = options->format == FORMAT_TEXT || error_set(error, ERROR_USAGE, "list has no other output than text");
     ok = ok && (options->n_operands <= 1 || error_set(error, ERROR_USAGE, "list takes one pattern"));
     ok =
         ok && (options->cpu != NULL ? print_one(context, options->cpu, error) : print_target(context, error));

@@ -297,7 +297,7 @@ bool options_read(struct options *options, int argc, char **argv, struct error *
         } else if (options->n_operands < OPTION_OPERANDS) {
             options->operands[options->n_operands++] = word;
         } else {
-            return error_set(error, ERROR_USAGE, "too many words");
+            return error_set(error, ERROR_USAGE, "unexpected argument \"%.64s\"", word);
         }
     }
     const char *from_environment = getenv("PMU_PROBE");

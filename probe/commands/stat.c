@@ -222,7 +222,7 @@ static bool check_stop(struct stat_command *self, struct error *error)
     if (!self->stopped || self->session.target.debugger != NULL)
         return true;
     session_place(&self->session, self->session.target.stopped_at, place, sizeof place);
-    return error_set(error, ERROR_FOREIGN_STOP, "stopped at %s, not ours", place);
+    return error_set(error, ERROR_FOREIGN_STOP, "halted by someone else at %s", place);
 }
 
 int command_stat(const struct context *context, struct error *error)
@@ -230,7 +230,8 @@ int command_stat(const struct context *context, struct error *error)
     struct stat_command self = {.session.context = context};
     const struct options *options = context->options;
     double seen_hz;
-    bool ok = options->n_operands == 0 || error_set(error, ERROR_USAGE, "stat takes no further words");
+    bool ok = options->n_operands == 0 ||
+              error_set(error, ERROR_USAGE, "unexpected argument \"%.64s\"", options->operands[0]);
     ok = ok &&
          (options->format == FORMAT_TEXT || options->format == FORMAT_JSON || options->format == FORMAT_CSV ||
           error_set(error, ERROR_USAGE, "stat prints text, JSON or CSV"));
@@ -243,7 +244,7 @@ int command_stat(const struct context *context, struct error *error)
         session_conditions(&self.session, &self.clock, &self.conditions);
         if (self.session.target.debugger != NULL)
             snprintf(self.conditions.note, sizeof self.conditions.note,
-                     "each look halts the core for a moment, and what that adds is in the counts");
+                     "each sample halts the core briefly; that cost is included in the counts");
         ok = run_windows(&self, error) && check_stop(&self, error);
         tell_halts(&self);
         if (ok && self.reset.kind != ERROR_NONE)

@@ -124,7 +124,7 @@ static bool check_stop(struct watching *self, struct error *error)
     if (!self->session.target.leave_halted)
         return true;
     session_place(&self->session, self->session.target.stopped_at, place, sizeof place);
-    return error_set(error, ERROR_FOREIGN_STOP, "stopped at %s, not ours", place);
+    return error_set(error, ERROR_FOREIGN_STOP, "halted by someone else at %s", place);
 }
 
 static void tell_reset(struct watching *self)
@@ -230,7 +230,8 @@ int command_watch(const struct context *context, struct error *error)
     struct watching self = {.session.context = context};
     const struct options *options = context->options;
     double seen_hz;
-    bool ok = options->n_operands == 0 || error_set(error, ERROR_USAGE, "watch takes no further words");
+    bool ok = options->n_operands == 0 ||
+              error_set(error, ERROR_USAGE, "unexpected argument \"%.64s\"", options->operands[0]);
     ok = ok && (options->format == FORMAT_TEXT || options->format == FORMAT_JSON ||
                 error_set(error, ERROR_USAGE, "watch prints text or JSON"));
     if (ok && options->all_cpus)

@@ -161,13 +161,35 @@ static bool ends_within(struct openocd_process *process, int64_t ms)
     return process->pid == 0;
 }
 
+/* Its errors alone, of which "Error: " need not be told; all that it said where it names none. */
+static size_t take_errors(const char *log, size_t length, char *out)
+{
+    static const char mark[] = "Error: ";
+    size_t used = 0;
+    for (const char *line = log, *end = log + length; line < end;) {
+        const char *next = memchr(line, '\n', (size_t)(end - line));
+        size_t n = next != NULL ? (size_t)(next - line) + 1 : (size_t)(end - line);
+        bool begins = n >= sizeof mark - 1 && memcmp(line, mark, sizeof mark - 1) == 0;
+        size_t skip = begins ? sizeof mark - 1 : 0;
+        if (memmem(line, n, mark, sizeof mark - 1) != NULL) {
+            memcpy(out + used, line + skip, n - skip);
+            used += n - skip;
+        }
+        line += n;
+    }
+    if (used == 0)
+        memcpy(out, log, length);
+    return used > 0 ? used : length;
+}
+
 void openocd_process_last_words(struct openocd_process *process, char *out, size_t size)
 {
     struct deadline deadline = deadline_in_ms(patience_ms(LAST_WORDS_MS), NULL);
     while (process->log_fd >= 0 && !deadline_passed(&deadline))
         wait_for_log(process, &deadline);
-    char cleaned[2 * LOG_ROOM];
-    openocd_text_clean(process->log, process->used, cleaned, sizeof cleaned);
+    char cleaned[2 * LOG_ROOM], errors[LOG_ROOM];
+    size_t told = take_errors(process->log, process->used, errors);
+    openocd_text_clean(errors, told, cleaned, sizeof cleaned);
     size_t length = strlen(cleaned);
     const char *end = length >= size ? cleaned + length - (size - 1) : cleaned;
     /* The greeting and its copyright say nothing about why */
@@ -207,7 +229,7 @@ static bool wait_for_port(struct openocd_process *process, const struct deadline
     char words[700];
     openocd_process_last_words(process, words, sizeof words);
     return error_set(error, ERROR_NO_PROBE, "%s: %s",
-                     ended ? "OpenOCD ended" : "OpenOCD did not open its Tcl port in time", words);
+                     ended ? "OpenOCD could not start" : "OpenOCD did not open its Tcl port in time", words);
 }
 
 struct openocd_process *openocd_process_start(const char *const *options, size_t n,

@@ -1,6 +1,7 @@
 #include "measure/plan.h"
 
 #include "counters/words.h"
+#include "symbols/names.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -38,6 +39,20 @@ static char *split(const struct planning *p, struct event_wish *wish)
     return colon + 1;
 }
 
+static bool unknown_event(const struct planning *p, const char *name, struct error *error)
+{
+    struct near near;
+    char guess[NEAR_NAMES * NEAR_LENGTH];
+    near_init(&near, name, strlen(name));
+    for (size_t i = 0; i < p->block->n; i++)
+        near_offer(&near, p->block->counters[i].name);
+    for (size_t i = 0; p->set != NULL && i < event_set_count(p->set); i++)
+        near_offer(&near, event_set_at(p->set, i)->name);
+    near_text(&near, guess, sizeof guess);
+    return error_set(error, ERROR_USAGE, "unknown event %s%s See pmu-probe list", name,
+                     guess[0] != '\0' ? guess : ".");
+}
+
 static bool resolve(const struct planning *p, const struct event_wish *wish, uint32_t *code,
                     uint32_t *counters, char *name, size_t size, bool *absent, struct error *error)
 {
@@ -56,8 +71,7 @@ static bool resolve(const struct planning *p, const struct event_wish *wish, uin
     if (p->set != NULL)
         event = bare.by_code ? event_set_by_code(p->set, bare.code) : event_set_find(p->set, bare.name);
     if (event == NULL && !bare.by_code)
-        return error_set(error, ERROR_USAGE, "there is no event \"%s\" here: pmu-probe list shows them",
-                         wish->name);
+        return unknown_event(p, bare.name, error);
     if (event != NULL)
         snprintf(name, size, "%s%s", event->name,
                  modifiers != NULL ? wish->name + (modifiers - bare.name) - 1 : "");

@@ -179,7 +179,7 @@ def test_openocd_killed_in_the_middle(command):
         assert result.code == 3
         assert "openocd" in result.err.lower()
         if command[0] == "delta":
-            assert "could not be put back" in result.err and "reset of the target" in result.err
+            assert "could not restore " in result.err and "Reset the target" in result.err
 
 
 def test_own_openocd_that_cannot_start():

@@ -136,7 +136,7 @@ def test_a_stop_of_somebody_else_s_ends_it(command):
             lines.append(json.loads(tool.stdout.readline()))
         place.server("r5.apb mww 0x80001090 1")
         result = finish_tool(tool)
-        assert result.code == 3 and "stopped at" in result.err and "not ours" in result.err, result.err
+        assert result.code == 3 and "halted by someone else at" in result.err, result.err
         state = place.board.state()
         assert state["run"] == "halted"
         if command == "stat":

@@ -72,7 +72,7 @@ def test_foreign_halt_request():
         place.wait_for_stops(2)
         place.server("halt")
         result = finish_tool(process)
-        assert result.code == 3 and "not ours" in result.err
+        assert result.code == 3 and "stopped by someone else's breakpoint at" in result.err
         assert place.board.state()["run"] == "halted"
 
 
