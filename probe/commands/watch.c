@@ -4,7 +4,8 @@
 #include "commands/everyone.h"
 #include "commands/session.h"
 #include "measure/window.h"
-#include "report/number.h"
+#include "report/counts.h"
+#include "report/rates.h"
 #include "report/screen.h"
 #include "report/text.h"
 
@@ -23,6 +24,9 @@ struct watching {
     struct clock clock;
     struct window window, before, zero; /* now; when the interval began; when the totals were set to zero */
     struct screen screen;
+    struct screen_view shown;
+    char title[320];
+    struct rates rates;
     bool paused, quit;
     uint64_t resets;
 };
@@ -53,22 +57,22 @@ static void print_json(const struct watching *self)
     fprintf(out, "}}\n");
 }
 
-static void print_text(const struct watching *self)
+static void print_text(struct watching *self)
 {
-    FILE *out = self->session.context->out;
     const struct window *window = &self->window;
     const struct reading *reading = &self->session.target.reading;
     double span = seconds(self->before.last_us, window->last_us);
     for (size_t i = 0; i < reading->counted; i++) {
-        char total[NUMBER_ROOM], counted[NUMBER_ROOM], rate[NUMBER_ROOM];
         uint64_t count = window->totals[i].count - self->before.totals[i].count;
-        bool at_least = window->totals[i].missed > self->before.totals[i].missed;
-        fprintf(out, "%10.3f s  %s%16s  %14s/s  total %s%s", seconds(window->first_us, window->last_us),
-                at_least ? "at least " : "", number_unsigned(counted, sizeof counted, count),
-                number_unsigned(rate, sizeof rate, span > 0 ? (uint64_t)((double)count / span + 0.5) : 0),
-                window->totals[i].missed > 0 ? "at least " : "",
-                number_unsigned(total, sizeof total, window->totals[i].count));
-        fprintf(out, reading->counted > 1 ? "  %s\n" : "\n", reading->counters[i].name);
+        const struct rates_row row = {.name = reading->counters[i].name,
+                                      .seconds = seconds(window->first_us, window->last_us),
+                                      .count = count,
+                                      .rate = span > 0 ? (double)count / span : 0,
+                                      .total = window->totals[i].count,
+                                      .count_at_least =
+                                          window->totals[i].missed > self->before.totals[i].missed,
+                                      .total_at_least = window->totals[i].missed > 0};
+        rates_print(&self->rates, &row);
     }
 }
 
@@ -76,36 +80,66 @@ static void draw(struct watching *self)
 {
     const struct window *window = &self->window;
     const struct reading *reading = &self->session.target.reading;
-    char title[320];
-    snprintf(title, sizeof title, "%s     %s     %s", self->conditions.link, self->conditions.core,
-             self->conditions.counter);
-    struct screen_view view = {.title = title,
-                               .note = self->conditions.note,
-                               .seconds = seconds(self->zero.last_us, window->last_us),
-                               .lost = window->lost,
-                               .paused = self->paused};
+    struct screen_view *view = &self->shown;
+    snprintf(self->title, sizeof self->title, "%s     %s     %s", self->conditions.link,
+             self->conditions.core, self->conditions.counter);
+    *view = (struct screen_view){.title = self->title,
+                                 .note = self->conditions.note,
+                                 .seconds = seconds(self->zero.last_us, window->last_us),
+                                 .lost = window->lost};
     double span = seconds(self->before.last_us, window->last_us);
-    view.samples_per_second = span > 0 ? (double)(window->samples - self->before.samples) / span : 0;
+    view->samples_per_second = span > 0 ? (double)(window->samples - self->before.samples) / span : 0;
     for (size_t i = 0; i < reading->counted && i < READING_ROOM; i++)
-        view.rows[view.n++] = (struct screen_row){
+        view->rows[view->n++] = (struct screen_row){
             .name = reading->counters[i].name,
             .rate = span > 0 ? (double)(window->totals[i].count - self->before.totals[i].count) / span : 0,
             .total = window->totals[i].count - self->zero.totals[i].count,
             .rate_at_least = window->totals[i].missed > self->before.totals[i].missed,
             .total_at_least = window->totals[i].missed > self->zero.totals[i].missed};
-    screen_draw(&self->screen, &view);
+    screen_draw(&self->screen, view);
 }
 
+/* What is shown stays as it is: an interval that has only begun has no rates. */
 static void handle_key(struct watching *self, enum screen_key key)
 {
+    struct screen_view *view = &self->shown;
     if (key == SCREEN_QUIT)
         self->quit = true;
     if (key == SCREEN_PAUSE)
-        self->paused = !self->paused;
-    if (key == SCREEN_ZERO)
+        self->paused = view->paused = !self->paused;
+    if (key == SCREEN_ZERO) {
         self->zero = self->window;
+        view->seconds = 0;
+        for (size_t i = 0; i < view->n; i++) {
+            view->rows[i].total = 0;
+            view->rows[i].total_at_least = false;
+        }
+    }
     if (key != SCREEN_NO_KEY)
-        draw(self);
+        screen_draw(&self->screen, view);
+}
+
+/* What the screen had, on the terminal that it leaves. */
+static bool print_totals(const struct watching *self)
+{
+    FILE *out = self->session.context->out;
+    const struct window *window = &self->window;
+    const struct reading *reading = &self->session.target.reading;
+    struct counts counts = {.passes = 1,
+                            .seconds = seconds(self->zero.last_us, window->last_us),
+                            .skew_us = window->skew_us,
+                            .lost = window->lost,
+                            .halts = window->halts ? window->samples + 1 : 0,
+                            .halted_us = window->halted_us};
+    for (size_t i = 0; i < reading->counted && i < RESULT_COLUMNS; i++)
+        counts.rows[counts.n++] =
+            (struct counts_row){.name = reading->counters[i].name,
+                                .count = window->totals[i].count - self->zero.totals[i].count,
+                                .seconds = counts.seconds,
+                                .at_least = window->totals[i].missed > self->zero.totals[i].missed,
+                                .counted = true};
+    text_header(out, &self->conditions);
+    return counts_end(out, &counts, FORMAT_TEXT, ',');
 }
 
 static void pause_ms(struct watching *self, int64_t ms)
@@ -214,14 +248,19 @@ static bool watch(struct watching *self, struct error *error)
     self->zero = self->before = self->window;
     if (!plain && screen_open(&self->screen, STDIN_FILENO, STDOUT_FILENO))
         draw(self);
-    else if (options->format == FORMAT_TEXT)
+    else if (options->format == FORMAT_TEXT) {
         text_header(context->out, &self->conditions);
+        rates_begin(&self->rates, context->out);
+    }
     int64_t begun_us = deadline_now_us(), next_us = begun_us;
     int64_t for_us = (int64_t)(options->for_s * 1e6);
     bool ok = true;
     while (ok && !self->quit && *context->cancel == 0 && (for_us == 0 || next_us - begun_us < for_us))
         ok = watch_interval(self, &next_us, error);
+    bool was_shown = self->screen.open;
     screen_close(&self->screen);
+    if (was_shown && !print_totals(self))
+        ok = error_set(error, ERROR_SYSTEM, "the output could not be written");
     return ok && target_check_witness(&self->session.target, &deadline, error);
 }
 
