@@ -6,6 +6,7 @@
 #include "links/msr/msr.h"
 #include "links/openocd.h"
 #include "links/pair.h"
+#include "report/progress.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -184,7 +185,7 @@ static bool check_pair(const struct options *options, struct error *error)
                                 "--counters wants run control from elsewhere: --probe gdb:HOST:PORT");
 }
 
-struct link *connect_link(const struct context *context, struct error *error)
+static struct link *connect_all(const struct context *context, struct error *error)
 {
     const char *wish = context->options->counters;
     if (wish == NULL)
@@ -201,4 +202,18 @@ struct link *connect_link(const struct context *context, struct error *error)
         return NULL;
     }
     return pair_new(control, counters, error);
+}
+
+struct link *connect_link(const struct context *context, struct error *error)
+{
+    const struct options *options = context->options;
+    struct progress progress;
+    progress_begin(&progress, stderr);
+    if (options->n_openocd > 0)
+        progress_now(&progress, "starting OpenOCD ...");
+    else
+        progress_now(&progress, "connecting to %s ...", options->probe != NULL ? options->probe : "a probe");
+    struct link *link = connect_all(context, error);
+    progress_clear(&progress);
+    return link;
 }
