@@ -69,10 +69,11 @@ static bool work(struct stub_command *self, struct error *error)
     }
 }
 
-static void print_line(FILE *out, const char *what, const char *before, const char *now)
+static void print_line(FILE *out, const char *what, const char *of, const char *before, const char *now)
 {
     bool same = before == NULL || strcmp(before, now) == 0;
-    fprintf(out, "  %-15s %s%s%s%s\n", what, now, same ? "" : " (was: ", same ? "" : before, same ? "" : ")");
+    fprintf(out, "  %-15s %s%s%s%s%s\n", what, of, now, same ? "" : " (was: ", same ? "" : before,
+            same ? "" : ")");
 }
 
 static const char *of_user(const struct stub_state *state)
@@ -100,8 +101,8 @@ static void print(const struct stub_command *self)
     const struct target *target = &self->session.target;
     const struct stub_state *was = self->action == ENABLE || self->action == DISABLE ? &self->found : NULL;
     fprintf(out, "core %d   %s\n\n", (int)(target->chosen - target->cores), target->chosen->core.name);
-    print_line(out, "user mode      access to counters", was ? of_user(was) : NULL, of_user(&self->now));
-    print_line(out, "cycle counter", was ? of_cycles(was) : NULL, of_cycles(&self->now));
+    print_line(out, "user mode", "access to counters ", was ? of_user(was) : NULL, of_user(&self->now));
+    print_line(out, "cycle counter", "", was ? of_cycles(was) : NULL, of_cycles(&self->now));
     print_events(out, self->now.events);
     fprintf(out, "  %-15s %s\n", "registers", self->now.registers);
     if (self->stub.errand == NULL)

@@ -76,9 +76,8 @@ static void put_metric_text(FILE *out, const struct metric_result *metric, const
 {
     char line[LINE], name[UTF8_CLEAN_ROOM(96)];
     terminal_text(name, sizeof name, metric->name);
-    snprintf(line, sizeof line, "%*s  %s%s%s%s%s", COUNT, value, name, metric->unit[0] != '\0' ? " " : "",
-             metric->unit, !isfinite(metric->value) && metric->why[0] != '\0' ? "    " : "",
-             !isfinite(metric->value) ? metric->why : "");
+    snprintf(line, sizeof line, "%*s  %s%s%s", COUNT, value, name, metric->unit[0] != '\0' ? " " : "",
+             metric->unit);
     put_line(out, line);
 }
 
@@ -149,6 +148,13 @@ static void put_closing(FILE *out, const struct counts *counts)
     }
     if (counts->lost > 0) {
         snprintf(line, sizeof line, COUNTS_LOST, number_unsigned(number, sizeof number, counts->lost));
+        fold_text(out, columns, INDENT, line);
+    }
+    for (size_t i = 0; i < counts->n_metrics; i++) {
+        const struct metric_result *metric = &counts->metrics[i];
+        if (isfinite(metric->value) || metric->why[0] == '\0')
+            continue;
+        snprintf(line, sizeof line, "%s: %s", metric->name, metric->why);
         fold_text(out, columns, INDENT, line);
     }
 }

@@ -10,11 +10,12 @@
 #include <stdbool.h>
 #include <string.h>
 
-enum cell { NAME, MEDIAN, MEAN, DEVIATION, MIN, MAX, EACH, OVERHEAD, CELLS };
-enum { CELL = 96, REMARK = 384, NOTE = 512, GAP = 2, INDENT = 2, NARROWEST_NAME = 10 };
+enum cell { NAME, HITS, MEDIAN, MEAN, DEVIATION, MIN, MAX, EACH, OVERHEAD, CELLS };
+enum { CELL = 96, REMARK = 384, NOTE = 2048, GAP = 2, INDENT = 2, NARROWEST_NAME = 10 };
 enum { ROWS = RESULT_COLUMNS + RESULT_METRICS + 2 }; /* + the heading and the time */
 
-static const char *const heading[CELLS] = {"", "median", "mean", "sd", "min", "max", "per hit", "overhead"};
+static const char *const heading[CELLS] = {"",    "hits", "median",  "mean",    "sd",
+                                           "min", "max",  "per hit", "overhead"};
 
 struct row {
     char cells[CELLS][CELL];
@@ -113,7 +114,7 @@ static void put_column(struct row *row, const struct summary *summary, const str
         number_unsigned(hits, sizeof hits, n);
         number_unsigned(all, sizeof all, n + column->at_least);
         if (row->fewer)
-            remark(row, "%s of %s hits", hits, all);
+            snprintf(row->cells[HITS], CELL, "%.40s of %.40s", hits, all);
     } else if (column->at_least > 0) {
         /* A bound on the longest hit says nothing of the median */
         number_unsigned(bound, sizeof bound, column->at_least_max);
@@ -212,12 +213,13 @@ static size_t width_of(const struct layout *layout, const struct row *row)
     return width;
 }
 
-static void lay_out(struct layout *layout, const struct table *table)
+/* Of the rows of one of the two tables. */
+static void lay_out(struct layout *layout, const struct table *table, bool fewer)
 {
     *layout = (struct layout){.out = layout->out, .columns = layout->columns};
     layout->width[NAME] = NARROWEST_NAME;
     for (size_t i = 0; i < table->n; i++)
-        for (size_t cell = 0; cell < CELLS; cell++) {
+        for (size_t cell = 0; cell < CELLS && (cell == NAME || table->rows[i].fewer == fewer); cell++) {
             size_t w = utf8_width(table->rows[i].cells[cell]);
             size_t least = w > 0 ? strlen(heading[cell]) : 0;
             w = w > least ? w : least;
@@ -225,6 +227,8 @@ static void lay_out(struct layout *layout, const struct table *table)
         }
     for (size_t i = 0; i < table->n; i++) {
         const struct row *row = &table->rows[i];
+        if (row->fewer != fewer)
+            continue;
         size_t width = width_of(layout, row);
         layout->folded = layout->folded || (width > layout->columns && row->cells[MEAN][0] != '\0');
         layout->remarks_below =
@@ -278,7 +282,7 @@ static void put_block(const struct layout *layout, const struct row *row)
     fprintf(layout->out, "%s\n%*s", row->cells[NAME], INDENT, "");
     fold.used = INDENT;
     size_t n = 0;
-    for (size_t cell = MEDIAN; cell < CELLS; cell++) {
+    for (size_t cell = HITS; cell < CELLS; cell++) {
         if (row->cells[cell][0] == '\0')
             continue;
         snprintf(piece, sizeof piece, "%s %s", heading[cell], row->cells[cell]);
@@ -339,25 +343,49 @@ static void note_clock(const struct layout *layout, const struct conditions *con
          has_source ? " (" : "", source, has_source ? ")" : "");
 }
 
-/* Those of which only a lower bound is known. */
+static void add_bound(char *text, const struct column *column, bool alone)
+{
+    char bound[NUMBER_ROOM], hits[NUMBER_ROOM], all[NUMBER_ROOM], name[UTF8_CLEAN_ROOM(96)];
+    size_t used = strlen(text);
+    uint64_t n = statistics_count(column->statistics) + column->at_least;
+    terminal_text(name, sizeof name, column->name);
+    number_unsigned(hits, sizeof hits, column->at_least);
+    number_unsigned(all, sizeof all, n);
+    number_unsigned(bound, sizeof bound, column->at_least_max);
+    used += (size_t)snprintf(text + used, NOTE - used, alone ? "%s: %s of %s hit%s" : "%s %s of %s hit%s",
+                             name, hits, all, n == 1 ? "" : "s");
+    if (column->at_least_max > 0 && used < NOTE)
+        snprintf(text + used, NOTE - used, " (highest: at least %s)", bound);
+}
+
+/* Those of which only a lower bound is known; what has counters of one width in one sentence. */
 static void note_bounds(const struct layout *layout, const struct summary *summary)
 {
+    bool told[RESULT_COLUMNS] = {false};
     for (size_t i = 0; i < summary->n; i++) {
-        const struct column *column = &summary->columns[i];
-        char bound[NUMBER_ROOM], hits[NUMBER_ROOM], all[NUMBER_ROOM], name[UTF8_CLEAN_ROOM(96)],
-            bits[32] = "";
-        uint64_t n = statistics_count(column->statistics);
-        if (column->at_least == 0)
+        const struct column *first = &summary->columns[i];
+        char text[NOTE] = "", bits[32] = "";
+        size_t n = 0;
+        if (told[i] || first->at_least == 0)
             continue;
-        number_unsigned(bound, sizeof bound, column->at_least_max);
-        number_unsigned(hits, sizeof hits, column->at_least);
-        number_unsigned(all, sizeof all, n + column->at_least);
-        if (column->bits > 0)
-            snprintf(bits, sizeof bits, "%u-bit ", column->bits);
-        note(layout,
-             "%s: %s of %s hit%s may have overflowed the %scounter and %s not included; highest: at least %s",
-             terminal_text(name, sizeof name, column->name), hits, all, n + column->at_least == 1 ? "" : "s",
-             bits, column->at_least == 1 ? "is" : "are", bound);
+        if (first->bits > 0)
+            snprintf(bits, sizeof bits, "%u-bit ", first->bits);
+        for (size_t k = i; k < summary->n; k++)
+            n += summary->columns[k].at_least > 0 && summary->columns[k].bits == first->bits;
+        for (size_t k = i; k < summary->n; k++) {
+            const struct column *column = &summary->columns[k];
+            size_t used = strlen(text);
+            if (column->at_least == 0 || column->bits != first->bits)
+                continue;
+            snprintf(text + used, sizeof text - used, "%s", k > i ? ", " : "");
+            add_bound(text, column, n == 1);
+            told[k] = true;
+        }
+        if (n == 1)
+            note(layout, "%s may have overflowed the %scounter and %s not included", text, bits,
+                 first->at_least == 1 ? "is" : "are");
+        else
+            note(layout, "May have overflowed the %scounter and are not included: %s", bits, text);
     }
     const char *source = summary->conditions.clock_source;
     bool is_told = strcmp(source, "--freq") == 0 || strcmp(source, "SystemCoreClock") == 0;
@@ -420,34 +448,38 @@ static void print_notes(const struct layout *layout, const struct summary *summa
     note_bounds(layout, summary);
 }
 
+static void print_part(struct layout *layout, const struct table *table, bool fewer)
+{
+    lay_out(layout, table, fewer);
+    if (!layout->folded || layout->columns < TERMINAL_COLUMNS) {
+        print_rows(layout, table, fewer);
+        return;
+    }
+    struct table shorter = *table;
+    shorten(&shorter);
+    lay_out(layout, &shorter, fewer);
+    if (layout->folded)
+        lay_out(layout, table, fewer);
+    print_rows(layout, layout->folded ? table : &shorter, fewer);
+}
+
 void table_print(FILE *out, const struct summary *summary, size_t columns)
 {
     struct table table = {0};
     struct layout layout = {.out = out, .columns = columns};
     size_t fewer = 0, whole = 0;
     fill(&table, summary);
-    lay_out(&layout, &table);
-    if (layout.folded && columns >= TERMINAL_COLUMNS) {
-        struct table shorter = table;
-        shorten(&shorter);
-        lay_out(&layout, &shorter);
-        if (layout.folded)
-            lay_out(&layout, &table);
-        else
-            table = shorter;
-    }
     for (size_t i = 0; i < table.n; i++) {
         fewer += table.rows[i].fewer;
         whole += !table.rows[i].fewer && table.rows[i].cells[MEDIAN][0] != '\0';
     }
-    if (table.n > fewer)
-        print_rows(&layout, &table, false);
-    if (fewer > 1 || (fewer > 0 && whole > 0)) {
-        fputs(table.n > fewer ? "\n" : "", out);
+    print_part(&layout, &table, false);
+    if (fewer > 0 && table.n > fewer)
+        fputc('\n', out);
+    if (fewer > 1 || (fewer > 0 && whole > 0))
         fold_text(out, columns, INDENT,
                   "Each row below covers different hits and is not part of any other row:");
-    }
     if (fewer > 0)
-        print_rows(&layout, &table, true);
+        print_part(&layout, &table, true);
     print_notes(&layout, summary, &table);
 }
