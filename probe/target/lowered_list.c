@@ -379,7 +379,7 @@ bool lowered_settle(struct lowered *self, uint64_t wanted, const struct deadline
                                          [STOP_REQUEST] = "someone else's halt request",
                                          [STOP_FAULT] = "an exception that a debugger catches",
                                          [STOP_WATCHPOINT] = "someone else's watchpoint",
-                                         [STOP_OTHER] = "something else"};
+                                         [STOP_OTHER] = "someone else"};
     return error_set(error, ERROR_FOREIGN_STOP, "stopped by %s at 0x%08" PRIX64, causes[stop.cause],
                      core_code_place(stop.pc));
 }

@@ -217,6 +217,11 @@ def start_tool(words, **kwargs):
                             **{"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **kwargs})
 
 
+def unfolded(text):
+    """What folded to the width of a terminal, in one line."""
+    return " ".join(text.split())
+
+
 def finish_tool(process, signal_number=None):
     if signal_number is not None:
         process.send_signal(signal_number)

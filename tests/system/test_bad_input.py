@@ -83,8 +83,8 @@ def test_nothing_on_the_port():
 
 
 @pytest.mark.parametrize("words, says", [
-    ([], "no command"), (["frobnicate"], "no command"), (["delta"], "wants a function"),
-    (["delta", "a", "b", "c", "--elf", ELF], "wants a function"), (["info", "x"], "no further words"), (["info", "-j"], "text only"),
+    ([], "no command"), (["frobnicate"], "no command"), (["delta"], "needs a function"),
+    (["delta", "a", "b", "c", "--elf", ELF], "needs a function"), (["info", "x"], "unexpected argument \"x\""), (["info", "-j"], "no other output than text"),
     (["-p", "jtag:9", "info"], "neither openocd"), (["-p", "openocd:h:0", "info"], "no port"),
     (["-p", "openocd:h:99999", "info"], "no port"), (["--elf", "/nonexistent", "delta", "x"], "nonexistent"),
     (["--elf", "/dev/null", "delta", "x"], "/dev/null"), (["--elf", __file__, "delta", "x"], "test_bad_input"),

@@ -57,7 +57,7 @@ def test_foreign_breakpoint(chip):
         place.server.set_word(0xE0002008, value)
         result = finish_tool(process)
         assert result.code == 3
-        assert "stopped at scenarios.c:" in result.err and "random_number" in result.err
+        assert "stopped by someone else's breakpoint at scenarios.c:" in result.err and "random_number" in result.err
         assert "of 1,000,000 hits" in result.out
         state = place.board.state()
         assert state["run"] == "halted" and state["pc"] == here
@@ -72,7 +72,7 @@ def test_foreign_halt_request():
         place.wait_for_stops(2)
         place.server("halt")
         result = finish_tool(process)
-        assert result.code == 3 and "stopped by someone else's breakpoint at" in result.err
+        assert result.code == 3 and "stopped by someone else at measured.S:" in result.err
         assert place.board.state()["run"] == "halted"
 
 
