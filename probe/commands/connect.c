@@ -110,7 +110,7 @@ static struct link *connect_dap(const struct context *context, const char *probe
     else if (options->transport != NULL && strcmp(options->transport, "jtag") == 0)
         wish.wires = DAP_WIRES_JTAG;
     else if (options->transport != NULL) {
-        error_set(error, ERROR_USAGE, "--transport wants swd or jtag, not \"%.32s\"", options->transport);
+        error_set(error, ERROR_USAGE, "--transport is swd or jtag, not \"%.32s\"", options->transport);
         return NULL;
     }
     wish.hz = (uint32_t)options->speed_hz;
@@ -182,7 +182,7 @@ static bool check_pair(const struct options *options, struct error *error)
                          options->counters);
     bool control = options->n_openocd > 0 || (options->probe != NULL && !msr_wish_is(options->probe));
     return control || error_set(error, ERROR_USAGE,
-                                "--counters wants run control from elsewhere: --probe gdb:HOST:PORT");
+                                "--counters needs run control from elsewhere: --probe gdb:HOST:PORT");
 }
 
 static struct link *connect_all(const struct context *context, struct error *error)

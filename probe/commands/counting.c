@@ -332,7 +332,7 @@ bool counting_words(struct counting *counting, struct session *session, struct r
     for (names->n = 0; at != NULL && *at != '\0'; names->n++) {
         size_t length = strcspn(at, ",");
         if (names->n == RESULT_WORDS || length == 0 || length >= sizeof names->names[0])
-            return error_set(error, ERROR_USAGE, "--on-max wants up to %d words with commas between them",
+            return error_set(error, ERROR_USAGE, "--on-max takes up to %d words, separated by commas",
                              RESULT_WORDS);
         memcpy(names->names[names->n], at, length);
         names->names[names->n][length] = '\0';

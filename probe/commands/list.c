@@ -2,11 +2,15 @@
 #include "commands/command.h"
 #include "commands/session.h"
 #include "counters/events.h"
+#include "report/fold.h"
+#include "report/terminal.h"
 
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+enum { NAME = 42, LEFT = 128 };
 
 /* In any case, anywhere in the text. */
 static bool contains(const char *text, const char *part)
@@ -20,14 +24,21 @@ static bool contains(const char *text, const char *part)
 
 static void print_set(FILE *out, const char *cpu, const struct event_set *set, const char *pattern)
 {
-    size_t shown = 0;
+    size_t shown = 0, columns = terminal_columns(out);
+    int widest = 0;
+    char left[LEFT];
+    for (size_t i = 0; i < event_set_count(set); i++) {
+        int width = (int)strlen(event_set_at(set, i)->name);
+        widest = width > widest && width <= NAME ? width : widest;
+    }
     for (size_t i = 0; i < event_set_count(set); i++) {
         const struct event *event = event_set_at(set, i);
         if (pattern != NULL && !contains(event->name, pattern) && !contains(event->words, pattern))
             continue;
         if (shown++ == 0)
             fprintf(out, "%s\n", cpu);
-        fprintf(out, "  0x%04" PRIX32 "  %-42s  %s\n", event->code, event->name, event->words);
+        snprintf(left, sizeof left, "  0x%04" PRIX32 "  %-*s  ", event->code, widest, event->name);
+        fold_beside(out, columns, left, event->words);
     }
     if (shown > 0)
         fputc('\n', out);
@@ -71,7 +82,8 @@ static bool print_target(const struct context *context, struct error *error)
 int command_list(const struct context *context, struct error *error)
 {
     const struct options *options = context->options;
-    bool ok = options->format == FORMAT_TEXT || error_set(error, ERROR_USAGE, "list has no other output than text");
+    bool ok =
+        options->format == FORMAT_TEXT || error_set(error, ERROR_USAGE, "list has no other output than text");
     ok = ok && (options->n_operands <= 1 || error_set(error, ERROR_USAGE, "list takes one pattern"));
     ok =
         ok && (options->cpu != NULL ? print_one(context, options->cpu, error) : print_target(context, error));

@@ -2,7 +2,10 @@
 
 #include "report/utf8.h"
 
+#include <stdbool.h>
 #include <string.h>
+
+enum { WORD = 1536, NARROWEST = 24, DEEP = 6 };
 
 void fold_put(struct fold *fold, const char *piece, size_t gap)
 {
@@ -28,15 +31,38 @@ void fold_end(struct fold *fold)
     fold->used = 0;
 }
 
+static void put_words(struct fold *fold, const char *text)
+{
+    char word[WORD];
+    for (size_t gap = 0; *text != '\0'; gap = 1) {
+        size_t length = strcspn(text, " ");
+        snprintf(word, sizeof word, "%.*s", (int)length, text);
+        fold_put(fold, word, gap);
+        text += length + strspn(text + length, " ");
+    }
+    fold_end(fold);
+}
+
 void fold_text(FILE *out, size_t columns, size_t indent, const char *text)
 {
     struct fold fold = {.out = out, .columns = columns, .indent = indent};
-    char word[1536];
-    while (*text != '\0') {
-        size_t length = strcspn(text, " ");
-        snprintf(word, sizeof word, "%.*s", (int)length, text);
-        fold_put(&fold, word, 1);
-        text += length + strspn(text + length, " ");
+    put_words(&fold, text);
+}
+
+void fold_beside(FILE *out, size_t columns, const char *left, const char *text)
+{
+    size_t width = utf8_width(left);
+    bool fits = width + utf8_width(text) <= columns || width + NARROWEST <= columns;
+    struct fold fold = {.out = out, .columns = columns, .indent = fits ? width : DEEP, .used = width};
+    if (text[0] == '\0') /* nor the blanks before it */
+        while (width > 0 && left[width - 1] == ' ')
+            width--;
+    fprintf(out, "%.*s", (int)(text[0] == '\0' ? width : strlen(left)), left);
+    if (!fits) {
+        fprintf(out, "\n%*s", DEEP, "");
+        fold.used = DEEP;
     }
-    fold_end(&fold);
+    put_words(&fold, text);
+    if (text[0] == '\0')
+        fputc('\n', out);
 }

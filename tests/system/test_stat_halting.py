@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from harness import NOWHERE, WORK_BY_DATA, Place, finish_tool, start_tool
+from harness import NOWHERE, WORK_BY_DATA, Place, finish_tool, start_tool, unfolded
 from test_application_cores import HALT, lasting
 from test_pmu import modelled
 

@@ -160,11 +160,11 @@ def test_code_that_stays(way):
         kept, monitor, at = place.all_but_the_monitor(), place.monitor(), "core1_stack"
         before = place.board.read(at, len(image))
         said = lines(place.stub("load", at))
-        assert said["code"].endswith("in RAM, and stays there")
+        assert said["code"].endswith("in RAM, stays there")
         assert place.board.read(at, len(image)) == image
         assert place.monitor() == monitor
         said = lines(place.stub("enable", at))
-        assert said["code"].endswith("and stays there") and place.monitor() == place.on(monitor[2])
+        assert said["code"].endswith("stays there") and place.monitor() == place.on(monitor[2])
         place.stub("disable", at)
         assert place.monitor() == monitor
         place.board.write(at, before)
