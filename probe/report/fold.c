@@ -54,15 +54,13 @@ void fold_beside(FILE *out, size_t columns, const char *left, const char *text)
     size_t width = utf8_width(left);
     bool fits = width + utf8_width(text) <= columns || width + NARROWEST <= columns;
     struct fold fold = {.out = out, .columns = columns, .indent = fits ? width : DEEP, .used = width};
-    if (text[0] == '\0') /* nor the blanks before it */
-        while (width > 0 && left[width - 1] == ' ')
-            width--;
-    fprintf(out, "%.*s", (int)(text[0] == '\0' ? width : strlen(left)), left);
+    size_t shown = strlen(left);
+    while ((!fits || text[0] == '\0') && shown > 0 && left[shown - 1] == ' ') /* no line ends in one */
+        shown--;
+    fprintf(out, "%.*s", (int)shown, left);
     if (!fits) {
         fprintf(out, "\n%*s", DEEP, "");
         fold.used = DEEP;
     }
     put_words(&fold, text);
-    if (text[0] == '\0')
-        fputc('\n', out);
 }

@@ -212,8 +212,8 @@ def tool_environment(**others):
     return found | others
 
 
-def start_tool(words, **kwargs):
-    return subprocess.Popen(words, cwd=BUILD, text=True, errors="replace", env=tool_environment(),
+def start_tool(words, environment=(), **kwargs):
+    return subprocess.Popen(words, cwd=BUILD, text=True, errors="replace", env=tool_environment(**dict(environment)),
                             **{"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **kwargs})
 
 

@@ -231,9 +231,12 @@ def test_the_live_screen():
             wait_for(lambda: 0 < total_of(terminal.text()) < 5 * 12_000_000, "zero")
             terminal.resize(60, 6)
             wait_for(lambda: all(len(line) <= 60 for line in terminal.text().splitlines()), "the new size")
+            terminal.resize(100, 20)
             terminal.press("q")
             wait_for(lambda: "ENDED 0" in terminal.text(), "the end")
-            assert "samples/s" not in terminal.text(), "the screen was left as it was found"
+            text = terminal.text()
+            assert "samples/s" not in text, "the screen was left as it was found"
+            assert re.search(r"^ +[\d,]+  CPU_CYCLES +[\d,]+ /s$", text, re.M), "the totals stay"
         finally:
             terminal.close()
 
