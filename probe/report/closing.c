@@ -160,7 +160,7 @@ static void put_values(const struct closing *closing)
     const struct statistics *statistics = closing->summary->columns[0].statistics;
     uint64_t n = statistics_count(statistics);
     struct fold fold = {.out = closing->out, .columns = closing->columns, .indent = INDENT};
-    char title[UTF8_CLEAN_ROOM(96)], piece[sizeof title + 2 * NUMBER_ROOM], number[NUMBER_ROOM];
+    char title[UTF8_CLEAN_ROOM(96)], piece[sizeof title + NUMBER_ROOM + NUMBER_ROOM], number[NUMBER_ROOM];
     snprintf(piece, sizeof piece, "%s, sorted:", title_of(closing, title, sizeof title));
     fold_put(&fold, piece, 0);
     for (uint64_t i = 0, times = 0; i < n; i += times) {

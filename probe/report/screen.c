@@ -204,7 +204,7 @@ static struct layout lay_out(const struct screen_view *view, size_t columns)
         return layout;
     size_t widest = name < NAME ? name : NAME;
     if (columns >= LEAST_NAME + GAP + rate + GAP + total) {
-        size_t left = columns - 2 * GAP - rate - total;
+        size_t left = columns - GAP - GAP - rate - total;
         return (struct layout){.name = left < widest ? left : widest, .rate = rate, .total = total};
     }
     if (columns >= LEAST_NAME + GAP + rate) {

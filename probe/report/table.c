@@ -11,7 +11,7 @@
 #include <string.h>
 
 enum cell { NAME, HITS, MEDIAN, MEAN, DEVIATION, MIN, MAX, EACH, OVERHEAD, CELLS };
-enum { CELL = 96, REMARK = 384, NOTE = 2048, GAP = 2, INDENT = 2, NARROWEST_NAME = 10 };
+enum { CELL = 96, REMARK = 384, NOTE = 2048, GAP = 2, INDENT = 2, DEEP = 4, NARROWEST_NAME = 10 };
 enum { ROWS = RESULT_COLUMNS + RESULT_METRICS + 2 }; /* + the heading and the time */
 
 static const char *const heading[CELLS] = {"",    "hits", "median",  "mean",    "sd",
@@ -266,8 +266,8 @@ static void put_row(const struct layout *layout, const struct row *row)
     bool is_below =
         has_numbers(row) ? layout->remarks_below : used + GAP + utf8_width(row->remark) > layout->columns;
     if (is_below) {
-        fprintf(layout->out, "\n%*s", 2 * INDENT, "");
-        fold_text(layout->out, layout->columns - 2 * INDENT, 2 * INDENT, row->remark);
+        fprintf(layout->out, "\n%*s", DEEP, "");
+        fold_text(layout->out, layout->columns - DEEP, DEEP, row->remark);
         return;
     }
     size_t reached = row->cells[MEAN][0] != '\0' ? used : utf8_width(row->cells[NAME]);
