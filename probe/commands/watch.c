@@ -131,7 +131,7 @@ static bool print_totals(const struct watching *self)
                             .lost = window->lost,
                             .halts = window->halts ? window->samples + 1 : 0,
                             .halted_us = window->halted_us};
-    for (size_t i = 0; i < reading->counted && i < RESULT_COLUMNS; i++)
+    for (size_t i = 0; i < reading->counted && i < READING_ROOM; i++)
         counts.rows[counts.n++] =
             (struct counts_row){.name = reading->counters[i].name,
                                 .count = window->totals[i].count - self->zero.totals[i].count,

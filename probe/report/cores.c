@@ -74,7 +74,7 @@ static void put_text(FILE *out, const struct cores_table *table)
     if (table->since_begin > 0)
         fprintf(out, "\n%.6f s\n", table->since_begin);
     for (size_t first = 0, end; first < all; first = end) {
-        int widths[RESULT_COLUMNS + RESULT_METRICS];
+        int widths[RESULT_COLUMNS + RESULT_METRICS] = {0};
         size_t used = HEAD;
         for (end = first; end < all; end++) {
             widths[end] = width_of(table, end);

@@ -69,7 +69,7 @@ static void cut(char *text, size_t width)
         do
             end--;
         while (end > text && ((unsigned char)*end & 0xC0) == 0x80);
-    strcpy(end, width > 0 ? "~" : "");
+    memcpy(end, width > 0 ? "~" : "", width > 0 ? 2 : 1);
 }
 
 /* Folded between words. A word that is longer than a line is cut. */
