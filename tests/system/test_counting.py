@@ -222,6 +222,7 @@ def test_the_live_screen():
             terminal.press("Space")
             wait_for(lambda: "PAUSED" in terminal.text(), "the pause")
             held = total_of(terminal.text())
+            assert re.search(r"^CPU_CYCLES +[1-9][\d,]*/s", terminal.text(), re.M), "the rates that it had"
             time.sleep(0.5)
             assert total_of(terminal.text()) == held
             terminal.press("Space")

@@ -8,7 +8,7 @@ GONE = [
     "never reads them", '", was "', "switched on for the time", "is borrowed", "not put back", "could not be put back", "Two ways on",
     "not ours", "what was changed on the target", "a reset of the target clears", "had been sent", "OpenOCD ended", "board/....cfg",
     "too late to tell whether", "left out, the highest", "within %s of each other", "each look halts", "what that adds is in the counts",
-    "halted for the moment", "by resuming onto a breakpoint", "re-hits  ", "is not set", "what there is", "refuse to be read\\\"",
+    "halted for the moment", "by resuming onto a breakpoint", "re-hits  ", "is not set", "what there is", "its registers refuse to be read",
     "waiting for the end", "for the time\"", "prints so often", "hits tainted,", "each of the windows", "did not come to its end",
     "for moments",
 ]
