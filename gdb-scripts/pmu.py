@@ -96,7 +96,7 @@ class Command(gdb.Command):
         if auto is not None:
             AUTO.on(auto)
             gdb.write("pmu auto begins anew\n")
-        if code not in (0, 1, 4):  # 1 and 4 are verdicts
+        if code not in (0, 1, 4, 5):  # 1 and 4 are verdicts, 5 is doctor's finding
             raise gdb.GdbError(f"pmu {self.name} failed (exit code {code})")
 
     def complete(self, text, word):

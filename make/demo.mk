@@ -9,6 +9,11 @@ demo:
 	PMU_BUILD=$(BUILD) tests/demo.sh && \
 	echo && echo "demo: $$((installed - begun)) s to install what was missing, $$(($$(date +%s) - installed)) s to build and run"
 
+# A board and an OpenOCD to try commands on, until Ctrl-C
+play:
+	@$(MAKE) --no-print-directory deps-demo && $(MAKE) -s -j2 $(DEMO) && PMU_BUILD=$(BUILD) tests/play.sh
+.PHONY: play
+
 # The live screen of `watch`, and the session in GDB, in README.md
 capture: deps
 	$(MAKE) -s -j2 $(BUILD)/pmu-probe $(BUILD)/asan/pmu-probe board firmware

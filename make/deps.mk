@@ -1,9 +1,10 @@
-# What Debian 12 has and we use, in three lists that contain each other. Each target installs what is missing of its own, by
+# What Debian 12 has and we use, in four lists that contain each other. Each target installs what is missing of its own, by
 # apt, as root or with sudo.
 
-# What builds the tool, the virtual board and their firmware, and what the demo runs beside them
-DEPS_DEMO  := pkg-config libelf-dev libdw-dev libiberty-dev libjansson-dev libexpat1-dev libusb-1.0-0-dev libhidapi-dev libunicorn-dev libfuse3-dev \
-              gcc-arm-none-eabi gcc-aarch64-linux-gnu openocd gdb-multiarch
+# What builds the tool
+DEPS_TOOL  := pkg-config libelf-dev libdw-dev libiberty-dev libjansson-dev libexpat1-dev libusb-1.0-0-dev libhidapi-dev
+# What builds the virtual board and its firmware too, and what the demo runs beside them
+DEPS_DEMO  := $(DEPS_TOOL) libunicorn-dev libfuse3-dev gcc-arm-none-eabi gcc-aarch64-linux-gnu openocd gdb-multiarch
 # What `make check` needs; `make lint`, `make bench` and `make capture` too
 DEPS_CHECK := $(DEPS_DEMO) libcmocka-dev g++-aarch64-linux-gnu python3-pyocd qemu-system-arm gdbserver \
               python3 python3-pytest python3-pytest-xdist python3-pexpect tmux \
@@ -11,11 +12,12 @@ DEPS_CHECK := $(DEPS_DEMO) libcmocka-dev g++-aarch64-linux-gnu python3-pyocd qem
 # What `make soak` needs: libFuzzer
 DEPS_SOAK  := $(DEPS_CHECK) libclang-rt-14-dev
 
+deps-tool: DEPS := $(DEPS_TOOL)
 deps-demo: DEPS := $(DEPS_DEMO)
 deps:      DEPS := $(DEPS_CHECK)
 deps-soak: DEPS := $(DEPS_SOAK)
 
-deps-demo deps deps-soak:
+deps-tool deps-demo deps deps-soak:
 	@missing=""; for p in $(DEPS); do \
 	    dpkg-query -W -f='$${db:Status-Abbrev}' $$p 2>/dev/null | grep -q '^ii' || missing="$$missing $$p"; done; \
 	if [ -n "$$missing" ]; then \
@@ -24,4 +26,4 @@ deps-demo deps deps-soak:
 	    $$sudo apt-get update -q && \
 	    $$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $$missing; \
 	fi
-.PHONY: deps-demo deps-soak
+.PHONY: deps-tool deps-demo deps-soak

@@ -13,4 +13,10 @@ $(V7_FIRMWARE): $(BUILD)/firmware/%-free.elf: tests/firmware/%.ld $(V7_SRC) test
 	@mkdir -p $(@D)
 	$(FIRMWARE_CC) $(V7_FLAGS) $(V7_CPU_$*) -Ltests/firmware -T $< $(V7_SRC) -o $@
 
+$(BUILD)/firmware/a9-leaves.elf: tests/firmware/start_v7.S tests/firmware/leaves.c tests/firmware/a9.ld tests/firmware/sections.ld \
+        make/firmware-armv7.mk
+	@mkdir -p $(@D)
+	$(FIRMWARE_CC) $(V7_FLAGS) $(V7_CPU_a9) -Ltests/firmware -T tests/firmware/a9.ld $(filter %.S %.c,$^) -o $@
+
+firmware: $(BUILD)/firmware/a9-leaves.elf
 firmware: $(V7_FIRMWARE)

@@ -40,6 +40,20 @@ $(BUILD)/firmware/a53-free.elf: $(A64_SRC) $(FIRMWARE_HDR) tests/firmware/sectio
 
 FIRMWARE += $(BUILD)/firmware/a53-free.elf
 
+# Functions that do not return, and tasks
+LEAVES_M := $(foreach chip,rp2040 m4,$(BUILD)/firmware/$(chip)-leaves.elf)
+
+$(LEAVES_M): $(BUILD)/firmware/%-leaves.elf: tests/firmware/leaves.c tests/firmware/%.ld tests/firmware/sections.ld make/firmware.mk
+	@mkdir -p $(@D)
+	$(FIRMWARE_CC) $(FIRMWARE_FLAGS) $(FIRMWARE_CPU_$*) -Ltests/firmware -T tests/firmware/$*.ld $< -o $@
+
+$(BUILD)/firmware/a53-leaves.elf: tests/firmware/start_v8.S tests/firmware/leaves.c tests/firmware/a53.ld tests/firmware/sections.ld \
+        make/firmware.mk
+	@mkdir -p $(@D)
+	$(A64_CC) $(A64_FLAGS) -Ltests/firmware -T tests/firmware/a53.ld $(filter %.S %.c,$^) -o $@
+
+FIRMWARE += $(LEAVES_M) $(BUILD)/firmware/a53-leaves.elf
+
 firmware: $(FIRMWARE)
 
 .PHONY: firmware

@@ -5,12 +5,16 @@ PROBE_PKGS := libdw libelf jansson libusb-1.0 hidapi-hidraw expat
 PROBE_LIBS := -liberty -lm
 PROBE_INC  := -Iprobe -I$(BUILD)/gen
 SANITIZE   := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -O1 -g1
+# What a distribution wants of a program that reads what comes from outside; a packager's own flags go before it
+HARDEN_CPP := $(if $(findstring FORTIFY_SOURCE,$(CFLAGS) $(CPPFLAGS)),,$(if $(filter -O1 -O2 -O3 -Os,$(CFLAGS)),-D_FORTIFY_SOURCE=2))
+HARDEN     := -fstack-protector-strong -fPIE
+HARDEN_LD  := -pie -Wl,-z,relro,-z,now
 # pkg-config is asked once, and not before a recipe wants to know: `deps` may have to install it
 pkg         = $(or $(pkg$(1)),$(eval pkg$(1) := $(shell pkg-config $(1) $(PROBE_PKGS)))$(pkg$(1)))
 
 PROBE_OBJ := $(PROBE_SRC:%.c=$(BUILD)/obj/%.o)
 ASAN_OBJ  := $(PROBE_SRC:%.c=$(BUILD)/asan/%.o)
-GEN       := $(addprefix $(BUILD)/gen/,pmu_tcl.h event_files.h metric_files.h stub_v7.h stub_v8.h)
+GEN       := $(addprefix $(BUILD)/gen/,pmu_tcl.h event_files.h metric_files.h)
 
 # A text file as the initializer of a char array
 AS_STRING := sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/?/\\?/g' -e 's/^/"/' -e 's/$$/\\n"/'
@@ -27,18 +31,17 @@ $(BUILD)/gen/metric_files.h: $(sort $(wildcard probe/metrics/*.metrics)) probe/m
 	@mkdir -p $(@D)
 	$(AS_TEXTS) > $@
 
-# The stub's images for RAM as words, the same for all cores of an architecture: see make/stub.mk
-AS_WORDS = od -An -v -tx4 $< | sed -E 's/ *([0-9a-f]{8})/0x\1, /g'
-$(BUILD)/gen/stub_v7.h: $(BUILD)/stub/cortex-a9/pushed.bin
-	@mkdir -p $(@D)
-	$(AS_WORDS) > $@
-$(BUILD)/gen/stub_v8.h: $(BUILD)/stub/cortex-a53/pushed.bin
-	@mkdir -p $(@D)
-	$(AS_WORDS) > $@
+# The stub's images for RAM as words, the same for all cores of an architecture (see make/stub.mk). They are kept beside the
+# source, so that the tool is built without a cross compiler; tests/test_stub_words.py builds and compares them.
+AS_WORDS = od -An -v -tx4 $(1) | sed -E 's/ *([0-9a-f]{8})/ 0x\1,/g; s/^ //'
+stub-words: $(BUILD)/stub/cortex-a9/pushed.bin $(BUILD)/stub/cortex-a53/pushed.bin
+	$(call AS_WORDS,$(BUILD)/stub/cortex-a9/pushed.bin) > probe/target/stub_v7.inc
+	$(call AS_WORDS,$(BUILD)/stub/cortex-a53/pushed.bin) > probe/target/stub_v8.inc
+.PHONY: stub-words
 
 $(BUILD)/obj/%.o: %.c Makefile make/probe.mk | $(GEN)
 	@mkdir -p $(@D)
-	$(CC) $(CSTD) $(WARN) $(CFLAGS) $(PROBE_INC) $(call pkg,--cflags) -MMD -MP -c $< -o $@
+	$(CC) $(CSTD) $(WARN) $(HARDEN) $(HARDEN_CPP) $(CPPFLAGS) $(CFLAGS) $(PROBE_INC) $(call pkg,--cflags) -MMD -MP -c $< -o $@
 
 $(BUILD)/asan/%.o: %.c Makefile make/probe.mk | $(GEN)
 	@mkdir -p $(@D)
@@ -50,7 +53,7 @@ $(BUILD)/asan/libpmu.a: $(ASAN_OBJ)
 	rm -f $@ && ar rcs $@ $^
 
 $(BUILD)/pmu-probe: $(BUILD)/obj/probe/main.o $(BUILD)/libpmu.a
-	$(CC) $(CFLAGS) $^ $(call pkg,--libs) $(PROBE_LIBS) -o $@
+	$(CC) $(CFLAGS) $(HARDEN_LD) $(LDFLAGS) $^ $(call pkg,--libs) $(PROBE_LIBS) -o $@
 $(BUILD)/asan/pmu-probe: $(BUILD)/asan/probe/main.o $(BUILD)/asan/libpmu.a
 	$(CC) $(SANITIZE) $^ $(call pkg,--libs) $(PROBE_LIBS) -o $@
 

@@ -4,7 +4,7 @@ SYM_DIR  := tests/unit/symbols/fixtures
 SYM_OUT  := $(BUILD)/fixtures
 SYM_BARE := -mcpu=cortex-m3 -mthumb -nostdlib -ffreestanding -ffunction-sections -Wl,--gc-sections -Wl,--build-id
 SYM_IN   := $(SYM_DIR)/startup.S $(SYM_DIR)/blink.c $(SYM_DIR)/other.c
-SYM_ELFS := $(patsubst %,$(SYM_OUT)/%.elf,blink blink4 blink0 blinkz flash stripped nodebug shapes mixed host many names copies)
+SYM_ELFS := $(patsubst %,$(SYM_OUT)/%.elf,blink blink4 blink0 blinkz flash stripped nodebug shapes mixed host many names copies exits switches)
 
 # $(call blink,FLAGS,ORIGIN): the program with its flash at ORIGIN, 0 if not given
 blink = sed 's/FLASH_ORIGIN/$(or $(2),0)/' $(SYM_DIR)/blink.ld > $@.ld && \
@@ -37,6 +37,11 @@ $(SYM_OUT)/copies.elf:
 	arm-none-eabi-gcc -mcpu=cortex-m3 -mthumb -nostdlib -Ttext 0x10000000 $(SYM_DIR)/copies.S -o $@
 $(SYM_OUT)/mixed.elf:
 	arm-none-eabi-gcc -mcpu=cortex-a8 -nostdlib -O2 -g -Wl,-N -Ttext 0x10000 $(SYM_DIR)/mixed.c -o $@
+$(SYM_OUT)/exits.elf:
+	arm-none-eabi-gcc -mcpu=cortex-m3 -mthumb -nostdlib -ffreestanding -Ttext 0x8000 -Og -g $(SYM_DIR)/exits.S $(SYM_DIR)/exits.c -o $@
+$(SYM_OUT)/switches.elf:
+	arm-none-eabi-gcc -mcpu=cortex-m3 -mthumb -nostdlib -ffreestanding -Ttext 0x8000 -Og -g -DSWITCHES $(SYM_DIR)/exits.S \
+	    $(SYM_DIR)/exits.c -o $@
 $(SYM_OUT)/host.elf:
 	$(CC) -nostdlib -static -no-pie -fno-stack-protector -Wl,--build-id -O2 -g $(SYM_DIR)/host.c -o $@
 # 100000 functions, to see that nothing takes long

@@ -1,6 +1,8 @@
 /* The command table and the signal flag; everything else is in libpmu. */
+#include "base/deadline.h"
 #include "base/version.h"
 #include "commands/command.h"
+#include "commands/output.h"
 #include "report/terminal.h"
 #include "report/utf8.h"
 
@@ -45,6 +47,8 @@ static const struct {
     {"stat", "", "counts over a time window while the core runs", command_stat},
     {"watch", "", "rates and totals while the core runs, live on a terminal", command_watch},
     {"doctor", "", "why a counter cannot be read, and what mends it", command_doctor},
+    {"release", "", "takes every breakpoint away and lets the cores go", command_release},
+    {"reset", "", "resets the target; --halt stops it at its first instruction", command_reset},
     {"stub", "ACTION [LOCATION]", "load, enable, disable, status: for a program that counts itself",
      command_stub},
     {"calibrate", "[LOCATION]", "what a halt adds to the counters there", command_calibrate},
@@ -61,7 +65,8 @@ static void print_help(FILE *out)
                     commands[i].help);
     fprintf(out, "\nA location is symbol, symbol+0x10, file.c:42 or *0x10000200.\n\n");
     options_print(out);
-    fprintf(out, "\nExit codes: 0 done, 1 regressed, 2 wrong usage, 3 could not measure, 4 inconclusive.\n");
+    fprintf(out, "\nExit codes: 0 done, 1 regressed, 2 wrong usage, 3 could not measure, 4 inconclusive,\n"
+                 "5 doctor found a problem.\n");
 }
 
 static void print_error(const struct error *error)
@@ -80,38 +85,43 @@ static void print_error(const struct error *error)
         fprintf(stderr, "%s\n", advice);
 }
 
+static int run_command(const struct context *context, struct error *error)
+{
+    const char *name = context->options->command;
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        if (strcmp(name, commands[i].name) == 0)
+            return commands[i].run(context, error);
+    error_set(error, ERROR_USAGE, "there is no command \"%.64s\"", name);
+    return error_exit_code(error->kind);
+}
+
 static int run(const struct options *options, struct error *error)
 {
-    struct context context = {.options = options, .cancel = &interrupted, .out = stdout};
-    if (options->version) {
-        printf("pmu-probe %s\n", PMU_PROBE_VERSION);
-        return EXIT_DONE;
-    }
-    if (options->help) {
-        print_help(stdout);
-        return EXIT_DONE;
-    }
-    if (options->command == NULL) {
+    struct output output;
+    bool plain = options->version || options->help, result = false;
+    int code = EXIT_DONE;
+    if (!plain && options->command == NULL) {
         error_set(error, ERROR_USAGE, "no command given");
         return error_exit_code(error->kind);
     }
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-        if (strcmp(options->command, commands[i].name) != 0)
-            continue;
-        if (options->output != NULL && (context.out = fopen(options->output, "we")) == NULL) {
-            error_set(error, ERROR_USAGE, "%.256s cannot be written: %s", options->output, strerror(errno));
-            return error_exit_code(error->kind);
-        }
-        int code = commands[i].run(&context, error);
-        if (context.out != stdout && fclose(context.out) != 0 && error->kind == ERROR_NONE) {
-            error_set(error, ERROR_SYSTEM, "%.256s could not be written: %s", options->output,
-                      strerror(errno));
-            code = error_exit_code(error->kind);
-        }
-        return code;
-    }
-    error_set(error, ERROR_USAGE, "there is no command \"%.64s\"", options->command);
-    return error_exit_code(error->kind);
+    if (!output_open(&output, plain ? NULL : options->output, &interrupted, error))
+        return error_exit_code(error->kind);
+    struct log log = {.out = stderr, .level = options->verbose, .begun_us = deadline_now_us()};
+    struct context context = {.options = options,
+                              .cancel = &interrupted,
+                              .out = output.file,
+                              .result = &result,
+                              .log = options->verbose > 0 ? &log : NULL};
+    log_line(context.log, "pmu-probe %s, %s", PMU_PROBE_VERSION, plain ? "" : options->command);
+    if (options->version)
+        printf("pmu-probe %s\n", PMU_PROBE_VERSION);
+    else if (options->help)
+        print_help(stdout);
+    else
+        code = run_command(&context, error);
+    if (!output_close(&output, result || error->kind == ERROR_NONE, error))
+        code = error_exit_code(ERROR_SYSTEM);
+    return code;
 }
 
 int main(int argc, char **argv)

@@ -26,7 +26,7 @@ start() {
 
 show() {
     echo
-    echo "\$ pmu-probe -f $config --elf $(basename "$elf") $*"
+    echo "\$ $build/pmu-probe -c 'set BOARD_PORT $port' -f $config --elf $elf $*"
     "$build/pmu-probe" -c "set BOARD_PORT $port" -f "$config" --elf "$elf" "$@" | tee "$folder/shown"
 }
 
@@ -80,3 +80,5 @@ start a9 virtual-a9.cfg
 show info
 show delta work_by_data -r 100 -e LD_RETIRED,L1D_CACHE,L1D_CACHE_REFILL
 must_show LD_RETIRED 6
+echo
+echo "The board is gone with the demo. 'make play' keeps one, for you to type commands."

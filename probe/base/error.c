@@ -27,6 +27,10 @@ static const struct advice advice[ERROR_KINDS] = {
          "start it: -f board/YOUR_BOARD.cfg"},
     [ERROR_NOT_A_PROBE] = {EXIT_MEASURE,
                            "Name OpenOCD's Tcl port (tcl_port, default 6666), not its GDB or telnet port."},
+    [ERROR_SERVER] =
+        {EXIT_MEASURE,
+         "Is the adapter plugged in and free, and does the board file name it? -v shows all that "
+         "OpenOCD says."},
     [ERROR_NO_MSR] = {EXIT_MEASURE,
                       "Load the driver (modprobe msr), and run pmu-probe as root: it needs CAP_SYS_RAWIO."},
     [ERROR_NO_AGENT] =
@@ -34,7 +38,8 @@ static const struct advice advice[ERROR_KINDS] = {
          "Start msr-agent on the card, as root; it serves one client at a time, on the card's own "
          "loopback unless told otherwise: ssh -L 2001:localhost:2001 CARD brings it here."},
     [ERROR_LINK_LOST] = {EXIT_MEASURE, "Check the cable, and OpenOCD's own output if it is in between. "
-                                       "Reset the target to undo what pmu-probe could not restore."},
+                                       "Reset the target to undo what pmu-probe could not restore; "
+                                       "pmu-probe release removes breakpoints that were left there."},
     [ERROR_LINK_PROTOCOL] =
         {EXIT_MEASURE, "pmu-probe needs OpenOCD 0.12 or later, or a GDB server that keeps to the protocol."},
     [ERROR_FAULT] = {EXIT_MEASURE, "Is the address mapped, and are the target's power and clocks on?"},
@@ -48,19 +53,25 @@ static const struct advice advice[ERROR_KINDS] = {
                        "count is true. --counter NAME takes a counter that nobody else uses (pmu-probe info "
                        "shows them), or keep the other one from it."},
     [ERROR_NO_COMPARATOR] = {EXIT_MEASURE,
-                             "Remove a hardware breakpoint in the other debugger, then try again."},
+                             "Remove a hardware breakpoint in the other debugger, then try again. "
+                             "If an earlier pmu-probe was killed: pmu-probe release."},
     [ERROR_ADDRESS] = {EXIT_MEASURE, "Take a location in flash, or in RAM that the program runs from."},
     [ERROR_PLACE] = {EXIT_MEASURE, "Name RAM that the core may execute: stub COMMAND LOCATION."},
     [ERROR_HALTED] = {EXIT_MEASURE,
                       "Use --resume to run it during the measurement, or resume it in your debugger. "
                       "(If an earlier pmu-probe was killed: pmu-probe release.)"},
-    [ERROR_FOREIGN_STOP] = {EXIT_MEASURE, "The core is left halted there for whoever set that breakpoint."},
+    [ERROR_FOREIGN_STOP] = {EXIT_MEASURE, "The core is left halted there for whoever set that breakpoint. "
+                                          "If an earlier pmu-probe was killed: pmu-probe release."},
     [ERROR_RESET] = {EXIT_MEASURE,
                      "Something reset the target: a watchdog, a brown-out, the program itself. No "
                      "number is made of a region with a reset in it."},
+    [ERROR_NO_RESET] =
+        {EXIT_MEASURE,
+         "Not every core takes a debugger's request: press the board's button, or let OpenOCD do "
+         "it with its reset line (-f board/....cfg, reset_config srst_only)."},
     [ERROR_LOCKUP] = {EXIT_MEASURE,
-                      "A fault inside a fault handler does this. Reset the target and look at the "
-                      "faulting code first."},
+                      "A fault inside a fault handler does this. Reset the target (pmu-probe reset) "
+                      "and look at the faulting code first."},
     [ERROR_STATE] = {EXIT_MEASURE, NULL},
     [ERROR_START] = {EXIT_MEASURE, "Does the program get there? A longer --timeout waits longer."},
     [ERROR_END] = {EXIT_MEASURE,

@@ -16,6 +16,7 @@ enum error_kind {
     ERROR_ELF_MISMATCH,  /* the target runs something else */
     ERROR_NO_PROBE,      /* nothing to connect to */
     ERROR_NOT_A_PROBE,   /* something answers, but not what we speak */
+    ERROR_SERVER,        /* the server that we start does not come up */
     ERROR_NO_MSR,        /* this machine's model-specific registers cannot be reached */
     ERROR_NO_AGENT,      /* no agent there that serves us another machine's */
     ERROR_LINK_LOST,     /* the link went away under us */
@@ -31,6 +32,7 @@ enum error_kind {
     ERROR_HALTED,        /* the core was halted before we came */
     ERROR_FOREIGN_STOP,  /* another debugger's breakpoint */
     ERROR_RESET,         /* the target was reset under us */
+    ERROR_NO_RESET,      /* it was asked for a reset, and does not */
     ERROR_LOCKUP,        /* the core locked up */
     ERROR_STATE,         /* the core is in a state in which it cannot be measured */
     ERROR_START,         /* start never reached */

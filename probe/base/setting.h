@@ -35,6 +35,7 @@ struct setting {
     uint64_t keep;          /* else (old & keep) | set | key is written */
     uint64_t set, key;
     struct restore restore;
-    /* The register's name, where counts depend on the tested bits: they must not change while it is counted */
+    /* The register's name, where counts depend on the tested bits: they must not change while it is counted
+     */
     const char *watched;
 };

@@ -1,5 +1,11 @@
 #include "commands/command.h"
 
+void command_has_result(const struct context *context)
+{
+    if (context->result != NULL)
+        *context->result = true;
+}
+
 bool command_is_plain(const struct context *context, struct error *error)
 {
     const struct options *options = context->options;

@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "base/log.h"
 #include "commands/options.h"
 
 #include <signal.h>
@@ -14,9 +15,15 @@ struct context {
     const struct options *options;
     const volatile sig_atomic_t *cancel;
     FILE *out;
+    bool *result; /* NULL: nobody asks */
+    const struct log *log; /* NULL without -v */
 };
 
-enum { EXIT_DONE = 0, EXIT_REGRESSED = 1, EXIT_INCONCLUSIVE = 4 };
+/* 2 and 3 are those of errors: base/error.c. */
+enum { EXIT_DONE = 0, EXIT_REGRESSED = 1, EXIT_INCONCLUSIVE = 4, EXIT_UNHEALTHY = 5 };
+
+/* What is in `out` by now is worth keeping, even if the command fails. */
+void command_has_result(const struct context *context);
 
 /* For commands that take no further words and print text only. */
 bool command_is_plain(const struct context *context, struct error *error);
@@ -30,4 +37,6 @@ int command_doctor(const struct context *context, struct error *error);
 int command_calibrate(const struct context *context, struct error *error);
 int command_serve(const struct context *context, struct error *error);
 int command_watch(const struct context *context, struct error *error);
+int command_release(const struct context *context, struct error *error);
+int command_reset(const struct context *context, struct error *error);
 int command_stub(const struct context *context, struct error *error);

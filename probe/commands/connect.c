@@ -1,5 +1,6 @@
 #include "commands/connect.h"
 
+#include "base/socket.h"
 #include "debuggers/debugger_link.h"
 #include "debuggers/gdb_door.h"
 #include "debuggers/gdb_remote.h"
@@ -9,11 +10,14 @@
 #include "report/progress.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { CONNECT_MS = 5000, START_MS = 20000, LIST_MS = 3000, OPENOCD_TCL_PORT = 6666 };
+enum { INSTALLED = 3, INSTALLED_ROOM = PATH_MAX + 64 };
 
 /* ":HOST", ":HOST:PORT", ":[::1]:PORT"; what is missing stays as it is */
 static bool read_place(const char *place, char *host, size_t size, uint16_t *port, struct error *error)
@@ -63,7 +67,7 @@ static struct link *connect_openocd(const struct context *context, const char *p
     if (!read_place(probe + strlen("openocd"), host, sizeof host, &port, error))
         return NULL;
     struct deadline deadline = deadline_in_ms(patience_ms(CONNECT_MS), context->cancel);
-    return openocd_connect(host, port, &deadline, error);
+    return openocd_connect(host, port, context->log, &deadline, error);
 }
 
 /* A port of its own for each server: none is the usual one. */
@@ -78,7 +82,12 @@ static struct link *connect_gdb(const struct context *context, const char *probe
         return NULL;
     }
     struct deadline deadline = deadline_in_ms(patience_ms(CONNECT_MS), context->cancel);
-    struct debugger *debugger = gdb_remote_connect(host, port, &deadline, error);
+    int fd = socket_connect(host, port, &deadline, error);
+    if (fd < 0)
+        return NULL;
+    char name[128];
+    snprintf(name, sizeof name, "gdb %.100s:%u", host, port);
+    struct debugger *debugger = gdb_remote_open(fd, name, context->log, &deadline, error);
     return debugger == NULL ? NULL : debugger_link_new(debugger, error);
 }
 
@@ -114,6 +123,7 @@ static struct link *connect_dap(const struct context *context, const char *probe
         return NULL;
     }
     wish.hz = (uint32_t)options->speed_hz;
+    wish.log = context->log;
     struct deadline deadline = deadline_in_ms(patience_ms(CONNECT_MS), context->cancel);
     return dap_open(&wish, &deadline, error);
 }
@@ -122,6 +132,40 @@ size_t connect_list(const struct context *context, struct dap_listed *out, size_
 {
     struct deadline deadline = deadline_in_ms(patience_ms(LIST_MS), context->cancel);
     return dap_list(out, room, &deadline);
+}
+
+/* Board files are found by their names alone: where `make install` has put them, beside this program. */
+static size_t add_installed(const char **words, size_t n, char (*folders)[INSTALLED_ROOM])
+{
+    static const char *const parts[INSTALLED] = {"/openocd-cfg/boards", "/openocd-cfg", ""};
+    char self[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    self[length > 0 ? length : 0] = '\0';
+    for (int i = 0; i < 2; i++) { /* the program's own name, and its folder's */
+        char *slash = strrchr(self, '/');
+        if (slash == NULL)
+            return n;
+        *slash = '\0';
+    }
+    for (size_t i = 0; i < INSTALLED && n + 2 <= OPTION_WORDS + 2 * INSTALLED; i++) {
+        int used = snprintf(folders[i], INSTALLED_ROOM, "%s/share/pmu-probe%s", self, parts[i]);
+        if (used < 0 || used >= INSTALLED_ROOM || access(folders[i], R_OK) != 0)
+            continue;
+        words[n++] = "-s";
+        words[n++] = folders[i];
+    }
+    return n;
+}
+
+static struct link *start_openocd(const struct context *context, struct error *error)
+{
+    const struct options *options = context->options;
+    const char *words[OPTION_WORDS + 2 * INSTALLED];
+    char folders[INSTALLED][INSTALLED_ROOM];
+    memcpy(words, options->openocd, options->n_openocd * sizeof *words);
+    size_t n = add_installed(words, options->n_openocd, folders);
+    struct deadline deadline = deadline_in_ms(patience_ms(START_MS), context->cancel);
+    return openocd_start(words, n, options->n_openocd, context->log, &deadline, error);
 }
 
 /* Nobody said which: what is there decides, and only when there is no choice. */
@@ -149,10 +193,8 @@ static struct link *connect_default(const struct context *context, struct error 
 static struct link *connect_control(const struct context *context, struct error *error)
 {
     const struct options *options = context->options;
-    if (options->n_openocd > 0) {
-        struct deadline deadline = deadline_in_ms(patience_ms(START_MS), context->cancel);
-        return openocd_start(options->openocd, options->n_openocd, &deadline, error);
-    }
+    if (options->n_openocd > 0)
+        return start_openocd(context, error);
     if (options->probe == NULL)
         return connect_default(context, error);
     if (is_kind(options->probe, "gdb"))

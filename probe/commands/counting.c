@@ -1,4 +1,5 @@
 #include "commands/counting.h"
+#include "base/file.h"
 
 #include <errno.h>
 #include <math.h>
@@ -28,12 +29,17 @@ static bool is_path(const char *text)
     return strpbrk(text, "/.") != NULL;
 }
 
-static struct metric_set *read_metric_file(const char *path, struct error *error)
+static struct metric_set *read_metric_file(const char *path, const volatile sig_atomic_t *cancel,
+                                           struct error *error)
 {
     enum { LARGEST = 65536 };
-    FILE *file = fopen(path, "re");
+    int fd = file_open_to_read(path, cancel);
+    FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
     if (file == NULL) {
-        error_set(error, ERROR_USAGE, "%.200s cannot be read: %s", path, strerror(errno));
+        error_set(error, errno == EINTR ? ERROR_CANCELLED : ERROR_USAGE, "%.200s cannot be read: %s", path,
+                  strerror(errno));
+        if (fd >= 0)
+            close(fd);
         return NULL;
     }
     char *text = calloc(1, LARGEST);
@@ -108,7 +114,8 @@ static bool add_metrics(struct counting *counting, struct session *session, stru
     struct knowledge knowledge = {.block = session->target.block, .set = counting->set};
     for (size_t i = 0; i < options->n_metrics; i++) {
         const char *name = options->metrics[i];
-        struct metric_set *set = is_path(name) ? read_metric_file(name, error) : metric_set_open(NULL, error);
+        struct metric_set *set = is_path(name) ? read_metric_file(name, session->context->cancel, error)
+                                               : metric_set_open(NULL, error);
         if (set == NULL)
             return false;
         counting->metric_sets[counting->n_metric_sets++] = set;

@@ -9,6 +9,7 @@
 #include "report/progress.h"
 #include "report/text.h"
 #include "target/lowered.h"
+#include "target/reboot.h"
 #include "target/stepwise.h"
 
 #include <inttypes.h>
@@ -20,6 +21,7 @@ struct delta_command {
     struct session session;
     struct location start, end;
     struct region region;
+    enum frames frames;
     struct conditions conditions;
     struct counting counting;
     struct progress progress;
@@ -32,6 +34,10 @@ static bool locate_region(struct delta_command *self, const struct options *opti
     struct symbols *symbols = self->session.symbols;
     if (options->n_operands < 1 || options->n_operands > 2)
         return error_set(error, ERROR_USAGE, "delta needs a function, or a start and an end");
+    if (options->reset && options->resume)
+        return error_set(error, ERROR_USAGE, "--resume with --reset: after a reset the core runs anyway");
+    if (options->reset && options->tick != NULL)
+        return error_set(error, ERROR_USAGE, "--tick with --reset: the program sets it to 0 after a reset");
     if (!symbols_locate(symbols, options->operands[0], &self->start, error))
         return false;
     self->region = (struct region){
@@ -49,6 +55,47 @@ static bool locate_region(struct delta_command *self, const struct options *opti
     self->region.to_return = false;
     self->region.end = self->end.address;
     self->region.end_is_thumb = self->end.isa == ISA_THUMB;
+    return true;
+}
+
+static bool is_return(void *symbols, uint64_t address)
+{
+    return symbols_is_return(symbols, address);
+}
+
+static enum core_register register_of(const struct frame_base *base)
+{
+    return base->is_sp ? CORE_SP : (enum core_register)(CORE_R0 + base->number);
+}
+
+/* What the ELF says about calls and frames there. */
+static bool look_into_region(struct delta_command *self, struct error *error)
+{
+    struct symbols *symbols = self->session.symbols;
+    struct region *region = &self->region;
+    struct frame_base at_start, at_end;
+    if (region->to_return) {
+        if (self->start.never_returns)
+            return error_set(error, ERROR_USAGE,
+                             "%s never returns (its DWARF says noreturn): name an end as well",
+                             self->start.name);
+        region->may_be_left = symbols_may_leave(symbols);
+        struct handler_exit exits[REGION_EXITS];
+        region->n_exits = symbols_exits(symbols, region->start, exits, REGION_EXITS);
+        for (size_t i = 0; i < region->n_exits && i < REGION_EXITS; i++)
+            region->exits[i] = (struct exit_place){
+                .at = exits[i].at, .popped = exits[i].popped, .conditional = exits[i].conditional};
+        region->is_return = is_return;
+        region->context = symbols;
+        return true;
+    }
+    self->frames = symbols_frames(symbols, region->start, region->end, &at_start, &at_end);
+    region->in_function = self->frames == FRAMES_KNOWN;
+    if (region->in_function) {
+        region->start_base = register_of(&at_start);
+        region->end_base = register_of(&at_end);
+        region->apart = at_start.offset - at_end.offset;
+    }
     return true;
 }
 
@@ -91,13 +138,11 @@ static void print_header(struct delta_command *self)
         self->unwritten = true;
 }
 
-/* What a name left out: see struct location. */
-static void add_location_note(const struct location *location, struct conditions *conditions)
+static void add_note(struct conditions *conditions, const char *text)
 {
     size_t used = strlen(conditions->note);
-    if (location->note[0] != '\0')
-        snprintf(conditions->note + used, sizeof conditions->note - used, "%s%s", used > 0 ? "; " : "",
-                 location->note);
+    if (text[0] != '\0')
+        snprintf(conditions->note + used, sizeof conditions->note - used, "%s%s", used > 0 ? "; " : "", text);
 }
 
 static void describe_region(struct delta_command *self)
@@ -107,7 +152,9 @@ static void describe_region(struct delta_command *self)
     snprintf(conditions->start_source, sizeof conditions->start_source, "%s", self->start.source);
     conditions->start_address = self->region.start;
     process_note(&self->region.process, conditions->note, sizeof conditions->note);
-    add_location_note(&self->start, conditions);
+    add_note(conditions, self->start.note);
+    if (self->session.context->options->reset)
+        add_note(conditions, "after a reset for each hit");
     if (self->region.to_return) {
         snprintf(conditions->end, sizeof conditions->end, "its return");
         return;
@@ -122,6 +169,16 @@ static bool disarm_engine(void *engine, const struct deadline *deadline, struct 
     return ((struct engine *)engine)->ops->disarm(engine, deadline, error);
 }
 
+/* After a reset it is not what it is later: the program sets it up, often in the midst of what is measured.
+ */
+static bool clock_of_boot(struct session *session, struct clock *clock, struct error *error)
+{
+    if (session->context->options->freq_hz > 0)
+        return session_clock(session, clock, error);
+    *clock = clock_unknown();
+    return true;
+}
+
 /* With the counter that is taken. */
 static bool measure_once(struct delta_command *self, const struct clock *clock, double seen_hz,
                          struct error *error)
@@ -131,25 +188,37 @@ static bool measure_once(struct delta_command *self, const struct clock *clock, 
     if (!counting_open(&self->counting, session, clock, error) ||
         !counting_words(&self->counting, session, &self->summary.at_max, error))
         return false;
-    session_conditions(session, clock, &self->conditions);
-    describe_region(self);
-    print_header(self);
-    struct delta_options wanted = {.hits = options->hits,
+    if (options->reset && !reboot_check(&session->target, &self->region, error))
+        return false;
+    const struct beside no_beside = {0};
+    struct delta_options wanted = {.hits = options->hits > 0 || !options->reset ? options->hits : 1,
                                    .timeout_ms = (int64_t)(options->timeout_s * 1000),
                                    .calibrate = !options->no_calibrate,
                                    .clock = *clock,
                                    .seen_hz = seen_hz,
-                                   .beside = self->counting.beside,
+                                   .apart = options->reset,
+                                   .beside = options->reset ? no_beside : self->counting.beside,
                                    .plan = self->counting.plan,
                                    .at_end = self->counting.at_end.n > 0 ? &self->counting.at_end : NULL};
     struct delta_sink sink = {.context = self, .hit = on_hit, .tick = on_tick};
     struct engine *engine =
         session->target.debugger != NULL ? stepwise_new(&session->target) : lowered_new(&session->target);
+    if (options->reset)
+        engine = reboot_new(&session->target, engine);
     if (engine == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
     struct deadline deadline = session_deadline(session);
-    bool ok = engine->ops->arm(engine, &self->region, &deadline, error) &&
-              delta_measure(engine, &session->target, &wanted, &sink, &self->summary, &deadline, error);
+    bool ok = engine->ops->arm(engine, &self->region, &deadline, error);
+    if (ok) { /* what cannot be told of a hit is known only now */
+        session_conditions(session, clock, &self->conditions);
+        describe_region(self);
+        add_note(&self->conditions, engine->limit);
+        if (self->frames == FRAMES_UNKNOWN)
+            add_note(&self->conditions,
+                     "without call frame information it is not proved that both ends are of one call");
+        print_header(self);
+    }
+    ok = ok && delta_measure(engine, &session->target, &wanted, &sink, &self->summary, &deadline, error);
     progress_clear(&self->progress);
     struct error after = {0};
     struct deadline last = session_last_deadline();
@@ -178,6 +247,8 @@ static bool measure(struct delta_command *self, struct error *error)
     struct clock clock;
     struct error why = {0};
     double seen_hz = 0;
+    if (session->context->options->reset)
+        return clock_of_boot(session, &clock, error) && measure_once(self, &clock, seen_hz, error);
     if (!session_trial(session, &clock, &seen_hz, error))
         return false;
     if (measure_once(self, &clock, seen_hz, &why))
@@ -221,19 +292,24 @@ int command_delta(const struct context *context, struct error *error)
     struct outcome_check *check = NULL;
     int code = EXIT_DONE;
     progress_begin(&self.progress, stderr);
-    bool ok = outcome_begin(context->options, &check, error) && session_open_elf(&self.session, error) &&
-              locate_region(&self, context->options, error) && session_open_target(&self.session, error) &&
-              check_run_control(&self.session, error) && session_take(&self.session, error) &&
-              measure(&self, error);
+    bool ok = outcome_begin(context, &check, error) && session_open_elf(&self.session, error) &&
+              locate_region(&self, context->options, error) && look_into_region(&self, error) &&
+              session_open_target(&self.session, error) && check_run_control(&self.session, error) &&
+              session_take(&self.session, error) && measure(&self, error);
     struct error after = {0};
     bool closed = session_close(&self.session, &after);
     if (self.summary.n > 0 && is_printable(&self, error)) {
         self.summary.n_metrics = counting_metrics(&self.counting, column_mean, &self.summary,
                                                   self.conditions.clock_hz, self.summary.metrics);
         self.summary.conditions = self.conditions;
+        if (self.counting.beside.wants_clock && self.summary.columns[0].at_least > 0)
+            snprintf(self.summary.advice, sizeof self.summary.advice,
+                     "--freq HZ lets the RP2040's timer count beyond a period of SysTick");
         if (error->kind != ERROR_NONE)
             snprintf(self.summary.ended, sizeof self.summary.ended, "%.255s",
                      error->kind == ERROR_CANCELLED ? "Ctrl-C" : error->text);
+        if (self.summary.hits > 0)
+            command_has_result(context);
         self.unwritten = !outcome_write(context, &self.summary, check, &code) || self.unwritten;
     }
     /* Ctrl-C is how one ends a measurement that has enough. */
@@ -246,7 +322,7 @@ int command_delta(const struct context *context, struct error *error)
     counting_close(&self.counting);
     if (!closed)
         ok = error_add(error, &after);
-    if (self.unwritten || fflush(context->out) != 0)
+    if (self.unwritten)
         ok = error_set(error, ERROR_SYSTEM, "the output could not be written");
     return ok ? code : error_exit_code(error->kind);
 }

@@ -122,10 +122,14 @@ int command_doctor(const struct context *context, struct error *error)
     bool healthy = true;
     bool ok = command_is_plain(context, error) && session_open_elf(&session, error) &&
               session_open_target(&session, error) && examine(&session, &healthy, error);
+    /* A counter that stands still, or that somebody writes, is what was looked for */
+    bool found = error->kind == ERROR_NO_COUNTER || error->kind == ERROR_WRITTEN;
+    if (found)
+        command_has_result(context);
     struct error after = {0};
     if (!session_close(&session, &after))
         ok = error_add(error, &after);
     if (!ok)
-        return error_exit_code(error->kind);
-    return healthy || context->options->mend ? EXIT_DONE : EXIT_REGRESSED;
+        return found ? EXIT_UNHEALTHY : error_exit_code(error->kind);
+    return healthy || context->options->mend ? EXIT_DONE : EXIT_UNHEALTHY;
 }

@@ -93,6 +93,7 @@ static bool show(struct watching *self, const struct plan_pass *pass, struct err
         self->pause_shown = self->paused;
         return true;
     }
+    command_has_result(context);
     return cores_print(context->out, interval, context->options->format, context->options->separator[0]) ||
            error_set(error, ERROR_SYSTEM, "the output could not be written");
 }

@@ -15,6 +15,7 @@ enum kind {
     MILLISECONDS,
     SECONDS,
     FLAG,
+    VERBOSE,
     OPENOCD,
     EVENTS,
     METRICS,
@@ -75,16 +76,21 @@ static const struct option table[] = {
     {0, "on-max", "WORDS", TEXT, AT(on_max),
      "delta: r0,sp,lr,*0x20000000,variable,...: shown as they were at each new maximum"},
     {0, "baseline", "FILE", TEXT, AT(baseline), "delta: compare with an earlier run's JSON lines"},
-    {0, "threshold", "PART", TEXT, AT(threshold), "... and let it be so much slower (2%, 0.02); default 0"},
+    {0, "threshold", "PART", TEXT, AT(threshold), "... allowed slowdown, such as 2% or 0.02; default 0"},
+    {0, "any-elf", NULL, FLAG, AT(any_elf), "... although that run's ELF has another name"},
     {0, "cpu", "NAME", TEXT, AT(cpu), "list: the events of this core (cortex-a9, dwt, ...)"},
     {0, "mend", NULL, FLAG, AT(mend), "doctor: mend it, and leave it so"},
     {0, "resume", NULL, FLAG, AT(resume), "let a halted core run, measure, and halt it again"},
+    {0, "reset", NULL, FLAG, AT(reset), "delta: reset the target, and measure from there on"},
+    {0, "halt", NULL, FLAG, AT(halt), "reset: stop at the first instruction"},
     {0, "no-calibrate", NULL, FLAG, AT(no_calibrate),
      "do not measure what a halt adds, and do not remove it"},
     {'j', "json", NULL, JSON, 0, "JSON lines instead of text"},
     {'x', "separator", "SEP", CSV, 0, "CSV with this character between fields"},
     {0, "format", "FORMAT", FORMAT, 0, "text, json, csv, junit or markdown"},
     {'o', "output", "FILE", TEXT, AT(output), "write there instead of to standard output"},
+    {'v', "verbose", NULL, VERBOSE, AT(verbose),
+     "tell on standard error what is connected to; -vv: all that is sent and comes back"},
     {'h', "help", NULL, FLAG, AT(help), "this text"},
     {0, "version", NULL, FLAG, AT(version), "the version"},
 };
@@ -136,6 +142,9 @@ static bool store(struct options *options, const struct option *option, const ch
         break;
     case FLAG:
         *(bool *)at = true;
+        break;
+    case VERBOSE:
+        ++*(unsigned *)at;
         break;
     case EVENTS:
         return add_word(options->events, &options->n_events, text, option, error);
@@ -209,6 +218,10 @@ static bool read_argument(struct options *options, bool *said, int argc, char **
     }
     if (option == NULL)
         return error_set(error, ERROR_USAGE, "there is no option %.64s", word);
+    for (; option->kind == VERBOSE && value != NULL && *value == option->letter && word[1] != '-'; value++)
+        options->verbose++; /* -vv */
+    if (option->kind == VERBOSE && value != NULL && *value == '\0' && word[1] != '-')
+        value = NULL;
     if (is_flag(option) && value != NULL)
         return error_set(error, ERROR_USAGE, "--%s takes no value", option->name);
     if (!is_flag(option) && value == NULL) {

@@ -31,11 +31,12 @@ struct options {
     struct place debug_base, pmu_base, cti;
     struct process process;
     double freq_hz, speed_hz;
-    uint64_t hits; /* 0: not said */
+    unsigned verbose; /* -v, -vv */
+    uint64_t hits;    /* 0: not said */
     int64_t interval_ms;
     bool interval_said;
     double timeout_s, for_s; /* for_s 0: until Ctrl-C */
-    bool all_cpus, mend, resume, no_calibrate, divide64, help, version;
+    bool all_cpus, mend, resume, reset, halt, no_calibrate, divide64, any_elf, help, version;
 
     const char *command; /* NULL: none given */
     const char *operands[OPTION_OPERANDS];

@@ -12,7 +12,7 @@
 struct outcome_check; /* what to compare with, read before anything is measured */
 
 /* *out is NULL without --baseline. False: the baseline or the threshold cannot be used. */
-bool outcome_begin(const struct options *options, struct outcome_check **out, struct error *error);
+bool outcome_begin(const struct context *context, struct outcome_check **out, struct error *error);
 void outcome_free(struct outcome_check *check); /* NULL is allowed */
 /* Writes the summary and the comparison; false when it could not be written. *code is left alone without a
  * baseline. */

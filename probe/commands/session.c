@@ -31,11 +31,32 @@ bool session_open_elf(struct session *session, struct error *error)
     return session->symbols != NULL;
 }
 
-bool session_open_target(struct session *session, struct error *error)
+static void log_target(const struct session *session)
 {
-    session->link = connect_link(session->context, error);
-    if (session->link == NULL)
-        return false;
+    static const char *const states[] = {[CORE_RUNNING] = "running",
+                                         [CORE_ASLEEP] = "asleep",
+                                         [CORE_HALTED] = "halted",
+                                         [CORE_LOCKUP] = "locked up",
+                                         [CORE_HIDDEN] = "hidden"};
+    const struct log *log = session->context->log;
+    char text[128];
+    link_describe(session->link, text, sizeof text);
+    log_line(log, "connected: %s", text);
+    for (size_t i = 0; log != NULL && i < session->target.n_cores; i++) {
+        const struct target_core *core = &session->target.cores[i];
+        log_line(log,
+                 "core %zu: %s, id 0x%08" PRIx32 ", %s, %u comparators, debug 0x%08" PRIx64
+                 ", PMU 0x%08" PRIx64,
+                 i, core->core.name, core->core.id, states[core->state], core->core.comparators,
+                 core->core.debug_base, core->core.pmu_base);
+        for (size_t k = 0; k < core->n_blocks; k++)
+            log_line(log, "  %s: %s%s%s", core->blocks[k].text, core->blocks[k].state,
+                     core->blocks[k].unusable[0] != '\0' ? "; " : "", core->blocks[k].unusable);
+    }
+}
+
+static bool find_target(struct session *session, int number, struct error *error)
+{
     const struct options *options = session->context->options;
     const struct target_wish wish = {
         .core = options->counters != NULL ? -1 : options->core, /* of a pair it is the CPU that counts */
@@ -45,8 +66,27 @@ bool session_open_target(struct session *session, struct error *error)
     if (wish.core >= 0 && wish.debug.said)
         return error_set(error, ERROR_USAGE, "-C and --debug-base both say which core");
     struct deadline deadline = session_deadline(session);
-    return target_open(&session->target, session->link, &wish, &deadline, error) &&
-           target_choose(&session->target, options->core, error) && elf_check(session, error);
+    if (!target_open(&session->target, session->link, &wish, &deadline, error))
+        return false;
+    log_target(session);
+    return target_choose(&session->target, number, error);
+}
+
+bool session_reach_target(struct session *session, struct error *error)
+{
+    session->link = connect_link(session->context, error);
+    return session->link != NULL && find_target(session, session->context->options->core, error);
+}
+
+bool session_look_again(struct session *session, int number, struct error *error)
+{
+    target_close(&session->target);
+    return find_target(session, number, error);
+}
+
+bool session_open_target(struct session *session, struct error *error)
+{
+    return session_reach_target(session, error) && elf_check(session, error);
 }
 
 void session_place(struct session *session, uint64_t address, char *out, size_t size)
@@ -66,8 +106,9 @@ bool session_take(struct session *session, struct error *error)
     char place[512];
     session_place(session, session->target.chosen->halted_at, place, sizeof place);
     session->target.divide = options->divide64;
-    return target_take(&session->target, options->resume, place, &deadline, error) &&
-           target_take_block(&session->target, options->counter, &deadline, error);
+    if (!target_take(&session->target, options->resume, place, &deadline, error))
+        return false;
+    return target_take_block(&session->target, options->counter, &deadline, error);
 }
 
 static bool clock_from_program(struct session *session, struct clock *out)

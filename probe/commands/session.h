@@ -21,6 +21,10 @@ struct session {
 };
 
 bool session_open_elf(struct session *session, struct error *error);
+/* Link, target and the chosen core. */
+bool session_reach_target(struct session *session, struct error *error);
+/* Finds the target anew, once what was done to it is undone. */
+bool session_look_again(struct session *session, int number, struct error *error);
 /* Link, target and the chosen core; checks that the target runs the ELF. Nothing is changed yet. */
 bool session_open_target(struct session *session, struct error *error);
 /* Takes the core and its counter; from here on the target is ours. */

@@ -150,6 +150,9 @@ static bool print_interval(struct stat_command *self, const struct plan_pass *pa
     const struct options *options = self->session.context->options;
     put_rows(self, pass, from, &interval);
     progress_clear(&self->progress);
+    interval.skew_us = self->window.sample_skew_us > from->sample_skew_us ? self->window.sample_skew_us
+                                                                          : from->sample_skew_us;
+    command_has_result(self->session.context);
     return counts_interval(self->session.context->out, &interval, options->format, options->separator[0]);
 }
 
@@ -232,6 +235,7 @@ static bool run_windows(struct stat_command *self, struct error *error)
         return false;
     self->counts.n_metrics =
         counting_metrics(&self->counting, row_mean, &self->counts, self->clock.hz, self->counts.metrics);
+    command_has_result(context);
     return counts_end(context->out, &self->counts, context->options->format,
                       context->options->separator[0]) ||
            error_set(error, ERROR_SYSTEM, "the output could not be written");

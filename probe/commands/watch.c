@@ -229,8 +229,9 @@ static bool watch_interval(struct watching *self, int64_t *next_us, struct error
         print_json(self);
     else
         print_text(self);
-    fflush(context->out);
-    return true;
+    command_has_result(context);
+    return (fflush(context->out) == 0 && !ferror(context->out)) ||
+           error_set(error, ERROR_SYSTEM, "the output could not be written");
 }
 
 static bool watch(struct watching *self, struct error *error)

@@ -31,7 +31,7 @@ enum {
     BCR_LINKED_CONTEXT = 3 << 20,
 };
 
-enum { VCR_RESET = 1 << 0, PRSR_SPD = 1 << 1, PRSR_R = 1 << 2, PRSR_SR = 1 << 3 };
+enum { VCR_RESET = 1 << 0, PRCR_CWRR = 1 << 1, PRSR_SPD = 1 << 1, PRSR_R = 1 << 2, PRSR_SR = 1 << 3 };
 enum { LSR_LOCKED = 1 << 1, OSLSR_LOCKED = 1 << 1 };
 static const uint32_t KEY = 0xC5ACCE55; /* opens DBGLAR, and closes DBGOSLAR: C11.11 */
 
@@ -243,6 +243,11 @@ static enum stop_cause cause_of(const struct core *core, uint64_t cause, uint64_
     }
 }
 
+static void add_reset(const struct core *core, struct steps *list)
+{
+    armv7_add_write(core, list, DBGPRCR, PRCR_CWRR);
+}
+
 static size_t add_pending(const struct core *core, struct steps *list)
 {
     (void)core;
@@ -280,21 +285,6 @@ static bool returns_by_frame(const struct core *core, uint64_t lr)
     return false;
 }
 
-static uint64_t frame_at(const struct core *core, uint64_t lr, uint64_t sp, uint64_t psp)
-{
-    (void)core;
-    (void)lr;
-    (void)psp;
-    return sp;
-}
-
-static struct return_place frame_return(const struct core *core, uint64_t lr, uint64_t frame,
-                                        const uint64_t *words)
-{
-    (void)words;
-    return (struct return_place){.pc = core_code_of_lr(core, lr), .sp = frame};
-}
-
 static const struct core_ops armv7_ops = {
     .errand = &armv7_errand,
     .settings = settings,
@@ -323,6 +313,7 @@ static const struct core_ops armv7_ops = {
     .reset_since = reset_seen_in,
     .add_cause = add_cause,
     .cause = cause_of,
+    .add_reset = add_reset,
     .add_pending = add_pending,
     .pending = pending_in,
     .add_mode = armv7_add_mode,
@@ -341,8 +332,6 @@ static const struct core_ops armv7_ops = {
     .exception_mode = armv7_exception_mode,
     .called_from = armv7_called_from,
     .returns_by_frame = returns_by_frame,
-    .frame = frame_at,
-    .frame_return = frame_return,
 };
 
 /* --- which core it is ----------------------------------------------------------------------------------- */

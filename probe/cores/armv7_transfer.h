@@ -1,6 +1,6 @@
 /*
  * Armv7 debug registers, and how registers of a halted core are read through them: by instructions that it
- * executes in Debug state (DDI 0406C chapters C5 and C8). For armv7.c and armv7_transfer.c only.
+ * executes in Debug state (DDI 0406C chapters C5 and C8). For armv7*.c and stops.c only.
  */
 #pragma once
 
@@ -23,6 +23,7 @@ enum {
     DBGBCR0 = 0x140,
     DBGOSLAR = 0x300,
     DBGOSLSR = 0x304,
+    DBGPRCR = 0x310,
     DBGPRSR = 0x314,
     MIDR = 0xD00,
     DBGLAR = 0xFB0,

@@ -14,7 +14,7 @@ enum { BCR_ENABLE = 1 << 0, BCR_EVERYWHERE = 0x21E7 };
 enum { BCR_LINKED = 1 << 20, BCR_LINKED_TO = 16, BCR_LINKED_CONTEXT = 0x3001E6 };
 enum { COMPARATOR_STRIDE = 16 };
 
-enum { PRSR_SPD = 1 << 1, PRSR_R = 1 << 2, PRSR_SR = 1 << 3, PRSR_OSLK = 1 << 5 };
+enum { PRSR_SPD = 1 << 1, PRSR_R = 1 << 2, PRSR_SR = 1 << 3, PRSR_OSLK = 1 << 5, PRCR_CWRR = 1 << 1 };
 enum { LSR_LOCKED = 1 << 1, OSLAR_LOCK = 1 };
 static const uint32_t KEY = 0xC5ACCE55; /* opens EDLAR and CTILAR */
 
@@ -277,6 +277,11 @@ static enum stop_cause cause_of(const struct core *core, uint64_t cause, uint64_
     }
 }
 
+static void add_reset(const struct core *core, struct steps *list)
+{
+    armv8_add_write(core, list, EDPRCR, PRCR_CWRR);
+}
+
 static size_t add_pending(const struct core *core, struct steps *list)
 {
     (void)core;
@@ -314,21 +319,6 @@ static bool returns_by_frame(const struct core *core, uint64_t lr)
     return false;
 }
 
-static uint64_t frame_at(const struct core *core, uint64_t lr, uint64_t sp, uint64_t psp)
-{
-    (void)core;
-    (void)lr;
-    (void)psp;
-    return sp;
-}
-
-static struct return_place frame_return(const struct core *core, uint64_t lr, uint64_t frame,
-                                        const uint64_t *words)
-{
-    (void)words;
-    return (struct return_place){.pc = core_code_of_lr(core, lr), .sp = frame};
-}
-
 const struct core_ops armv8_ops = {
     .errand = &armv8_errand,
     .settings = settings,
@@ -356,6 +346,7 @@ const struct core_ops armv8_ops = {
     .add_cause = add_cause,
     .cause = cause_of,
     .requests_stay = true,
+    .add_reset = add_reset,
     .add_pending = add_pending,
     .pending = pending_in,
     .add_mode = add_mode,
@@ -371,6 +362,4 @@ const struct core_ops armv8_ops = {
     .breakpoint_instruction = breakpoint_instruction,
     .add_code_changed = add_code_changed,
     .returns_by_frame = returns_by_frame,
-    .frame = frame_at,
-    .frame_return = frame_return,
 };

@@ -75,7 +75,8 @@ static void choose_channels(const uint64_t *values, struct core *core)
     core->run_channel = last_of(free);
     core->halt_channel = last_of(free & ~core->run_channel);
     if (core->halt_channel == 0)
-        core->unstoppable = "its cross trigger interface has no two channels left";
+        core->unstoppable =
+            "its cross trigger interface has no two channels left (after a crash: pmu-probe release)";
 }
 
 void armv8_identify(uint16_t unit, uint64_t debug_base, uint64_t cti_base, const uint64_t *values,

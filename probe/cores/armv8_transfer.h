@@ -19,6 +19,7 @@ enum {
     DBGDTRTX = 0x08C,
     EDRCR = 0x090,
     OSLAR = 0x300,
+    EDPRCR = 0x310,
     EDPRSR = 0x314,
     DBGBVR0 = 0x400,
     DBGBCR0 = 0x408,

@@ -126,6 +126,10 @@ struct core_ops {
     size_t (*add_cause)(const struct core *, struct steps *);
     enum stop_cause (*cause)(const struct core *, uint64_t cause, uint64_t status_register);
 
+    /* Asks for a reset: of the chip where the core can, else of the core itself, which may be refused without
+     * a word. NULL where only a debugger resets it. */
+    void (*add_reset)(const struct core *, struct steps *);
+
     bool requests_stay; /* a debugger's request stops the core again and again, until it acknowledges it */
 
     /* Whether an interrupt will run before the next instruction; SIZE_MAX where the core cannot tell. */
@@ -160,8 +164,8 @@ struct core_ops {
     const char *(*exception_mode)(const struct core *, uint64_t status);
     bool (*called_from)(const struct core *, uint64_t lr, uint32_t before, uint64_t function);
 
-    /* Exception handlers: whether `lr` at a function's entry is such that the stack must be read to find
-     * the way back, which words of it, and what they say. */
+    /* Whether `lr` at a function's entry is no return address: that of a handler on Cortex-M, and any on
+     * x86-64, where the stack has it: which words of it, and what they say. These two are NULL elsewhere. */
     bool (*returns_by_frame)(const struct core *, uint64_t lr);
     uint64_t (*frame)(const struct core *, uint64_t lr, uint64_t sp, uint64_t psp); /* of FRAME_WORDS words */
     struct return_place (*frame_return)(const struct core *, uint64_t lr, uint64_t frame,

@@ -7,6 +7,7 @@ enum {
     CPUID = 0xE000ED00,
     ICSR = 0xE000ED04,
     VTOR = 0xE000ED08,
+    AIRCR = 0xE000ED0C,
     CCR = 0xE000ED14,
     DFSR = 0xE000ED30,
     DHCSR = 0xE000EDF0,
@@ -42,11 +43,7 @@ enum {
     IPSR = 0x1FF,
 };
 
-static const uint32_t DHCSR_KEY = 0xA05F0000;
-
-/* EXC_RETURN, DDI 0403 B1.5.8: bit 2 the stack, bit 4 clear when the frame holds floating-point registers. */
-enum { EXC_RETURN_PSP = 1 << 2, EXC_RETURN_BASIC = 1 << 4 };
-enum { FRAME_PC = 6, FRAME_XPSR = 7, FRAME_BASIC = 0x20, FRAME_EXTENDED = 0x68, XPSR_ALIGNED = 1 << 9 };
+static const uint32_t DHCSR_KEY = 0xA05F0000, AIRCR_SYSRESETREQ = 0x05FA0004;
 
 static struct address word_at(uint16_t unit, uint32_t offset)
 {
@@ -235,6 +232,11 @@ static enum stop_cause cause_of(const struct core *core, uint64_t cause, uint64_
     return cause & DFSR_HALTED ? STOP_REQUEST : STOP_OTHER;
 }
 
+static void add_reset(const struct core *core, struct steps *list)
+{
+    steps_add(list, step_write(word_at(core->unit, AIRCR), AIRCR_SYSRESETREQ));
+}
+
 static size_t add_pending(const struct core *core, struct steps *list)
 {
     return steps_add(list, step_read(word_at(core->unit, ICSR)));
@@ -298,26 +300,11 @@ static void add_code_changed(const struct core *core, struct steps *list, uint64
     steps_add(list, step_write(word_at(core->unit, ICIMVAU), address));
 }
 
+/* EXC_RETURN, DDI 0403 B1.5.8. */
 static bool returns_by_frame(const struct core *core, uint64_t lr)
 {
     (void)core;
     return lr >= 0xFFFFFF00U && lr <= 0xFFFFFFFFU;
-}
-
-static uint64_t frame_at(const struct core *core, uint64_t lr, uint64_t sp, uint64_t psp)
-{
-    (void)core;
-    return lr & EXC_RETURN_PSP ? psp : sp;
-}
-
-static struct return_place frame_return(const struct core *core, uint64_t lr, uint64_t frame,
-                                        const uint64_t *words)
-{
-    bool basic = cortex_m_is_v6(core) || (lr & EXC_RETURN_BASIC) != 0;
-    uint64_t sp = frame + (basic ? FRAME_BASIC : FRAME_EXTENDED);
-    if (words[FRAME_XPSR] & XPSR_ALIGNED)
-        sp += 4;
-    return (struct return_place){.pc = words[FRAME_PC] & 0xFFFFFFFEU, .sp = sp & 0xFFFFFFFFU};
 }
 
 static const struct core_ops cortex_m_ops = {
@@ -342,6 +329,7 @@ static const struct core_ops cortex_m_ops = {
     .reset_since = reset_since,
     .add_cause = add_cause,
     .cause = cause_of,
+    .add_reset = add_reset,
     .add_pending = add_pending,
     .pending = pending_in,
     .can_compare = can_compare,
@@ -352,8 +340,6 @@ static const struct core_ops cortex_m_ops = {
     .breakpoint_instruction = breakpoint_instruction,
     .add_code_changed = add_code_changed,
     .returns_by_frame = returns_by_frame,
-    .frame = frame_at,
-    .frame_return = frame_return,
 };
 
 void cortex_m_add_identity(uint16_t unit, struct steps *list)
@@ -405,4 +391,15 @@ bool cortex_m_is_v6(const struct core *core)
 struct address cortex_m_vectors(const struct core *core)
 {
     return word_at(core->unit, VTOR);
+}
+
+/* EPSR.IT, DDI 0403 B1.4.2 and A7.3.2: the condition is in its upper half while the lower half is not 0. */
+bool cortex_m_condition_holds(uint64_t xpsr)
+{
+    unsigned it = (unsigned)(xpsr >> 8 & 0xFC) | (unsigned)(xpsr >> 25 & 3);
+    bool n = xpsr >> 31 & 1, z = xpsr >> 30 & 1, c = xpsr >> 29 & 1, v = xpsr >> 28 & 1;
+    if ((it & 0xF) == 0)
+        return true;
+    const bool holds[] = {z, c, n, v, c && !z, n == v, n == v && !z, true};
+    return holds[it >> 5 & 7] != (bool)(it >> 4 & 1) || it >> 5 == 7;
 }

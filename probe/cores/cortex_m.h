@@ -18,4 +18,6 @@ bool cortex_m_identify(uint16_t unit, const uint64_t *values, struct core *out);
 /* Armv6-M has a DWT without counters. */
 bool cortex_m_is_v6(const struct core *core);
 /* Where the vector table is told to be, VTOR; Armv6-M without one reads as 0, where it then is. */
+/* Whether the instruction that comes next is done, by an xPSR: in an IT block it may not be. */
+bool cortex_m_condition_holds(uint64_t xpsr);
 struct address cortex_m_vectors(const struct core *core);

@@ -368,8 +368,8 @@ static void close_session(struct debugger *debugger, bool run)
     free(remote);
 }
 
-struct debugger *gdb_remote_open(int fd, const char *name, const struct deadline *deadline,
-                                 struct error *error)
+struct debugger *gdb_remote_open(int fd, const char *name, const struct log *log,
+                                 const struct deadline *deadline, struct error *error)
 {
     static const struct debugger_ops ops = {.read_memory = read_memory,
                                             .write_memory = write_memory,
@@ -391,6 +391,7 @@ struct debugger *gdb_remote_open(int fd, const char *name, const struct deadline
     remote->debugger.ops = &ops;
     snprintf(remote->debugger.facts.name, sizeof remote->debugger.facts.name, "%s", name);
     gdb_wire_init(&remote->session.wire, fd);
+    remote->session.wire.log = log;
     if (gdb_session_begin(&remote->session, &remote->debugger.facts, deadline, error))
         return &remote->debugger;
     /* It was ours only to look at: it runs on */
@@ -406,5 +407,5 @@ struct debugger *gdb_remote_connect(const char *host, uint16_t port, const struc
     if (fd < 0)
         return NULL;
     snprintf(name, sizeof name, "gdb %.100s:%u", host, port);
-    return gdb_remote_open(fd, name, deadline, error);
+    return gdb_remote_open(fd, name, NULL, deadline, error);
 }

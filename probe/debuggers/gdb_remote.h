@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "base/log.h"
 #include "debuggers/debugger.h"
 
 #include <stdint.h>
@@ -13,5 +14,5 @@
 struct debugger *gdb_remote_connect(const char *host, uint16_t port, const struct deadline *deadline,
                                     struct error *error);
 /* Over a connected, non-blocking socket, which it closes in any case. */
-struct debugger *gdb_remote_open(int fd, const char *name, const struct deadline *deadline,
-                                 struct error *error);
+struct debugger *gdb_remote_open(int fd, const char *name, const struct log *log,
+                                 const struct deadline *deadline, struct error *error);

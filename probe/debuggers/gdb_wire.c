@@ -65,6 +65,7 @@ bool gdb_wire_send(struct gdb_wire *wire, const void *payload, size_t n, const s
                    struct error *error)
 {
     wire->repeats = wire->damages = 0;
+    log_text(wire->log, '>', "gdb", payload, n);
     wire->out_n = gdb_packet_frame(payload, n, wire->out, sizeof wire->out);
     if (wire->out_n == 0)
         return error_set(error, ERROR_SYSTEM, "a packet grew too long");
@@ -141,6 +142,8 @@ enum gdb_came gdb_wire_receive(struct gdb_wire *wire, size_t *length, const stru
             wire->in_taken += taken;
             enum gdb_came came = take_event(wire, event, deadline, error);
             *length = wire->decoder.used;
+            if (came == GDB_CAME)
+                log_text(wire->log, '<', "gdb", wire->payload, *length);
             if (came != GDB_CAME_NOT)
                 return came;
         }

@@ -8,6 +8,7 @@
 
 #include "base/deadline.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "debuggers/gdb_packet.h"
 
 #include <stdbool.h>
@@ -26,6 +27,7 @@ struct gdb_wire {
     char out[GDB_FRAME]; /* what was sent last, to be sent again */
     size_t out_n;
     unsigned repeats, damages;
+    const struct log *log;
 };
 
 enum gdb_came { GDB_CAME, GDB_CAME_NOT, GDB_CAME_NEVER };

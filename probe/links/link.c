@@ -109,6 +109,18 @@ bool link_server_run(struct link *link, uint16_t unit, bool run, const struct de
     return link->ops->server_run == NULL || link->ops->server_run(link, unit, run, deadline, error);
 }
 
+bool link_server_forget(struct link *link, uint16_t unit, const struct deadline *deadline,
+                        struct error *error)
+{
+    return link->ops->server_forget == NULL || link->ops->server_forget(link, unit, deadline, error);
+}
+
+bool link_server_reset(struct link *link, uint16_t unit, bool halt, const struct deadline *deadline,
+                       struct error *error)
+{
+    return link->ops->server_reset == NULL || link->ops->server_reset(link, unit, halt, deadline, error);
+}
+
 void link_close(struct link *link)
 {
     if (link != NULL)

@@ -38,9 +38,11 @@ struct link_ops {
                               const struct deadline *, struct error *);
     size_t (*views)(struct link *, struct link_view *out, size_t room, struct error *); /* 0 on error */
     void (*describe)(struct link *, char *out, size_t size); /* "openocd localhost:6666" */
-    /* The three below may be NULL: no server. All are given the core's view. */
+    /* The ones below may be NULL: no server. All are given the core's view. */
     bool (*hold)(struct link *, bool hold, struct error *);
     bool (*server_run)(struct link *, uint16_t unit, bool run, const struct deadline *, struct error *);
+    bool (*server_forget)(struct link *, uint16_t unit, const struct deadline *, struct error *);
+    bool (*server_reset)(struct link *, uint16_t unit, bool halt, const struct deadline *, struct error *);
     /* What does run control in place of the core's registers, and lets memory be seen only while the core is
      * halted. NULL: nothing does. */
     struct debugger *(*debugger)(struct link *);
@@ -71,6 +73,12 @@ bool link_hold(struct link *link, bool hold, struct error *error);
 /* Lets the server itself resume or halt the core, so that its caches stay true. */
 bool link_server_run(struct link *link, uint16_t unit, bool run, const struct deadline *deadline,
                      struct error *error);
+/* The server's own breakpoints and watchpoints are gone. */
+bool link_server_forget(struct link *link, uint16_t unit, const struct deadline *deadline,
+                        struct error *error);
+/* Resets in the server's way, which knows the board; true where there is no server. Not while it is held. */
+bool link_server_reset(struct link *link, uint16_t unit, bool halt, const struct deadline *deadline,
+                       struct error *error);
 struct debugger *link_debugger(struct link *link); /* NULL: there is none */
 bool link_comes_back(const struct link *link);
 bool link_faults_are_exact(const struct link *link);

@@ -196,6 +196,33 @@ static bool openocd_server_run(struct link *link, uint16_t unit, bool run, const
     }
 }
 
+/* With the core as its current target; its errors are told in its own words. */
+static bool tell_target(struct openocd *openocd, uint16_t unit, const char *what,
+                        const struct deadline *deadline, struct error *error)
+{
+    char command[128];
+    enum why why = DONE;
+    if (unit >= openocd->n)
+        return error_set(error, ERROR_NO_CORE, "OpenOCD has no target %u", unit);
+    snprintf(command, sizeof command, "targets [lindex [target names] %u]; %s", unit, what);
+    return openocd_session_do(&openocd->session, command, deadline, &why, error);
+}
+
+static bool openocd_server_forget(struct link *link, uint16_t unit, const struct deadline *deadline,
+                                  struct error *error)
+{
+    /* It refuses where it has none; 0.12 knows no `rwp all`, and then only the registers are cleared. */
+    return tell_target(openocd_of(link), unit, "catch {rbp all}; catch {rwp all}", deadline, error);
+}
+
+static bool openocd_server_reset(struct link *link, uint16_t unit, bool halt, const struct deadline *deadline,
+                                 struct error *error)
+{
+    if (!tell_target(openocd_of(link), unit, halt ? "reset halt" : "reset run", deadline, error))
+        return error_prefix(error, "OpenOCD's reset %s failed: ", halt ? "halt" : "run");
+    return true;
+}
+
 static void openocd_describe(struct link *link, char *out, size_t size)
 {
     snprintf(out, size, "%s", openocd_of(link)->name);
@@ -220,6 +247,8 @@ static const struct link_ops openocd_ops = {
     .describe = openocd_describe,
     .hold = openocd_hold,
     .server_run = openocd_server_run,
+    .server_forget = openocd_server_forget,
+    .server_reset = openocd_server_reset,
     .close = openocd_close,
 };
 
@@ -258,24 +287,28 @@ static struct link *openocd_begin(struct openocd *openocd, const char *host, uin
     return openocd_opened(openocd, opened, deadline, error);
 }
 
-struct link *openocd_connect(const char *host, uint16_t port, const struct deadline *deadline,
-                             struct error *error)
+struct link *openocd_connect(const char *host, uint16_t port, const struct log *log,
+                             const struct deadline *deadline, struct error *error)
 {
     struct openocd *openocd = openocd_new(error);
-    return openocd == NULL ? NULL : openocd_begin(openocd, host, port, deadline, error);
+    if (openocd == NULL)
+        return NULL;
+    openocd->session.rpc.log = log;
+    return openocd_begin(openocd, host, port, deadline, error);
 }
 
-struct link *openocd_start(const char *const *options, size_t n, const struct deadline *deadline,
-                           struct error *error)
+struct link *openocd_start(const char *const *options, size_t n, size_t named, const struct log *log,
+                           const struct deadline *deadline, struct error *error)
 {
     struct openocd *openocd = openocd_new(error);
     if (openocd == NULL)
         return NULL;
     /* Named by what the user typed */
     size_t used = (size_t)snprintf(openocd->name, sizeof openocd->name, "openocd");
-    for (size_t i = 0; i < n && used < sizeof openocd->name; i++)
+    for (size_t i = 0; i < named && used < sizeof openocd->name; i++)
         used += (size_t)snprintf(openocd->name + used, sizeof openocd->name - used, " %s", options[i]);
-    openocd->session.process = openocd_process_start(options, n, deadline, error);
+    openocd->session.rpc.log = log;
+    openocd->session.process = openocd_process_start(options, n, log, deadline, error);
     if (openocd->session.process == NULL) {
         openocd_close(&openocd->link);
         return NULL;

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "base/log.h"
 #include "links/link.h"
 #include "links/openocd_rpc.h"
 
@@ -13,15 +14,16 @@
 #include <stdint.h>
 
 /* The Tcl port of an OpenOCD that runs already. NULL on error. */
-struct link *openocd_connect(const char *host, uint16_t port, const struct deadline *deadline,
-                             struct error *error);
+struct link *openocd_connect(const char *host, uint16_t port, const struct log *log,
+                             const struct deadline *deadline, struct error *error);
 
 /*
  * An OpenOCD of ours on free ports, with `options` (-f FILE, -c TCL, -s DIR as separate words) in the
- * order given; link_close stops it. NULL on error, with OpenOCD's last words in the text.
+ * order given, the first `named` of which name it; link_close stops it. NULL on error, with OpenOCD's last
+ * words in the text.
  */
-struct link *openocd_start(const char *const *options, size_t n, const struct deadline *deadline,
-                           struct error *error);
+struct link *openocd_start(const char *const *options, size_t n, size_t named, const struct log *log,
+                           const struct deadline *deadline, struct error *error);
 
 /* An OpenOCD that is spoken to in another way, and called `name`. The voice stays the caller's. NULL on
  * error. */

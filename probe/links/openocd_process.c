@@ -18,7 +18,9 @@
 #include <unistd.h>
 
 enum {
-    LOG_ROOM = 8192,     /* some 80 lines; half of it is kept when it is full */
+    LOG_ROOM = 8192, /* some 80 lines; half of it is kept when it is full */
+    LINE_ROOM = 512,
+    ERRORS_ROOM = 700,
     LAST_WORDS_MS = 500, /* for a process that closed its connection to write its reason and end */
     SHUTDOWN_MS = 1000,
     TERMINATE_MS = 1000,
@@ -28,6 +30,9 @@ struct openocd_process {
     pid_t pid; /* 0: ended and reaped */
     int log_fd;
     uint16_t port; /* 0: not said yet */
+    const struct log *to;
+    char line[LINE_ROOM]; /* for it: what has come of a line that has not ended */
+    size_t line_used;
     char log[LOG_ROOM + 1];
     size_t used;
 };
@@ -41,7 +46,7 @@ enum { QUIET_OPTIONS = sizeof quiet_options / sizeof quiet_options[0] };
 static _Noreturn void become_openocd(char *const *argv, int log_fd, int failure_fd, pid_t parent)
 {
     setpgid(0, 0);
-    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* SIGTERM waits for a script that may never end */
     if (getppid() != parent)
         _exit(1);
     sigset_t none;
@@ -106,6 +111,19 @@ static void find_port(struct openocd_process *process)
     }
 }
 
+/* Line by line, as it comes; a long one in pieces. */
+static void pass_on(struct openocd_process *process, const char *text, size_t n)
+{
+    for (size_t i = 0; process->to != NULL && i < n; i++) {
+        if (text[i] != '\n')
+            process->line[process->line_used++] = text[i];
+        if (text[i] == '\n' || process->line_used == LINE_ROOM) {
+            log_words(process->to, "openocd", process->line, process->line_used);
+            process->line_used = 0;
+        }
+    }
+}
+
 void openocd_process_read_log(struct openocd_process *process)
 {
     while (process->log_fd >= 0) {
@@ -120,6 +138,7 @@ void openocd_process_read_log(struct openocd_process *process)
             for (ssize_t i = 0; i < got; i++)
                 if (process->log[process->used + (size_t)i] == '\0')
                     process->log[process->used + (size_t)i] = '?';
+            pass_on(process, process->log + process->used, (size_t)got);
             process->used += (size_t)got;
             process->log[process->used] = '\0';
             if (process->port == 0)
@@ -161,35 +180,13 @@ static bool ends_within(struct openocd_process *process, int64_t ms)
     return process->pid == 0;
 }
 
-/* Its errors alone, of which "Error: " need not be told; all that it said where it names none. */
-static size_t take_errors(const char *log, size_t length, char *out)
-{
-    static const char mark[] = "Error: ";
-    size_t used = 0;
-    for (const char *line = log, *end = log + length; line < end;) {
-        const char *next = memchr(line, '\n', (size_t)(end - line));
-        size_t n = next != NULL ? (size_t)(next - line) + 1 : (size_t)(end - line);
-        bool begins = n >= sizeof mark - 1 && memcmp(line, mark, sizeof mark - 1) == 0;
-        size_t skip = begins ? sizeof mark - 1 : 0;
-        if (memmem(line, n, mark, sizeof mark - 1) != NULL) {
-            memcpy(out + used, line + skip, n - skip);
-            used += n - skip;
-        }
-        line += n;
-    }
-    if (used == 0)
-        memcpy(out, log, length);
-    return used > 0 ? used : length;
-}
-
 void openocd_process_last_words(struct openocd_process *process, char *out, size_t size)
 {
     struct deadline deadline = deadline_in_ms(patience_ms(LAST_WORDS_MS), NULL);
     while (process->log_fd >= 0 && !deadline_passed(&deadline))
         wait_for_log(process, &deadline);
-    char cleaned[2 * LOG_ROOM], errors[LOG_ROOM];
-    size_t told = take_errors(process->log, process->used, errors);
-    openocd_text_clean(errors, told, cleaned, sizeof cleaned);
+    char cleaned[2 * LOG_ROOM];
+    openocd_text_clean(process->log, process->used, cleaned, sizeof cleaned);
     size_t length = strlen(cleaned);
     const char *end = length >= size ? cleaned + length - (size - 1) : cleaned;
     /* The greeting and its copyright say nothing about why */
@@ -197,6 +194,14 @@ void openocd_process_last_words(struct openocd_process *process, char *out, size
     if (first != NULL)
         end = strchr(first, ' ') + 1;
     snprintf(out, size, "%s", end);
+}
+
+void openocd_process_why(struct openocd_process *process, char *out, size_t size)
+{
+    openocd_process_last_words(process, out, size);
+    char errors[ERRORS_ROOM];
+    if (openocd_text_errors(process->log, process->used, errors, sizeof errors))
+        snprintf(out, size, "%s", errors);
 }
 
 void openocd_process_stop(struct openocd_process *process, bool was_asked)
@@ -227,12 +232,12 @@ static bool wait_for_port(struct openocd_process *process, const struct deadline
         return error_set(error, ERROR_CANCELLED, "cancelled");
     bool ended = process->log_fd < 0;
     char words[700];
-    openocd_process_last_words(process, words, sizeof words);
-    return error_set(error, ERROR_NO_PROBE, "%s: %s",
+    openocd_process_why(process, words, sizeof words);
+    return error_set(error, ERROR_SERVER, "%s: %s",
                      ended ? "OpenOCD could not start" : "OpenOCD did not open its Tcl port in time", words);
 }
 
-struct openocd_process *openocd_process_start(const char *const *options, size_t n,
+struct openocd_process *openocd_process_start(const char *const *options, size_t n, const struct log *log,
                                               const struct deadline *deadline, struct error *error)
 {
     struct openocd_process *process = calloc(1, sizeof *process);
@@ -244,6 +249,7 @@ struct openocd_process *openocd_process_start(const char *const *options, size_t
         return NULL;
     }
     process->log_fd = -1;
+    process->to = log;
     /* Ours come first: they are refused after an `init` of the user's */
     size_t used = 0;
     argv[used++] = (char *)"openocd";
@@ -251,6 +257,8 @@ struct openocd_process *openocd_process_start(const char *const *options, size_t
         argv[used++] = (char *)quiet_options[i];
     for (size_t i = 0; i < n; i++)
         argv[used++] = (char *)options[i];
+    for (size_t i = 0; i < used; i++)
+        log_line(log, "%s%s", i == 0 ? "starting " : "  ", argv[i]);
     int failure = fork_openocd(process, argv);
     free(argv);
     if (failure != 0)

@@ -6,6 +6,7 @@
 
 #include "base/deadline.h"
 #include "base/error.h"
+#include "base/log.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,7 +16,7 @@
 struct openocd_process;
 
 /* Returns when it listens on its Tcl port. NULL on error, with its last words in the text. */
-struct openocd_process *openocd_process_start(const char *const *options, size_t n,
+struct openocd_process *openocd_process_start(const char *const *options, size_t n, const struct log *log,
                                               const struct deadline *deadline, struct error *error);
 /* If it was asked to end, lets it do so for a moment; then makes it end. NULL is allowed. */
 void openocd_process_stop(struct openocd_process *process, bool was_asked);
@@ -24,5 +25,7 @@ uint16_t openocd_process_port(const struct openocd_process *process);
 pid_t openocd_process_pid(const struct openocd_process *process);
 int openocd_process_log_fd(const struct openocd_process *process); /* -1 when it has ended */
 void openocd_process_read_log(struct openocd_process *process);
+/* Why it ended, or is about to: its error lines, one a line; without any, the end of its log. */
+void openocd_process_why(struct openocd_process *process, char *out, size_t size);
 /* The end of its log on one line, as much as fits, to the very end if it is about to end. */
 void openocd_process_last_words(struct openocd_process *process, char *out, size_t size);

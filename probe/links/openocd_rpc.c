@@ -135,6 +135,7 @@ static enum openocd_end speak(struct openocd_rpc *rpc, const char *request, size
 enum openocd_end openocd_rpc_send(struct openocd_rpc *rpc, const char *request, size_t length,
                                   const struct deadline *deadline)
 {
+    log_text(rpc->log, '>', "tcl", request, length > 0 ? length - 1 : 0);
     if (rpc->voice != NULL)
         return speak(rpc, request, length > 0 ? length - 1 : 0, deadline); /* its 0x1a is the socket's */
     while (length > 0) {
@@ -184,6 +185,7 @@ enum openocd_end openocd_rpc_receive(struct openocd_rpc *rpc, size_t largest, co
             *answer = rpc->buffer;
             *length = (size_t)(end - rpc->buffer);
             rpc->consumed = *length + 1;
+            log_text(rpc->log, '<', "tcl", *answer, *length);
             return *length > largest ? OPENOCD_TOO_LONG : OPENOCD_ANSWERED;
         }
         seen = rpc->used;

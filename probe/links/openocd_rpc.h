@@ -6,6 +6,7 @@
 
 #include "base/deadline.h"
 #include "base/error.h"
+#include "base/log.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,7 +35,8 @@ struct openocd_rpc {
     int fd;                            /* -1: not connected */
     const struct openocd_voice *voice; /* in place of a socket; NULL: there is none */
     struct openocd_process *process;   /* its log is read while we wait; NULL if it is not ours */
-    char *buffer;                      /* what has come and was not handed out */
+    const struct log *log;
+    char *buffer; /* what has come and was not handed out */
     size_t used, room;
     size_t consumed; /* of the answer that was handed out last */
 };

@@ -226,8 +226,8 @@ static bool not_openocd(const struct openocd_session *session, const char *text,
 static bool has_ended(struct openocd_session *session, struct error *error)
 {
     char words[700];
-    openocd_process_last_words(session->process, words, sizeof words);
-    return error_set(error, ERROR_NO_PROBE, "OpenOCD could not start: %s", words);
+    openocd_process_why(session->process, words, sizeof words);
+    return error_set(error, ERROR_SERVER, "OpenOCD could not start: %s", words);
 }
 
 /* The first question is a sum. Whatever else speaks up is noticed at its first wrong byte; the line end
@@ -270,6 +270,7 @@ static bool ask_version(struct openocd_session *session, const struct deadline *
     unsigned major = 0, minor = 0;
     if (!exchange(session, "version\x1a", 8, SMALL_ANSWER, deadline, "version", &answer, &length, error))
         return false;
+    log_words(session->rpc.log, session->peer, answer, length);
     if (!openocd_version_read(answer, &major, &minor))
         return not_openocd(session, answer, length, "it has no version", error);
     if (major == 0 && minor < 12) {

@@ -3,6 +3,7 @@
  */
 #include "links/openocd_text.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* What stands between two words, by its length: a line end weighs more than a blank. */
@@ -41,6 +42,39 @@ void openocd_text_clean(const char *text, size_t length, char *out, size_t size)
         }
     }
     out[used] = '\0';
+}
+
+/* "Error: open failed", "boards/x.cfg:6: Error: set BOARD_PORT ..." */
+static const char *error_in(const char *line, size_t length, size_t *left)
+{
+    static const char word[] = "Error: ";
+    for (size_t i = 0; i + sizeof word - 1 <= length; i++)
+        if (memcmp(line + i, word, sizeof word - 1) == 0) {
+            *left = length - i - (sizeof word - 1);
+            return line + i + sizeof word - 1;
+        }
+    return NULL;
+}
+
+bool openocd_text_errors(const char *log, size_t length, char *out, size_t size)
+{
+    size_t used = 0;
+    for (size_t at = 0; at < length && used + 2 < size;) {
+        const char *end = memchr(log + at, '\n', length - at);
+        size_t line = end != NULL ? (size_t)(end - log) - at : length - at, left = 0;
+        const char *words = error_in(log + at, line, &left);
+        if (words != NULL) {
+            char one[256];
+            openocd_text_clean(words, left, one, sizeof one);
+            bool again = used > 0 && strstr(out, one) != NULL;
+            if (!again) {
+                int more = snprintf(out + used, size - used, "%s%s", used > 0 ? "\n" : "", one);
+                used += (size_t)more < size - used ? (size_t)more : size - used - 1;
+            }
+        }
+        at += line + 1;
+    }
+    return used > 0;
 }
 
 bool openocd_text_is_wait(const char *cleaned)

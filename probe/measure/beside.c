@@ -1,5 +1,7 @@
 #include "measure/beside.h"
 
+#include "debuggers/debugger.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -48,15 +50,16 @@ bool beside_take_timer(struct beside *beside, struct target *target, const struc
     struct error unread = {0};
     uint64_t id = 0;
     *beside = (struct beside){.kind = BESIDE_NOTHING};
-    /* Measured against the host, the ratio of the two is not known to one part in a thousand. */
-    if (!(clock->hz > 0) || clock->error_hz > 0)
-        return true;
     if (!ledger_read(target->ledger, core_word(core, CHIP_ID), &id, deadline, &unread) ||
         (id & CHIP_ID_MASK) != CHIP_ID_RP2040)
         return true;
     /* A timer that goes on while the core is halted says nothing of how long it ran */
     if (!ledger_read(target->ledger, core_word(core, TIMER_DBGPAUSE), &id, deadline, &unread) ||
         (id & DBGPAUSE_BOTH) != DBGPAUSE_BOTH)
+        return true;
+    /* Measured against the host, the ratio of the two is not known to one part in a thousand. */
+    beside->wants_clock = !(clock->hz > 0) || clock->error_hz > 0;
+    if (beside->wants_clock)
         return true;
     *beside = (struct beside){
         .kind = BESIDE_TIMER, .at = target->reading.n, .slow_hz = clock->hz, .fast_hz = clock->hz};
@@ -129,6 +132,15 @@ void beside_narrow(const struct beside *beside, const struct counter *counter, c
         narrow_by_timer(beside, from, to, bounds);
 }
 
+/* Behind a debugger it is halted but for what is asked for here. */
+static bool let_run(struct target *target, const struct deadline *deadline, struct error *error)
+{
+    if (target->debugger != NULL)
+        return debugger_run_for(target->debugger, CHECK_MS, deadline, error);
+    nanosleep(&(struct timespec){.tv_nsec = CHECK_MS * 1000000L}, NULL);
+    return true;
+}
+
 bool beside_check(const struct beside *beside, struct target *target, const struct clock *clock,
                   const struct deadline *deadline, struct error *error)
 {
@@ -139,8 +151,7 @@ bool beside_check(const struct beside *beside, struct target *target, const stru
     if (!target_read(target, first, &from_us, &ignored, deadline, error))
         return false;
     for (int i = 0; i < CHECKS; i++) {
-        nanosleep(&(struct timespec){.tv_nsec = CHECK_MS * 1000000L}, NULL);
-        if (!target_read(target, now, &before, &to_us, deadline, error))
+        if (!let_run(target, deadline, error) || !target_read(target, now, &before, &to_us, deadline, error))
             return false;
         int64_t ticks = ticks_between(beside, first, now);
         double most =

@@ -27,6 +27,7 @@ struct beside {
     enum beside_kind kind;
     size_t at; /* of its first value in a reading */
     bool has_pended;
+    bool wants_clock;        /* there is a timer, which would do if the clock were known */
     uint64_t each, modulus;  /* of the tick variable */
     double slow_hz, fast_hz; /* the counter's rate against the timer's */
 };
@@ -37,7 +38,7 @@ bool beside_take_tick(struct beside *beside, struct target *target, const struct
 /* True with kind BESIDE_NOTHING where there is no such timer, or where the clock is not known well enough. */
 bool beside_take_timer(struct beside *beside, struct target *target, const struct clock *clock,
                        const struct deadline *deadline, struct error *error);
-/* Watches a running core for some 50 ms: whether the variable goes up once a period of the counter. */
+/* Lets the core run for some 50 ms: whether the variable goes up once a period of the counter. */
 bool beside_check(const struct beside *beside, struct target *target, const struct clock *clock,
                   const struct deadline *deadline, struct error *error);
 /* Narrows the bounds of `counter` between two readings, both of a halted core; to none, least above most,

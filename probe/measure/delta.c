@@ -162,6 +162,7 @@ static bool on_hit(void *context, const struct raw_hit *raw)
     struct widen totals[READING_ROOM];
     int64_t now_us = deadline_now_us();
     bool looked = delta->evaluation.looked;
+    delta->plausible.has_last = delta->plausible.has_last && !delta->options->apart;
     if (delta->written.kind != ERROR_NONE || !plausible_hit(&delta->plausible, raw, &delta->written)) {
         delta->n_waiting = 0;
         return false;
@@ -192,6 +193,13 @@ static void on_look(void *context, const struct raw_hit *hit, const struct raw_l
 {
     struct delta *delta = context;
     evaluation_look(&delta->evaluation, hit, look);
+}
+
+static void on_left(void *context)
+{
+    struct delta *delta = context;
+    delta->evaluation.looked = false; /* those looks were of no hit */
+    delta->summary->left++;
 }
 
 static void on_tick(void *context, enum engine_wait wait)
@@ -230,8 +238,12 @@ static void finish_calibration(struct delta *delta)
 static bool run_some(struct delta *delta, struct engine *engine, uint64_t hits, unsigned rehits,
                      const struct deadline *deadline, struct error *error)
 {
-    struct engine_sink sink = {
-        .context = delta, .hit = on_hit, .rehit = on_rehit, .tick = on_tick, .look = on_look};
+    struct engine_sink sink = {.context = delta,
+                               .hit = on_hit,
+                               .rehit = on_rehit,
+                               .left = on_left,
+                               .tick = on_tick,
+                               .look = on_look};
     struct engine_wish wish = {.hits = hits,
                                .rehits = rehits,
                                .timeout_ms = delta->options->timeout_ms,

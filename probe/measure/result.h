@@ -79,6 +79,7 @@ struct summary {
     unsigned passes;                /* over which the columns are spread */
     uint64_t hits, tainted, wanted; /* wanted 0: as many as came in the time; of each pass */
     char disagreement[160];         /* how the passes' cycles differ beyond their spread; "" if they do not */
+    uint64_t left;                  /* calls that were made again before they returned; not among the hits */
     uint64_t steps_past;            /* passages through the end in another frame, stepped past */
     double seconds;                 /* how long the run took */
     struct statistics
@@ -89,5 +90,6 @@ struct summary {
     uint64_t max_number,
         max_value;         /* the hit with the highest value of the first column; number 0: none yet */
     char uncalibrated[96]; /* why what a halt adds could not be measured; "" if it was, or was not to be */
+    char advice[96];       /* what would count hits of which only a bound is known; "" */
     char ended[256];       /* why it ended before `wanted`: "Ctrl-C", "cancelled"; else "" */
 };

@@ -29,6 +29,7 @@ struct statistics {
     uint64_t first;             /* values are summed relative to it: small spreads stay exact near 2^63 */
     uint64_t sum_high, sum_low; /* of value - first, two's complement */
     double squares;             /* of the distances to the mean, summed */
+    struct series series;       /* of the distances to the first value */
     bool bucketed;
     size_t n;
     /* Sorted. Before conversion: the values. After it: by bucket number, how often its 32 bits overflowed. */
@@ -165,6 +166,7 @@ static void moments_add(struct statistics *statistics, uint64_t value)
     statistics->sum_low += difference;
     statistics->sum_high += (statistics->sum_low < difference) + (value < statistics->first ? UINT64_MAX : 0);
     statistics->count++;
+    series_add(&statistics->series, distance(value, statistics->first));
 }
 
 void statistics_add(struct statistics *statistics, uint64_t value)
@@ -206,6 +208,11 @@ double statistics_mean(const struct statistics *statistics)
 double statistics_deviation(const struct statistics *statistics)
 {
     return statistics->count < 2 ? 0 : sqrt(statistics->squares / (double)(statistics->count - 1));
+}
+
+struct series_error statistics_error(const struct statistics *statistics)
+{
+    return series_error(&statistics->series, statistics_deviation(statistics), statistics->count);
 }
 
 struct walk {

@@ -5,6 +5,8 @@
  */
 #pragma once
 
+#include "measure/series.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -21,7 +23,10 @@ uint64_t statistics_min(const struct statistics *statistics);
 uint64_t statistics_max(const struct statistics *statistics);
 double statistics_mean(const struct statistics *statistics);
 double statistics_deviation(const struct statistics *statistics); /* of the sample, n-1; 0 for n < 2 */
-/* The smallest value that at least p (0..1) of all values do not exceed. `exact` may be NULL. */
+/* Of the mean. The order in which the values came counts. */
+struct series_error statistics_error(const struct statistics *statistics);
+/* The smallest value that at least p (0..1) of all values do not exceed: of two in the middle, the lower one.
+   `exact` may be NULL. */
 uint64_t statistics_quantile(const struct statistics *statistics, double p, bool *exact);
 
 struct histogram_bin {

@@ -1,14 +1,19 @@
 #include "measure/verdict.h"
 
 #include <float.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const double alpha = 0.01;
-enum { FEW = 10 }; /* fewer equal hits than this do not show that there is no spread */
+/* Of a wrong verdict, a column. The run of ten columns that regresses by chance stays at 1 %. */
+static const double chance_regressed = 0.001, chance_passed = 0.01;
+enum {
+    FEW = 10, /* fewer hits do not show what else a run may be like */
+    MANY = 100000,
+};
 
 bool verdict_threshold(const char *text, double *out)
 {
@@ -29,6 +34,8 @@ bool verdict_threshold(const char *text, double *out)
     if (percent ? unit[1] != '\0' : text[length] != '\0')
         return false;
     double value = strtod(number, NULL);
+    if (!percent && value >= 1)
+        return false;
     *out = percent ? value / 100 : value;
     return true;
 }
@@ -83,14 +90,34 @@ double verdict_student_above(double t, double df)
     return t >= 0 ? tail : 1 - tail;
 }
 
+/* The t that is exceeded with this chance. */
+static double student_quantile(double chance, double df)
+{
+    double low = 0, high = 1;
+    while (verdict_student_above(high, df) > chance && high < 1e12)
+        high *= 2;
+    for (int i = 0; i < 60; i++) {
+        double middle = (low + high) / 2;
+        *(verdict_student_above(middle, df) > chance ? &low : &high) = middle;
+    }
+    return high;
+}
+
 /* Standard errors and degrees of freedom: of a mean, and of the difference of two. */
 struct deviation {
     double error, df;
 };
 
-static struct deviation deviation_of(double sd, uint64_t n)
+static struct deviation deviation_of(const struct verdict_side *side, double factor)
 {
-    return (struct deviation){.error = sd / sqrt((double)n), .df = n > 1 ? (double)(n - 1) : 1};
+    struct deviation deviation = {.error = side->sd / sqrt((double)side->n),
+                                  .df = side->n > 1 ? (double)(side->n - 1) : 1};
+    if (side->error.standard > deviation.error)
+        deviation.error = side->error.standard;
+    if (side->error.df > 0 && side->error.df < deviation.df)
+        deviation.df = side->error.df;
+    deviation.error *= factor;
+    return deviation;
 }
 
 static struct deviation deviation_both(struct deviation a, struct deviation b)
@@ -99,6 +126,24 @@ static struct deviation deviation_both(struct deviation a, struct deviation b)
     double of_a = a.error / error,
            of_b = b.error / error; /* first: the fourth power of the error may not fit */
     return (struct deviation){.error = error, .df = 1 / (pow(of_a, 4) / a.df + pow(of_b, 4) / b.df)};
+}
+
+/* How much less a run's hits say of its mean than if none were like the next. */
+static double widened(const struct verdict_side *side)
+{
+    double alone = side->sd / sqrt((double)side->n);
+    return alone > 0 && side->error.standard > alone ? side->error.standard / alone : 1;
+}
+
+/* If both vary as much as the two taken together, and in that way in which the longer one does: a short run
+   has not seen what is seldom. */
+static double pooled_error(const struct verdict_side *base, const struct verdict_side *now, double factor)
+{
+    double of_base = (double)base->n, of_now = (double)now->n, sum = of_base + of_now - 2;
+    if (!(sum > 0))
+        return 0;
+    double sd = hypot(factor * base->sd * sqrt((of_base - 1) / sum), now->sd * sqrt((of_now - 1) / sum));
+    return sd * sqrt(1 / of_base + 1 / of_now) * widened(base->n > now->n ? base : now);
 }
 
 static struct verdict_test test_of(double distance, struct deviation deviation)
@@ -112,30 +157,7 @@ struct verdict_test verdict_welch(const struct verdict_side *base, const struct 
                                   double factor, double off)
 {
     return test_of(now->mean - factor * base->mean - off,
-                   deviation_both(deviation_of(factor * base->sd, base->n), deviation_of(now->sd, now->n)));
-}
-
-static bool cannot_tell(const struct verdict_side *side)
-{
-    return side->sd == 0 && side->n < FEW;
-}
-
-/* Both deviations from the one spread that is known, as that of `known`: it alone has degrees of freedom. */
-static struct deviation deviation_shared(double sd, uint64_t known, uint64_t other)
-{
-    struct deviation deviation = deviation_of(sd, known);
-    deviation.error = hypot(deviation.error, sd / sqrt((double)other));
-    return deviation;
-}
-
-static struct deviation deviation_assumed(const struct verdict_side *base, const struct verdict_side *now,
-                                          double factor)
-{
-    if (cannot_tell(base))
-        return deviation_shared(now->sd, now->n, base->n);
-    if (cannot_tell(now))
-        return deviation_shared(factor * base->sd, base->n, now->n);
-    return deviation_both(deviation_of(factor * base->sd, base->n), deviation_of(now->sd, now->n));
+                   deviation_both(deviation_of(base, factor), deviation_of(now, 1)));
 }
 
 __attribute__((format(printf, 3, 4))) static void conclude(struct verdict_line *line, enum verdict verdict,
@@ -151,7 +173,8 @@ __attribute__((format(printf, 3, 4))) static void conclude(struct verdict_line *
 static bool is_number(const struct verdict_side *side)
 {
     return isfinite(side->mean) && side->mean >= 0 && isfinite(side->sd) && side->sd >= 0 &&
-           isfinite(side->plus_minus) && side->plus_minus >= 0;
+           isfinite(side->plus_minus) && side->plus_minus >= 0 && isfinite(side->error.standard) &&
+           isfinite(side->error.drift) && side->error.drift >= 0;
 }
 
 /* True: there is nothing to decide, and `why` says so. */
@@ -175,37 +198,136 @@ static bool decide_unmeasured(struct verdict_line *line)
     return true;
 }
 
-static void decide_exactly(struct verdict_line *line, double limit, double off)
+/* What a line is decided by. */
+struct question {
+    double limit;    /* of the mean */
+    double distance; /* from there to the mean that was found */
+    double off;      /* what calibration leaves open */
+    double drift;
+    double threshold, factor;
+    struct deviation deviation;
+};
+
+static bool has_few(const struct verdict_line *line)
 {
-    /* 100 by 15 % is 114.99999999999999, and 115 is no more than that */
-    double distance = line->now.mean - limit, rounding = 4 * DBL_EPSILON * limit;
-    if (distance - off > rounding)
-        conclude(line, VERDICT_REGRESSED, "%s", line->base.mean > 0 ? "" : "the baseline is 0");
-    else if (distance + off <= rounding)
-        conclude(line, VERDICT_PASS, "%s", "");
-    else
-        conclude(line, VERDICT_INCONCLUSIVE,
-                 "within ± %g of the limit, which is what calibration leaves open", off);
+    return line->base.n < FEW || line->now.n < FEW;
 }
 
-static void decide_by_chance(struct verdict_line *line, double limit, double off, struct deviation deviation)
+static void tell_few(struct verdict_line *line)
 {
-    double distance = line->now.mean - limit;
-    struct verdict_test above = test_of(distance - off, deviation);
-    struct verdict_test below = test_of(-distance - off, deviation);
-    const char *assumed = cannot_tell(&line->base)  ? "few hits in the baseline: taken to vary as now"
-                          : cannot_tell(&line->now) ? "few hits now: taken to vary as in the baseline"
-                                                    : "";
-    if (above.p < alpha)
-        conclude(line, VERDICT_REGRESSED, "%s", line->base.mean > 0 ? assumed : "the baseline is 0");
-    else if (below.p < alpha)
-        conclude(line, VERDICT_PASS, "%s", assumed);
-    else if (off > 0 && (test_of(distance, deviation).p < alpha || test_of(-distance, deviation).p < alpha))
-        conclude(line, VERDICT_INCONCLUSIVE,
-                 "within ± %g of the limit, which is what calibration leaves open", off);
+    bool base = line->base.n < FEW, now = line->now.n < FEW;
+    conclude(line, VERDICT_INCONCLUSIVE, "%d hits of each run would decide (-r %d); %s few", FEW, FEW,
+             base && now ? "both have"
+             : base      ? "the baseline has"
+                         : "this one has");
+}
+
+static void tell_calibration(struct verdict_line *line, double off)
+{
+    conclude(line, VERDICT_INCONCLUSIVE, "within ± %g of the limit, which is what calibration leaves open",
+             off);
+}
+
+static void decide_exactly(struct verdict_line *line, const struct question *question)
+{
+    /* 100 by 15 % is 114.99999999999999, and 115 is no more than that */
+    double rounding = 4 * DBL_EPSILON * question->limit;
+    if (question->distance + question->off <= rounding)
+        conclude(line, VERDICT_PASS, "%s", "");
+    else if (question->distance - question->off <= rounding)
+        tell_calibration(line, question->off);
+    else if (has_few(line))
+        tell_few(line);
     else
-        conclude(line, VERDICT_INCONCLUSIVE, "too close to the limit for the noise%s%s",
-                 assumed[0] != '\0' ? "; " : "", assumed);
+        conclude(line, VERDICT_REGRESSED, "%s", line->base.mean > 0 ? "" : "the baseline is 0");
+}
+
+/* "9 %" of the baseline, rounded up in its second digit; or, of nothing, as it is. */
+static void put_part(char *out, size_t size, double value, double whole)
+{
+    double percent = whole > 0 ? value / whole * 100 : value;
+    double step = percent > 0 ? pow(10, floor(log10(percent)) - 1) : 1;
+    snprintf(out, size, whole > 0 ? "%.6g %%" : "%.6g", ceil(percent / step - 1e-9) * step);
+}
+
+static uint64_t rounded_up(double hits)
+{
+    double step = hits >= 100 ? pow(10, floor(log10(hits)) - 1) : 10;
+    return (uint64_t)(ceil(hits / step - 1e-9) * step);
+}
+
+/* In this run alone, if the baseline is sharp enough; else in both. More than MANY: not in our time. */
+static double hits_wanted(const struct verdict_line *line, const struct question *question, double noise,
+                          double room, bool *both)
+{
+    double of_base = deviation_of(&line->base, question->factor).error,
+           of_now = deviation_of(&line->now, 1).error;
+    double base = (double)line->base.n * of_base * of_base, now = (double)line->now.n * of_now * of_now;
+    double sum = of_base * of_base + of_now * of_now, part = room / noise * (room / noise) * sum;
+    double alone = now / (part - of_base * of_base), each = (base + now) / part;
+    *both = !(alone > 0) || alone > 4 * each;
+    return (*both ? each : alone) * 1.5; /* the next mean lies elsewhere, and maybe nearer */
+}
+
+/* The noise is too large for the distance from the limit, or there is next to none. */
+static void tell_noise(struct verdict_line *line, const struct question *question)
+{
+    char noise_text[32], threshold[32], drift[32];
+    double size = fabs(question->distance), mean = line->base.mean;
+    double chance = question->distance > 0 ? chance_regressed : chance_passed;
+    double error = student_quantile(chance, question->deviation.df) * question->deviation.error;
+    double noise = error + question->drift, room = size - question->off;
+    if (!isfinite(noise / (mean > 0 ? mean : 1) * 100)) {
+        conclude(line, VERDICT_INCONCLUSIVE, "the numbers are too large to compare");
+        return;
+    }
+    put_part(noise_text, sizeof noise_text, noise, mean);
+    put_part(drift, sizeof drift, question->drift, mean);
+    snprintf(threshold, sizeof threshold, "%.6g %%", question->threshold * 100);
+    if (question->drift > 2 * error) {
+        conclude(line, VERDICT_INCONCLUSIVE, "the hits drift by ±%s, threshold %s", drift, threshold);
+        return;
+    }
+    bool both = false;
+    char hits_text[80] = "", enough[80] = "", part[32];
+    double hits = room > 0 ? hits_wanted(line, question, noise, room, &both) : 2.0 * MANY;
+    if (hits <= MANY) {
+        uint64_t n = rounded_up(fmax(hits, FEW));
+        snprintf(hits_text, sizeof hits_text, "about %" PRIu64 " hits%s (-r %" PRIu64 ")", n,
+                 !both              ? ""
+                 : line->now.n >= n ? " in the baseline"
+                                    : " in each run",
+                 n);
+    }
+    /* Without a threshold the same again stays open for ever */
+    if (mean > 0 && (hits > MANY || question->threshold == 0)) {
+        double change = question->distance + question->threshold * mean;
+        put_part(part, sizeof part, change + question->off + noise, mean);
+        snprintf(enough, sizeof enough, "a threshold of %s", part);
+    }
+    bool any = hits_text[0] != '\0' || enough[0] != '\0';
+    conclude(line, VERDICT_INCONCLUSIVE, "noise ±%s, threshold %s%s%s%s%s%s", noise_text, threshold,
+             any ? "; " : "", hits_text, hits_text[0] != '\0' && enough[0] != '\0' ? ", or " : "", enough,
+             any ? " would decide" : "");
+}
+
+static void decide_by_chance(struct verdict_line *line, const struct question *question)
+{
+    double distance = question->distance, off = question->off, drift = question->drift;
+    struct deviation deviation = question->deviation;
+    if (test_of(distance - off - drift, deviation).p < chance_regressed) {
+        if (has_few(line))
+            tell_few(line);
+        else
+            conclude(line, VERDICT_REGRESSED, "%s", line->base.mean > 0 ? "" : "the baseline is 0");
+    } else if (test_of(-distance - off - drift, deviation).p < chance_passed) {
+        conclude(line, VERDICT_PASS, "%s", "");
+    } else if (off > 0 && (test_of(distance - drift, deviation).p < chance_regressed ||
+                           test_of(-distance - drift, deviation).p < chance_passed)) {
+        tell_calibration(line, off);
+    } else {
+        tell_noise(line, question);
+    }
 }
 
 struct verdict_line verdict_decide(const struct verdict_side *base, const struct verdict_side *now,
@@ -216,15 +338,24 @@ struct verdict_line verdict_decide(const struct verdict_side *base, const struct
         line.change = (now->mean - base->mean) / base->mean;
     if (decide_unmeasured(&line))
         return line;
-    double factor = 1 + threshold, limit = factor * base->mean;
-    double off = now->plus_minus + factor * base->plus_minus;
-    struct deviation deviation = deviation_assumed(base, now, factor);
-    if (!isfinite(limit) || !isfinite(off) || !isfinite(deviation.error) || !(threshold >= 0))
+    double factor = 1 + threshold;
+    struct question question = {.limit = factor * base->mean,
+                                .distance = now->mean - factor * base->mean,
+                                .off = now->plus_minus + factor * base->plus_minus,
+                                .drift = now->error.drift + factor * base->error.drift,
+                                .threshold = threshold,
+                                .factor = factor};
+    double error = hypot(deviation_of(base, factor).error, deviation_of(now, 1).error);
+    if (!isfinite(question.limit) || !isfinite(question.off) || !isfinite(question.drift) ||
+        !isfinite(error) || !(threshold >= 0)) {
         conclude(&line, VERDICT_INCONCLUSIVE, "the numbers are too large to compare");
-    else if (!(deviation.error > 0))
-        decide_exactly(&line, limit, off);
-    else
-        decide_by_chance(&line, limit, off, deviation);
+    } else if (!(error > 0)) {
+        decide_exactly(&line, &question);
+    } else {
+        question.deviation = deviation_both(deviation_of(base, factor), deviation_of(now, 1));
+        question.deviation.error = fmax(question.deviation.error, pooled_error(base, now, factor));
+        decide_by_chance(&line, &question);
+    }
     return line;
 }
 

@@ -12,6 +12,7 @@ static void note_skew(struct window *window, uint64_t before_us, uint64_t after_
         window->halted_us += skew;
         return;
     }
+    window->sample_skew_us = skew;
     window->skew_us = skew > window->skew_us ? skew : window->skew_us;
 }
 

@@ -24,10 +24,11 @@ struct window {
     struct plausible plausible;
     uint64_t last[READING_ROOM], last_us, first_us; /* on the link's clock; not later than the sample */
     struct window_total totals[READING_ROOM];
-    uint64_t skew_us;       /* the counters of a sample were read within this, at most */
-    bool halts;             /* for each sample, and for the one before the first */
-    uint64_t halted_us;     /* for so long in all, at most */
-    uint64_t samples, lost; /* lost: of them, those that came too late for one of the counters */
+    uint64_t skew_us;        /* the counters of a sample were read within this, at most */
+    uint64_t sample_skew_us; /* those of the last one */
+    bool halts;              /* for each sample, and for the one before the first */
+    uint64_t halted_us;      /* for so long in all, at most */
+    uint64_t samples, lost;  /* lost: of them, those that came too late for one of the counters */
 };
 
 bool window_begin(struct window *window, struct target *target, const struct clock *clock,

@@ -1,5 +1,6 @@
 #include "report/baseline.h"
 
+#include "base/file.h"
 #include "report/json.h"
 
 #include <errno.h>
@@ -8,6 +9,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { CHUNK = 1 << 16, FACT = 160 };
 
@@ -109,6 +111,11 @@ static bool take_column(struct reading *reading, const char *name, const json_t 
         (!take_real(&side->mean, object, "mean") || !take_real(&side->sd, object, "sd") ||
          !take_unsigned(&side->min, object, "min") || !take_unsigned(&side->max, object, "max")))
         return fails(reading, "mean, sd, min or max of %.48s is missing or no count", column->name);
+    /* An older file does not say */
+    struct series_error known = {0};
+    if (take_real(&known.standard, object, "mean_error") && take_real(&known.df, object, "mean_error_df") &&
+        take_real(&known.drift, object, "drift"))
+        side->error = known;
     uint64_t bounds = 0;
     side->at_least = take_unsigned(&bounds, object, "at_least") && bounds > 0;
     column->calibrated = json_is_true(json_object_get(object, "calibrated"));
@@ -233,13 +240,21 @@ static char *read_all(FILE *file, size_t *size, const char **why)
     return NULL;
 }
 
-bool baseline_read(const char *path, struct baseline *out, struct error *error)
+bool baseline_read(const char *path, const volatile sig_atomic_t *cancel, struct baseline *out,
+                   struct error *error)
 {
     char name[UTF8_CLEAN_ROOM(256)];
     utf8_clean(name, sizeof name, path);
-    FILE *file = fopen(path, "rbe");
-    if (file == NULL)
-        return error_set(error, ERROR_USAGE, "%s: %s", name, strerror(errno));
+    int fd = file_open_to_read(path, cancel);
+    if (fd < 0 && errno == EINTR)
+        return error_set(error, ERROR_CANCELLED, "cancelled");
+    FILE *file = fd >= 0 ? fdopen(fd, "rb") : NULL;
+    if (file == NULL) {
+        error_set(error, ERROR_USAGE, "%s: %s", name, strerror(errno));
+        if (fd >= 0)
+            close(fd);
+        return false;
+    }
     size_t size = 0;
     const char *why = NULL;
     char *text = read_all(file, &size, &why);

@@ -9,6 +9,7 @@
 #include "measure/verdict.h"
 #include "report/utf8.h"
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -31,8 +32,9 @@ struct baseline {
 };
 
 /* False: ERROR_USAGE with the fact: no such file, not JSON, no summary (a run that was cut off), another
-   schema. `path` may be a pipe. */
-bool baseline_read(const char *path, struct baseline *out, struct error *error);
+   schema. `path` may be a pipe; `cancel`, which may be NULL, ends the wait for its other end. */
+bool baseline_read(const char *path, const volatile sig_atomic_t *cancel, struct baseline *out,
+                   struct error *error);
 /* The same of a file's bytes; `path` is for the words. */
 bool baseline_parse(const char *text, size_t size, const char *path, struct baseline *out,
                     struct error *error);

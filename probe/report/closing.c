@@ -74,7 +74,7 @@ static void put_hits(const struct closing *closing)
 static void put_left_out(const struct closing *closing)
 {
     const struct summary *summary = closing->summary;
-    char tainted[NUMBER_ROOM], hits[NUMBER_ROOM], past[NUMBER_ROOM];
+    char tainted[NUMBER_ROOM], hits[NUMBER_ROOM], past[NUMBER_ROOM], left[NUMBER_ROOM];
     number_unsigned(tainted, sizeof(tainted), summary->tainted);
     number_unsigned(hits, sizeof(hits), summary->hits);
     number_unsigned(past, sizeof(past), summary->steps_past);
@@ -83,11 +83,16 @@ static void put_left_out(const struct closing *closing)
             closing,
             "%s of %s hit%s tainted: an interrupt that our halt had delayed ran inside; not in the table",
             tainted, hits, summary->hits == 1 ? "" : "s");
+    if (summary->left > 0)
+        put_line(closing, "%s call%s left without returning, not counted",
+                 number_unsigned(left, sizeof left, summary->left), summary->left == 1 ? "" : "s");
     if (summary->steps_past > 0)
         put_line(closing, "%s time%s the end was reached in another frame: passed over, not a hit", past,
                  summary->steps_past == 1 ? "" : "s");
     if (summary->uncalibrated[0] != '\0')
         put_line(closing, "overhead not measured: %s", summary->uncalibrated);
+    if (summary->advice[0] != '\0')
+        put_line(closing, "%s", summary->advice);
 }
 
 /* Where the median alone does not tell how the rest lies. */

@@ -3,6 +3,7 @@
 #include "report/number.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <string.h>
 
 enum { TEXT = 160 };
@@ -16,15 +17,42 @@ static bool is_same(const char *base, const char *now, size_t size)
     return strcmp(base, utf8_clean(clean, size < sizeof clean ? size : sizeof clean, now)) == 0;
 }
 
-static void add_reason(struct comparison *out, const char *what, const char *base, const char *now)
+__attribute__((format(printf, 2, 3))) static void add_reason(struct comparison *out, const char *format, ...)
 {
     if (out->n_reasons == COMPARISON_REASONS)
         return;
+    va_list list;
+    va_start(list, format);
+    vsnprintf(out->reasons[out->n_reasons], sizeof out->reasons[0], format, list);
+    va_end(list);
+    out->n_reasons++;
+}
+
+__attribute__((format(printf, 2, 3))) static void add_note(struct comparison *out, const char *format, ...)
+{
+    if (out->n_notes == COMPARISON_NOTES)
+        return;
+    va_list list;
+    va_start(list, format);
+    vsnprintf(out->notes[out->n_notes], sizeof out->notes[0], format, list);
+    va_end(list);
+    out->n_notes++;
+}
+
+static void clean_or_unknown(char out[TEXT], const char *text)
+{
+    utf8_clean(out, TEXT, text[0] != '\0' ? text : "unknown");
+}
+
+static void compare_texts(struct comparison *out, const char *what, const char *base, const char *now,
+                          size_t size)
+{
     char before[TEXT], after[TEXT];
-    utf8_clean(before, sizeof before, base[0] != '\0' ? base : "unknown");
-    utf8_clean(after, sizeof after, now[0] != '\0' ? now : "unknown");
-    snprintf(out->reasons[out->n_reasons++], sizeof out->reasons[0], "another %s: %s in the baseline, %s now",
-             what, before, after);
+    if (is_same(base, now, size))
+        return;
+    clean_or_unknown(before, base);
+    clean_or_unknown(after, now);
+    add_reason(out, "another %s: %s in the baseline, %s now", what, before, after);
 }
 
 /* "openocd" of "openocd localhost:6666". */
@@ -40,58 +68,83 @@ static const char *base_name(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
+static bool is_measured(const struct conditions *conditions)
+{
+    return strcmp(conditions->clock_source, "measured") == 0;
+}
+
+/* A measured clock is one of a few milliseconds, and too low where the core slept meanwhile: what is compared
+   is cycles, and those were counted. */
 static void compare_clocks(struct comparison *out, const struct conditions *base,
                            const struct conditions *now)
 {
     char before[NUMBER_ROOM], after[NUMBER_ROOM];
-    if (!(base->clock_hz > 0) || !(now->clock_hz > 0) ||
-        fabs(now->clock_hz - base->clock_hz) <= 0.01 * base->clock_hz)
+    double room = 0.01 * base->clock_hz + base->clock_error_hz + now->clock_error_hz;
+    if (!(base->clock_hz > 0) || !(now->clock_hz > 0) || fabs(now->clock_hz - base->clock_hz) <= room)
         return;
     number_frequency(before, sizeof before, base->clock_hz);
     number_frequency(after, sizeof after, now->clock_hz);
-    add_reason(out, "clock", before, after);
+    if (is_measured(base) || is_measured(now))
+        add_note(out, "clocks differ, as measured (%s -> %s): cycles are compared", before, after);
+    else
+        add_reason(out, "another clock: %s in the baseline, %s now", before, after);
 }
 
-static void compare_elves(struct comparison *out, const struct conditions *base, const struct conditions *now)
+static void compare_elves(struct comparison *out, const struct conditions *base, const struct conditions *now,
+                          bool any_elf)
 {
     char elf[sizeof now->elf];
     utf8_clean(elf, sizeof elf, now->elf);
-    if (base->elf[0] == '\0' || elf[0] == '\0')
+    if (base->elf[0] == '\0' || elf[0] == '\0' || strcmp(base_name(base->elf), base_name(elf)) == 0)
         return;
-    if (strcmp(base_name(base->elf), base_name(elf)) != 0)
-        add_reason(out, "ELF", base_name(base->elf), base_name(elf));
+    if (any_elf)
+        add_note(out, "ELF files differ (%.128s -> %.128s)", base_name(base->elf), base_name(elf));
+    else
+        add_reason(out, "baseline is of %.128s, this run of %.128s (--any-elf compares them)",
+                   base_name(base->elf), base_name(elf));
+}
+
+static void compare_regions(struct comparison *out, const struct conditions *base,
+                            const struct conditions *now)
+{
+    char before[2][TEXT], after[2][TEXT];
+    bool same_end = is_same(base->end, now->end, sizeof base->end);
+    if (same_end && is_same(base->start, now->start, sizeof base->start))
+        return;
+    clean_or_unknown(before[0], base->start);
+    clean_or_unknown(before[1], base->end);
+    clean_or_unknown(after[0], now->start);
+    clean_or_unknown(after[1], now->end);
+    if (same_end)
+        add_reason(out, "baseline is for %s, this run for %s", before[0], after[0]);
+    else
+        add_reason(out, "baseline is for %.80s to %.80s, this run for %.80s to %.80s", before[0], before[1],
+                   after[0], after[1]);
 }
 
 static void compare_conditions(struct comparison *out, const struct conditions *base,
-                               const struct conditions *now)
+                               const struct conditions *now, bool any_elf)
 {
     char before[TEXT], after[TEXT];
     link_kind(before, base->link);
     link_kind(after, now->link);
-    if (strcmp(before, after) != 0)
-        add_reason(out, "kind of link", before, after);
-    if (!is_same(base->core, now->core, sizeof base->core))
-        add_reason(out, "core", base->core, now->core);
-    if (!is_same(base->counter, now->counter, sizeof base->counter))
-        add_reason(out, "counter", base->counter, now->counter);
+    compare_regions(out, base, now);
+    compare_elves(out, base, now, any_elf);
+    compare_texts(out, "kind of link", before, after, sizeof before);
+    compare_texts(out, "core", base->core, now->core, sizeof base->core);
+    compare_texts(out, "counter", base->counter, now->counter, sizeof base->counter);
     compare_clocks(out, base, now);
-    compare_elves(out, base, now);
-    if (!is_same(base->start, now->start, sizeof base->start))
-        add_reason(out, "start", base->start, now->start);
-    if (!is_same(base->end, now->end, sizeof base->end))
-        add_reason(out, "end", base->end, now->end);
 }
 
 static void add_notes(struct comparison *out, const struct baseline *baseline, const struct conditions *now)
 {
-    const char *before = baseline->conditions.build_id;
-    if (before[0] != '\0' && now->build_id[0] != '\0' &&
-        !is_same(before, now->build_id, sizeof now->build_id))
-        snprintf(out->notes[out->n_notes++], sizeof out->notes[0],
-                 "other build, as is to be expected of a change");
+    char build[sizeof now->build_id];
+    const char *before = baseline->conditions.build_id,
+               *after = utf8_clean(build, sizeof build, now->build_id);
+    if (before[0] != '\0' && after[0] != '\0' && strcmp(before, after) != 0)
+        add_note(out, "builds differ (%.6s -> %.6s)", before, after);
     if (baseline->ended[0] != '\0')
-        snprintf(out->notes[out->n_notes++], sizeof out->notes[0], "the baseline ended early: %s",
-                 baseline->ended);
+        add_note(out, "the baseline ended early: %s", baseline->ended);
 }
 
 static struct verdict_side side_of(const struct column *column)
@@ -105,18 +158,17 @@ static struct verdict_side side_of(const struct column *column)
                                  .min = statistics_min(statistics),
                                  .max = statistics_max(statistics),
                                  .at_least = column->at_least > 0,
-                                 .plus_minus = column->calibrated ? column->plus_minus : 0};
+                                 .plus_minus = column->calibrated ? column->plus_minus : 0,
+                                 .error = statistics_error(statistics)};
 }
 
-/* "not comparable: another core, another clock" */
+/* All of them: not every format has a place for them apart. */
 static void name_reasons(const struct comparison *comparison, char *out, size_t size)
 {
     size_t used = (size_t)snprintf(out, size, "not comparable");
-    for (size_t i = 0; i < comparison->n_reasons && used < size; i++) {
-        const char *reason = comparison->reasons[i];
-        used += (size_t)snprintf(out + used, size - used, "%s%.*s", i == 0 ? ": " : ", ",
-                                 (int)strcspn(reason, ":"), reason);
-    }
+    for (size_t i = 0; i < comparison->n_reasons && used < size; i++)
+        used +=
+            (size_t)snprintf(out + used, size - used, "%s%s", i == 0 ? ": " : "; ", comparison->reasons[i]);
 }
 
 /* `why` NULL: nothing stands against a verdict. */
@@ -164,14 +216,14 @@ static void compare_column(struct comparison *out, const struct column *column,
 }
 
 void baseline_compare(const struct baseline *baseline, const struct summary *now, double threshold,
-                      struct comparison *out)
+                      bool any_elf, struct comparison *out)
 {
     memset(out, 0, sizeof *out);
     out->threshold = threshold;
     memcpy(out->file, baseline->file, sizeof out->file);
     memcpy(out->started, baseline->started, sizeof out->started);
     memcpy(out->build_id, baseline->conditions.build_id, sizeof out->build_id);
-    compare_conditions(out, &baseline->conditions, &now->conditions);
+    compare_conditions(out, &baseline->conditions, &now->conditions, any_elf);
     add_notes(out, baseline, &now->conditions);
 
     bool taken[RESULT_COLUMNS] = {false};

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-enum { COMPARISON_LINES = 2 * RESULT_COLUMNS, COMPARISON_REASONS = 8, COMPARISON_NOTES = 2 };
+enum { COMPARISON_LINES = 2 * RESULT_COLUMNS, COMPARISON_REASONS = 8, COMPARISON_NOTES = 4 };
 
 struct comparison {
     char file[256], started[32], build_id[80]; /* the baseline's */
@@ -25,8 +25,9 @@ struct comparison {
     char notes[COMPARISON_NOTES][384]; /* what differs, and may */
 };
 
+/* `any_elf`: even if the two have ELF files of different names. */
 void baseline_compare(const struct baseline *baseline, const struct summary *now, double threshold,
-                      struct comparison *out);
+                      bool any_elf, struct comparison *out);
 /* Of the column that a summary names so; NULL: none. */
 const struct verdict_line *comparison_find(const struct comparison *comparison, const char *column);
 /* The other way round; NULL: only the baseline counted it. */

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { HEAD = 42, NAME = 16, CHANGE = 10 };
+enum { HEAD = 42, NAME = 16, CHANGE = 10, WIDEST = 80 };
 
 static void pad(FILE *out, size_t width, size_t used)
 {
@@ -60,9 +60,20 @@ static void put_lines(FILE *out, const struct comparison *comparison)
         struct cells cells = cells_of(line);
         fputs(line->name, out);
         pad(out, name, utf8_width(line->name));
-        fprintf(out, " %*s -> %-*s  %*s   %s (threshold %s)%s%s\n", (int)base, cells.base, (int)now,
-                cells.now, (int)change, cells.change, verdict_name(line->verdict), threshold,
-                line->why[0] != '\0' ? ": " : "", line->why);
+        char verdict[NUMBER_ROOM + 64];
+        const char *why = line->why;
+        if (line->verdict == VERDICT_INCONCLUSIVE)
+            snprintf(verdict, sizeof verdict, "%s", verdict_name(line->verdict));
+        else
+            snprintf(verdict, sizeof verdict, "%s (threshold %s)", verdict_name(line->verdict), threshold);
+        if (comparison->n_reasons > 0 && why[0] != '\0')
+            why = "not comparable";
+        fprintf(out, " %*s -> %-*s  %*s   %s", (int)base, cells.base, (int)now, cells.now, (int)change,
+                cells.change, verdict);
+        size_t used = name + base + now + change + strlen("  ->      ") + utf8_width(verdict);
+        if (why[0] != '\0')
+            fprintf(out, ":%s%s", used + 2 + utf8_width(why) > WIDEST ? "\n    " : " ", why);
+        fputc('\n', out);
     }
 }
 
@@ -71,9 +82,9 @@ bool comparison_print(FILE *out, const struct comparison *comparison)
     put_head(out, comparison);
     put_lines(out, comparison);
     for (size_t i = 0; i < comparison->n_reasons; i++)
-        fprintf(out, "not comparable: %s\n", comparison->reasons[i]);
+        fprintf(out, "%s\n", comparison->reasons[i]);
     for (size_t i = 0; i < comparison->n_notes; i++)
-        fprintf(out, "%s\n", comparison->notes[i]);
+        fprintf(out, "note: %s\n", comparison->notes[i]);
     if (comparison->n != 1)
         fprintf(out, "verdict: %s%s\n", verdict_name(comparison->verdict),
                 comparison->n == 0 ? ", there is nothing to compare" : "");

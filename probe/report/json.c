@@ -214,6 +214,10 @@ static struct object column_object(const struct column *column)
         put(&object, "median_exact", json_boolean(exact));
         put_real(&object, "mean", statistics_mean(statistics));
         put_real(&object, "sd", statistics_deviation(statistics));
+        struct series_error error = statistics_error(statistics);
+        put_real(&object, "mean_error", error.standard);
+        put_real(&object, "mean_error_df", error.df);
+        put_real(&object, "drift", error.drift);
         put_unsigned(&object, "min", statistics_min(statistics));
         put_unsigned(&object, "max", statistics_max(statistics));
         put_unsigned(&object, "p90", statistics_quantile(statistics, 0.9, NULL));
@@ -268,6 +272,8 @@ bool json_summary(FILE *out, const struct summary *summary)
     if (summary->wanted > 0)
         put_unsigned(&line, "wanted", summary->wanted);
     put_unsigned(&line, "tainted", summary->tainted);
+    if (summary->left > 0)
+        put_unsigned(&line, "left", summary->left);
     if (summary->steps_past > 0)
         put_unsigned(&line, "steps_past", summary->steps_past);
     put_real(&line, "seconds", summary->seconds);
@@ -287,6 +293,7 @@ bool json_summary(FILE *out, const struct summary *summary)
     }
     put_text(&line, "ended", summary->ended);
     put_text(&line, "uncalibrated", summary->uncalibrated);
+    put_text(&line, "advice", summary->advice);
     if (summary->at_max.n > 0 && summary->max_number > 0) {
         struct object at_max = words_object(&summary->at_max, summary->at_max.values);
         put_unsigned(&at_max, "hit", summary->max_number);

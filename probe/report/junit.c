@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { FIELD = 384 };
+enum { FIELD = 512 };
 
 /* As text or in an attribute's quotes. A clean text has no character that XML 1.0 forbids (its section 2.2)
    but U+FFFE and U+FFFF. */
@@ -134,9 +134,11 @@ static void put_message(FILE *out, const struct column *column, const struct ver
         snprintf(message, sizeof message, "%s", line->why);
     } else {
         figure_change(change, line->change);
-        snprintf(message, sizeof message, "%s -> %s%s%s (threshold %s)%s%s",
-                 figure_mean(before, line->base.mean), figure_mean(after, line->now.mean),
-                 change[0] != '\0' ? ", " : "", change, figure_part(threshold, comparison->threshold),
+        bool open = line->verdict == VERDICT_INCONCLUSIVE;
+        figure_part(threshold, comparison->threshold);
+        snprintf(message, sizeof message, "%s -> %s%s%s%s%s%s%s%s", figure_mean(before, line->base.mean),
+                 figure_mean(after, line->now.mean), change[0] != '\0' ? ", " : "", change,
+                 open ? "" : " (threshold ", open ? "" : threshold, open ? "" : ")",
                  line->why[0] != '\0' ? ": " : "", line->why);
     }
     put_attribute(out, "message", message);

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { FIELD = 384 };
+enum { FIELD = 512 };
 
 /* A backslash makes any ASCII punctuation plain, in tables too. Inside a word '_' is plain already. */
 static void put(FILE *out, const char *text)
@@ -78,7 +78,7 @@ static void put_numbers(FILE *out, const struct column *column)
     put_cell(out, number_unsigned(number, sizeof number, statistics_quantile(statistics, 0.99, NULL)));
 }
 
-static void put_verdict(FILE *out, const struct verdict_line *line)
+static void put_verdict(FILE *out, const struct verdict_line *line, bool comparable)
 {
     char number[NUMBER_ROOM], verdict[FIELD];
     if (line == NULL) {
@@ -89,20 +89,22 @@ static void put_verdict(FILE *out, const struct verdict_line *line)
     }
     put_cell(out, line->base.n > 0 ? figure_mean(number, line->base.mean) : "");
     put_cell(out, figure_change(number, line->change));
-    snprintf(verdict, sizeof verdict, "%s%s", line->why[0] != '\0' ? ": " : "", line->why);
+    snprintf(verdict, sizeof verdict, "%s%s", line->why[0] != '\0' ? ": " : "",
+             comparable || line->why[0] == '\0' ? line->why : "not comparable");
     fprintf(out, " %s%s%s", line->verdict == VERDICT_REGRESSED ? "**" : "", verdict_name(line->verdict),
             line->verdict == VERDICT_REGRESSED ? "**" : "");
     put(out, verdict);
     fputs(" |", out);
 }
 
-static void put_row(FILE *out, const struct column *column, const struct verdict_line *line, bool compared)
+static void put_row(FILE *out, const struct column *column, const struct verdict_line *line,
+                    const struct comparison *comparison)
 {
     fputs("|", out);
     put_cell(out, column != NULL ? column->name : line->name);
     put_numbers(out, column);
-    if (compared)
-        put_verdict(out, line);
+    if (comparison != NULL)
+        put_verdict(out, line, comparison->n_reasons == 0);
     fputc('\n', out);
 }
 
@@ -146,7 +148,7 @@ static void put_closing(FILE *out, const struct summary *summary, const struct c
         fputc('\n', out);
     }
     for (size_t i = 0; i < comparison->n_notes; i++) {
-        fputs("* ", out);
+        fputs("* note: ", out);
         put(out, comparison->notes[i]);
         fputc('\n', out);
     }
@@ -159,10 +161,10 @@ bool markdown_summary(FILE *out, const struct summary *summary, const struct com
     put_heading(out, compared);
     for (size_t i = 0; i < summary->n; i++)
         put_row(out, &summary->columns[i],
-                compared ? comparison_find(comparison, summary->columns[i].name) : NULL, compared);
+                compared ? comparison_find(comparison, summary->columns[i].name) : NULL, comparison);
     for (size_t i = 0; compared && i < comparison->n; i++)
         if (comparison_column(summary, &comparison->lines[i]) == NULL)
-            put_row(out, NULL, &comparison->lines[i], compared);
+            put_row(out, NULL, &comparison->lines[i], comparison);
     put_closing(out, summary, comparison);
     return fflush(out) == 0 && !ferror(out);
 }

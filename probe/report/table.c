@@ -387,10 +387,6 @@ static void note_bounds(const struct layout *layout, const struct summary *summa
         else
             note(layout, "May have overflowed the %scounter and are not included: %s", bits, text);
     }
-    const char *source = summary->conditions.clock_source;
-    bool is_told = strcmp(source, "--freq") == 0 || strcmp(source, "SystemCoreClock") == 0;
-    if (summary->n > 0 && summary->columns[0].at_least > 0 && !is_told)
-        note(layout, "With the core's clock (--freq HZ) fewer hits are left open.");
 }
 
 static bool has_two_middles(const struct statistics *statistics)

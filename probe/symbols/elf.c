@@ -270,3 +270,21 @@ struct debug_section elf_section(struct symbols *symbols, const char *name)
     }
     return (struct debug_section){NULL, 0};
 }
+
+const uint8_t *elf_code(const struct symbols *symbols, uint64_t address, size_t *n)
+{
+    GElf_Shdr header;
+    *n = 0;
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(symbols->elf, section)) != NULL;) {
+        if (gelf_getshdr(section, &header) == NULL || header.sh_type != SHT_PROGBITS ||
+            (header.sh_flags & SHF_EXECINSTR) == 0 || address < header.sh_addr ||
+            address - header.sh_addr >= header.sh_size)
+            continue;
+        Elf_Data *data = elf_rawdata(section, NULL);
+        if (data == NULL || data->d_buf == NULL || address - header.sh_addr >= data->d_size)
+            return NULL;
+        *n = data->d_size - (address - header.sh_addr);
+        return (const uint8_t *)data->d_buf + (address - header.sh_addr);
+    }
+    return NULL;
+}

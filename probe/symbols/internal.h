@@ -81,7 +81,16 @@ struct symbols {
 
 /* elf.c */
 bool elf_is_code(const struct symbols *symbols, uint64_t address);
+/* The code from `address` on, in the file; NULL, and *n 0, where there is none. */
+const uint8_t *elf_code(const struct symbols *symbols, uint64_t address, size_t *n);
 struct debug_section elf_section(struct symbols *symbols, const char *name);
+
+/* stack.c: an instruction, the one before it and the one behind it; of two halfwords the first one is the
+ * upper */
+struct stack_code {
+    uint32_t before, here, next;
+};
+bool stack_is_set(enum instruction_set isa, const struct stack_code *code);
 
 /* table.c */
 const struct table *table_get(struct symbols *symbols);
@@ -89,6 +98,7 @@ const struct table *table_get(struct symbols *symbols);
 const struct symbol *table_around(struct symbols *symbols, uint64_t address, struct extent *extent);
 bool table_has_code_symbol(struct symbols *symbols, uint64_t address);
 enum instruction_set table_isa(struct symbols *symbols, uint64_t address);
+bool table_is_data(struct symbols *symbols, uint64_t address); /* constants among the code */
 bool symbol_is_function(const struct symbol *symbol);
 bool table_is_object(const struct symbols *symbols, const struct symbol *symbol);
 

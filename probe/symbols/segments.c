@@ -40,6 +40,18 @@ static void collect_read_only_sections(struct symbols *symbols, struct collectio
     }
 }
 
+size_t symbols_code(struct symbols *symbols, struct segment *out, size_t room)
+{
+    struct collection collection = {.out = out, .room = room};
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(symbols->elf, section)) != NULL;) {
+        GElf_Shdr header;
+        if (gelf_getshdr(section, &header) != NULL && header.sh_type == SHT_PROGBITS &&
+            (header.sh_flags & SHF_EXECINSTR) != 0 && (header.sh_flags & SHF_ALLOC) != 0)
+            collect(symbols, &collection, header.sh_addr, header.sh_offset, header.sh_size);
+    }
+    return collection.count;
+}
+
 bool symbols_is_movable(const struct symbols *symbols)
 {
     return symbols->is_movable;

@@ -60,6 +60,42 @@ struct symbols_machine {
 };
 void symbols_machine(const struct symbols *symbols, struct symbols_machine *out);
 
+/*
+ * Whether there is code outside the start-up that gives the stack pointer a value of its own, as longjmp,
+ * exceptions and task switches do: then a function may be left without returning. True where nothing is
+ * known.
+ */
+bool symbols_may_leave(struct symbols *symbols);
+/* Whether a call can return there: it is not the last thing in its function, as calls of functions that never
+ * return are. */
+bool symbols_is_return(struct symbols *symbols, uint64_t address);
+
+/* An instruction by which the exception handler at `entry`, of a Cortex-M, returns: see struct exit_place. */
+struct handler_exit {
+    uint64_t at;
+    unsigned popped;
+    bool conditional;
+};
+/* How many there are, which may be more than `room`; those without a condition come first. 0: not known. */
+size_t symbols_exits(struct symbols *symbols, uint64_t entry, struct handler_exit *out, size_t room);
+
+/* A frame is known by a register and a number that is added to it. */
+struct frame_base {
+    unsigned number; /* of a general register */
+    bool is_sp;
+    int64_t offset;
+};
+enum frames {
+    FRAMES_OF_TWO,   /* the two addresses are not known to be in one function */
+    FRAMES_ONE_ONLY, /* there can be no two frames of it at a time: it calls nothing, and nobody switches
+                        stacks */
+    FRAMES_UNKNOWN,  /* there is no call frame information about it */
+    FRAMES_KNOWN,
+};
+/* Whether `end` is in the function of `start`, and by what its frame is known at both. */
+enum frames symbols_frames(struct symbols *symbols, uint64_t start, uint64_t end, struct frame_base *at_start,
+                           struct frame_base *at_end);
+
 struct segment {
     uint64_t address; /* where it is loaded (p_paddr) and run: only segments where both are equal */
     size_t size;
@@ -70,6 +106,8 @@ struct segment {
  * segments, and of writable ones the sections that are not. At most `room` of them; returns how many.
  */
 size_t symbols_segments(struct symbols *symbols, struct segment *out, size_t room);
+/* Sections of code, at the addresses at which it runs: a program that copies it there itself, too. */
+size_t symbols_code(struct symbols *symbols, struct segment *out, size_t room);
 /* It is linked to be loaded anywhere: a position independent executable, or a shared library. */
 bool symbols_is_movable(const struct symbols *symbols);
 /* Hex digits of the build id, or of nothing: "" when the file has none. */

@@ -189,7 +189,7 @@ static void end_before_next(uint64_t *end, const struct symbol *sorted, size_t c
 static uint64_t end_of(const struct table *table, const struct symbol *symbol)
 {
     uint64_t end = symbol->limit;
-    if (symbol->size > 0 && symbol->address < end && symbol->size < end - symbol->address)
+    if (symbol->size > 0 && symbol->address < end && symbol->size <= end - symbol->address)
         return symbol->address + symbol->size;
     end_before_next(&end, table->functions, table->function_count, symbol->address, true);
     end_before_next(&end, table->labels, table->label_count, symbol->address, !symbol_is_function(symbol));
@@ -237,6 +237,11 @@ static char mark_at(struct symbols *symbols, uint64_t address)
     if (low == 0 || address >= table->marks[low - 1].limit)
         return NO_MARK;
     return table->marks[low - 1].kind;
+}
+
+bool table_is_data(struct symbols *symbols, uint64_t address)
+{
+    return mark_at(symbols, address) == 'd';
 }
 
 enum instruction_set table_isa(struct symbols *symbols, uint64_t address)

@@ -78,8 +78,7 @@ bool comparators_find(struct ledger *ledger, const struct core *core, struct com
 
 /* --- which to take -------------------------------------------------------------------------------------- */
 
-/* Of a set that is not empty; it is no longer in there. */
-static unsigned take_last(uint32_t *set)
+unsigned comparators_take_last(uint32_t *set)
 {
     unsigned n = 0;
     while (*set >> n > 1)
@@ -95,10 +94,10 @@ static void choose_spares(const struct core *core, uint32_t *free, struct core_s
     *out = (struct core_spares){.state = SPARES_NONE};
     if ((rest & last_ones(core, core->whole_comparators)) == 0)
         return;
-    unsigned first = take_last(&rest);
+    unsigned first = comparators_take_last(&rest);
     if (rest == 0)
         return;
-    unsigned second = take_last(&rest);
+    unsigned second = comparators_take_last(&rest);
     if (rest == 0)
         return;
     *out = (struct core_spares){.state = SPARES_UNTRIED, .first = first, .second = second};
@@ -120,7 +119,7 @@ bool comparators_choose(const struct core *core, const struct comparators *found
             return error_set(error, ERROR_NO_COMPARATOR,
                              "all %u breakpoint comparators that can compare contexts are taken, by%s",
                              core->context_comparators, found->taken_context);
-        out->context = take_last(&able);
+        out->context = comparators_take_last(&able);
         free = others | able;
         if (free == 0)
             return error_set(error, ERROR_NO_COMPARATOR,
@@ -128,6 +127,7 @@ bool comparators_choose(const struct core *core, const struct comparators *found
                              found->taken);
     }
     choose_spares(core, &free, &out->spares);
-    out->stop = take_last(&free);
+    out->stop = comparators_take_last(&free);
+    out->rest = free;
     return true;
 }

@@ -22,8 +22,11 @@ struct comparator_choice {
     unsigned stop;
     unsigned context; /* where one is wanted */
     struct core_spares spares;
+    uint32_t rest; /* left over, as bits */
 };
 
+/* Of a set that is not empty; it is no longer in there. */
+unsigned comparators_take_last(uint32_t *set);
 /* What is left over in a unit that is off as a whole is switched off, or it would wake up with that. */
 bool comparators_find(struct ledger *ledger, const struct core *core, struct comparators *out,
                       const struct deadline *deadline, struct error *error);

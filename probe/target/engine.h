@@ -13,12 +13,37 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { REGION_EXITS = 5 };
+
+/* Where an exception handler returns: an instruction that takes the return out of LR, of another register, or
+ * off the stack. */
+struct exit_place {
+    uint64_t at;
+    unsigned popped;  /* words that it takes off the stack */
+    bool conditional; /* it may be passed without returning */
+};
+
 /* From `start` to `end`, or to where the function around `start` returns to. */
 struct region {
     uint64_t start, end;
     bool start_is_thumb, end_is_thumb; /* of no account where there is but one instruction set */
     bool to_return;
     uint64_t low, high; /* that function is [low, high); both 0 if unknown */
+    /* The program can leave functions without returning: while the end is waited for, the call is watched, if
+     * a second comparator is free. */
+    bool may_be_left;
+    /* Whether a call can return to an address, as far as anybody knows; NULL: nobody does. */
+    bool (*is_return)(void *context, uint64_t address);
+    void *context;
+    /* Should it be an exception handler of a Cortex-M; those without a condition come first. More of them
+     * than there is room for: `n_exits` says so. */
+    struct exit_place exits[REGION_EXITS];
+    size_t n_exits;
+    /* Both ends are in one function: the end belongs to the start where `end_base` is `start_base` + `apart`.
+     */
+    bool in_function;
+    enum core_register start_base, end_base;
+    int64_t apart;
     struct process process;
 };
 
@@ -59,7 +84,9 @@ struct engine_sink {
     void *context;
     bool (*hit)(void *context, const struct raw_hit *);   /* false: enough */
     void (*rehit)(void *context, const struct raw_hit *); /* from a stop to the same stop, nothing executed */
-    void (*tick)(void *context, enum engine_wait);        /* now and then while waiting */
+    void (*left)(
+        void *context); /* a hit that was begun will not come: its call was made again before it returned */
+    void (*tick)(void *context, enum engine_wait); /* now and then while waiting */
     /* While the end is waited for; `hit` has `from` and `before_us` only. */
     void (*look)(void *context, const struct raw_hit *hit, const struct raw_look *);
 };
@@ -86,4 +113,5 @@ struct engine {
     const struct engine_ops *ops;
     uint64_t stopped_at;   /* after ERROR_FOREIGN_STOP and ERROR_RESET */
     char uncalibrated[96]; /* why there were no re-hits though they were wished; "" if there were */
+    char limit[160];       /* what cannot be told from a hit, known once it is armed; "" if nothing */
 };

@@ -2,6 +2,46 @@
 
 #include <inttypes.h>
 
+/* DDI 0403 A7.7.18, A7.7.19: BL, and BLX (of an immediate: DDI 0406 A8.8.25); how long it is, or 0. */
+static unsigned thumb_call_size(uint16_t first, uint16_t second)
+{
+    if ((second & 0xFF87) == 0x4780)
+        return 2;
+    return (first & 0xF800) == 0xF000 && (second & 0xC000) == 0xC000 ? 4 : 0;
+}
+
+/* DDI 0406 A8.8.25, A8.8.26; DDI 0487 C6.2, BL and BLR. */
+static bool is_word_call(const struct core *core, uint32_t word)
+{
+    if (core->family == CORE_ARMV8)
+        return (word & 0xFC000000) == 0x94000000 || (word & 0xFFFFFC1F) == 0xD63F0000;
+    return (word & 0x0F000000) == 0x0B000000 || (word & 0xFE000000) == 0xFA000000 ||
+           (word & 0x0FFFFFF0) == 0x012FFF30;
+}
+
+bool entry_call(struct target *target, uint64_t lr, uint64_t *call, const struct deadline *deadline,
+                struct error *error)
+{
+    const struct core *core = &target->chosen->core;
+    uint64_t to = core_code_of_lr(core, lr), place = core_place(core, to), words[2] = {0};
+    bool thumb = core->family == CORE_M || (core->family == CORE_ARMV7 && (to & 1) != 0);
+    struct error unread = {0};
+    *call = UINT64_MAX;
+    uint64_t first = (place - 4) & ~UINT64_C(3);
+    for (unsigned i = 0; i < (place % 4 == 0 ? 1 : 2); i++)
+        if (!ledger_read(target->ledger, core_word(core, first + UINT64_C(4) * i), &words[i], deadline,
+                         &unread))
+            return unread.kind == ERROR_FAULT || error_set(error, unread.kind, "%s", unread.text);
+    uint64_t both = (words[0] & UINT32_MAX) | words[1] << 32;
+    uint32_t before = (uint32_t)(both >> 8 * (place - 4 - first));
+    unsigned size = thumb                        ? thumb_call_size((uint16_t)before, (uint16_t)(before >> 16))
+                    : is_word_call(core, before) ? 4
+                                                 : 0;
+    if (size != 0)
+        *call = core_code(core, place - size, thumb);
+    return true;
+}
+
 bool entry_check(struct target *target, uint64_t status, uint64_t lr, uint64_t function,
                  const struct deadline *deadline, struct error *error)
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { HELD_FIRST = 64, ALLOWED_ROOM = 32, NAP_US = 1000, TRIES = 3, OWED_MS = 200 };
+enum { HELD_FIRST = 64, ALLOWED_ROOM = 128, NAP_US = 1000, TRIES = 3, OWED_MS = 200 };
 
 struct entry {
     struct address at;

@@ -1,6 +1,8 @@
 #include "target/lowered.h"
 
+#include "cores/cortex_m.h"
 #include "target/entry.h"
+#include "target/exits.h"
 #include "target/lowered_list.h"
 
 #include <inttypes.h>
@@ -9,6 +11,12 @@
 
 enum { LIST_RESERVE = 768, REHIT_STEPS = 40 };
 
+/* What belongs to a hit is told by the stack at both ends. */
+static bool is_framed(const struct lowered *self)
+{
+    return self->region.to_return || self->region.in_function;
+}
+
 static struct passage_plan plan_of(const struct lowered *self, unsigned rehits)
 {
     return (struct passage_plan){.core = self->core,
@@ -16,11 +24,17 @@ static struct passage_plan plan_of(const struct lowered *self, unsigned rehits)
                                  .reading = &self->target->reading,
                                  .start = self->region.start,
                                  .end = lowered_end(self),
-                                 .guess = self->region.to_return,
+                                 .guess = self->region.to_return || self->region.in_function,
                                  .entry_lr = self->entry_lr,
                                  .entry_sp = self->entry_sp,
-                                 .prove_frame = self->region.to_return,
+                                 .prove_frame = self->region.to_return || self->region.in_function,
                                  .end_sp = self->place.sp,
+                                 .in_function = self->region.in_function,
+                                 .start_base = self->region.start_base,
+                                 .end_base = self->region.end_base,
+                                 .others = self->others,
+                                 .n_others = self->n_others,
+                                 .moved = self->moved,
                                  .rehits = rehits,
                                  .witness = &self->target->witness,
                                  .at_end = self->reception.wish->at_end};
@@ -69,6 +83,105 @@ static bool check_entry(struct lowered *self, const struct deadline *deadline, s
     return true;
 }
 
+/* Where the call of this entry was made, so that it is seen when it is made again. */
+static bool find_call(struct lowered *self, const struct deadline *deadline, struct error *error)
+{
+    uint64_t call = POINT_NONE;
+    if (self->by_frame)
+        return true;
+    self->moved = self->place.pc;
+    if (self->watching && self->call_lr == self->entry_lr)
+        return true;
+    self->watching = false;
+    self->n_others = 0;
+    self->call_lr = self->entry_lr;
+    if (!self->region.may_be_left)
+        return true;
+    if (!entry_call(self->target, self->entry_lr, &call, deadline, error))
+        return false;
+    if (call == POINT_NONE)
+        return true;
+    /* Code that no comparator reaches needs none */
+    if (!self->core->ops->can_compare(self->core, call) &&
+        !points_prepare(&self->points, call, deadline, error))
+        return false;
+    self->watching = points_can_have_extra(&self->points, 0, call);
+    self->others[0] = call;
+    self->n_others = self->watching;
+    return true;
+}
+
+static struct return_place place_of_exit(const struct lowered *self, size_t i)
+{
+    const struct exit_place *exit = &self->region.exits[i];
+    return (struct return_place){.pc = core_code(self->core, exit->at, true),
+                                 .sp = (self->entry_sp - UINT64_C(4) * exit->popped) & UINT32_MAX};
+}
+
+/* Each hit is first expected at the exit that has no condition. */
+static void forget_exit(struct lowered *self)
+{
+    if (self->by_exit)
+        self->place = place_of_exit(self, 0);
+    self->by_exit = false;
+}
+
+/* A handler ends at its own return: what comes then may be another handler, or another task. */
+static bool find_exits(struct lowered *self, const struct deadline *deadline, struct error *error)
+{
+    const struct region *region = &self->region;
+    if (!exits_check(region, error))
+        return false;
+    self->watching = false;
+    self->n_others = (unsigned)region->n_exits - 1;
+    self->place = place_of_exit(self, 0);
+    self->moved = self->place.pc;
+    for (unsigned i = 0; i < self->n_others; i++) {
+        self->others[i] = place_of_exit(self, i + 1).pc;
+        if (!points_prepare(&self->points, self->others[i], deadline, error))
+            return false;
+        if (!points_can_have_extra(&self->points, i, self->others[i]))
+            return error_set(error, ERROR_NO_COMPARATOR,
+                             "the handler returns at %zu places, and breakpoint comparators for %u are free: "
+                             "name an end",
+                             region->n_exits, i + 1);
+    }
+    return true;
+}
+
+/* A call that is the last thing in its function does not return there, but to what happens to come next. */
+static bool check_return(const struct lowered *self, struct error *error)
+{
+    const struct region *region = &self->region;
+    uint64_t to = core_code_place(self->place.pc);
+    if (self->by_frame || region->is_return == NULL || region->is_return(region->context, to))
+        return true;
+    return error_set(error, ERROR_STATE,
+                     "the call that returns to 0x%08" PRIX64
+                     " is the last instruction of its caller: it is not meant to return. Name an end as well",
+                     to);
+}
+
+/* Halted at a start in the same function as the end: where this frame is then. */
+static bool find_frame(struct lowered *self, const struct deadline *deadline, struct error *error)
+{
+    const struct core_ops *ops = self->core->ops;
+    enum core_register base = self->region.start_base;
+    lowered_new_registers(self);
+    size_t at = ops->add_register(self->core, &self->list, base);
+    size_t reset = ops->add_reset_seen(self->core, &self->list);
+    if (!lowered_run_plain(self, deadline, error))
+        return false;
+    if (ops->reset_seen(self->core, self->results[reset]))
+        return lowered_tell_reset(self, error);
+    uint64_t value = core_register_value(self->core, base, self->results, at);
+    uint64_t all = self->core->family == CORE_ARMV8 ? UINT64_MAX : UINT32_MAX;
+    self->entry_sp = value;
+    self->place.sp = (value + (uint64_t)self->region.apart) & all;
+    self->guess = true;
+    return true;
+}
+
 /* Halted at the entry: learns where this call returns to. Sets *inner when the caller is the function itself.
  */
 static bool find_return(struct lowered *self, bool *inner, const struct deadline *deadline,
@@ -78,7 +191,6 @@ static bool find_return(struct lowered *self, bool *inner, const struct deadline
     lowered_new_registers(self);
     size_t lr = ops->add_register(self->core, &self->list, CORE_LR);
     size_t sp = ops->add_register(self->core, &self->list, CORE_SP);
-    size_t psp = ops->add_register(self->core, &self->list, CORE_PSP);
     size_t reset =
         ops->add_reset_seen(self->core, &self->list); /* then these are another program's registers */
     if (!lowered_run_plain(self, deadline, error))
@@ -91,20 +203,17 @@ static bool find_return(struct lowered *self, bool *inner, const struct deadline
         return false;
     self->by_frame = ops->returns_by_frame(self->core, self->entry_lr);
     if (self->by_frame) {
-        uint64_t frame = ops->frame(self->core, self->entry_lr, self->entry_sp,
-                                    core_register_value(self->core, CORE_PSP, self->results, psp));
-        lowered_new_list(self);
-        for (unsigned i = 0; i < FRAME_WORDS; i++)
-            steps_add(&self->list, step_read(core_word(self->core, frame + UINT64_C(4) * i)));
-        if (!lowered_run_plain(self, deadline, error))
+        if (!find_exits(self, deadline, error))
             return false;
-        self->place = ops->frame_return(self->core, self->entry_lr, frame, self->results);
     } else {
         self->place =
             (struct return_place){.pc = core_code_of_lr(self->core, self->entry_lr), .sp = self->entry_sp};
     }
     *inner = !self->by_frame && self->place.pc >= self->region.low && self->place.pc < self->region.high;
-    self->guess = !self->by_frame && !*inner;
+    self->guess = !*inner;
+    self->inner += *inner;
+    if (!*inner && (!check_return(self, error) || !find_call(self, deadline, error)))
+        return false;
     if (!try_spares(self, deadline, error))
         return false;
     /* The start first, so that it is not the one that makes room. */
@@ -117,7 +226,7 @@ static bool step_past_inner(struct lowered *self, const struct deadline *deadlin
     struct passage_plan plan = plan_of(self, 0);
     lowered_new_list(self);
     passage_add_past(&plan, self->region.start, self->region.start, &self->list);
-    return lowered_run_plain(self, deadline, error);
+    return lowered_check_time(self, error) && lowered_run_plain(self, deadline, error);
 }
 
 /* --- the run -------------------------------------------------------------------------------------------- */
@@ -127,7 +236,7 @@ static void add_passage(struct lowered *self, enum segment from, unsigned rehits
     struct passage_plan plan = plan_of(self, rehits);
     plan.reset_later = reset_later || self->stays;
     plan.stay = self->stays;
-    if (from > SEGMENT_ENTRY) /* proved by find_return itself */
+    if (from > SEGMENT_ENTRY) /* proved by find_return or find_frame itself */
         plan.guess = false;
     struct passage *passage = reception_expect(&self->reception, plan.start == plan.end ? 2 : 1, plan.end);
     if (passage != NULL)
@@ -161,7 +270,7 @@ static void begin_list(struct lowered *self)
 static void plan_hits(struct lowered *self, enum segment from, unsigned rehits)
 {
     bool round = self->region.start == lowered_end(self);
-    bool many = !self->region.to_return || self->guess;
+    bool many = (!is_framed(self) || self->guess) && !self->by_exit;
     bool hold = many && !self->slow;
     self->slow = false;
     add_passage(self, from, rehits, false);
@@ -194,25 +303,45 @@ static bool go_on_after_wrong_frame(struct lowered *self, const struct deadline 
 {
     struct passage_plan plan = plan_of(self, 0);
     lowered_new_list(self);
-    size_t pending = passage_add_past(&plan, lowered_end(self), lowered_end(self), &self->list);
-    if (!lowered_run_plain(self, deadline, error))
+    size_t pending = passage_add_past_stop(&plan, lowered_end(self), &self->list);
+    if (!lowered_check_time(self, error) || !lowered_run_plain(self, deadline, error))
         return false;
     reception_passed(&self->reception,
                      pending != SIZE_MAX && self->core->ops->pending(self->core, self->results[pending]));
     return true;
 }
 
-/* The stack pointer was not what it should be, or was read before it was there. */
-static bool look_at_frame(struct lowered *self, enum segment *from, const struct deadline *deadline,
-                          struct error *error)
+/* At the call that is watched. In the frame of the one that is waited for, that one has not returned, and
+ * never will; in another, it is another's. */
+static bool look_at_call(struct lowered *self, enum segment *from, const struct deadline *deadline,
+                         struct error *error)
 {
+    struct passage_plan plan = plan_of(self, 0);
     lowered_new_registers(self);
     size_t sp = self->core->ops->add_register(self->core, &self->list, CORE_SP);
     if (!lowered_run_plain(self, deadline, error))
         return false;
-    bool ours = core_register_value(self->core, CORE_SP, self->results, sp) == self->place.sp;
-    *from = ours ? SEGMENT_FINISH : SEGMENT_AT_END;
-    return ours || go_on_after_wrong_frame(self, deadline, error);
+    self->halted_by_us = true;
+    bool ours = core_register_value(self->core, CORE_SP, self->results, sp) == self->entry_sp;
+    if (ours)
+        self->lost++;
+    if (!lowered_check_time(self, error))
+        return false;
+    lowered_new_list(self);
+    size_t pending = SIZE_MAX;
+    if (ours)
+        passage_add_onward(&plan, &self->list);
+    else
+        pending = passage_add_past_stop(&plan, self->others[0], &self->list);
+    if (ours)
+        reception_left(&self->reception);
+    if (!lowered_run_plain(self, deadline, error))
+        return false;
+    *from = ours ? SEGMENT_AT_START : SEGMENT_AT_END;
+    if (!ours)
+        reception_passed(&self->reception,
+                         pending != SIZE_MAX && self->core->ops->pending(self->core, self->results[pending]));
+    return true;
 }
 
 /* The core has stopped only now: what the list took for the end of its run was the stop before. */
@@ -224,6 +353,58 @@ static bool note_time(struct lowered *self, const struct deadline *deadline, str
         return false;
     reception_stopped(&self->reception, self->results[after]);
     return true;
+}
+
+/* At one of a handler's other exits, which it may pass without returning. */
+static bool look_at_exit(struct lowered *self, size_t which, enum segment *from,
+                         const struct deadline *deadline, struct error *error)
+{
+    lowered_new_registers(self);
+    size_t status = self->core->ops->add_register(self->core, &self->list, CORE_STATUS);
+    if (!lowered_run_plain(self, deadline, error))
+        return false;
+    self->halted_by_us = true;
+    self->place = place_of_exit(self, which);
+    self->by_exit = true;
+    *from = SEGMENT_FRAME;
+    if (!self->region.exits[which].conditional ||
+        cortex_m_condition_holds(core_register_value(self->core, CORE_STATUS, self->results, status)))
+        return note_time(self, deadline, error);
+    *from = SEGMENT_AT_END;
+    return go_on_after_wrong_frame(self, deadline, error);
+}
+
+/* Not the end, as it seems, or seen before it was there. */
+static bool settle_end(struct lowered *self, enum segment *from, const struct deadline *deadline,
+                       struct error *error)
+{
+    struct stop stop = {0};
+    *from = SEGMENT_FRAME;
+    if (self->n_others > 0) {
+        if (!lowered_pay_back(self, deadline, error) || !lowered_look(self, &stop, deadline, error))
+            return false;
+        bool ours = stop.unreadable == NULL && stop.cause == STOP_BREAKPOINT;
+        if (ours && self->watching && stop.pc == self->others[0])
+            return look_at_call(self, from, deadline, error);
+        for (unsigned i = 0; ours && !self->watching && i < self->n_others; i++)
+            if (stop.pc == self->others[i])
+                return look_at_exit(self, i + 1, from, deadline, error);
+    }
+    return lowered_settle(self, lowered_end(self), deadline, error) && note_time(self, deadline, error);
+}
+
+/* The stack pointer was not what it should be, or was read before it was there. */
+static bool look_at_frame(struct lowered *self, enum segment *from, const struct deadline *deadline,
+                          struct error *error)
+{
+    lowered_new_registers(self);
+    enum core_register base = self->region.in_function ? self->region.end_base : CORE_SP;
+    size_t sp = self->core->ops->add_register(self->core, &self->list, base);
+    if (!lowered_run_plain(self, deadline, error))
+        return false;
+    bool ours = core_register_value(self->core, base, self->results, sp) == self->place.sp;
+    *from = ours ? SEGMENT_FINISH : SEGMENT_AT_END;
+    return ours || go_on_after_wrong_frame(self, deadline, error);
 }
 
 /* A re-hit at the end went wrong after the end was read: the hit itself is whole. */
@@ -251,8 +432,8 @@ static bool finish_by_hand(struct lowered *self, const struct passage *passage,
     reception_deliver(&self->reception, &whole, results);
     lowered_new_list(self);
     if (self->region.start != lowered_end(self)) {
-        points_add_move(&self->points, &self->list, lowered_end(self), self->region.start);
-        self->core->ops->add_run(self->core, &self->list);
+        struct passage_plan plan = plan_of(self, 0);
+        passage_add_onward(&plan, &self->list);
     }
     return self->list.n == 0 || lowered_run_plain(self, deadline, error);
 }
@@ -277,8 +458,7 @@ static bool recover(struct lowered *self, size_t at, enum segment *from, const s
         *from = SEGMENT_LEAVE;
         return lowered_settle(self, self->region.start, deadline, error);
     case SEGMENT_AT_END:
-        *from = SEGMENT_FRAME;
-        return lowered_settle(self, lowered_end(self), deadline, error) && note_time(self, deadline, error);
+        return settle_end(self, from, deadline, error);
     case SEGMENT_FRAME:
         return look_at_frame(self, from, deadline, error);
     case SEGMENT_FINISH:
@@ -299,7 +479,7 @@ static bool lowered_run(struct engine *engine, const struct engine_wish *wish, c
     size_t fit = (LIST_ROOM - LIST_RESERVE) / (2 * (REHIT_STEPS + reading_steps(&self->target->reading)));
     unsigned rehits = wish->rehits < REHITS ? wish->rehits : REHITS;
     rehits = rehits < fit ? rehits : (unsigned)fit;
-    reception_begin(&self->reception, wish, sink);
+    lowered_begin(self, wish, sink);
     self->slow = true;
     while (!self->reception.enough) {
         if (deadline_cancelled(deadline))
@@ -309,11 +489,12 @@ static bool lowered_run(struct engine *engine, const struct engine_wish *wish, c
                 return false;
             from = SEGMENT_ENTRY;
         }
-        if (self->region.to_return && !self->guess && from <= SEGMENT_ENTRY) {
+        if (is_framed(self) && !self->guess && from <= SEGMENT_ENTRY) {
             bool inner = false;
             if (from == SEGMENT_AT_START && !reach_start(self, deadline, error))
                 return false;
-            if (!find_return(self, &inner, deadline, error))
+            if (self->region.in_function ? !find_frame(self, deadline, error)
+                                         : !find_return(self, &inner, deadline, error))
                 return false;
             if (inner && !step_past_inner(self, deadline, error))
                 return false;
@@ -321,6 +502,8 @@ static bool lowered_run(struct engine *engine, const struct engine_wish *wish, c
             if (inner)
                 continue;
         }
+        if (from <= SEGMENT_LEAVE || from == SEGMENT_AT_END)
+            forget_exit(self);
         size_t at = 0;
         uint64_t saw = 0;
         uint64_t before = self->reception.hits;

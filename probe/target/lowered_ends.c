@@ -1,6 +1,7 @@
 #include "target/lowered_list.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 enum { LEAVE_LOOKS = 12 };
 
@@ -19,6 +20,10 @@ bool lowered_arm(struct engine *engine, const struct region *region, const struc
         return false;
     if (region->process.which == PROCESS_ID)
         points_set_context(&self->points, region->process.id);
+    if (region->to_return) {
+        unsigned exits = region->n_exits > 1 ? (unsigned)region->n_exits - 1 : 0, call = region->may_be_left;
+        points_want_extra(&self->points, exits > call ? exits : call);
+    }
     for (size_t i = 0; i < n; i++)
         if (!ledger_apply(self->target->ledger, &settings[i], deadline, error))
             return false;
@@ -32,11 +37,24 @@ bool lowered_arm(struct engine *engine, const struct region *region, const struc
     const struct engine_wish soon = {.timeout_ms = deadline_left_us(deadline) / 1000};
     size_t at = 0;
     uint64_t saw = 0;
-    reception_begin(&self->reception, &soon, &quiet);
+    lowered_begin(self, &soon, &quiet);
     if (!lowered_run_list(self, &at, &saw, deadline, error))
         return false;
-    return at == self->list.n ||
-           error_set(error, ERROR_ADDRESS, "no breakpoint can be put at 0x%08" PRIX64, region->start);
+    if (at < self->list.n)
+        return error_set(error, ERROR_ADDRESS, "no breakpoint can be put at 0x%08" PRIX64, region->start);
+    if (region->may_be_left && region->to_return && self->points.n_extra == 0 && self->points.comparator_held)
+        snprintf(engine->limit, sizeof engine->limit,
+                 "no second breakpoint comparator is free: a call that is left without returning, and made "
+                 "again, is taken for one");
+    return true;
+}
+
+static bool is_other(const struct lowered *self, uint64_t pc)
+{
+    for (unsigned i = 0; i < self->n_others; i++)
+        if (self->others[i] == pc)
+            return true;
+    return self->n_others > 0 && self->moved == pc;
 }
 
 /* Only a stop that we caused, or that we were in the middle of handling, is ours to leave. */
@@ -48,7 +66,7 @@ static bool leave_stop(struct lowered *self, const struct deadline *deadline, st
     struct error stays = {0};
     static const struct engine_sink quiet;
     static const struct engine_wish soon = {.timeout_ms = 1000};
-    reception_begin(&self->reception, &soon, &quiet);
+    lowered_begin(self, &soon, &quiet);
     bool busy = self->halted_by_us || self->was_reset, halted = !busy;
     /* A core that was let go may look halted for a moment yet, and one that steps may not yet. */
     for (int i = 0; i < LEAVE_LOOKS && halted != busy; i++) {
@@ -67,7 +85,7 @@ static bool leave_stop(struct lowered *self, const struct deadline *deadline, st
     /* Nobody but us has a breakpoint there, whatever state its code is in. */
     bool other_code = stop.unreadable != NULL && stop.cause == STOP_BREAKPOINT && self->core->sole_breakpoint;
     bool ours = busy || other_code || stop.cause == STOP_RESET || stop.pc == self->region.start ||
-                stop.pc == lowered_end(self);
+                stop.pc == lowered_end(self) || is_other(self, stop.pc);
     if (self->foreign || !ours) {
         self->target->leave_halted = true;
         self->engine.stopped_at = core_code_place(stop.pc);

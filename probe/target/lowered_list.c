@@ -1,6 +1,7 @@
 #include "target/lowered_list.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <unistd.h>
 
 enum { SETTLE_TRIES = 2, PLAIN_TRIES = 3, NAP_US = 5000, LOOK_MS = 1000, PATIENT_MS = 5000 };
@@ -68,7 +69,60 @@ bool lowered_tell_reset(struct lowered *self, struct error *error)
     return error_set(error, ERROR_RESET, "the target was reset");
 }
 
-static bool waited_in_vain(struct lowered *self, size_t at, struct error *error)
+void lowered_begin(struct lowered *self, const struct engine_wish *wish, const struct engine_sink *sink)
+{
+    reception_begin(&self->reception, wish, sink);
+    self->since_us = deadline_now_us();
+    self->steps = self->reception.steps;
+    self->inner = self->lost = 0;
+}
+
+static bool is_late(struct lowered *self)
+{
+    if (self->reception.steps != self->steps) {
+        self->steps = self->reception.steps;
+        self->since_us = deadline_now_us();
+        self->inner = self->lost = 0;
+    }
+    return deadline_now_us() - self->since_us > self->reception.wish->timeout_ms * 1000;
+}
+
+static bool tell_end(const struct lowered *self, struct error *error)
+{
+    double seconds = (double)self->reception.wish->timeout_ms / 1000;
+    char past[96] = "", lost[96] = "";
+    if (self->reception.under_way && self->reception.hit.past > 0)
+        snprintf(past, sizeof past, "; the core stopped %" PRIu64 " times there in another frame",
+                 self->reception.hit.past);
+    if (self->lost > 0)
+        snprintf(lost, sizeof lost, "; %" PRIu64 " calls in a row were left without returning", self->lost);
+    return error_set(error, ERROR_END, "the end was not reached within %.3g s of the start%s%s", seconds,
+                     past, lost);
+}
+
+static bool tell_start(const struct lowered *self, struct error *error)
+{
+    double seconds = (double)self->reception.wish->timeout_ms / 1000;
+    if (self->inner == 0)
+        return error_set(error, ERROR_START, "the start was not reached within %.3g s", seconds);
+    return error_set(error, ERROR_START,
+                     "the start was reached %" PRIu64
+                     " times within %.3g s, each time with a return address inside the function itself "
+                     "(0x%08" PRIX64 "): name an end as well",
+                     self->inner, seconds, core_code_place(self->place.pc));
+}
+
+static bool tell_late(const struct lowered *self, struct error *error)
+{
+    return self->reception.under_way || self->lost > 0 ? tell_end(self, error) : tell_start(self, error);
+}
+
+bool lowered_check_time(struct lowered *self, struct error *error)
+{
+    return !is_late(self) || tell_late(self, error);
+}
+
+static bool waited_in_vain(struct lowered *self, struct error *error)
 {
     uint64_t cause;
     struct deadline soon = deadline_in_ms(patience_ms(1000), NULL);
@@ -77,11 +131,7 @@ static bool waited_in_vain(struct lowered *self, size_t at, struct error *error)
                     &ignored) &&
         self->core->ops->reset_seen(self->core, cause))
         return lowered_tell_reset(self, error);
-    int64_t ms = self->reception.wish->timeout_ms;
-    if (segment_at(self, at) == SEGMENT_AT_END)
-        return error_set(error, ERROR_END, "the end was not reached within %.3g s of the start",
-                         (double)ms / 1000);
-    return error_set(error, ERROR_START, "the start was not reached within %.3g s", (double)ms / 1000);
+    return tell_late(self, error);
 }
 
 /* A write's fault may show with the step behind it only, unless the link checks each of them. To go on then
@@ -171,7 +221,6 @@ bool lowered_run_list(struct lowered *self, size_t *at, uint64_t *saw, const str
                       struct error *error)
 {
     size_t done = 0;
-    int64_t since = deadline_now_us();
     if (self->list.overflow)
         return error_set(error, ERROR_SYSTEM, "a step list grew too long");
     for (;;) {
@@ -179,8 +228,6 @@ bool lowered_run_list(struct lowered *self, size_t *at, uint64_t *saw, const str
         struct deadline patient = deadline_in_ms(patience_ms(PATIENT_MS), deadline->cancel);
         struct outcome outcome = ledger_execute(self->target->ledger, self->items + done, self->list.n - done,
                                                 self->results + done, &patient, &refused);
-        if (outcome.done > 0)
-            since = deadline_now_us();
         done += outcome.done;
         *at = self->done = done;
         *saw = outcome.saw;
@@ -195,7 +242,7 @@ bool lowered_run_list(struct lowered *self, size_t *at, uint64_t *saw, const str
         self->slow = self->slow || refuses || (waits && outcome.saw != 0);
         if ((refuses || waits || cancelled) && !settle_held(self, 1, &unread) && !is_sound(self, error))
             return false;
-        bool in_vain = deadline_now_us() - since > self->reception.wish->timeout_ms * 1000;
+        bool in_vain = is_late(self);
         switch (outcome.why) {
         case DONE: /* unless the next list will tell of them */
             return (self->stays && !cancelled) || lowered_settle_held(self, error);
@@ -205,7 +252,7 @@ bool lowered_run_list(struct lowered *self, size_t *at, uint64_t *saw, const str
             if (waits && self->core->ops->state(self->core, outcome.saw) == CORE_LOCKUP)
                 return error_set(error, ERROR_LOCKUP, "the core locked up");
             if (in_vain)
-                return waited_in_vain(self, done, error);
+                return waited_in_vain(self, error);
             if (waits && segment_at(self, done) == SEGMENT_AT_END && !look_at_counters(self, deadline, error))
                 return false;
             break;

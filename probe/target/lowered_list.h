@@ -28,6 +28,17 @@ struct lowered {
     uint64_t entry_lr, entry_sp;
     struct return_place place;
     bool by_frame; /* the function is an exception handler: every return is another */
+    uint64_t
+        others[REGION_EXITS]; /* stops besides, while the end is waited for: the call, or a handler's exits */
+    unsigned n_others;
+    bool watching;  /* the call that was made last, at others[0] */
+    bool by_exit;   /* this hit ended at one of the others, its place */
+    uint64_t moved; /* where the comparator is that moves */
+    uint64_t call_lr;
+    uint64_t inner;   /* starts that were reached from inside the function, since the last hit */
+    uint64_t lost;    /* calls in a row that did not return */
+    int64_t since_us; /* when there was a step forward: a start left, an end reached */
+    uint64_t steps;   /* of reception's, that are told by it */
 
     struct step items[LIST_ROOM];
     uint64_t results[LIST_ROOM];
@@ -49,6 +60,10 @@ struct stop {
     const char *unreadable; /* why its PC could not be read; NULL: it could */
 };
 
+/* Each wish, and each thing to be done besides, has its own time. */
+void lowered_begin(struct lowered *self, const struct engine_wish *wish, const struct engine_sink *sink);
+/* ERROR_START, ERROR_END: there was no step forward for too long, whatever stops there were. */
+bool lowered_check_time(struct lowered *self, struct error *error);
 /* Where this hit ends. */
 uint64_t lowered_end(const struct lowered *self);
 void lowered_new_list(struct lowered *self);

@@ -45,20 +45,35 @@ enum { FEW = 2 };
 
 static void add_entry(const struct passage_plan *plan, struct steps *list, struct passage *out)
 {
-    struct core_proof proofs[] = {{.which = CORE_LR, .value = plan->entry_lr},
-                                  {.which = CORE_SP, .value = plan->entry_sp}};
-    core_begin_proofs(plan->core, list, proofs, 2);
+    struct core_proof call[] = {{.which = CORE_LR, .value = plan->entry_lr},
+                                {.which = CORE_SP, .value = plan->entry_sp}};
+    struct core_proof base = {.which = plan->start_base, .value = plan->entry_sp};
+    struct core_proof *proofs = plan->in_function ? &base : call;
+    size_t n = plan->in_function ? 1 : 2;
+    core_begin_proofs(plan->core, list, proofs, n);
     out->read_early = plan->rehits == 0 && plan->reading->n <= FEW;
     if (out->read_early)
         out->reading_at[0][0] = (uint16_t)reading_add(plan->reading, false, list);
-    core_end_proofs(plan->core, list, proofs, 2);
+    core_end_proofs(plan->core, list, proofs, n);
 }
 
 static void add_frame(const struct passage_plan *plan, struct steps *list)
 {
-    struct core_proof proof = {.which = CORE_SP, .value = plan->end_sp};
+    struct core_proof proof = {.which = plan->in_function ? plan->end_base : CORE_SP, .value = plan->end_sp};
     core_begin_proofs(plan->core, list, &proof, 1);
     core_end_proofs(plan->core, list, &proof, 1);
+}
+
+static void add_others(const struct passage_plan *plan, struct steps *list, bool on)
+{
+    for (unsigned i = 0; i < plan->n_others; i++)
+        points_add_extra(plan->points, list, i, on ? POINT_NONE : plan->others[i],
+                         on ? plan->others[i] : POINT_NONE);
+}
+
+static uint64_t moved_to(const struct passage_plan *plan)
+{
+    return plan->n_others > 0 ? plan->moved : plan->end;
 }
 
 static void add_leave(const struct passage_plan *plan, struct steps *list, struct passage *out)
@@ -70,16 +85,31 @@ static void add_leave(const struct passage_plan *plan, struct steps *list, struc
         out->pending_at = passage_add_past(plan, plan->start, plan->end, list);
         return;
     }
-    points_add_move(plan->points, list, plan->start, plan->end);
-    points_add_proof(plan->points, list, plan->end);
+    points_add_move(plan->points, list, plan->start, moved_to(plan));
+    add_others(plan, list, true);
+    points_add_proof(plan->points, list, moved_to(plan));
     out->pending_at = ops->add_pending(plan->core, list);
     out->before_at = steps_add(list, step_time(TIME_BEFORE));
     ops->add_run(plan->core, list);
 }
 
+size_t passage_add_past_stop(const struct passage_plan *plan, uint64_t here, struct steps *list)
+{
+    const struct core_ops *ops = plan->core->ops;
+    add_others(plan, list, false);
+    points_add_move(plan->points, list, moved_to(plan), POINT_NONE);
+    ops->add_single_step(plan->core, list, plan->points->comparator, here);
+    points_add_move(plan->points, list, POINT_NONE, moved_to(plan));
+    add_others(plan, list, true);
+    size_t pending = ops->add_pending(plan->core, list);
+    ops->add_run(plan->core, list);
+    return pending;
+}
+
 void passage_add_onward(const struct passage_plan *plan, struct steps *list)
 {
-    points_add_move(plan->points, list, plan->end, plan->start);
+    add_others(plan, list, false);
+    points_add_move(plan->points, list, moved_to(plan), plan->start);
     plan->core->ops->add_run(plan->core, list);
 }
 

@@ -49,6 +49,15 @@ struct passage_plan {
     uint64_t entry_lr, entry_sp;
     bool prove_frame; /* end_sp is to be proved */
     uint64_t end_sp;
+    /* Both ends are in one function: entry_sp and end_sp are values of these registers, LR is of no account
+     */
+    bool in_function;
+    enum core_register start_base, end_base;
+    /* Stops besides, while the end is waited for; the comparator that moves goes to `moved`, `end` or one of
+     * several ends. */
+    const uint64_t *others;
+    unsigned n_others;
+    uint64_t moved;
     unsigned rehits;
     const struct witness *witness;
     bool reset_later;            /* the passage behind it looks for resets, and at the witness, for both */
@@ -57,9 +66,11 @@ struct passage_plan {
 };
 
 void passage_add(const struct passage_plan *plan, enum segment from, struct steps *list, struct passage *out);
-/* From the end, where the core stands, on to the start. */
+/* From wherever it stopped while the end was waited for, on to the start. */
 void passage_add_onward(const struct passage_plan *plan, struct steps *list);
 /* The segment in which step `at` lies. */
 enum segment passage_segment(const struct passage *passage, size_t at);
+/* While the end is waited for the core stands at `here`: past it, interrupts held off, and on. */
+size_t passage_add_past_stop(const struct passage_plan *plan, uint64_t here, struct steps *list);
 /* One instruction past a stop at `from`, interrupts held off, then on with the stop at `to`. */
 size_t passage_add_past(const struct passage_plan *plan, uint64_t from, uint64_t to, struct steps *list);

@@ -15,6 +15,11 @@ void points_set_context(struct points *points, uint32_t context)
     points->context = context;
 }
 
+void points_want_extra(struct points *points, unsigned n)
+{
+    points->n_wanted = n < POINTS_EXTRA ? n : POINTS_EXTRA;
+}
+
 static struct address instruction_at(const struct points *points, uint64_t address)
 {
     struct address at = core_word(points->core, address);
@@ -74,7 +79,12 @@ static bool take_comparators(struct points *points, const struct deadline *deadl
         return error_set(error, ERROR_NO_COMPARATOR, "the core has no breakpoint comparators to be used");
     if (!comparators_choose(core, &found, points->by_context, &choice, error))
         return false;
-    core->sole_breakpoint = found.sole;
+    for (points->n_extra = 0; points->n_extra < points->n_wanted && choice.rest != 0; points->n_extra++) {
+        points->extra[points->n_extra] = comparators_take_last(&choice.rest);
+        if (!comparators_hold(points->ledger, core, points->extra[points->n_extra], deadline, error))
+            return false;
+    }
+    core->sole_breakpoint = found.sole && points->n_extra == 0;
     core->spares = choice.spares;
     points->comparator = choice.stop;
     points->context_comparator = choice.context;
@@ -144,7 +154,14 @@ static void write_instruction(const struct points *points, struct steps *list, u
     points->core->ops->add_code_changed(points->core, list, address);
 }
 
-void points_add_move(const struct points *points, struct steps *list, uint64_t from, uint64_t to)
+bool points_can_have_extra(const struct points *points, unsigned n, uint64_t address)
+{
+    return points->core->ops->can_compare(points->core, address) ? n < points->n_extra
+                                                                 : find_soft(points, address) != NULL;
+}
+
+static void add_move(const struct points *points, struct steps *list, unsigned comparator, uint64_t from,
+                     uint64_t to)
 {
     const struct core *core = points->core;
     const struct soft_point *soft_from = find_soft(points, from), *soft_to = find_soft(points, to);
@@ -155,9 +172,19 @@ void points_add_move(const struct points *points, struct steps *list, uint64_t f
         write_instruction(points, list, from, soft_from->original);
     uint64_t left = soft_from != NULL ? POINT_NONE : from, entered = soft_to != NULL ? POINT_NONE : to;
     if (left != POINT_NONE || entered != POINT_NONE)
-        core->ops->add_comparator(core, list, points->comparator, left, entered);
+        core->ops->add_comparator(core, list, comparator, left, entered);
     if (soft_to != NULL)
         write_instruction(points, list, to, core->ops->breakpoint_instruction(core, &size));
+}
+
+void points_add_move(const struct points *points, struct steps *list, uint64_t from, uint64_t to)
+{
+    add_move(points, list, points->comparator, from, to);
+}
+
+void points_add_extra(const struct points *points, struct steps *list, unsigned n, uint64_t from, uint64_t to)
+{
+    add_move(points, list, points->extra[n], from, to);
 }
 
 void points_add_proof(const struct points *points, struct steps *list, uint64_t address)
@@ -188,6 +215,9 @@ bool points_remove(struct points *points, const struct deadline *deadline, struc
 {
     while (points->n_soft > 0)
         if (!remove_soft(points, deadline, error))
+            return false;
+    for (unsigned i = 0; points->comparator_held && i < points->n_extra; i++)
+        if (!write_comparator(points, points->extra[i], 0, 0, deadline, error))
             return false;
     if (points->comparator_held) {
         /* Off now; its old value comes back with the rest of the ledger, after the unit as a whole. */

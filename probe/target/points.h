@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { POINTS_SOFT = 8 };
+enum { POINTS_SOFT = 12, POINTS_EXTRA = 4 };
 
 static const uint64_t POINT_NONE = UINT64_MAX;
 
@@ -23,6 +23,9 @@ struct points {
     bool by_context; /* only where CONTEXTIDR is `context` */
     uint32_t context;
     unsigned context_comparator; /* then ours as well */
+    unsigned n_wanted,
+        n_extra; /* stops besides the one that moves: wanted, and to be had where comparators reach */
+    unsigned extra[POINTS_EXTRA];
     struct soft_point {
         uint64_t address;
         uint64_t original;
@@ -39,10 +42,18 @@ void points_set_context(struct points *points, uint32_t context);
  * breakpoint. */
 bool points_prepare(struct points *points, uint64_t address, const struct deadline *deadline,
                     struct error *error);
+/* So many stops are wanted besides the one that moves; before anything is prepared. Where too few comparators
+ * are free, only addresses that no comparator reaches can have one. */
+void points_want_extra(struct points *points, unsigned n);
+/* For the extra stop number `n`, at an address that is prepared. */
+bool points_can_have_extra(const struct points *points, unsigned n, uint64_t address);
 /* The two comparators that the core is to leave registers in are for us alone from now on. */
 bool points_hold_spares(struct points *points, const struct deadline *deadline, struct error *error);
 /* Adds the steps that move the stop from one prepared address to another; either may be POINT_NONE. */
 void points_add_move(const struct points *points, struct steps *list, uint64_t from, uint64_t to);
+/* Likewise for an extra stop, which must be possible there. */
+void points_add_extra(const struct points *points, struct steps *list, unsigned n, uint64_t from,
+                      uint64_t to);
 /* Adds a proof that a breakpoint instruction at `address` really got into memory; nothing for comparators. */
 void points_add_proof(const struct points *points, struct steps *list, uint64_t address);
 /* Nothing stops any more. What the comparators held before comes back when the ledger is undone. Can

@@ -18,6 +18,7 @@ void reception_begin(struct reception *reception, const struct engine_wish *wish
     reception->was_reset = false;
     reception->changed = NULL;
     reception->n_held = 0;
+    reception->under_way = reception->again = false;
 }
 
 void reception_expect_none(struct reception *reception)
@@ -87,10 +88,24 @@ void reception_release(struct reception *reception, bool was_reset)
     reception->n_held = 0;
 }
 
+static void begin_hit(struct reception *reception)
+{
+    reception->under_way = true;
+    reception->looked = false;
+    reception->steps += !reception->again;
+}
+
+static void end_hit(struct reception *reception)
+{
+    reception->under_way = reception->again = false;
+    reception->steps++;
+}
+
 void reception_deliver(struct reception *reception, const struct passage *passage, const uint64_t *results)
 {
     reception_release(reception, false);
     complete_hit(reception, passage, results);
+    end_hit(reception);
     deliver(reception, &reception->hit);
 }
 
@@ -109,6 +124,14 @@ void reception_look(struct reception *reception, const uint64_t *values, uint64_
     memcpy(look.values, values, reception->reading->n * sizeof *values);
     reception->looked = true;
     reception->sink->look(reception->sink->context, &reception->hit, &look);
+}
+
+void reception_left(struct reception *reception)
+{
+    reception->under_way = false;
+    reception->again = true;
+    if (reception->sink->left != NULL)
+        reception->sink->left(reception->sink->context);
 }
 
 void reception_passed(struct reception *reception, bool tainted)
@@ -131,7 +154,7 @@ static void take_segment(struct reception *reception, const struct expected_pass
         reading_take(reception->reading, false, results, passage->reading_at[0][passage->rehits],
                      reception->hit.from);
         reception->hit.before_us = results[passage->before_at];
-        reception->looked = false;
+        begin_hit(reception);
         break;
     case SEGMENT_AT_END:
         reception_stopped(reception, results[passage->after_at]);
@@ -139,6 +162,7 @@ static void take_segment(struct reception *reception, const struct expected_pass
     case SEGMENT_FINISH:
         if (passage->reset_at == SIZE_MAX) {
             complete_hit(reception, passage, results);
+            end_hit(reception);
             if (reception->n_held < RECEPTION_HELD)
                 reception->held[reception->n_held++] = reception->hit;
             break;

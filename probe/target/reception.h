@@ -36,6 +36,9 @@ struct reception {
     enum segment next;  /* of that one */
     struct raw_hit hit; /* under way; survives when a hit goes on in another list */
     bool looked;        /* at its counters, since it began */
+    bool under_way;     /* its start was left, and its end is waited for */
+    bool again;         /* the call before did not return: this one is no step forward */
+    uint64_t steps;     /* forward: starts left and ends reached */
 
     struct raw_hit held[RECEPTION_HELD]; /* whole, if there was no reset */
     size_t n_held;
@@ -62,6 +65,7 @@ void reception_look(struct reception *reception, const uint64_t *values, uint64_
 /* For hits that go another way than planned: */
 void reception_stopped(struct reception *reception, uint64_t after_us);
 void reception_passed(struct reception *reception, bool tainted); /* a stop in another frame */
+void reception_left(struct reception *reception);                 /* it will never end */
 /* There was no reset in the hit; nor in those that are held, which go first. */
 void reception_deliver(struct reception *reception, const struct passage *passage, const uint64_t *results);
 /* Whether there was a reset is known now, of all that is held. */

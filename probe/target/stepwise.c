@@ -1,8 +1,10 @@
 #include "target/stepwise.h"
 
+#include "cores/cortex_m.h"
 #include "cores/flow.h"
 #include "target/elsewhere.h"
 #include "target/entry.h"
+#include "target/exits.h"
 #include "target/stepwise_stops.h"
 
 #include <inttypes.h>
@@ -42,6 +44,69 @@ static bool is_pending(struct stepwise *self, bool *pending, const struct deadli
 
 /* --- a hit ---------------------------------------------------------------------------------------------- */
 
+/* Where the call of this entry was made, to see when it is made again. */
+static bool find_call(struct stepwise *self, const struct deadline *deadline, struct error *error)
+{
+    struct deadline limit = some_time(deadline);
+    uint64_t call = POINT_NONE;
+    if (self->call_known && self->call_lr == self->entry_lr)
+        return true;
+    self->n_others = 0;
+    self->call_known = false;
+    if (!self->can_watch)
+        return true;
+    if (!entry_call(self->target, self->entry_lr, &call, &limit, error))
+        return false;
+    self->call_lr = self->entry_lr;
+    self->call_known = true;
+    self->others[0] = call;
+    self->n_others = call != POINT_NONE;
+    return true;
+}
+
+static void take_exit(struct stepwise *self, size_t i)
+{
+    const struct exit_place *exit = &self->region.exits[i];
+    self->place = (struct return_place){.pc = core_code(self->core, exit->at, true),
+                                        .sp = (self->entry_sp - UINT64_C(4) * exit->popped) & UINT32_MAX};
+}
+
+/* A handler ends at its own return: what comes then may be another handler, or another task. */
+static bool find_exits(struct stepwise *self, struct error *error)
+{
+    if (!exits_check(&self->region, error))
+        return false;
+    self->call_known = false;
+    self->n_others = (unsigned)self->region.n_exits - 1;
+    for (unsigned i = 0; i < self->n_others; i++)
+        self->others[i] = core_code(self->core, self->region.exits[i + 1].at, true);
+    take_exit(self, 0);
+    return true;
+}
+
+/* A call that is the last thing in its function does not return there, but to what happens to come next. */
+static bool check_return(const struct stepwise *self, struct error *error)
+{
+    const struct region *region = &self->region;
+    uint64_t to = core_place(self->core, self->place.pc);
+    if (region->is_return == NULL || region->is_return(region->context, to))
+        return true;
+    return error_set(error, ERROR_STATE,
+                     "the call that returns to 0x%08" PRIX64
+                     " is the last instruction of its caller: it is not meant to return. Name an end as well",
+                     to);
+}
+
+/* Halted at a start in the same function as the end: where this frame is then. */
+static bool find_frame(struct stepwise *self, const struct deadline *deadline, struct error *error)
+{
+    uint64_t all = self->core->family == CORE_ARMV8 ? UINT64_MAX : UINT32_MAX;
+    if (!stepwise_register(self, self->region.start_base, &self->entry_sp, deadline, error))
+        return false;
+    self->place.sp = (self->entry_sp + (uint64_t)self->region.apart) & all;
+    return true;
+}
+
 /* Halted at a function's entry: learns where this call returns to. *inner: it was called by itself. */
 static bool find_return(struct stepwise *self, bool *inner, const struct deadline *deadline,
                         struct error *error)
@@ -58,25 +123,28 @@ static bool find_return(struct stepwise *self, bool *inner, const struct deadlin
          !entry_check(self->target, status, self->entry_lr, self->region.start, deadline, error)))
         return false;
     self->entry_is_call = true;
-    if (!ops->returns_by_frame(self->core, self->entry_lr)) {
+    self->by_frame = ops->returns_by_frame(self->core, self->entry_lr);
+    if (!self->by_frame) {
         self->place =
             (struct return_place){.pc = core_code_of_lr(self->core, self->entry_lr), .sp = self->entry_sp};
         *inner = self->place.pc >= self->region.low && self->place.pc < self->region.high;
-        return true;
+        self->inner += *inner;
+        return *inner || (check_return(self, error) && find_call(self, deadline, error));
     }
+    if (has_lr)
+        return find_exits(self, error);
     struct step items[FRAME_WORDS];
-    uint64_t words[FRAME_WORDS], psp = 0;
+    uint64_t words[FRAME_WORDS];
     struct steps list = {.items = items, .room = FRAME_WORDS};
     struct deadline limit = some_time(deadline);
-    if (has_lr && !stepwise_register(self, CORE_PSP, &psp, deadline, error))
-        return false;
-    uint64_t frame = ops->frame(self->core, self->entry_lr, self->entry_sp, psp);
+    uint64_t frame = ops->frame(self->core, self->entry_lr, self->entry_sp, 0);
     for (unsigned i = 0; i < FRAME_WORDS; i++)
         steps_add(&list, step_read(core_word(self->core, frame + UINT64_C(4) * i)));
     if (!target_run(self->target, &list, words, &limit, error))
         return false;
     self->place = ops->frame_return(self->core, self->entry_lr, frame, words);
-    *inner = !has_lr && self->place.pc >= self->region.low && self->place.pc < self->region.high;
+    *inner = self->place.pc >= self->region.low && self->place.pc < self->region.high;
+    self->inner += *inner;
     return true;
 }
 
@@ -86,20 +154,87 @@ static bool is_this_passage(struct stepwise *self, bool *ours, const struct dead
 {
     uint64_t sp = self->place.sp;
     *ours = strcmp(self->stop.thread, self->thread) == 0;
-    if (!*ours || !self->region.to_return)
+    if (!*ours || !(self->region.to_return || self->region.in_function))
         return true;
-    if (!stepwise_register(self, CORE_SP, &sp, deadline, error))
+    enum core_register base = self->region.in_function ? self->region.end_base : CORE_SP;
+    if (!stepwise_register(self, base, &sp, deadline, error))
         return false;
     *ours = sp == self->place.sp;
     return true;
 }
 
-static bool reach_end(struct stepwise *self, const struct deadline *deadline, struct error *error)
+/* The breakpoints besides; `set` false: away with them. */
+static bool set_others(struct stepwise *self, bool set, const struct deadline *deadline, struct error *error)
 {
-    uint64_t end = end_of(self);
-    for (bool ours = false;;) {
-        bool pending = false;
-        if (!stepwise_move(self, end, deadline, error) || !is_pending(self, &pending, deadline, error))
+    for (; set && self->n_set < self->n_others; self->n_set++)
+        if (!stepwise_point(self, self->others[self->n_set], true, deadline, error))
+            return false;
+    for (; !set && self->n_set > 0; self->n_set--)
+        if (!stepwise_point(self, self->others[self->n_set - 1], false, deadline, error))
+            return false;
+    return true;
+}
+
+/* What a stop is while the end is waited for. */
+enum stop_at { AT_END, AT_CALL_OF_ANOTHER, AT_CALL_AGAIN, AT_EXIT_NOT_TAKEN };
+
+/* In the frame of the call that is waited for it is made again: so that one has not returned, and never will.
+ */
+static bool look_at_call(struct stepwise *self, enum stop_at *what, const struct deadline *deadline,
+                         struct error *error)
+{
+    uint64_t sp = 0;
+    if (!stepwise_register(self, CORE_SP, &sp, deadline, error))
+        return false;
+    bool ours = sp == self->entry_sp && strcmp(self->stop.thread, self->thread) == 0;
+    *what = ours ? AT_CALL_AGAIN : AT_CALL_OF_ANOTHER;
+    return true;
+}
+
+/* At one of a handler's other exits, which it may pass without returning. */
+static bool look_at_exit(struct stepwise *self, size_t which, enum stop_at *what,
+                         const struct deadline *deadline, struct error *error)
+{
+    uint64_t status = 0;
+    take_exit(self, which);
+    if (!self->region.exits[which].conditional)
+        return true;
+    if (!stepwise_register(self, CORE_STATUS, &status, deadline, error))
+        return false;
+    if (!cortex_m_condition_holds(status))
+        *what = AT_EXIT_NOT_TAKEN;
+    return true;
+}
+
+static bool look_at_stop(struct stepwise *self, enum stop_at *what, const struct deadline *deadline,
+                         struct error *error)
+{
+    uint64_t pc = 0;
+    *what = AT_END;
+    if (self->n_set == 0 || self->stop.why != DEBUGGER_TRAP)
+        return true;
+    if (!stepwise_register(self, CORE_PC, &pc, deadline, error))
+        return false;
+    for (unsigned i = 0; i < self->n_set; i++)
+        if (core_place(self->core, pc) == core_place(self->core, self->others[i]))
+            return self->by_frame ? look_at_exit(self, i + 1, what, deadline, error)
+                                  : look_at_call(self, what, deadline, error);
+    return true;
+}
+
+/* *again: the hit that was begun will not come. */
+static bool reach_end(struct stepwise *self, bool *again, const struct deadline *deadline,
+                      struct error *error)
+{
+    *again = false;
+    for (;;) {
+        bool pending = false, ours = false;
+        enum stop_at what = AT_END;
+        if (self->by_frame && self->region.to_return && self->core->family == CORE_M)
+            take_exit(self, 0);
+        uint64_t end = end_of(self);
+        if (!stepwise_check_time(self, error) || !stepwise_move(self, end, deadline, error) ||
+            !set_others(self, true, deadline, error) || !is_pending(self, &pending, deadline, error))
             return false;
         self->hit.tainted = self->hit.tainted || pending;
         if (self->hit.past == 0 && self->region.start != end)
@@ -109,8 +244,17 @@ static bool reach_end(struct stepwise *self, const struct deadline *deadline, st
         self->hit.after_us = (uint64_t)deadline_now_us();
         self->hit.pairs += self->stop.halts;
         self->hit.steps += (self->stop.halts + 1) / 2;
-        if (!stepwise_prove(self, end, deadline, error) || !is_this_passage(self, &ours, deadline, error))
+        if (!look_at_stop(self, &what, deadline, error))
             return false;
+        if (what == AT_END && (!stepwise_prove(self, end_of(self), deadline, error) ||
+                               !is_this_passage(self, &ours, deadline, error)))
+            return false;
+        *again = what == AT_CALL_AGAIN;
+        self->lost += *again;
+        if (!set_others(self, false, deadline, error))
+            return false;
+        if (*again)
+            return true;
         if (ours)
             return elsewhere_check(self->target, &self->stop, error);
         if (!stepwise_step(self, deadline, error))
@@ -165,9 +309,12 @@ static bool reach_start(struct stepwise *self, bool *again, const struct deadlin
         !elsewhere_check(self->target, &self->stop, error))
         return false;
     snprintf(self->thread, sizeof self->thread, "%s", self->stop.thread);
+    if (self->region.in_function)
+        return find_frame(self, deadline, error);
     if (!self->region.to_return)
         return true;
-    return find_return(self, again, deadline, error) && (!*again || stepwise_step(self, deadline, error));
+    return find_return(self, again, deadline, error) &&
+           (!*again || (stepwise_check_time(self, error) && stepwise_step(self, deadline, error)));
 }
 
 static bool pass_once(struct stepwise *self, unsigned *rehits, const struct deadline *deadline,
@@ -187,11 +334,24 @@ static bool pass_once(struct stepwise *self, unsigned *rehits, const struct dead
     if (!stepwise_read(self, self->hit.from, NULL, NULL, deadline, error))
         return false;
     self->hit.before_us = (uint64_t)deadline_now_us();
-    if ((round && !stepwise_step(self, deadline, error)) || !reach_end(self, deadline, error) ||
-        !deliver(self, deadline, error))
+    self->under_way = true;
+    if (self->lost == 0)
+        stepwise_step_forward(self);
+    if ((round && !stepwise_step(self, deadline, error)) || !reach_end(self, &again, deadline, error))
+        return false;
+    self->under_way = false;
+    if (again) {
+        if (self->sink->left != NULL)
+            self->sink->left(self->sink->context);
+        return true;
+    }
+    stepwise_step_forward(self);
+    if (!deliver(self, deadline, error))
         return false;
     unsigned after = *rehits;
     *rehits = 0;
+    if (after > 0 && !stepwise_move(self, end_of(self), deadline, error))
+        return false;
     if (!stepwise_rehits(self, end_of(self), after, &moved, deadline, error))
         return false;
     self->at_start = round && !moved;
@@ -228,7 +388,8 @@ static bool stepwise_run_hits(struct engine *engine, const struct engine_wish *w
     self->wish = wish;
     self->sink = sink;
     self->hits = 0;
-    self->enough = false;
+    self->enough = self->under_way = false;
+    stepwise_step_forward(self);
     /* Of each pass, where others may run on what is counted */
     if (self->target->elsewhere != NULL && !stands_still(self, deadline, error))
         return false;
@@ -242,6 +403,25 @@ static bool stepwise_run_hits(struct engine *engine, const struct engine_wish *w
                  : self->core->family == CORE_X86_64
                      ? "where an x86-64 instruction ends is not known, nor whether a resume steps over it"
                      : "it cannot be told whether a resumed core stops again at once");
+    return true;
+}
+
+/* Whether the server has a breakpoint more, for a moment at the entry's second instruction. */
+static bool try_second(struct stepwise *self, const struct deadline *deadline, struct error *error)
+{
+    struct error refused = {0};
+    self->can_watch = false;
+    uint64_t beside = self->region.start + stepwise_code_size(self, self->region.start);
+    if (!self->region.may_be_left || !self->region.to_return || self->core->family == CORE_X86_64)
+        return true;
+    self->can_watch = stepwise_point(self, beside, true, deadline, &refused);
+    if (self->can_watch)
+        return stepwise_point(self, beside, false, deadline, error);
+    if (refused.kind != ERROR_ADDRESS && refused.kind != ERROR_NO_COMPARATOR)
+        return error_set(error, refused.kind, "%s", refused.text);
+    snprintf(self->engine.limit, sizeof self->engine.limit,
+             "the server has no second breakpoint: a call that is left without returning, and made again, is "
+             "taken for one");
     return true;
 }
 
@@ -262,7 +442,7 @@ static bool stepwise_arm(struct engine *engine, const struct region *region, con
     /* Both ends, to know at once that they can be had */
     return stands_still(self, deadline, error) &&
            (region->to_return || stepwise_move(self, self->region.end, deadline, error)) &&
-           stepwise_move(self, self->region.start, deadline, error);
+           stepwise_move(self, self->region.start, deadline, error) && try_second(self, deadline, error);
 }
 
 static bool clear_guard(struct stepwise *self, const struct deadline *deadline, struct error *error)
@@ -271,6 +451,14 @@ static bool clear_guard(struct stepwise *self, const struct deadline *deadline, 
         return false;
     self->guard = POINT_NONE;
     return true;
+}
+
+static bool is_other(const struct stepwise *self, uint64_t place)
+{
+    for (unsigned i = 0; i < self->n_set; i++)
+        if (core_place(self->core, self->others[i]) == place)
+            return true;
+    return false;
 }
 
 static bool stepwise_disarm(struct engine *engine, const struct deadline *deadline, struct error *error)
@@ -284,10 +472,12 @@ static bool stepwise_disarm(struct engine *engine, const struct deadline *deadli
         if (!stepwise_register(self, CORE_PC, &pc, deadline, error))
             return false;
         self->engine.stopped_at = core_place(self->core, pc);
-        self->foreign = core_place(self->core, pc) != core_place(self->core, self->point);
+        self->foreign = core_place(self->core, pc) != core_place(self->core, self->point) &&
+                        !is_other(self, core_place(self->core, pc));
     }
     self->target->leave_halted = self->foreign;
-    return clear_guard(self, deadline, error) && stepwise_move(self, POINT_NONE, deadline, error);
+    return clear_guard(self, deadline, error) && set_others(self, false, deadline, error) &&
+           stepwise_move(self, POINT_NONE, deadline, error);
 }
 
 static void stepwise_free(struct engine *engine)

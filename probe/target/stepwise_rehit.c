@@ -145,6 +145,7 @@ bool stepwise_calibrate_here(struct engine *engine, unsigned rehits, unsigned st
         told.hit = nothing;
     self->wish = &wish;
     self->sink = &told;
+    stepwise_step_forward(self);
     for (;;) {
         if (!find_here(self, &here, deadline, error) || !stepwise_move(self, here, deadline, error) ||
             !stepwise_rehits(self, here, rehits, &moved, deadline, error) ||

@@ -72,12 +72,41 @@ bool stepwise_move(struct stepwise *self, uint64_t to, const struct deadline *de
     return true;
 }
 
-static bool in_vain(const struct stepwise *self, enum engine_wait wait, struct error *error)
+void stepwise_step_forward(struct stepwise *self)
+{
+    self->since_us = deadline_now_us();
+    self->inner = self->lost = 0;
+}
+
+static bool in_vain(const struct stepwise *self, struct error *error)
 {
     double seconds = (double)self->wish->timeout_ms / 1000;
-    if (wait == WAIT_END)
-        return error_set(error, ERROR_END, "the end was not reached within %.3g s of the start", seconds);
-    return error_set(error, ERROR_START, "the start was not reached within %.3g s", seconds);
+    char past[96] = "", lost[96] = "";
+    if (self->under_way && self->hit.past > 0)
+        snprintf(past, sizeof past, "; the core stopped %" PRIu64 " times there in another frame",
+                 self->hit.past);
+    if (self->lost > 0)
+        snprintf(lost, sizeof lost, "; %" PRIu64 " calls in a row were left without returning", self->lost);
+    if (self->under_way || self->lost > 0)
+        return error_set(error, ERROR_END, "the end was not reached within %.3g s of the start%s%s", seconds,
+                         past, lost);
+    if (self->inner == 0)
+        return error_set(error, ERROR_START, "the start was not reached within %.3g s", seconds);
+    return error_set(error, ERROR_START,
+                     "the start was reached %" PRIu64
+                     " times within %.3g s, each time with a return address inside the function itself "
+                     "(0x%08" PRIX64 "): name an end as well",
+                     self->inner, seconds, core_place(self->core, self->place.pc));
+}
+
+static bool is_late_by_now(const struct stepwise *self)
+{
+    return deadline_now_us() - self->since_us > self->wish->timeout_ms * 1000;
+}
+
+bool stepwise_check_time(const struct stepwise *self, struct error *error)
+{
+    return !is_late_by_now(self) || in_vain(self, error);
 }
 
 /* A thread that came to the breakpoint before it was moved, while another one's stop was reported, is
@@ -109,7 +138,6 @@ bool stepwise_run(struct stepwise *self, enum engine_wait wait, const struct dea
 {
     const struct debugger_ops *ops = self->debugger->ops;
     struct deadline limit = soon(deadline);
-    int64_t until = deadline_now_us() + self->wish->timeout_ms * 1000;
     struct debugger_stop previous = self->stop;
     bool late;
     if (!debugger_run(self->debugger, &limit, error))
@@ -133,8 +161,8 @@ bool stepwise_run(struct stepwise *self, enum engine_wait wait, const struct dea
         }
         if (deadline_cancelled(deadline))
             return !given_up(self) || error_set(error, ERROR_CANCELLED, "cancelled");
-        if (deadline_now_us() > until)
-            return in_vain(self, wait, error);
+        if (!stepwise_check_time(self, error))
+            return false;
         if (self->sink->tick != NULL)
             self->sink->tick(self->sink->context, wait);
     }

@@ -28,6 +28,7 @@ struct stepwise {
     uint64_t point;            /* where the breakpoint is, POINT_NONE */
     uint64_t left;             /* where it was before that */
     uint64_t guard;            /* a second one, while calibration is tried */
+    unsigned n_set;            /* of `others` */
     struct debugger_stop stop; /* the last one */
     char thread[32];           /* that passed the start */
     bool foreign, was_reset;
@@ -35,6 +36,11 @@ struct stepwise {
     struct return_place place;
     bool entry_is_call;
     uint64_t entry_lr, entry_sp;
+    uint64_t
+        others[REGION_EXITS]; /* stops besides, while the end is waited for: the call, or a handler's exits */
+    unsigned n_others;
+    uint64_t call_lr;
+    bool can_watch, call_known, by_frame;
     enum rehit rehit;
 
     const struct engine_wish *wish;
@@ -42,7 +48,10 @@ struct stepwise {
     struct raw_hit hit;
     uint64_t hits; /* of this run */
     bool enough;
-    bool at_start; /* a round has ended where the next begins */
+    bool at_start;    /* a round has ended where the next begins */
+    int64_t since_us; /* when there was a step forward: a start left, an end reached */
+    bool under_way;
+    uint64_t inner, lost; /* since then: starts reached from inside the function, calls that did not return */
 };
 
 bool stepwise_register(struct stepwise *self, enum core_register which, uint64_t *out,
@@ -53,6 +62,9 @@ bool stepwise_point(struct stepwise *self, uint64_t code, bool set, const struct
                     struct error *error);
 /* Moves the breakpoint; POINT_NONE: nowhere. */
 bool stepwise_move(struct stepwise *self, uint64_t to, const struct deadline *deadline, struct error *error);
+/* ERROR_START, ERROR_END: there was no step forward for too long. */
+bool stepwise_check_time(const struct stepwise *self, struct error *error);
+void stepwise_step_forward(struct stepwise *self);
 /* Lets the core run until it stops; `wait` tells what for. On failure it may run on. */
 bool stepwise_run(struct stepwise *self, enum engine_wait wait, const struct deadline *deadline,
                   struct error *error);

@@ -11,10 +11,10 @@ enum { ENABLE, DISABLE, STATUS };
 enum { RETURNED_USER, RETURNED_CONTROL, RETURNED_ENABLED };
 
 static const uint32_t code_v7[] = {
-#include "stub_v7.h"
+#include "target/stub_v7.inc"
 };
 static const uint32_t code_v8[] = {
-#include "stub_v8.h"
+#include "target/stub_v8.inc"
 };
 
 /* --- by code -------------------------------------------------------------------------------------------- */

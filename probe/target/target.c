@@ -93,6 +93,7 @@ static bool look_at_state(struct target *target, struct target_core *core, const
         bool refused = unread.kind == ERROR_FAULT || unread.kind == ERROR_ASLEEP;
         return (refused && core->core.family != CORE_M) || error_set(error, unread.kind, "%s", unread.text);
     }
+    core->status = status;
     core->state = core->core.ops->state(&core->core, status);
     if (core->state != CORE_HALTED ||
         (core->core.ops->unreadable != NULL && core->core.ops->unreadable(&core->core, status) != NULL))

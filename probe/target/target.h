@@ -45,6 +45,7 @@ struct target_core {
     uint16_t server_unit;  /* by which a server runs and halts it */
     bool has_memory;       /* memory can be seen while it runs */
     enum core_state state; /* as found */
+    uint64_t status;       /* the register that tells the state, as found */
     uint64_t halted_at;    /* PC, when it was found halted */
     struct counter_block blocks[TARGET_BLOCKS];
     size_t n_blocks;
@@ -60,10 +61,12 @@ struct target {
     size_t n_cores;
     struct target_bus *buses; /* TARGET_BUSES of them */
     size_t n_buses;
-    int preferred;                   /* the core that nobody chose otherwise */
-    struct target_core *chosen;      /* one of `cores` */
-    struct target_core *elsewhere;   /* by another link: whose counters are taken; NULL: those of `chosen` */
-    struct counter_block *block;     /* the counters in use, NULL before target_take_block */
+    int preferred;                 /* the core that nobody chose otherwise */
+    struct target_core *chosen;    /* one of `cores` */
+    struct target_core *elsewhere; /* by another link: whose counters are taken; NULL: those of `chosen` */
+    struct counter_block *block;   /* the counters in use, NULL before target_take_block */
+    struct counter_pick programmed[BLOCK_COUNTERS]; /* what its counters were given last */
+    size_t n_programmed;
     struct reading reading;          /* what a run reads of it, and beside it */
     struct witness block_witness;    /* what the block's counts depend on */
     struct witness witness;          /* and those of the events under way */
@@ -98,6 +101,8 @@ bool target_retake_block(struct target *target, const struct deadline *deadline,
 /* Gives the block's counters these events, which takes the place of what was read before. */
 bool target_program(struct target *target, const struct counter_pick *picks, size_t n,
                     const struct deadline *deadline, struct error *error);
+/* Likewise what both did last, after a reset has undone it. */
+bool target_renew_block(struct target *target, const struct deadline *deadline, struct error *error);
 /* Reads all of target->reading once; the moments bound when that was, on the link's clock. Where only the
  * halted core can read it, it is halted for that, and `leave_halted` is set where it was already. */
 bool target_read(struct target *target, uint64_t *values, uint64_t *before_us, uint64_t *after_us,

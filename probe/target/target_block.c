@@ -135,21 +135,38 @@ bool target_take_block(struct target *target, const char *name, const struct dea
     return leave_core(target, deadline, error);
 }
 
-bool target_program(struct target *target, const struct counter_pick *picks, size_t n,
-                    const struct deadline *deadline, struct error *error)
+static bool apply_program(struct target *target, const struct deadline *deadline, struct error *error)
 {
     const struct counter_block *block = target->block;
     struct setting settings[BLOCK_PASS_SETTINGS];
-    size_t n_settings = 0;
+    size_t n = 0;
     if (block->kind->program != NULL)
-        n_settings = block->kind->program(&target_counted(target)->core, block, picks, n, settings,
-                                          BLOCK_PASS_SETTINGS);
+        n = block->kind->program(&target_counted(target)->core, block, target->programmed,
+                                 target->n_programmed, settings, BLOCK_PASS_SETTINGS);
     target->witness = target->block_witness;
-    for (size_t i = 0; i < n_settings; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (!apply_setting(target, &settings[i], deadline, error))
             return false;
         witness_take(&target->witness, &settings[i]);
     }
+    return true;
+}
+
+bool target_renew_block(struct target *target, const struct deadline *deadline, struct error *error)
+{
+    return apply_all(target, target->block, deadline, error) && apply_program(target, deadline, error);
+}
+
+bool target_program(struct target *target, const struct counter_pick *picks, size_t n,
+                    const struct deadline *deadline, struct error *error)
+{
+    const struct counter_block *block = target->block;
+    if (n > BLOCK_COUNTERS)
+        return error_set(error, ERROR_SYSTEM, "too many counters at a time");
+    memcpy(target->programmed, picks, n * sizeof *picks);
+    target->n_programmed = n;
+    if (!apply_program(target, deadline, error))
+        return false;
     struct reading beside = target->reading;
     target->reading.n = target->reading.counted = 0;
     for (size_t i = 0; i < n; i++) {

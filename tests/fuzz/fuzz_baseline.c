@@ -45,6 +45,8 @@ static void look_at(const struct baseline *baseline)
         demand(is_clean(baseline->columns[i].name, sizeof baseline->columns[i].name));
         demand(isfinite(side->mean) && isfinite(side->sd) && isfinite(side->plus_minus));
         demand(side->mean >= 0 && side->sd >= 0 && side->plus_minus >= 0);
+        demand(isfinite(side->error.standard) && side->error.standard >= 0);
+        demand(isfinite(side->error.df) && isfinite(side->error.drift) && side->error.drift >= 0);
     }
 }
 
@@ -69,7 +71,7 @@ static void compare_with_some(const struct baseline *baseline, double threshold)
         return;
     for (uint64_t value = 0; value < 20; value++)
         statistics_add(now.columns[0].statistics, 470 + value % 7);
-    baseline_compare(baseline, &now, threshold, &comparison);
+    baseline_compare(baseline, &now, threshold, false, &comparison);
     demand(comparison.n <= COMPARISON_LINES && comparison.n_reasons == 0);
     for (size_t i = 0; i < comparison.n; i++) {
         demand(is_clean(comparison.lines[i].name, sizeof comparison.lines[i].name));

@@ -277,5 +277,5 @@ def returned(event, entry):
 
 
 def left_handler(event, entry):
-    """Out of an exception handler: its frame is off the stack."""
-    return event.sp > entry.sp
+    """At a return of an exception handler: what it has pushed itself may still be there."""
+    return event.sp <= entry.sp

@@ -317,6 +317,31 @@ def test_profiling_identity_over_everything():
         assert any(r != looks[0][0][1:] for (_, *r), _ in looks)
 
 
+def test_what_a_pop_with_the_pc_and_a_jump_to_the_next_instruction_take(bench):
+    """POP of N registers, the PC one of them, takes 3+N; BX and MOV to the PC 2, wherever they lead."""
+    b = bench("rp2040", """
+        start: ldr r0, =popped + 1
+               movs r1, #1
+               push {r0}
+               push {r1}
+               push {r1}
+               pop {r1, r2, pc}
+        popped: ldr r0, =second + 1
+               bx r0
+        second: ldr r0, =third + 1
+               mov pc, r0
+        third: b fourth
+        fourth: bkpt #0
+    """)
+    taken = []
+    for _ in range(11):
+        before = b.board.state()["cycles"]
+        b.step()
+        taken.append(b.board.state()["cycles"] - before)
+    assert b.board.state()["pc"] == b.symbols["fourth"]
+    assert taken == [2, 1, 2, 2, 2, 6, 2, 2, 2, 2, 2]
+
+
 def test_vectreset_and_what_survives(bench):
     b = bench("m4", "start: b .")
     b.ocd.set_word(DEMCR, 1 << 24 | 1)

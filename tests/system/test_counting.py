@@ -127,6 +127,7 @@ def test_stat_agrees_with_the_truth_within_the_skew(way):
         assert 0 < count <= after - before
         samples = [line for line in result.lines if line["type"] == "sample"]
         assert sum(line["columns"]["CPU_CYCLES"]["count"] for line in samples) == count
+        assert all(0 < line["skew_us"] <= summary["skew_us"] for line in samples), samples
         # the board never runs ahead of its clock, and its counter is read within the window and the skew
         assert count <= (summary["seconds"] + 2e-6 * summary["skew_us"] + 0.004) * 12e6
         assert not summary["columns"]["CPU_CYCLES"]["at_least"] or summary["lost"]
@@ -136,11 +137,16 @@ def test_stat_agrees_with_the_truth_within_the_skew(way):
 def test_counters_of_a_window_agree_within_the_skew(way, event):
     """On these boards each instruction takes one cycle: the two counts can differ by when they were read, and no more."""
     with Place(way, "free", WORK_BY_DATA) as place:
-        result = place.run("stat", "-j", "--for", "600ms", "-e", event)
+        result = place.run("stat", "-j", "--for", "600ms", "-I", 200, "-e", event)
         assert result.code == 0, result.err
         counts = [column["count"] for column in result.summary["columns"].values()]
         assert len(counts) == 2 and min(counts) > 100_000
         assert abs(counts[0] - counts[1]) <= 2e-6 * result.summary["skew_us"] * 12e6 + 1
+        samples = [line for line in result.lines if line["type"] == "sample"]
+        assert samples
+        for sample in samples:
+            counts = [column["count"] for column in sample["columns"].values()]
+            assert abs(counts[0] - counts[1]) <= 2e-6 * sample["skew_us"] * 12e6 + 1, sample
         watched = place.run("watch", "-j", "--for", "600ms", "-I", 200, "-e", event)
         totals = [value["total"] for value in watched.lines[-1]["values"].values()]
         assert len(totals) == 2 and abs(totals[0] - totals[1]) <= 0.01 * totals[0]

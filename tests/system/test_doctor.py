@@ -3,6 +3,7 @@ import pytest
 
 from harness import WORK_BY_DATA, Place
 from test_application_cores import MOVING
+from test_written import M_PROFILE, WHERE, begin
 
 pytestmark = pytest.mark.each_value  # a row takes seconds
 
@@ -22,11 +23,19 @@ def test_a_healthy_core(way):
 def test_mend_opens_the_lock_and_leaves_it_open(way):
     with Place(way, "free", WORK_BY_DATA) as place:
         first = place.run("doctor")
-        assert first.code == 1 and "--mend" in first.out, first.out + first.err
-        assert place.run("doctor").code == 1, "without --mend nothing is changed"
+        assert first.code == 5 and "--mend" in first.out, first.out + first.err
+        assert place.run("doctor").code == 5, "without --mend nothing is changed"
         mended = place.run("doctor", "--mend")
         assert mended.code == 0 and "left so" in mended.out, mended.out + mended.err
         assert place.run("doctor").code == 0
+
+
+def test_a_counter_that_is_written_is_a_finding(tmp_path):
+    with Place("m4/swd", "free", 0) as place:
+        begin(place, M_PROFILE["CYCCNT"], WHERE["inside"], 1)
+        result = place.run("doctor")
+        assert result.code == 5 and "WRITTEN" in result.out, result.out + result.err
+        assert place.run("doctor", "-o", tmp_path / "found").code == 5 and "WRITTEN" in (tmp_path / "found").read_text()
 
 
 # A Cortex-A53 in each of the states that hide its PMU, and what is said first
@@ -48,7 +57,7 @@ def test_the_first_reason_why_an_a53_cannot_be_read(way, state):
         put_into(place, state)
         before = place.board.state()
         result = place.run("doctor")
-        assert result.code == 1 and STATES[state] in result.out, result.out + result.err
+        assert result.code == 5 and STATES[state] in result.out, result.out + result.err
         assert "Cortex-A53" in result.out and ("--mend" in result.out) == (state not in HIDING)
         for name, value in before.items():
             if name not in MOVING:
@@ -67,4 +76,4 @@ def test_the_other_core_of_an_a53_is_measured_all_the_same(state):
         place.board.core(1).watch(0xFFFFFFF0)
         result = place.run("-C", 1, "delta", "-j", "core1_work", "-r", 10)
         assert result.code == 0 and len(result.hits) == 10, result.err
-        assert place.run("doctor").code == 1
+        assert place.run("doctor").code == 5

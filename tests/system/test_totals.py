@@ -2,6 +2,7 @@
 region from 10 to 10^8 cycles."""
 import pytest
 
+from gdb_place import GdbPlace
 from harness import (DWT_CPI, DWT_EXC, DWT_FOLD, DWT_LSU, DWT_SLEEP, SOAK, SPAN_10, SPAN_100M, SPAN_1K, SPAN_1M, SUSPENDED,
                      TICK_EDGE, Place, at, passages, returned)
 
@@ -62,6 +63,16 @@ def test_systick_of_a_millisecond_with_a_tick_variable(way, style, symbol, name)
         all_exact(result, truth)
         if cycles >= 10 ** 6:
             assert all(passage.cycles > cycles for passage in truth), "no tick came"
+
+
+@pytest.mark.parametrize("chip", ["rp2040", "m4"])
+def test_a_tick_variable_through_a_gdb_server(chip):
+    """The core is let run to see that the variable goes up; then it is read at the halts as everywhere."""
+    with GdbPlace(chip, "ms", SPAN_1M, **FAST) as place:
+        result, truth = span(place, "span_1m", "--tick", "tick_count", "--freq", "50M", "--counter", "systick", hits=5)
+        all_exact(result, truth)
+        result = place.run("delta", "span_1k_start", "span_1k_end", "--tick", "scenario", "--counter", "systick")
+        assert result.code == 2 and "does not go up" in result.err
 
 
 def test_ticks_of_ten_milliseconds():

@@ -1,11 +1,14 @@
 """Verdicts against an earlier run, and the writers of results, each read back by a parser that is not ours."""
 import csv
 import io
+import json
 import re
 import shutil
 import xml.etree.ElementTree
 
-from harness import ARTICLE_NOP, NOP_MORE, WORK_BY_DATA, Place
+import pytest
+
+from harness import ARTICLE_NOP, NOP_MORE, WORK_BY_DATA, Place, run_tool
 
 FUNCTION = ("nop_more",)
 
@@ -66,11 +69,61 @@ def test_other_conditions_are_not_compared(tmp_path):
         assert result.code == 4 and "SysTick" in result.out, result.out
 
 
+def test_another_region_is_told_once(tmp_path):
+    file = baseline(tmp_path)
+    with Program("free", tmp_path, ARTICLE_NOP) as program:
+        result = program.run("delta", "article_nop", "-r", 20, "--baseline", file)
+        assert result.code == 4 and result.out.count("baseline is for nop_more, this run for article_nop") == 1, result.out
+        lines = [line for line in result.out.splitlines() if line]
+        assert len(lines) == len(set(lines))
+
+
+def test_another_name_of_the_elf_is_compared_if_asked_for(tmp_path):
+    file = baseline(tmp_path)
+    with Program("slower", tmp_path) as slower:
+        slower.elf = shutil.copy(slower.elf, tmp_path / "app-1.3.elf")
+        words = ("delta", *FUNCTION, "-r", 20, "--baseline", file)
+        refused = slower.run(*words)
+        assert refused.code == 4 and "--any-elf" in refused.out, refused.out
+        compared = slower.run(*words, "--any-elf")
+        assert compared.code == 1 and "note: ELF files differ (app.elf -> app-1.3.elf)" in compared.out, compared.out
+        assert "note: builds differ" in compared.out
+
+
+def test_a_measured_clock_does_not_stand_in_the_way(tmp_path):
+    """Without SystemCoreClock in the ELF it is measured, here with a board that another time runs twice as fast."""
+    file = baseline(tmp_path)
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    for line in lines:
+        clock = line.get("clock") or line.get("time")
+        if clock:
+            clock.update(hz=clock["hz"] / 2, error_hz=1000, source="measured")
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with Program("slower", tmp_path) as slower:
+        result = slower.run("delta", *FUNCTION, "-r", 20, "--baseline", file)
+        assert result.code == 1 and "note: clocks differ, as measured" in result.out, result.out
+
+
+@pytest.mark.parametrize("threshold, better", [("5", "5% or 0.05"), ("1", "1% or 0.01"), ("2.5", "2.5% or 0.025")])
+def test_a_bare_number_from_1_on_is_no_threshold(tmp_path, threshold, better):
+    result = run_tool("delta", *FUNCTION, "--baseline", tmp_path / "none", "--threshold", threshold)
+    assert result.code == 2 and f"write {better}" in result.err, result.err
+
+
+def test_what_would_decide_is_told(tmp_path):
+    file = baseline(tmp_path, WORK_BY_DATA, ("work_by_data",), 20)
+    with Program("free", tmp_path, WORK_BY_DATA) as program:
+        result = program.run("delta", "work_by_data", "--baseline", file, "--threshold", "30%", "-r", 12)
+        assert result.code == 4, result.out
+        assert re.search(r"noise ±\d+ %, threshold 30 %; (about \d+ hits.* \(-r \d+\)|a threshold of \d+ %) would decide",
+                         result.out), result.out
+
+
 def test_a_baseline_that_cannot_be_used(tmp_path):
     cut = tmp_path / "cut.jsonl"
     cut.write_text(baseline(tmp_path).read_text().splitlines()[0] + "\n")
     with Place("m4/swd", "free", NOP_MORE) as place:
-        for args in (["--baseline", tmp_path / "none"], ["--baseline", cut], ["--threshold", "2%"],
+        for args in (["--baseline", tmp_path / "none"], ["--baseline", cut], ["--threshold", "2%"], ["--any-elf"],
                      ["--baseline", tmp_path / "main.jsonl", "--threshold", "-1"]):
             before = place.board.state()["halts"]
             result = place.run("delta", *FUNCTION, *args)

@@ -5,6 +5,7 @@
 #include "links/dap/executor.h"
 #include "links/dap/wires.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -152,6 +153,18 @@ static void dap_close(struct link *link)
     free(dap);
 }
 
+static void log_ports(const struct dap *dap)
+{
+    const struct adi *adi = &dap->executor.adi;
+    const struct reach *reach = &dap->executor.compiler.reach;
+    log_line(dap->wish.log, "%s at %" PRIu32 " Hz, DPIDR 0x%08" PRIx32 "%s", adi->jtag ? "JTAG" : "SWD",
+             adi->hz, adi->dpidr, adi->match ? "" : ", no value match");
+    for (size_t i = 0; i < reach->n; i++)
+        log_line(dap->wish.log, "DP %d AP %d: IDR 0x%08" PRIx32 ", CSW 0x%08" PRIx32,
+                 reach->ports[i].unit >> 8, reach->ports[i].unit & 0xFF, reach->ports[i].idr,
+                 reach->ports[i].csw_found);
+}
+
 struct link *dap_open(const struct dap_wish *wish, const struct deadline *deadline, struct error *error)
 {
     static const struct link_ops ops = {.execute = dap_execute,
@@ -166,11 +179,13 @@ struct link *dap_open(const struct dap_wish *wish, const struct deadline *deadli
     }
     dap->link.ops = &ops;
     dap->wish = *wish;
+    dap->probe.log = wish->log;
     if (begin(dap, deadline, error) &&
         connect_find_ports(&dap->executor.adi, &dap->executor.compiler.reach, deadline, error)) {
         if (dap->wish.kind != DAP_TCP &&
             dap->probe.carrier->serial[0] != '\0') /* this one, should it come back */
             snprintf(dap->wish.serial, sizeof dap->wish.serial, "%s", dap->probe.carrier->serial);
+        log_ports(dap);
         return &dap->link;
     }
     dap_close(&dap->link);

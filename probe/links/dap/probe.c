@@ -5,12 +5,22 @@
 
 enum { SEND_MS = 1000, REPLY_MS = 8000, STALE = 8, SILENCE_MS = 700 };
 
+static bool receive(struct dap_probe *probe, uint8_t *reply, size_t *n, const struct deadline *deadline,
+                    struct error *error)
+{
+    probe->lost = !carrier_receive(probe->carrier, reply, CARRIER_ROOM, n, deadline, error);
+    if (!probe->lost)
+        log_bytes(probe->log, '<', "dap", reply, *n, NULL);
+    return !probe->lost;
+}
+
 bool probe_send(struct dap_probe *probe, const uint8_t *packet, size_t n, struct error *error)
 {
     struct deadline deadline = deadline_in_ms(patience_ms(SEND_MS), NULL);
     if (probe->lost)
         return error_set(error, ERROR_LINK_LOST, "%s is gone", probe->carrier->name);
     probe->packets++;
+    log_bytes(probe->log, '>', "dap", packet, n, n > 0 ? protocol_name(packet[0]) : NULL);
     probe->lost = !carrier_send(probe->carrier, packet, n, &deadline, error);
     return !probe->lost;
 }
@@ -21,8 +31,7 @@ bool probe_receive(struct dap_probe *probe, uint8_t *reply, size_t *n, struct er
     *n = 0;
     if (probe->lost)
         return error_set(error, ERROR_LINK_LOST, "%s is gone", probe->carrier->name);
-    probe->lost = !carrier_receive(probe->carrier, reply, CARRIER_ROOM, n, &deadline, error);
-    return !probe->lost;
+    return receive(probe, reply, n, &deadline, error);
 }
 
 bool probe_ask(struct dap_probe *probe, const uint8_t *packet, size_t n, uint8_t *reply, size_t *reply_n,
@@ -56,8 +65,7 @@ static bool find_beginning(struct dap_probe *probe, const struct deadline *deadl
     if (!probe_send(probe, packet, n, error))
         return false;
     for (int i = 0; i < STALE; i++) {
-        probe->lost = !carrier_receive(probe->carrier, reply, sizeof reply, &length, &limit, error);
-        if (probe->lost)
+        if (!receive(probe, reply, &length, &limit, error))
             return false;
         uint32_t value;
         bool ours = protocol_info_number(reply, length, &value) && length >= 2 && reply[1] <= 2;
@@ -95,6 +103,10 @@ bool probe_identify(struct dap_probe *probe, const struct deadline *deadline, st
         if (deadline_cancelled(deadline))
             return error_set(error, ERROR_CANCELLED, "cancelled");
     }
+    const struct dap_info *info = &probe->info;
+    log_line(probe->log, "%s: %s %s, serial number %s, CMSIS-DAP %s, firmware %s, %u packets of %zu bytes",
+             probe->carrier->name, info->vendor, info->product, info->serial, info->protocol, info->firmware,
+             info->packet_count, info->packet_size);
     return true;
 }
 

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "base/log.h"
 #include "links/dap/carrier.h"
 #include "links/dap/protocol.h"
 
@@ -16,6 +17,7 @@ struct dap_probe {
     struct dap_info info;
     bool lost;        /* the carrier failed: nothing further can work */
     uint64_t packets; /* sent so far */
+    const struct log *log;
 };
 
 /* Finds the beginning of the conversation, for a program before us may have left a reply behind, and asks

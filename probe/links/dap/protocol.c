@@ -19,6 +19,32 @@ static size_t put_32(uint8_t *out, uint32_t value)
     return 4;
 }
 
+const char *protocol_name(uint8_t command)
+{
+    static const struct {
+        uint8_t command;
+        const char *name;
+    } names[] = {
+        {DAP_INFO, "DAP_Info"},
+        {DAP_HOST_STATUS, "DAP_HostStatus"},
+        {DAP_CONNECT, "DAP_Connect"},
+        {DAP_DISCONNECT, "DAP_Disconnect"},
+        {DAP_TRANSFER_CONFIGURE, "DAP_TransferConfigure"},
+        {DAP_TRANSFER, "DAP_Transfer"},
+        {DAP_WRITE_ABORT, "DAP_WriteABORT"},
+        {DAP_SWJ_CLOCK, "DAP_SWJ_Clock"},
+        {DAP_SWJ_SEQUENCE, "DAP_SWJ_Sequence"},
+        {DAP_SWD_CONFIGURE, "DAP_SWD_Configure"},
+        {DAP_JTAG_SEQUENCE, "DAP_JTAG_Sequence"},
+        {DAP_JTAG_CONFIGURE, "DAP_JTAG_Configure"},
+        {DAP_SWD_SEQUENCE, "DAP_SWD_Sequence"},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (names[i].command == command)
+            return names[i].name;
+    return NULL;
+}
+
 size_t protocol_info(uint8_t *out, uint8_t id)
 {
     out[0] = DAP_INFO;

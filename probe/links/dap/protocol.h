@@ -68,6 +68,9 @@ struct dap_info {
     size_t packet_size;
 };
 
+/* What a command is called, NULL for one that is not in the list above. */
+const char *protocol_name(uint8_t command);
+
 /* Requests; each returns its length. */
 size_t protocol_info(uint8_t *out, uint8_t id);
 size_t protocol_host_status(uint8_t *out, bool connected);

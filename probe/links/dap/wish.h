@@ -4,6 +4,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "base/log.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,6 +24,7 @@ struct dap_wish {
     uint16_t port;
     enum dap_wires wires;
     uint32_t hz; /* 0: as fast as the wires take */
+    const struct log *log;
 };
 
 /* "cmsis-dap", "cmsis-dap:SERIAL", "cmsis-dap:VID:PID", "cmsis-dap-tcp:HOST[:PORT]" */

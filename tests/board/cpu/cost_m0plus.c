@@ -1,5 +1,5 @@
-// Cortex-M0+ instruction cycles, DDI 0484C table 3-1, memory without wait states. The published RP2040
-// figures (2 cycles between two adjacent reads of SysTick, 3 with a NOP between) come out of it.
+// Cortex-M0+ instruction cycles, DDI 0484C section 3.3, table 3-1, memory without wait states. The published
+// RP2040 figures (2 cycles between two adjacent reads of SysTick, 3 with a NOP between) come out of it.
 #include "cpu/cost.h"
 
 static unsigned ones(unsigned bits)
@@ -19,10 +19,11 @@ static struct cost cpi(unsigned extra)
 
 static struct cost miscellaneous(uint16_t op)
 {
+    // N counts LR and PC as well, as in the note to the Cortex-M0's table (DDI 0432C, 3.3)
     if ((op & 0xFE00) == 0xB400) // PUSH: 1+N
         return lsu(ones(op & 0x1FF));
-    if ((op & 0xFE00) == 0xBC00) // POP: 1+N, with PC 3+N, PC not counted in N
-        return (struct cost){.lsu = (uint8_t)ones(op & 0xFF), .cpi = op & 0x100 ? 2 : 0};
+    if ((op & 0xFE00) == 0xBC00) // POP: 1+N, with PC 3+N
+        return (struct cost){.lsu = (uint8_t)ones(op & 0x1FF), .cpi = op & 0x100 ? 2 : 0};
     if (op == 0xBF20 || op == 0xBF30) // WFE, WFI: 2 and the wait
         return cpi(1);
     return cpi(0);

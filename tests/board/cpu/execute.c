@@ -1,6 +1,7 @@
 // Execution: the emulator runs freely under a hook on each instruction. The hook charges the instruction
 // before, for only now it is known whether that one jumped, and stops the emulator where something may have
 // to happen first: an exception, a breakpoint, the end of the slice, an instruction that is ours to perform.
+#include "cpu/classify_v7.h"
 #include "cpu/cortex_m.h"
 
 #define NEVER            0xFFFFFFFEu // an address that nothing executes, where the emulator would stop
@@ -38,7 +39,10 @@ static void finish(struct cortex_m *cm, uint32_t next)
     cm->last = NULL;
     if (last->it)
         cm->it_end = decode_past(&cm->decoder, follower, last->it);
-    bool jumped = next != follower && (next < follower || next > cm->it_end);
+    // One that always jumps may jump to the very next instruction; in an IT block its condition may have
+    // failed
+    bool always = (last->is & OP_PC_WRITE) && (last->is & OP_ALWAYS) && follower > cm->it_end;
+    bool jumped = always || (next != follower && (next < follower || next > cm->it_end));
     cm_retire(cm, last->cost[jumped]);
     if (cm->pmu.counters)
         cm_account(cm, last, jumped);

@@ -238,4 +238,25 @@ CONFIG_TEST(nonsense_in_the_config_is_refused_by_its_line)
     }
 }
 
+TEST(verbose_as_often_as_it_is_said)
+{
+    static const struct {
+        const char *words;
+        unsigned verbose;
+    } rows[] = {{"info", 0}, {"-v info", 1}, {"info -vv", 2}, {"-v info -v", 2}, {"--verbose info", 1}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct options options;
+        struct error error = {0};
+        assert_true(read_words(&options, &error, rows[i].words));
+        assert_int_equal(options.verbose, rows[i].verbose);
+        options_free(&options);
+    }
+    struct options options;
+    struct error error = {0};
+    assert_false(read_words(&options, &error, "-vx info"));
+    assert_int_equal(error.kind, ERROR_USAGE);
+    assert_false(read_words(&options, &error, "--verbose=2 info"));
+    options_free(&options);
+}
+
 TEST_GROUP(enter_folder, leave_folder)

@@ -82,23 +82,31 @@ TEST(stops_are_told_apart)
     assert_int_equal(core.ops->state(&core, 0x01010001), CORE_RUNNING);
 }
 
-TEST(finds_the_way_out_of_a_handler)
+TEST(tells_handlers_from_calls)
 {
-    struct core m4 = identify(0x410FC241, 0x260), m0 = identify(0x410CC601, 0x40);
-    uint64_t words[FRAME_WORDS] = {0, 1, 2, 3, 12, 0x08000001, 0x08000123, 0x01000000};
+    struct core m4 = identify(0x410FC241, 0x260);
     assert_true(m4.ops->returns_by_frame(&m4, 0xFFFFFFF9));
     assert_true(m4.ops->returns_by_frame(&m4, 0xFFFFFFE1));
     assert_false(m4.ops->returns_by_frame(&m4, 0x08000101));
-    assert_int_equal(m4.ops->frame(&m4, 0xFFFFFFF9, 0x1000, 0x2000), 0x1000);
-    assert_int_equal(m4.ops->frame(&m4, 0xFFFFFFFD, 0x1000, 0x2000), 0x2000);
-    struct return_place place = m4.ops->frame_return(&m4, 0xFFFFFFF9, 0x1000, words);
-    assert_int_equal(place.pc, 0x08000122);
-    assert_int_equal(place.sp, 0x1020);
-    place = m4.ops->frame_return(&m4, 0xFFFFFFE9, 0x1000, words); /* with floating-point registers */
-    assert_int_equal(place.sp, 0x1068);
-    words[7] |= 1 << 9; /* the frame was aligned */
-    place = m0.ops->frame_return(&m0, 0xFFFFFFF9, 0x1000, words);
-    assert_int_equal(place.sp, 0x1024);
+}
+
+/* xPSR, and whether what comes next is done: EQ and NE, LT and GE, the last but one and the last of a block.
+ */
+TEST(conditions_of_an_it_block)
+{
+    static const struct {
+        uint32_t xpsr;
+        bool holds;
+    } cases[] = {
+        {0x01000000, true},  {0x41000000, true},  {0x01000800, false}, {0x41000800, true}, /* ITE EQ */
+        {0x41001800, false}, {0x01001800, true},                                           /* NE */
+        {0x8100B800, true},  {0x0100B800, false}, {0x9100B800, false},                     /* LT */
+        {0x8100A800, false}, {0x0100A800, true},                                           /* GE */
+        {0x01000400, false}, {0x03000000, false}, {0x0100E800, true},                      /* AL */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        if (cortex_m_condition_holds(cases[i].xpsr) != cases[i].holds)
+            fail_msg("%08x", cases[i].xpsr);
 }
 
 TEST(resumes_with_key_and_debug_on)

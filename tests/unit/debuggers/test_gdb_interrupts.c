@@ -22,7 +22,7 @@ static struct debugger *stop_too_late(struct gdb_server *server, const struct gd
     struct debugger_stop stop = {0};
     struct deadline deadline = deadline_in_ms(LIMIT_MS, NULL);
     gdb_server_start(server, answers);
-    struct debugger *debugger = gdb_remote_open(server->fd, "gdb test", &deadline, &error);
+    struct debugger *debugger = gdb_remote_open(server->fd, "gdb test", NULL, &deadline, &error);
     assert_non_null(debugger);
     assert_true(debugger->ops->go(debugger, DEBUGGER_RUN, &deadline, &error));
     assert_true(debugger_halt(debugger, &stop, &error));
@@ -88,7 +88,7 @@ TEST(test_a_request_in_time_is_owed_nothing)
     struct debugger_stop stop = {0};
     struct deadline deadline = deadline_in_ms(LIMIT_MS, NULL);
     gdb_server_start(&server, prompt);
-    struct debugger *debugger = gdb_remote_open(server.fd, "gdb test", &deadline, &error);
+    struct debugger *debugger = gdb_remote_open(server.fd, "gdb test", NULL, &deadline, &error);
     for (int i = 0; i < 2; i++) {
         assert_true(debugger->ops->go(debugger, DEBUGGER_RUN, &deadline, &error));
         assert_true(debugger_halt(debugger, &stop, &error));

@@ -9,7 +9,7 @@ static struct debugger *open_server(struct gdb_server *server, const struct gdb_
     struct error error = {0};
     struct deadline deadline = deadline_in_ms(10000, NULL);
     gdb_server_start(server, first);
-    struct debugger *debugger = gdb_remote_open(server->fd, "gdb test", &deadline, &error);
+    struct debugger *debugger = gdb_remote_open(server->fd, "gdb test", NULL, &deadline, &error);
     assert_string_equal(error.text, "");
     assert_non_null(debugger);
     return debugger;

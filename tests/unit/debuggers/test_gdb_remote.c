@@ -14,7 +14,7 @@ static struct debugger *open_server(struct gdb_server *server, const struct gdb_
     struct error error = {0};
     struct deadline deadline = limit();
     gdb_server_start(server, first);
-    struct debugger *debugger = gdb_remote_open(server->fd, "gdb test", &deadline, &error);
+    struct debugger *debugger = gdb_remote_open(server->fd, "gdb test", NULL, &deadline, &error);
     assert_non_null(debugger);
     return debugger;
 }
@@ -26,7 +26,7 @@ static void refuse_to_open(const struct gdb_answer *first, int64_t ms, enum erro
     struct error error = {0};
     struct deadline deadline = deadline_in_ms(ms, NULL);
     gdb_server_start(&server, first);
-    assert_null(gdb_remote_open(server.fd, "gdb test", &deadline, &error));
+    assert_null(gdb_remote_open(server.fd, "gdb test", NULL, &deadline, &error));
     assert_int_equal(error.kind, kind);
     assert_non_null(strstr(error.text, words));
     gdb_server_stop(&server);
@@ -340,7 +340,7 @@ TEST(test_a_server_that_hangs_up)
     struct deadline deadline = limit();
     gdb_server_start(&server, NULL);
     shutdown(server.own, SHUT_RDWR);
-    assert_null(gdb_remote_open(server.fd, "gdb test", &deadline, &error));
+    assert_null(gdb_remote_open(server.fd, "gdb test", NULL, &deadline, &error));
     assert_int_equal(error.kind, ERROR_NO_PROBE);
     assert_non_null(strstr(error.text, "one client at a time"));
     gdb_server_stop(&server);

@@ -22,7 +22,7 @@ static int clean(void **state)
 static struct link *connect_within(int64_t ms)
 {
     struct deadline deadline = deadline_in_ms(ms, NULL);
-    return openocd_connect("127.0.0.1", peer.port, &deadline, &error);
+    return openocd_connect("127.0.0.1", peer.port, NULL, &deadline, &error);
 }
 
 /* ---- not an OpenOCD */
@@ -137,7 +137,7 @@ CLEAN_TEST(test_nobody_there)
 CLEAN_TEST(test_unknown_host)
 {
     struct deadline deadline = deadline_in_ms(2000, NULL);
-    assert_null(openocd_connect("no host", 6666, &deadline, &error));
+    assert_null(openocd_connect("no host", 6666, NULL, &deadline, &error));
     assert_int_equal(error.kind, ERROR_NO_PROBE);
 }
 
@@ -146,7 +146,7 @@ CLEAN_TEST(test_cancelled)
     volatile sig_atomic_t cancel = 1;
     struct deadline deadline = deadline_in_ms(5000, &cancel);
     peer_start(&peer, says_nothing, NULL, NULL);
-    assert_null(openocd_connect("127.0.0.1", peer.port, &deadline, &error));
+    assert_null(openocd_connect("127.0.0.1", peer.port, NULL, &deadline, &error));
     assert_int_equal(error.kind, ERROR_CANCELLED);
     peer_stop(&peer);
 }

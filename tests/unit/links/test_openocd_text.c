@@ -7,6 +7,7 @@
 #include "links/openocd_reply.h"
 #include "links/openocd_text.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static struct address word(uint64_t offset)
@@ -124,4 +125,24 @@ TEST(test_words_are_cleaned)
     assert_int_equal(none, 'x');
     assert_true(openocd_text_is_wait("Timeout during WAIT recovery"));
     assert_false(openocd_text_is_wait("DAP transaction stalled (WAIT) - slowing down and resending"));
+}
+
+static const char *errors_of(const char *log)
+{
+    static char out[128];
+    return openocd_text_errors(log, strlen(log), out, sizeof out) ? out : NULL;
+}
+
+TEST(error_lines_of_a_log)
+{
+    assert_null(errors_of("Info : Listening on port 1\nWarn : no Error here\n"));
+    assert_string_equal(errors_of("Info : a\nError: open failed\nInfo : b"), "open failed");
+    assert_string_equal(
+        errors_of("x.cfg:6: Error: set  BOARD_PORT\r\nin procedure 'script'\nError: open failed"),
+        "set BOARD_PORT\nopen failed");
+    assert_string_equal(errors_of("Error: a\nError: a\nError: b"), "a\nb");
+    char many[2000] = "";
+    for (int i = 0; i < 40; i++)
+        snprintf(many + strlen(many), sizeof many - strlen(many), "Error: number %d is one of many\n", i);
+    assert_int_equal(strlen(errors_of(many)), 127);
 }

@@ -46,9 +46,7 @@ static inline struct summary *summary_slower(uint64_t more)
     statistics_free(cycles->statistics);
     cycles->statistics = statistics_new();
     assert_non_null(cycles->statistics);
-    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
-        for (uint64_t n = 0; n < values[i][1]; n++)
-            statistics_add(cycles->statistics, values[i][0] + more);
+    summary_add(cycles->statistics, values, sizeof values / sizeof *values, more);
     snprintf(summary->conditions.build_id, sizeof summary->conditions.build_id, "1a2b3c4d");
     return summary;
 }
@@ -60,7 +58,7 @@ static inline struct comparison *comparison_with_fir(const struct summary *now, 
     struct baseline *baseline = baseline_of(before);
     struct comparison *comparison = calloc(1, sizeof *comparison);
     assert_non_null(comparison);
-    baseline_compare(baseline, now, threshold, comparison);
+    baseline_compare(baseline, now, threshold, false, comparison);
     summary_free(before);
     free(baseline);
     return comparison;

@@ -41,6 +41,9 @@ TEST(what_was_written)
         assert_int_equal(side->n, statistics_count(statistics));
         assert_true(side->mean == statistics_mean(statistics));
         assert_true(side->sd == statistics_deviation(statistics));
+        struct series_error error = statistics_error(statistics);
+        assert_true(side->error.standard == error.standard && side->error.df == error.df);
+        assert_true(side->error.drift == error.drift);
         assert_int_equal(side->min, statistics_min(statistics));
         assert_int_equal(side->max, statistics_max(statistics));
         assert_int_equal(side->at_least, i == 1);
@@ -188,7 +191,7 @@ static void read_fails(const char *path, const char *fact)
 {
     static struct baseline baseline;
     struct error error = {0};
-    assert_false(baseline_read(path, &baseline, &error));
+    assert_false(baseline_read(path, NULL, &baseline, &error));
     assert_int_equal(error.kind, ERROR_USAGE);
     assert_string_equal(error.text, fact);
 }
@@ -209,7 +212,7 @@ TEST(files)
     fclose(file);
     struct baseline baseline;
     struct error error = {0};
-    assert_true(baseline_read(path, &baseline, &error));
+    assert_true(baseline_read(path, NULL, &baseline, &error));
     assert_string_equal(baseline.file, path);
     assert_int_equal(baseline.n, 3);
 

@@ -162,6 +162,8 @@ FRESH_TEST(all_lines_at_once)
     SUMMARY_COLUMN(summary, "CYCLES", {10, 9}, {20, 1});
     summary->hits = 10;
     summary->steps_past = 3;
+    summary->left = 1;
+    snprintf(summary->advice, sizeof summary->advice, "--freq HZ would do");
     summary->tainted = 2;
     summary->max_number = 4;
     summary->at_max = (struct result_words){.names = {"r0"}, .values = {1}, .n = 1};

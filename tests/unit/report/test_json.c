@@ -113,6 +113,8 @@ FIR_TEST(full_summary)
     summary->columns[0].at_least_max = 16777216;
     summary->columns[1].calibrated = false;
     summary->steps_past = 4;
+    summary->left = 2;
+    snprintf(summary->advice, sizeof summary->advice, "--freq HZ would do");
     json_t *got = summary_written();
     json_t *columns = json_object_get(got, "columns");
     /* To the last bit */

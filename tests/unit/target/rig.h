@@ -24,7 +24,7 @@ struct rig {
     size_t enough_after; /* 0: the sink never has enough */
     struct raw_hit hits[RIG_HITS];
     uint32_t rehits[RIG_REHITS];
-    size_t n_hits, n_rehits;
+    size_t n_hits, n_rehits, n_left;
 };
 
 static inline struct rig *rig_the_one(void)
@@ -68,6 +68,11 @@ static inline void rig_rehit(void *context, const struct raw_hit *rehit)
         rig->rehits[rig->n_rehits++] = (uint32_t)(rehit->to[0] - rehit->from[0]);
 }
 
+static inline void rig_left(void *context)
+{
+    ((struct rig *)context)->n_left++;
+}
+
 /* Everything up to the engine; the model is as model_init left it, or changed since. */
 static inline void rig_begin(struct rig *rig)
 {
@@ -76,7 +81,7 @@ static inline void rig_begin(struct rig *rig)
     rig->deadline = deadline_in_ms(60000, &rig->model.cancelled);
     rig->timeout_ms = 60000;
     rig->engine = NULL;
-    rig->n_hits = rig->n_rehits = rig->enough_after = 0;
+    rig->n_hits = rig->n_rehits = rig->n_left = rig->enough_after = 0;
     error_clear(&rig->error);
     assert_true(target_open(&rig->target, &rig->model.link, &(struct target_wish){.core = -1}, &rig->deadline,
                             &rig->error));
@@ -95,7 +100,7 @@ static inline bool rig_arm(struct rig *rig, const struct region *region)
 
 static inline bool rig_run(struct rig *rig, uint64_t hits, unsigned rehits)
 {
-    struct engine_sink sink = {.context = rig, .hit = rig_hit, .rehit = rig_rehit};
+    struct engine_sink sink = {.context = rig, .hit = rig_hit, .rehit = rig_rehit, .left = rig_left};
     struct engine_wish wish = {.hits = hits, .rehits = rehits, .timeout_ms = rig->timeout_ms};
     return rig->engine->ops->run(rig->engine, &wish, &sink, &rig->deadline, &rig->error);
 }

@@ -33,7 +33,8 @@ static const struct model_event recursion[] = {
 };
 static const struct model_event handler[] = {
     {.cycles = 150, .pc = 0x1000, .sp = 0x20007F00, .lr = 0xFFFFFFF9, .ipsr = 15},
-    {.cycles = BASE, .grow = GROW, .pc = 0x2004, .sp = 0x20007F20},
+    {.cycles = BASE, .grow = GROW, .pc = 0x1060, .sp = 0x20007EF8, .ipsr = 15},
+    {.cycles = 20, .pc = 0x2004, .sp = 0x20007F20},
 };
 static const struct model_event in_ram[] = {
     {.cycles = 150, .pc = 0x20000400, .sp = 0x20007F00, .lr = 0x20000441},
@@ -59,7 +60,15 @@ static const struct scene {
      recursion,
      COUNT(recursion),
      {.start = 0x1000, .to_return = true, .low = 0x1000, .high = 0x1080}},
-    {"handler", handler, COUNT(handler), {.start = 0x1000, .to_return = true, .low = 0x1000, .high = 0x1080}},
+    {"handler",
+     handler,
+     COUNT(handler),
+     {.start = 0x1000,
+      .to_return = true,
+      .low = 0x1000,
+      .high = 0x1080,
+      .exits = {{.at = 0x1060, .popped = 2}},
+      .n_exits = 1}},
     {"RAM", in_ram, COUNT(in_ram), {.start = 0x20000400, .to_return = true}},
     {"round", round_trip, COUNT(round_trip), {.start = 0x1000, .end = 0x1000}},
 };
@@ -75,8 +84,6 @@ struct end {
 static inline struct rig *set_up(const struct scene *scene)
 {
     struct rig *rig = rig_fresh(scene->script, scene->n);
-    model_poke(&rig->model, 0x20007F00 + 24, 0x2004); /* the handler's frame */
-    model_poke(&rig->model, 0x20007F00 + 28, 0x01000000);
     rig_begin(rig);
     return rig;
 }

@@ -152,35 +152,6 @@ RIG_TEST(recursion_found_in_the_middle_is_left_first)
     rig_end_clean(rig);
 }
 
-RIG_TEST(handlers_return_by_the_frame_on_their_stack)
-{
-    static const struct {
-        uint32_t lr, psp, frame, xpsr, back_sp;
-    } cases[] = {
-        {0xFFFFFFF9, 0x20006000, 0x20007F00, 0x01000000, 0x20007F20}, /* main stack */
-        {0xFFFFFFFD, 0x20006000, 0x20006000, 0x01000000, 0x20006020}, /* process stack */
-        {0xFFFFFFFD, 0x20006000, 0x20006000, 0x01000200, 0x20006024}, /* aligned by hardware */
-        {0xFFFFFFE9, 0x20006000, 0x20007F00, 0x01000000, 0x20007F68}, /* with floating-point registers */
-    };
-    for (size_t i = 0; i < COUNT(cases); i++) {
-        const struct model_event handler[] = {
-            {.cycles = 500, .pc = START, .sp = SP, .lr = cases[i].lr, .psp = cases[i].psp, .ipsr = 15},
-            {.cycles = 100, .pc = BACK, .sp = cases[i].back_sp - 0x40},
-            {.cycles = 900, .grow = 7, .pc = BACK, .sp = cases[i].back_sp},
-        };
-        struct rig *rig = rig_fresh(handler, COUNT(handler));
-        model_poke(&rig->model, cases[i].frame + 24, BACK);
-        model_poke(&rig->model, cases[i].frame + 28, cases[i].xpsr);
-        rig_begin(rig);
-        assert_true(rig_arm(rig, &whole));
-        assert_true(rig_run(rig, 5, 2));
-        rig_check_hits(rig, 5, 1000, 7);
-        for (size_t k = 0; k < 5; k++)
-            assert_int_equal(rig->hits[k].past, 1);
-        rig_end_clean(rig);
-    }
-}
-
 /* --- code in RAM ---------------------------------------------------------------------------------------- */
 
 static const struct model_event in_ram[] = {

@@ -24,7 +24,7 @@ static bool begin(struct rig *rig)
 {
     rig->deadline = deadline_in_ms(60000, &rig->model.cancelled);
     rig->timeout_ms = 60000;
-    rig->n_hits = rig->n_rehits = rig->enough_after = 0;
+    rig->n_hits = rig->n_rehits = rig->n_left = rig->enough_after = 0;
     error_clear(&rig->error);
     attached_link = debugger_link_new(&attached.debugger, &rig->error);
     assert_non_null(attached_link);
@@ -41,8 +41,6 @@ static struct rig *begin_fresh(const struct model_event *script, size_t n)
     struct rig *rig = rig_fresh(script, n);
     rig->model.cyccnt = 0xFFFFFF00;
     rig->model.limit = 0;
-    model_poke(&rig->model, 0x20007F00 + 24, 0x2004); /* the handler's frame */
-    model_poke(&rig->model, 0x20007F00 + 28, 0x01000000);
     rig->before = rig->model;
     model_debugger_init(&attached, &rig->model);
     rig->before.dfsr = rig->model.dfsr; /* the debugger's own doing */
@@ -334,4 +332,98 @@ TIDY_TEST(a_core_that_stood_is_refused_and_stays)
     assert_int_equal(rig->error.kind, ERROR_HALTED);
     end(rig, true);
     assert_true(rig->model.halted);
+}
+
+/* --- calls that do not return, and handlers ---------------------------------------------------------------
+ */
+
+enum { CALL = 0x2000, BL = 0xFFFEF7FF };
+
+static const struct model_event left[] = {
+    {.cycles = 50, .pc = CALL, .sp = 0x20007F00},
+    {.cycles = 5, .pc = 0x1000, .sp = 0x20007F00, .lr = 0x2005},
+    {.cycles = 300, .pc = CALL, .sp = 0x20007F00},
+    {.cycles = 5, .pc = 0x1000, .sp = 0x20007F00, .lr = 0x2005},
+    {.cycles = 200, .pc = CALL, .sp = 0x20007E00},
+    {.cycles = 800, .grow = 7, .pc = 0x2004, .sp = 0x20007F00},
+};
+static const struct region watched = {
+    .start = 0x1000, .to_return = true, .low = 0x1000, .high = 0x1080, .may_be_left = true};
+
+TIDY_TEST(a_call_that_is_made_again_has_not_returned_to_a_debugger_either)
+{
+    struct rig *rig = begin_fresh(left, COUNT(left));
+    model_poke(&rig->model, CALL, BL);
+    model_poke(&rig->before, CALL, BL);
+    assert_true(begin(rig));
+    assert_true(rig_arm(rig, &watched));
+    assert_string_equal(rig->engine->limit, "");
+    assert_string_equal(rig_run(rig, 5, 0) ? "" : rig->error.text, "");
+    assert_int_equal(rig->n_hits, 5);
+    assert_int_equal(rig->n_left, 5);
+    for (size_t k = 1; k < 5; k++)
+        assert_int_equal(rig_work(&rig->hits[k]) - rig_work(&rig->hits[k - 1]), 7);
+    end(rig, false);
+}
+
+TIDY_TEST(a_debugger_with_one_breakpoint_has_its_limit)
+{
+    struct rig *rig = begin_fresh(left, COUNT(left));
+    model_poke(&rig->model, CALL, BL);
+    model_poke(&rig->before, CALL, BL);
+    attached.room = 1;
+    assert_true(begin(rig));
+    assert_true(rig_arm(rig, &watched));
+    assert_non_null(strstr(rig->engine->limit, "no second breakpoint"));
+    assert_true(rig_run(rig, 2, 0));
+    end(rig, false);
+}
+
+TIDY_TEST(other_frames_and_inner_calls_do_not_begin_the_time_anew)
+{
+    static const struct model_event frames[] = {
+        {.cycles = 50, .pc = 0x1000, .sp = 0x20007F00, .lr = 0x2005},
+        {.cycles = 300, .pc = 0x2004, .sp = 0x20007E00},
+    };
+    static const struct model_event inner[] = {{.cycles = 50, .pc = 0x1000, .sp = 0x20007F00, .lr = 0x1041}};
+    for (int i = 0; i < 3; i++) {
+        const struct model_event *script = i == 0 ? frames : i == 1 ? inner : left;
+        struct rig *rig = begin_fresh(script, i == 0 ? COUNT(frames) : i == 1 ? COUNT(inner) : 3);
+        rig->model.loop = i == 0;
+        model_poke(&rig->model, CALL, BL);
+        model_poke(&rig->before, CALL, BL);
+        assert_true(begin(rig));
+        rig->timeout_ms = 20;
+        assert_true(rig_arm(rig, &watched));
+        assert_false(rig_run(rig, 5, 0));
+        assert_int_equal(rig->error.kind, i == 1 ? ERROR_START : ERROR_END);
+        assert_non_null(strstr(rig->error.text, i == 0   ? "in another frame"
+                                                : i == 1 ? "inside the function itself"
+                                                         : "left without returning"));
+        end(rig, false);
+    }
+}
+
+TIDY_TEST(a_handler_ends_at_its_own_return_for_a_debugger_too)
+{
+    static const struct model_event script[] = {
+        {.cycles = 50, .pc = 0x1000, .sp = 0x20007F00, .lr = 0xFFFFFFFD, .ipsr = 15},
+        {.cycles = 300, .pc = 0x1020, .sp = 0x20007F00, .ipsr = 15 | 0x800},
+        {.cycles = 700, .grow = 7, .pc = 0x1040, .sp = 0x20007F00, .ipsr = 15},
+        {.cycles = 5000, .pc = 0x3000, .sp = 0x20006000},
+    };
+    const struct region region = {
+        .start = 0x1000,
+        .to_return = true,
+        .exits = {{.at = 0x1060, .popped = 2}, {.at = 0x1040}, {.at = 0x1020, .conditional = true}},
+        .n_exits = 3};
+    struct rig *rig = begin_fresh(script, COUNT(script));
+    assert_true(begin(rig));
+    assert_true(rig_arm(rig, &region));
+    assert_string_equal(rig_run(rig, 4, 4) ? "" : rig->error.text, "");
+    for (size_t k = 0; k < 4; k++)
+        assert_int_equal(rig->hits[k].past, 1);
+    for (size_t k = 1; k < 4; k++)
+        assert_int_equal(rig_work(&rig->hits[k]) - rig_work(&rig->hits[k - 1]), 7);
+    end(rig, false);
 }

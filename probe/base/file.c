@@ -1,0 +1,70 @@
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { LOOK_MS = 50 };
+
+static bool is_cancelled(const volatile sig_atomic_t *cancel)
+{
+    return cancel != NULL && *cancel != 0;
+}
+
+static bool is_fifo(int fd)
+{
+    struct stat status;
+    return fstat(fd, &status) == 0 && S_ISFIFO(status.st_mode);
+}
+
+/* From here on it waits as others do. */
+static int made_to_wait(int fd)
+{
+    int flags = fcntl(fd, F_GETFL);
+    if (flags >= 0)
+        fcntl(fd, F_SETFL, flags & ~O_NONBLOCK);
+    return fd;
+}
+
+static int given_up(int fd)
+{
+    if (fd >= 0)
+        close(fd);
+    errno = EINTR;
+    return -1;
+}
+
+/* A pipe that nobody has written to yet reads as an empty file. */
+int file_open_to_read(const char *path, const volatile sig_atomic_t *cancel)
+{
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    struct pollfd ready = {.fd = fd, .events = POLLIN};
+    while (is_fifo(fd) && poll(&ready, 1, LOOK_MS) <= 0)
+        if (is_cancelled(cancel))
+            return given_up(fd);
+    return made_to_wait(fd);
+}
+
+/* A pipe that nobody reads refuses its writer. */
+int file_open_to_write(const char *path, const volatile sig_atomic_t *cancel)
+{
+    for (;;) {
+        int fd = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+        if (fd >= 0)
+            return made_to_wait(fd);
+        struct stat status;
+        int reason = errno;
+        if (reason != ENXIO || stat(path, &status) != 0 || !S_ISFIFO(status.st_mode)) {
+            errno = reason;
+            return -1;
+        }
+        if (is_cancelled(cancel))
+            return given_up(-1);
+        poll(NULL, 0, LOOK_MS);
+    }
+}

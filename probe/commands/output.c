@@ -1,0 +1,187 @@
+#include "commands/output.h"
+
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char suffix[] = ".part-XXXXXX";
+
+static void forget(struct output *output)
+{
+    free(output->path);
+    free(output->beside);
+    *output = (struct output){.file = stdout};
+}
+
+static bool refuse(struct output *output, int reason, struct error *error)
+{
+    const char *name = output->name;
+    if (output->way == OUTPUT_BESIDE)
+        unlink(output->beside);
+    forget(output);
+    if (reason == EINTR)
+        return error_set(error, ERROR_CANCELLED, "cancelled");
+    return error_set(error, ERROR_USAGE, "%.256s cannot be written: %s", name, strerror(reason));
+}
+
+static bool take_descriptor(struct output *output, int fd, struct error *error)
+{
+    output->file = fd >= 0 ? fdopen(fd, "w") : NULL;
+    if (output->file != NULL)
+        return true;
+    int reason = errno;
+    if (fd >= 0)
+        close(fd);
+    return refuse(output, reason, error);
+}
+
+/* 1 or 2 where `status` is that of standard output or of standard error, else -1. */
+static int standard_stream(const struct stat *status)
+{
+    struct stat own;
+    for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fstat(fd, &own) == 0 && own.st_dev == status->st_dev && own.st_ino == status->st_ino)
+            return fd;
+    return -1;
+}
+
+/* As that of a file made by open(2). */
+static mode_t default_mode(void)
+{
+    mode_t mask = umask(0);
+    umask(mask);
+    return 0666 & ~mask;
+}
+
+/* -1: what took its place would not be the same file to others, or nothing can be made in that folder. */
+static int open_beside(struct output *output, const struct stat *before)
+{
+    if (before != NULL && before->st_nlink > 1)
+        return -1;
+    size_t size = strlen(output->path) + sizeof suffix;
+    output->beside = malloc(size);
+    if (output->beside == NULL)
+        return -1;
+    snprintf(output->beside, size, "%s%s", output->path, suffix);
+    int fd = mkostemp(output->beside, O_CLOEXEC);
+    struct stat status;
+    bool same = fd >= 0 && fstat(fd, &status) == 0 &&
+                (before == NULL || ((status.st_uid == before->st_uid && status.st_gid == before->st_gid) ||
+                                    fchown(fd, before->st_uid, before->st_gid) == 0)) &&
+                fchmod(fd, before != NULL ? before->st_mode & 07777 : default_mode()) == 0;
+    output->way = OUTPUT_BESIDE;
+    if (same)
+        return fd;
+    if (fd >= 0) {
+        close(fd);
+        unlink(output->beside);
+    }
+    free(output->beside);
+    output->beside = NULL;
+    output->way = OUTPUT_AS_IT_IS;
+    return -1;
+}
+
+static bool open_plain(struct output *output, const struct stat *before, struct error *error)
+{
+    output->path = before != NULL ? realpath(output->name, NULL) : strdup(output->name);
+    if (output->path == NULL || (before != NULL && access(output->path, W_OK) != 0))
+        return refuse(output, errno, error);
+    int fd = open_beside(output, before);
+    if (fd >= 0)
+        return take_descriptor(output, fd, error);
+    if (before == NULL) /* there is nothing that could be lost, and the reason comes with it */
+        return take_descriptor(output, open(output->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666), error);
+    output->way = OUTPUT_COPIED;
+    output->file = tmpfile();
+    return output->file != NULL || refuse(output, errno, error);
+}
+
+bool output_open(struct output *output, const char *name, const volatile sig_atomic_t *cancel,
+                 struct error *error)
+{
+    *output = (struct output){.file = stdout, .name = name};
+    if (name == NULL)
+        return true;
+    struct stat status, link;
+    if (stat(name, &status) != 0) {
+        if (errno != ENOENT || lstat(name, &link) != 0)
+            return errno == ENOENT ? open_plain(output, NULL, error) : refuse(output, errno, error);
+        /* A symbolic link to a file that is not there yet */
+        return take_descriptor(output, open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0666), error);
+    }
+    int standard = standard_stream(&status);
+    if (S_ISDIR(status.st_mode))
+        return refuse(output, EISDIR, error);
+    if (S_ISREG(status.st_mode) && standard < 0)
+        return open_plain(output, &status, error);
+    if (standard >= 0)
+        return take_descriptor(output, fcntl(standard, F_DUPFD_CLOEXEC, 0), error);
+    return take_descriptor(output, file_open_to_write(name, cancel), error);
+}
+
+static bool copy(FILE *from, const char *path)
+{
+    char block[1 << 14];
+    FILE *to = fopen(path, "we");
+    if (to == NULL)
+        return false;
+    rewind(from);
+    for (size_t n; (n = fread(block, 1, sizeof block, from)) > 0;)
+        if (fwrite(block, 1, n, to) != n)
+            break;
+    bool whole = !ferror(from) && !ferror(to);
+    int reason = errno;
+    if (fclose(to) != 0)
+        return false;
+    errno = reason;
+    return whole;
+}
+
+/* False with errno, 0 where the reason is no longer known. */
+static bool finish(struct output *output, bool take)
+{
+    bool whole = !ferror(output->file);
+    errno = 0;
+    if (fflush(output->file) != 0)
+        whole = false;
+    if (whole && take && output->way == OUTPUT_COPIED)
+        whole = copy(output->file, output->path);
+    int reason = errno;
+    if (output->file != stdout && fclose(output->file) != 0 && whole) {
+        reason = errno;
+        whole = false;
+    }
+    if (whole && take && output->way == OUTPUT_BESIDE && rename(output->beside, output->path) != 0) {
+        reason = errno;
+        whole = false;
+    }
+    errno = reason;
+    return whole;
+}
+
+bool output_close(struct output *output, bool result, struct error *error)
+{
+    bool whole = finish(output, result), left = false;
+    int reason = errno;
+    if (output->way == OUTPUT_BESIDE && !whole && result)
+        left = true;
+    else if (output->way == OUTPUT_BESIDE && !result)
+        unlink(output->beside);
+    if (!whole)
+        error_set(error, ERROR_SYSTEM, "%.256s could not be written%s%s",
+                  output->name != NULL ? output->name : "standard output", reason != 0 ? ": " : "",
+                  reason != 0 ? strerror(reason) : "");
+    if (left) {
+        struct error where = {0};
+        error_set(&where, ERROR_SYSTEM, "What was written is in %.300s", output->beside);
+        error_add(error, &where);
+    }
+    forget(output);
+    return whole;
+}

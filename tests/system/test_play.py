@@ -1,0 +1,50 @@
+"""`make play`: what it prints can be typed as it stands, and nothing is left of it."""
+import os
+import signal
+import socket
+import subprocess
+
+from harness import ROOT, WAIT
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return server.getsockname()[1]
+
+
+def start(**ports):
+    environment = dict(os.environ, PMU_BUILD=os.environ.get("PMU_BUILD", "build"), **{name: str(port) for name, port in ports.items()})
+    return subprocess.Popen([os.path.join(ROOT, "tests", "play.sh")], env=environment, text=True, stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, start_new_session=True)
+
+
+def listens(port):
+    with socket.socket() as client:
+        return client.connect_ex(("127.0.0.1", port)) == 0
+
+
+def test_commands_as_they_stand():
+    tcl, gdb = free_port(), free_port()
+    play = start(TCL_PORT=tcl, GDB_PORT=gdb)
+    lines = []
+    while not lines or "Ctrl-C" not in lines[-1]:
+        lines.append(play.stdout.readline())
+        assert lines[-1] != "", play.stderr.read()
+    folder = lines[1].rstrip(":\n")
+    commands = [line.strip() for line in lines if "pmu-probe" in line]
+    assert len(commands) == 3 and folder == ROOT
+    for command in commands:
+        more = " --for 1s" if command.endswith("watch") else ""
+        done = subprocess.run(command + more, shell=True, cwd=folder, text=True, capture_output=True, timeout=WAIT)
+        assert done.returncode == 0, done.stderr
+    os.killpg(play.pid, signal.SIGINT)
+    play.communicate(timeout=WAIT)
+    assert play.returncode == 0 and not listens(tcl) and not listens(gdb)
+
+
+def test_a_port_that_is_taken():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        play = start(TCL_PORT=port, GDB_PORT=free_port())
+        out, err = play.communicate(timeout=WAIT)
+        assert play.returncode == 1 and out == "" and f"port {port} is taken" in err

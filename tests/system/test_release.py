@@ -1,0 +1,153 @@
+"""The way back after pmu-probe was killed: `release` takes away what it left on the target, and of others too; then the target
+can be measured as before."""
+import os
+import random
+import re
+import time
+
+import pytest
+
+from harness import IN_RAM, LOCKING, NOWHERE, SOAK, WORK_BY_DATA, Place, passages, returned, run_tool, wait_for
+from test_trace import CODE_IN_RAM
+
+CORTEX_M = ["m4", "rp2040"]
+WAYS = [chip + wires for chip in CORTEX_M + ["a9", "a53"] for wires in ("", "/swd")]
+KILLS = 10 if SOAK else 1
+CATCHES = 0x7F1  # DEMCR
+LATEST = 0.8  # seconds, for a kill
+
+
+def stops(place):
+    """What would stop the core, by name."""
+    state = place.board.state()
+    if "fp_comp" in state:
+        found = {"breakpoint": any(word & 1 for word in state["fp_comp"]), "catch": state["demcr"] & CATCHES,
+                 "watchpoint": any(word & 15 for word in state["dwt_function"])}
+    else:
+        found = {"breakpoint": any(word & 1 for word in state["bcr"]), "watchpoint": any(word & 1 for word in state["wcr"]),
+                 "catch": state["vcr"] if "vcr" in state else state["edecr"]}
+    return {name for name, there in found.items() if there}
+
+
+def is_as_untouched(place):
+    """Nothing stops it, and it runs."""
+    assert stops(place) == set()
+    assert place.board.state()["run"] == "running"
+    before = place.board.state()["cycles"]
+    place.board.wait_for(lambda state: state["cycles"] > before)
+    if place.server:
+        assert "polling: on" in place.server("capture poll")
+
+
+def measures(place, function="work_by_data"):
+    result = place.delta(function, "-r", 3)
+    truth = [passage.cycles for passage in passages(place.board.log(), place.symbol(function), returned)]
+    assert len(result.cycles) == 3 and all(cycles in truth for cycles in result.cycles)
+
+
+def killed(place, *args, after=None):
+    """At a moment that anybody may choose, or once so many hits have been measured."""
+    process = place.start("delta", "-j", *args, "-r", 10000000)
+    if after is None:
+        time.sleep(random.uniform(0, LATEST))
+    else:
+        place.wait_for_stops(after)
+    process.kill()
+    process.communicate()
+
+
+def released(place, *args, code=0, **kwargs):
+    result = place.run("release", *args, **kwargs)
+    assert result.code == code, result.out + result.err
+    return result
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_after_a_kill(way):
+    with Place(way, "free", WORK_BY_DATA) as place:
+        random.seed(f"{os.environ['PMU_SEED']} kill {way}")
+        for after in [30] + [None] * KILLS:
+            killed(place, "work_by_data", after=after)
+            result = released(place)
+            assert after is None or "removed     breakpoint at " in result.out
+            assert after is None or "removed     catch of a reset" in result.out
+            is_as_untouched(place)
+            measures(place)
+
+
+@pytest.mark.parametrize("way", ["m4/swd", "a9/swd"])
+def test_what_was_left_is_told_by_name(way):
+    """delta names the command, also after a reset, which the catch that was left turns into a halt."""
+    with Place(way, "free", WORK_BY_DATA) as place:
+        killed(place, "work_by_data", after=30)
+        place.board.command("reset")
+        place.board.wait_for(lambda state: state["run"] == "halted")
+        refused = place.run("delta", "work_by_data", "-r", 3)
+        assert refused.code == 3 and "the core is halted at" in refused.err and "pmu-probe release" in refused.err
+        released(place)
+        is_as_untouched(place)
+        measures(place)
+
+
+@pytest.mark.parametrize("way", ["m4/swd", "rp2040"])
+def test_breakpoint_instruction_in_ram(way):
+    with Place(way, "free", IN_RAM) as place:
+        code = place.board.read("in_ram", CODE_IN_RAM)
+        while place.board.read("in_ram", CODE_IN_RAM) == code:
+            killed(place, "in_ram", after=30)
+            if place.board.read("in_ram", CODE_IN_RAM) == code:
+                released(place)
+        place.board.wait_for(lambda state: state["run"] == "halted")
+        kept = released(place, elf=False, code=3)
+        assert "a breakpoint instruction stands at" in kept.err and "--elf" in kept.err
+        assert place.board.state()["run"] == "halted"
+        result = released(place)
+        assert "removed     breakpoint instruction at " in result.out
+        assert place.board.read("in_ram", CODE_IN_RAM) == code
+        is_as_untouched(place)
+        measures(place, "in_ram")
+
+
+def test_another_debuggers_too():
+    """OpenOCD's own breakpoints and watchpoints: it forgets them, and lets the core go itself."""
+    with Place("m4", "free", WORK_BY_DATA) as place:
+        place.server("halt")
+        place.server("wait_halt 5000")
+        place.server(f"bp {place.symbol('work_by_data'):#x} 2 hw")
+        place.server(f"wp {place.symbol('round_count'):#x} 4 w")
+        place.server("cortex_m vector_catch hard_err")
+        place.server("resume")
+        place.server("wait_halt 5000")
+        assert stops(place) == {"breakpoint", "watchpoint", "catch"}
+        result = released(place)
+        for what in ("breakpoint at scenarios.c", "watchpoint at 0x2000", "catch of faults"):
+            assert f"removed     {what}" in result.out
+        is_as_untouched(place)
+        wait_for(lambda: place.server("virtual.cpu curstate") == "running", "OpenOCD to see it run")
+        assert place.server("capture bp").strip() == ""
+
+
+@pytest.mark.parametrize("way", ["m4/swd", "a53/swd"])
+def test_nothing_to_release(way):
+    with Place(way, "free", WORK_BY_DATA) as place:
+        place.board.watch(NOWHERE)
+        result = released(place)
+        assert "nothing to remove; running" in result.out and "removed " not in result.out
+        is_as_untouched(place)
+        assert not any(event.kind == "halt" for event in place.board.log())
+
+
+def test_a_locked_up_core_is_told():
+    with Place("m4/swd", "free", LOCKING) as place:
+        place.board.wait_for(lambda state: state["run"] == "lockup")
+        result = released(place, code=3)
+        assert "locked up" in result.err and "pmu-probe reset" in result.err
+
+
+@pytest.mark.parametrize("command", ["release", "reset"])
+def test_through_a_gdb_server(command):
+    """It has breakpoints and a reset of its own, which are its debugger's."""
+    with Place("m4", "free", WORK_BY_DATA, commands=["gdb_port 0"]) as place:
+        found = re.search(r"Listening on port (\d+) for gdb connections", place.server.output)
+        result = run_tool("-p", f"gdb:127.0.0.1:{found.group(1)}", command)
+        assert result.code == 2 and "OpenOCD's Tcl port or a CMSIS-DAP probe" in result.err

@@ -1,0 +1,157 @@
+/*
+ * What a program does to its stack pointer: whether functions can be left, where handlers return, which call
+ * a place belongs to.
+ */
+#include "fixture.h"
+
+#include "symbols/internal.h"
+
+static struct symbols *exits, *switches;
+
+static int set_up(void **state)
+{
+    (void)state;
+    exits = fixture_open("exits");
+    switches = fixture_open("switches");
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    symbols_close(exits);
+    symbols_close(switches);
+    return 0;
+}
+
+#define OPEN_TEST(name) TEST_WITH(name, set_up, tear_down)
+
+static uint64_t address_of(struct symbols *symbols, const char *name)
+{
+    struct error error = {0};
+    struct location location;
+    if (!symbols_locate(symbols, name, &location, &error))
+        fail_msg("%s", error.text);
+    return location.address;
+}
+
+/* As assembled by GNU as; of two halfwords the first is the upper. */
+TEST(instructions_that_give_the_stack_pointer_a_value)
+{
+    enum { POP = 0xBD80, ARM_POP = 0xE8BD8800 };
+    static const struct {
+        enum instruction_set isa;
+        struct stack_code code;
+        bool sets;
+    } cases[] = {
+        {ISA_THUMB, {0, 0x46B5, POP}, true},           /* mov sp, r6 */
+        {ISA_THUMB, {0, 0x46BD, POP}, false},          /* mov sp, r7 at a frame's end */
+        {ISA_THUMB, {0, 0x46BD, 0xF85D7B04}, false},   /* ... ldr r7, [sp], #4 */
+        {ISA_THUMB, {0, 0x46BD, 0x4770}, true},        /* ... bx lr */
+        {ISA_THUMB, {0, 0x4685, 0}, true},             /* mov sp, r0 */
+        {ISA_THUMB, {0xF3AF8113, 0x4685, 0}, false},   /* ... of a mode just entered */
+        {ISA_THUMB, {0, 0xF3808808, 0}, true},         /* msr msp, r0 */
+        {ISA_THUMB, {0, 0xF3818809, 0}, true},         /* msr psp, r1 */
+        {ISA_THUMB, {0, 0xF3808814, 0}, false},        /* msr control, r0 */
+        {ISA_THUMB, {0, 0xF8D0D004, 0}, true},         /* ldr sp, [r0, #4] */
+        {ISA_THUMB, {0, 0xEA4F0D03, 0}, true},         /* mov.w sp, r3 */
+        {ISA_THUMB, {0, 0xB084, 0}, false},            /* sub sp, #16 */
+        {ISA_THUMB, {0, 0xF2AD1D2C, 0}, false},        /* subw sp, sp, #300 */
+        {ISA_THUMB, {0, 0x449D, 0}, false},            /* add sp, r3 */
+        {ISA_THUMB, {0, 0xEBAD0D03, 0}, false},        /* sub.w sp, sp, r3 */
+        {ISA_ARM, {0, 0xE1A0D000, 0}, true},           /* mov sp, r0 */
+        {ISA_ARM, {0xF1020013, 0xE1A0D000, 0}, false}, /* ... behind a cps */
+        {ISA_ARM, {0xE121F000, 0xE1A0D000, 0}, false}, /* ... behind a msr cpsr_c */
+        {ISA_ARM, {0, 0xE1A0D00B, ARM_POP}, false},    /* mov sp, fp at a frame's end */
+        {ISA_ARM, {0, 0xE24BD004, ARM_POP}, false},    /* sub sp, fp, #4 */
+        {ISA_ARM, {0, 0xE24BD004, 0xE5910000}, true},  /* the same anywhere else */
+        {ISA_ARM, {0, 0xE590D008, 0}, true},           /* ldr sp, [r0, #8] */
+        {ISA_ARM, {0, 0xE8906FF0, 0}, true},           /* ldm r0, {r4-r11, sp, lr} */
+        {ISA_ARM, {0, 0xE91BA810, 0}, false},          /* ldmdb fp, {r4, fp, sp, pc} */
+        {ISA_ARM, {0, 0xE24DD008, 0}, false},          /* sub sp, sp, #8 */
+        {ISA_ARM, {0, 0xE301D000, 0}, true},           /* movw sp, #4096 */
+        {ISA_ARM, {0, 0xE15D0000, 0}, false},          /* cmp sp, r0 */
+        {ISA_A64, {0, 0x9100005F, 0}, true},           /* mov sp, x2 */
+        {ISA_A64, {0, 0x910003BF, 0xA8C17BFD}, false}, /* mov sp, x29 at a frame's end */
+        {ISA_A64, {0, 0xD10043BF, 0xF9400BF3}, false}, /* sub sp, x29, #16 */
+        {ISA_A64, {0, 0x910003BF, 0xD65F03C0}, true},  /* the same, and a return */
+        {ISA_A64, {0, 0xD10083FF, 0}, false},          /* sub sp, sp, #32 */
+        {ISA_A64, {0, 0xCB2A613F, 0}, true},           /* sub sp, x9, x10 */
+        {ISA_A64, {0, 0x927CED3F, 0}, true},           /* and sp, x9, #-16 */
+        {ISA_A64, {0, 0x910003FD, 0}, false},          /* mov x29, sp */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        if (stack_is_set(cases[i].isa, &cases[i].code) != cases[i].sets)
+            fail_msg("%08x", cases[i].code.here);
+}
+
+OPEN_TEST(a_program_that_switches_stacks_may_leave_functions)
+{
+    struct symbols *host = fixture_open("host");
+    assert_false(symbols_may_leave(exits));
+    assert_true(symbols_may_leave(switches));
+    assert_true(symbols_may_leave(NULL));
+    assert_true(symbols_may_leave(host)); /* of a machine that nothing is known of */
+    symbols_close(host);
+}
+
+OPEN_TEST(functions_that_never_return_are_known)
+{
+    struct location location;
+    symbols_describe(exits, address_of(exits, "gives_up"), &location);
+    assert_true(location.never_returns);
+    symbols_describe(exits, address_of(exits, "frames"), &location);
+    assert_false(location.never_returns);
+}
+
+OPEN_TEST(a_call_at_the_end_of_a_function_does_not_return)
+{
+    uint64_t next = address_of(exits, "comes_next");
+    assert_false(symbols_is_return(exits, next));
+    assert_true(symbols_is_return(exits, address_of(exits, "_start") + 4));
+    assert_false(symbols_is_return(exits, address_of(exits, "many") + 12)); /* constants */
+    assert_true(symbols_is_return(NULL, next));
+}
+
+OPEN_TEST(exits_of_handlers)
+{
+    struct handler_exit found[4];
+    uint64_t many = address_of(exits, "many"), wide = address_of(exits, "wide");
+    assert_int_equal(symbols_exits(exits, many, found, 4), 2);
+    assert_int_equal(found[0].at, many + 8);
+    assert_int_equal(found[0].popped, 2);
+    assert_false(found[0].conditional);
+    assert_int_equal(found[1].at, many + 2);
+    assert_int_equal(found[1].popped, 0);
+    assert_true(found[1].conditional);
+    assert_int_equal(symbols_exits(exits, wide, found, 4), 2);
+    assert_int_equal(found[0].popped, 6);
+    assert_int_equal(found[1].popped, 1);
+    assert_int_equal(symbols_exits(exits, address_of(exits, "tail"), found, 4), 2);
+    assert_int_equal(found[0].at, many + 8);
+    assert_int_equal(symbols_exits(exits, address_of(exits, "endless"), found, 4), 0);
+    assert_int_equal(symbols_exits(exits, many, found, 1), 2); /* more than there is room for */
+    assert_int_equal(symbols_exits(NULL, many, found, 4), 0);
+}
+
+OPEN_TEST(frames_of_two_places)
+{
+    struct frame_base start, end;
+    uint64_t before = address_of(exits, "before_all"), in_frame = address_of(exits, "in_frame");
+    assert_int_equal(symbols_frames(exits, before, in_frame, &start, &end), FRAMES_KNOWN);
+    assert_true(start.is_sp);
+    assert_true(end.is_sp);
+    assert_true(end.offset >= start.offset);
+    assert_int_equal(symbols_frames(exits, address_of(exits, "frames"), in_frame, &start, &end),
+                     FRAMES_KNOWN);
+    assert_int_equal(start.offset, 0);
+    assert_true(end.offset >= 24);
+    uint64_t in = address_of(exits, "in_callee"), out = address_of(exits, "end_of_callee");
+    assert_int_equal(symbols_frames(exits, before, in, &start, &end), FRAMES_OF_TWO);
+    assert_int_equal(symbols_frames(exits, in, out, &start, &end), FRAMES_ONE_ONLY);
+    in = address_of(switches, "in_callee"), out = address_of(switches, "end_of_callee");
+    assert_int_equal(symbols_frames(switches, in, out, &start, &end), FRAMES_KNOWN);
+    uint64_t many = address_of(switches, "many");
+    assert_int_equal(symbols_frames(switches, many, many + 8, &start, &end), FRAMES_UNKNOWN);
+    assert_int_equal(symbols_frames(NULL, 0, 4, &start, &end), FRAMES_OF_TWO);
+}

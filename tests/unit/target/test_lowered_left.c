@@ -1,0 +1,236 @@
+/*
+ * The lowered engine and calls that do not return: they are seen where a second comparator is free, no hit
+ * spans two of them, and no run waits for ever. Handlers, which end at their own return. Frames of START and
+ * END.
+ */
+#include "part.h"
+
+/* Time is the model's, also while the engine naps. */
+TEST_TIME(rig_clock, rig_nap)
+
+enum { START = 0x1000, CALL = 0x2000, BACK = 0x2004, SP = 0x20007F00, DEEPER = 0x20007E80 };
+enum { BL = 0xFFFEF7FF };
+
+static const struct region watched = {
+    .start = START, .to_return = true, .low = 0x1000, .high = 0x1080, .may_be_left = true};
+
+static struct rig *begin(const struct model_event *script, size_t n)
+{
+    struct rig *rig = rig_fresh(script, n);
+    model_poke(&rig->model, CALL, BL);
+    rig_begin(rig);
+    return rig;
+}
+
+/* Left the first time, returned from the second. */
+static const struct model_event left[] = {
+    {.cycles = 50, .pc = CALL, .sp = SP},
+    {.cycles = 5, .pc = START, .sp = SP, .lr = BACK | 1},
+    {.cycles = 300, .pc = CALL, .sp = SP},
+    {.cycles = 5, .pc = START, .sp = SP, .lr = BACK | 1},
+    {.cycles = 1000, .grow = 7, .pc = BACK, .sp = SP},
+};
+
+RIG_TEST(a_call_that_is_made_again_has_not_returned)
+{
+    struct rig *rig = begin(left, COUNT(left));
+    assert_true(rig_arm(rig, &watched));
+    assert_string_equal(rig->engine->limit, "");
+    assert_true(rig_run(rig, 1, 3));
+    assert_true(rig_run(rig, 9, 0));
+    rig_check_hits(rig, 10, 1000, 7);
+    assert_int_equal(rig->n_left, 10);
+    rig_end_clean(rig);
+}
+
+RIG_TEST(a_call_in_another_frame_is_another_call)
+{
+    static const struct model_event script[] = {
+        {.cycles = 50, .pc = CALL, .sp = SP},      {.cycles = 5, .pc = START, .sp = SP, .lr = BACK | 1},
+        {.cycles = 300, .pc = CALL, .sp = DEEPER}, {.cycles = 5, .pc = START, .sp = DEEPER, .lr = BACK | 1},
+        {.cycles = 300, .pc = BACK, .sp = DEEPER}, {.cycles = 395, .grow = 7, .pc = BACK, .sp = SP},
+    };
+    struct rig *rig = begin(script, COUNT(script));
+    assert_true(rig_arm(rig, &watched));
+    assert_true(rig_run(rig, 6, 2));
+    rig_check_hits(rig, 6, 1000, 7);
+    assert_int_equal(rig->n_left, 0);
+    for (size_t i = 0; i < 6; i++)
+        assert_int_equal(rig->hits[i].past, 2);
+    rig_end_clean(rig);
+}
+
+RIG_TEST(a_call_in_ram_is_watched_by_an_instruction)
+{
+    static const struct model_event script[] = {
+        {.cycles = 50, .pc = 0x20000400, .sp = SP},
+        {.cycles = 5, .pc = START, .sp = SP, .lr = 0x20000405},
+        {.cycles = 300, .pc = 0x20000400, .sp = SP},
+        {.cycles = 5, .pc = START, .sp = SP, .lr = 0x20000405},
+        {.cycles = 1000, .grow = 7, .pc = 0x20000404, .sp = SP},
+    };
+    struct rig *rig = rig_fresh(script, COUNT(script));
+    model_poke(&rig->model, 0x20000400, BL);
+    rig_begin(rig);
+    assert_true(rig_arm(rig, &watched));
+    assert_true(rig_run(rig, 6, 2));
+    rig_check_hits(rig, 6, 1000, 7);
+    assert_int_equal(rig->n_left, 6);
+    rig_end_clean(rig);
+}
+
+RIG_TEST(without_a_second_comparator_the_limit_is_told)
+{
+    struct rig *rig = rig_fresh(left, COUNT(left));
+    rig->model.fp_ctrl |= 1;
+    rig->model.debug = true;
+    for (size_t i = 0; i < 5; i++)
+        rig->model.comparators[i] = 0x40000801;
+    model_poke(&rig->model, CALL, BL);
+    rig_begin(rig);
+    assert_true(rig_arm(rig, &watched));
+    assert_non_null(strstr(rig->engine->limit, "no second breakpoint comparator"));
+    assert_true(rig_run(rig, 3, 0));
+    assert_int_equal(rig->n_left, 0);
+    rig_end_clean(rig);
+}
+
+RIG_TEST(no_call_that_returns_ends_the_run)
+{
+    struct rig *rig = begin(left, 3);
+    rig->timeout_ms = 20;
+    rig->model.limit = 0;
+    assert_true(rig_arm(rig, &watched));
+    assert_false(rig_run(rig, 3, 0));
+    assert_int_equal(rig->error.kind, ERROR_END);
+    assert_non_null(strstr(rig->error.text, "calls in a row were left without returning"));
+    assert_int_equal(rig->n_hits, 0);
+    rig_end_clean(rig);
+}
+
+RIG_TEST(ends_in_other_frames_do_not_begin_the_time_anew)
+{
+    static const struct model_event script[] = {
+        {.cycles = 50, .pc = START, .sp = SP, .lr = BACK | 1},
+        {.cycles = 300, .pc = BACK, .sp = DEEPER},
+    };
+    struct rig *rig = begin(script, COUNT(script));
+    rig->model.loop = 1;
+    rig->timeout_ms = 20;
+    rig->model.limit = 0;
+    assert_true(rig_arm(rig, &whole));
+    assert_false(rig_run(rig, 3, 0));
+    assert_int_equal(rig->error.kind, ERROR_END);
+    assert_non_null(strstr(rig->error.text, "times there in another frame"));
+    rig_end_clean(rig);
+}
+
+RIG_TEST(starts_from_inside_do_not_begin_the_time_anew)
+{
+    static const struct model_event script[] = {
+        {.cycles = 50, .pc = START, .sp = SP, .lr = 0x1041},
+        {.cycles = 300, .pc = 0x1040, .sp = SP},
+    };
+    struct rig *rig = begin(script, COUNT(script));
+    rig->timeout_ms = 20;
+    rig->model.limit = 0;
+    assert_true(rig_arm(rig, &whole));
+    assert_false(rig_run(rig, 3, 0));
+    assert_int_equal(rig->error.kind, ERROR_START);
+    assert_non_null(strstr(rig->error.text, "inside the function itself (0x00001040)"));
+    rig_end_clean(rig);
+}
+
+static bool never(void *context, uint64_t address)
+{
+    *(uint64_t *)context = address;
+    return false;
+}
+
+RIG_TEST(a_call_at_the_end_of_its_caller_is_refused)
+{
+    uint64_t asked = 0;
+    struct region region = watched;
+    struct rig *rig = begin(left, COUNT(left));
+    region.is_return = never;
+    region.context = &asked;
+    assert_true(rig_arm(rig, &region));
+    assert_false(rig_run(rig, 3, 0));
+    assert_int_equal(rig->error.kind, ERROR_STATE);
+    assert_int_equal(asked, BACK);
+    rig_end_clean(rig);
+}
+
+/* --- handlers ------------------------------------------------------------------------------------------- */
+
+static const struct region handler_region = {
+    .start = START,
+    .to_return = true,
+    .low = 0x1000,
+    .high = 0x1080,
+    .exits = {{.at = 0x1060, .popped = 2}, {.at = 0x1040}, {.at = 0x1020, .conditional = true}},
+    .n_exits = 3};
+
+/* By each of its exits in turn; the one in an IT block is passed, and taken the next time. What runs behind a
+ * return is none of it. */
+RIG_TEST(a_handler_ends_at_its_own_return)
+{
+    static const struct model_event script[] = {
+        {.cycles = 50, .pc = START, .sp = SP, .lr = 0xFFFFFFFD, .ipsr = 15},
+        {.cycles = 300, .pc = 0x1020, .sp = SP, .ipsr = 15 | 0x800}, /* EQ, and Z is clear */
+        {.cycles = 700, .grow = 21, .pc = 0x1060, .sp = SP - 8, .ipsr = 15},
+        {.cycles = 5000, .pc = 0x3000, .sp = 0x20006000},
+        {.cycles = 50, .pc = START, .sp = SP, .lr = 0xFFFFFFFD, .ipsr = 15},
+        {.cycles = 1007, .grow = 21, .pc = 0x1040, .sp = SP, .ipsr = 15},
+        {.cycles = 90, .pc = START, .sp = SP - 0x40, .lr = 0xFFFFFFF1, .ipsr = 15},
+        {.cycles = 1014, .grow = 21, .pc = 0x1020, .sp = SP - 0x40, .ipsr = 15},
+    };
+    struct rig *rig = begin(script, COUNT(script));
+    assert_true(rig_arm(rig, &handler_region));
+    assert_true(rig_run(rig, 1, 2));
+    assert_true(rig_run(rig, 8, 0));
+    rig_check_hits(rig, 9, 1000, 7);
+    rig_end_clean(rig);
+}
+
+RIG_TEST(a_handler_without_known_exits_is_refused)
+{
+    static const struct model_event script[] = {{.cycles = 50, .pc = START, .sp = SP, .lr = 0xFFFFFFF9}};
+    for (size_t n = 0; n <= REGION_EXITS + 1; n += REGION_EXITS + 1) {
+        struct region region = handler_region;
+        struct rig *rig = begin(script, COUNT(script));
+        region.n_exits = n;
+        assert_true(rig_arm(rig, &region));
+        assert_false(rig_run(rig, 3, 0));
+        assert_int_equal(rig->error.kind, ERROR_STATE);
+        rig_end_clean(rig);
+    }
+}
+
+/* --- both ends in one function -------------------------------------------------------------------------- */
+
+RIG_TEST(an_end_in_another_frame_is_not_that_of_this_start)
+{
+    static const struct region one = {.start = START,
+                                      .end = 0x1040,
+                                      .in_function = true,
+                                      .start_base = CORE_SP,
+                                      .end_base = CORE_SP,
+                                      .apart = -16};
+    static const struct model_event script[] = {
+        {.cycles = 50, .pc = START, .sp = SP},
+        {.cycles = 300, .pc = START, .sp = 0x20006000}, /* another task's */
+        {.cycles = 300, .pc = 0x1040, .sp = 0x20006000 - 16},
+        {.cycles = 400, .grow = 14, .pc = 0x1040, .sp = SP - 16},
+        {.cycles = 50, .pc = START, .sp = 0x20006000},
+        {.cycles = 1007, .grow = 14, .pc = 0x1040, .sp = 0x20006000 - 16},
+    };
+    struct rig *rig = begin(script, COUNT(script));
+    assert_true(rig_arm(rig, &one));
+    assert_true(rig_run(rig, 1, 2));
+    assert_true(rig_run(rig, 9, 0));
+    rig_check_hits(rig, 10, 1000, 7);
+    for (size_t i = 0; i < 10; i++)
+        assert_int_equal(rig->hits[i].past, i % 2 == 0);
+    rig_end_clean(rig);
+}
