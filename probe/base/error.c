@@ -68,7 +68,7 @@ static const struct advice advice[ERROR_KINDS] = {
     [ERROR_NO_RESET] =
         {EXIT_MEASURE,
          "Not every core takes a debugger's request: press the board's button, or let OpenOCD do "
-         "it with its reset line (-f board/....cfg, reset_config srst_only)."},
+         "it with its reset line (-f board/YOUR_BOARD.cfg, reset_config srst_only)."},
     [ERROR_LOCKUP] = {EXIT_MEASURE,
                       "A fault inside a fault handler does this. Reset the target (pmu-probe reset) "
                       "and look at the faulting code first."},
