@@ -106,7 +106,7 @@ class Command(gdb.Command):
         if code == 2:
             raise gdb.GdbError(f"help pmu {self.name} shows what it takes")
         if code not in (0, 1, 4, 5):  # 1 and 4 are verdicts, 5 is doctor's finding
-            raise gdb.GdbError(f"pmu {self.name} did not come to its end (exit code {code})")
+            raise gdb.GdbError(f"pmu {self.name} failed (exit code {code})")
 
     def complete(self, text, word):
         words = text.split()
@@ -128,7 +128,7 @@ class Command(gdb.Command):
 
 class AutoCommand(gdb.Command):
     """pmu auto on [-e EVENTS]: after every next, step, finish and continue, what it cost.
-pmu auto off puts back what that has changed on the target.
+pmu auto off restores what that has changed on the target.
 
 While it is on, $_pmu("EVENT") is the count since then and $_pmu_delta("EVENT") that of the last step, for print, display and
 conditions. A `next` is many single steps, and each halts the core: where a halt costs cycles, which is found out at `on`, the
@@ -230,7 +230,7 @@ COMMANDS = [Command(*what) for what in [
 From a start to an end, over many hits. A location is symbol, symbol+0x10, file.c:42, a line of this file, or *ADDRESS.
 A breakpoint of yours on the way ends it, with what was measured until then; so does Ctrl-C. Where it has a condition that does
 not hold, or is to be ignored, what GDB's halts there add is removed. The core stays halted where the last hit ended.""", True),
-    ("stat", "pmu stat --for TIME [-e EVENTS]\nCounts while the core runs; each look at the counters halts it for a moment.", True),
+    ("stat", "pmu stat --for TIME [-e EVENTS]\nCounts while the core runs; each sample halts it briefly.", True),
     ("info", "pmu info\nThe way to the target, cores, counters, and what is in use. Changes nothing."),
     ("list", "pmu list [PATTERN]\nThe events of this core: code, name, meaning."),
     ("calibrate", "pmu calibrate [LOCATION] [-e EVENTS]\nWhat a halt adds to the counters, where the core stands, or there.", True),

@@ -4,10 +4,12 @@
 #include "commands/command.h"
 #include "commands/help.h"
 #include "commands/output.h"
+#include "report/terminal.h"
 #include "report/utf8.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <locale.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -44,9 +46,10 @@ static void print_error(const struct error *error)
     /* Lists in an error come line by line. */
     char lines[sizeof error->text];
     snprintf(lines, sizeof lines, "%s", error->text);
-    fprintf(stderr, "pmu-probe: ");
+    fprintf(stderr, "%spmu-probe:%s ", terminal_colour(stderr, COLOUR_BAD),
+            terminal_colour(stderr, COLOUR_END));
     for (char *line = strtok_r(lines, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest))
-        fprintf(stderr, "%s\n", utf8_clean(text, sizeof text, line));
+        fprintf(stderr, "%s\n", terminal_text(text, sizeof text, line));
     if (advice != NULL)
         fprintf(stderr, "%s\n", advice);
 }
@@ -94,6 +97,7 @@ int main(int argc, char **argv)
     catch_signal(SIGTERM, SA_RESTART);
     catch_signal(SIGHUP, SA_RESTART);
     signal(SIGPIPE, SIG_IGN);
+    setlocale(LC_CTYPE, ""); /* for terminal_has_utf8() alone: numbers stay as in "C" */
     struct options options;
     struct error error = {0};
     int code =

@@ -23,11 +23,10 @@ static const struct advice advice[ERROR_KINDS] = {
                             "Flash the program that --elf names, or name the one that the target runs."},
     [ERROR_NO_PROBE] =
         {EXIT_MEASURE,
-         "Plug in a CMSIS-DAP probe, start OpenOCD (openocd -f board/....cfg), or let pmu-probe start it: "
-         "-f board/....cfg"},
+         "Plug in a CMSIS-DAP probe, start OpenOCD (openocd -f board/YOUR_BOARD.cfg), or let pmu-probe "
+         "start it: -f board/YOUR_BOARD.cfg"},
     [ERROR_NOT_A_PROBE] = {EXIT_MEASURE,
-                           "OpenOCD's Tcl port is wanted (tcl_port, 6666 unless it was changed), not its GDB "
-                           "or telnet port."},
+                           "Name OpenOCD's Tcl port (tcl_port, default 6666), not its GDB or telnet port."},
     [ERROR_SERVER] =
         {EXIT_MEASURE,
          "Is the adapter plugged in and free, and does the board file name it? -v shows all that "
@@ -38,10 +37,11 @@ static const struct advice advice[ERROR_KINDS] = {
         {EXIT_MEASURE,
          "Start msr-agent on the card, as root; it serves one client at a time, on the card's own "
          "loopback unless told otherwise: ssh -L 2001:localhost:2001 CARD brings it here."},
-    [ERROR_LINK_LOST] = {EXIT_MEASURE, "Check the cable, and OpenOCD's own output if it is in between. Then "
-                                       "pmu-probe release removes breakpoints that were left on the target."},
-    [ERROR_LINK_PROTOCOL] = {EXIT_MEASURE,
-                             "At the other end, OpenOCD 0.12 or later is wanted, or a sound GDB server."},
+    [ERROR_LINK_LOST] = {EXIT_MEASURE, "Check the cable, and OpenOCD's own output if it is in between. "
+                                       "Reset the target to undo what pmu-probe could not restore; "
+                                       "pmu-probe release removes breakpoints that were left there."},
+    [ERROR_LINK_PROTOCOL] =
+        {EXIT_MEASURE, "pmu-probe needs OpenOCD 0.12 or later, or a GDB server that keeps to the protocol."},
     [ERROR_FAULT] = {EXIT_MEASURE, "Is the address mapped, and are the target's power and clocks on?"},
     [ERROR_ASLEEP] =
         {EXIT_MEASURE,
@@ -58,9 +58,8 @@ static const struct advice advice[ERROR_KINDS] = {
     [ERROR_ADDRESS] = {EXIT_MEASURE, "Take a location in flash, or in RAM that the program runs from."},
     [ERROR_PLACE] = {EXIT_MEASURE, "Name RAM that the core may execute: stub COMMAND LOCATION."},
     [ERROR_HALTED] = {EXIT_MEASURE,
-                      "Two ways on: --resume lets it run, measures, and halts it again at the end; "
-                      "or resume it in the debugger that halted it. "
-                      "If an earlier pmu-probe was killed: pmu-probe release."},
+                      "Use --resume to run it during the measurement, or resume it in your debugger. "
+                      "(If an earlier pmu-probe was killed: pmu-probe release.)"},
     [ERROR_FOREIGN_STOP] = {EXIT_MEASURE, "The core is left halted there for whoever set that breakpoint. "
                                           "If an earlier pmu-probe was killed: pmu-probe release."},
     [ERROR_RESET] = {EXIT_MEASURE,
@@ -69,7 +68,7 @@ static const struct advice advice[ERROR_KINDS] = {
     [ERROR_NO_RESET] =
         {EXIT_MEASURE,
          "Not every core takes a debugger's request: press the board's button, or let OpenOCD do "
-         "it with its reset line (-f board/....cfg, reset_config srst_only)."},
+         "it with its reset line (-f board/YOUR_BOARD.cfg, reset_config srst_only)."},
     [ERROR_LOCKUP] = {EXIT_MEASURE,
                       "A fault inside a fault handler does this. Reset the target (pmu-probe reset) "
                       "and look at the faulting code first."},

@@ -4,19 +4,23 @@
 #include "commands/session.h"
 #include "debuggers/debugger.h"
 #include "measure/halts.h"
+#include "report/fold.h"
 #include "report/json.h"
 #include "report/json_part.h"
 #include "report/number.h"
+#include "report/terminal.h"
 #include "report/text.h"
+#include "report/utf8.h"
 #include "target/lowered.h"
 #include "target/stepwise.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
-enum { REHITS = 32, STEPS = 16 };
+enum { REHITS = 32, STEPS = 16, LINE = 1024 };
 
 struct calibrate_command {
     struct session session;
@@ -71,7 +75,7 @@ static bool calibrate(struct calibrate_command *self, struct error *error)
     struct clock clock;
     double seen_hz;
     if (here && (target->debugger == NULL || !target->debugger->facts.is_attended))
-        return error_set(error, ERROR_USAGE, "calibrate wants a location that the program comes to");
+        return error_set(error, ERROR_USAGE, "calibrate needs a location that the program reaches");
     if (here && !process_check_debugged(&session->context->options->process, error))
         return false;
     if (!session_trial(session, &clock, &seen_hz, error) ||
@@ -122,25 +126,34 @@ static bool put_json(const struct calibrate_command *self)
     return json_header(out, &conditions, columns, reading->counted, time(NULL)) && json_part_write(out, line);
 }
 
+/* "halt overhead at work_by_data: 0 cycles (32 trials, min 0, max 0)" */
 static void print(const struct calibrate_command *self)
 {
     FILE *out = self->session.context->out;
     const struct reading *reading = &self->session.target.reading;
     text_header(out, &self->conditions);
-    fprintf(out, "what a halt adds%s%s, by resuming onto a breakpoint\n\n",
-            self->location.name[0] != '\0' ? " at " : " here", self->location.name);
+    const char *place = self->location.name[0] != '\0' ? self->location.name : "this place";
+    char line[LINE], name[UTF8_CLEAN_ROOM(sizeof self->location.name)];
+    terminal_text(name, sizeof name, place);
+    fputc('\n', out);
     for (size_t i = 0; i < reading->counted; i++) {
         char mean[NUMBER_ROOM], low[NUMBER_ROOM], high[NUMBER_ROOM], error[NUMBER_ROOM];
         const struct overhead *overhead = &self->halts.overheads[i];
-        if (!overhead->known) {
-            fprintf(out, "%-20s <not counted>\n", reading->counters[i].name);
-            continue;
-        }
-        fprintf(out, "%-20s %12s   %s to %s in %zu re-hits   ± %s\n", reading->counters[i].name,
-                number_decimal(mean, sizeof mean, overhead->mean, 1),
-                number_unsigned(low, sizeof low, overhead->low),
-                number_unsigned(high, sizeof high, overhead->high), overhead->kept,
-                number_unsigned(error, sizeof error, overhead_plus_minus(overhead, 1)));
+        const char *counted = reading->counters[i].name;
+        uint64_t each = overhead_plus_minus(overhead, 1);
+        bool is_whole = overhead->low == overhead->high;
+        if (overhead->known)
+            snprintf(line, sizeof line, "halt overhead at %s: %s %s (%zu trials, min %s, max %s%s%s%s%s)",
+                     name, number_decimal(mean, sizeof mean, overhead->mean, is_whole ? 0 : 1),
+                     strcmp(counted, "CPU_CYCLES") == 0 ? "cycles" : counted, overhead->kept,
+                     number_unsigned(low, sizeof low, overhead->low),
+                     number_unsigned(high, sizeof high, overhead->high), each > 0 ? "; " : "",
+                     each > 0 ? terminal_or("±", "+-") : "",
+                     each > 0 ? number_unsigned(error, sizeof error, each) : "", each > 0 ? " per hit" : "");
+        else
+            snprintf(line, sizeof line, "halt overhead at %s: %s <not counted>: no trial came out well", name,
+                     counted);
+        fold_text(out, terminal_columns(out), 2, line);
     }
 }
 

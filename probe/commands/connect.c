@@ -8,6 +8,7 @@
 #include "links/msr/msr.h"
 #include "links/openocd.h"
 #include "links/pair.h"
+#include "report/progress.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -231,10 +232,10 @@ static bool check_pair(const struct options *options, struct error *error)
                          options->counters);
     bool control = options->n_openocd > 0 || (options->probe != NULL && !msr_wish_is(options->probe));
     return control || error_set(error, ERROR_USAGE,
-                                "--counters wants run control from elsewhere: --probe gdb:HOST:PORT");
+                                "--counters needs run control from elsewhere: --probe gdb:HOST:PORT");
 }
 
-struct link *connect_link(const struct context *context, struct error *error)
+static struct link *connect_all(const struct context *context, struct error *error)
 {
     const char *wish = context->options->counters;
     if (wish == NULL)
@@ -251,4 +252,18 @@ struct link *connect_link(const struct context *context, struct error *error)
         return NULL;
     }
     return pair_new(control, counters, error);
+}
+
+struct link *connect_link(const struct context *context, struct error *error)
+{
+    const struct options *options = context->options;
+    struct progress progress;
+    progress_begin(&progress, stderr);
+    if (options->n_openocd > 0)
+        progress_now(&progress, "starting OpenOCD ...");
+    else
+        progress_now(&progress, "connecting to %s ...", options->probe != NULL ? options->probe : "a probe");
+    struct link *link = connect_all(context, error);
+    progress_clear(&progress);
+    return link;
 }

@@ -202,6 +202,26 @@ static bool add_metrics(struct counting *counting, struct session *session, stru
     return true;
 }
 
+/* Why its value is not a number. */
+static void explain(const struct counting *counting, const struct metric *metric, const double *counts,
+                    double hz, struct metric_result *out)
+{
+    for (size_t i = 0; i < metric->n_events; i++) {
+        if (!isnan(counts[i]))
+            continue;
+        const char *unsupported = "";
+        for (size_t k = 0; k < counting->plan->n_columns; k++)
+            if (strcasecmp(counting->plan->columns[k].name, metric->events[i]) == 0)
+                unsupported = counting->plan->columns[k].unsupported;
+        snprintf(out->why, sizeof out->why, "%.48s is %s", metric->events[i],
+                 unsupported[0] != '\0' ? "not supported" : "only a lower bound, or was not counted");
+        return;
+    }
+    bool needs_clock = metric_uses(metric, METRIC_HZ) || metric_uses(metric, METRIC_SECONDS);
+    snprintf(out->why, sizeof out->why, "%s",
+             needs_clock && !(hz > 0) ? "the clock is not known: --freq HZ" : "it divides by zero");
+}
+
 static double mean_of(const struct counting *counting, const char *event, counting_mean *mean,
                       const void *context)
 {
@@ -227,6 +247,8 @@ size_t counting_metrics(const struct counting *counting, counting_mean *mean, co
         out[i] = (struct metric_result){.value = metric_evaluate(metric, &input)};
         memcpy(out[i].name, metric->name, sizeof metric->name);
         memcpy(out[i].unit, metric->unit, sizeof metric->unit);
+        if (!isfinite(out[i].value))
+            explain(counting, metric, counts, hz, &out[i]);
     }
     return counting->n_metrics;
 }
@@ -389,7 +411,7 @@ bool counting_words(struct counting *counting, struct session *session, struct r
     for (names->n = 0; at != NULL && *at != '\0'; names->n++) {
         size_t length = strcspn(at, ",");
         if (names->n == RESULT_WORDS || length == 0 || length >= sizeof names->names[0])
-            return error_set(error, ERROR_USAGE, "--on-max wants up to %d words with commas between them",
+            return error_set(error, ERROR_USAGE, "--on-max takes up to %d words, separated by commas",
                              RESULT_WORDS);
         memcpy(names->names[names->n], at, length);
         names->names[names->n][length] = '\0';

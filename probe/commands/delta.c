@@ -93,21 +93,29 @@ static bool look_into_region(struct delta_command *self, struct error *error)
     return true;
 }
 
+/* Over all passes; 0: as many as come. */
+static uint64_t wanted_hits(const struct delta_command *self)
+{
+    return self->session.context->options->hits * self->counting.plan->n_passes;
+}
+
 static void on_hit(void *context, const struct hit_result *hit)
 {
     struct delta_command *self = context;
     const struct context *command = self->session.context;
     if (command->options->format == FORMAT_JSON && !json_hit(command->out, hit, &self->summary))
         self->unwritten = true;
+    progress_count(&self->progress, hit->number, wanted_hits(self), "hits", "");
 }
 
 static void on_tick(void *context, uint64_t hits, enum engine_wait wait)
 {
     struct delta_command *self = context;
-    progress_show(&self->progress, "%" PRIu64 " hits, waiting for %s", hits,
-                  wait == WAIT_END              ? "the end"
-                  : self->start.name[0] != '\0' ? self->start.name
-                                                : "the start");
+    char state[sizeof self->start.name + 16];
+    snprintf(state, sizeof state, "waiting for %s",
+             self->start.name[0] != '\0' ? self->start.name : "the start");
+    progress_count(&self->progress, hits, wanted_hits(self), "hits",
+                   wait == WAIT_END ? "in the region" : state);
 }
 
 static void print_header(struct delta_command *self)
@@ -213,10 +221,13 @@ static bool measure_once(struct delta_command *self, const struct clock *clock, 
         !target_check_witness(&session->target, &last, &after))
         ok = error_set(error, after.kind, "%s", after.text);
     if (error->kind == ERROR_FOREIGN_STOP) {
-        char place[512];
+        char place[512], stop[sizeof error->text];
         session_place(session, engine->stopped_at, place, sizeof place);
+        snprintf(stop, sizeof stop, "%s", error->text);
+        const char *address = strstr(stop, " at 0x");
         error_clear(error);
-        error_set(error, ERROR_FOREIGN_STOP, "stopped at %s, not ours", place);
+        error_set(error, ERROR_FOREIGN_STOP, "%.*s at %s",
+                  (int)(address != NULL ? address - stop : (ptrdiff_t)strlen(stop)), stop, place);
     }
     snprintf(self->summary.uncalibrated, sizeof self->summary.uncalibrated, "%s", engine->uncalibrated);
     engine->ops->free(engine);

@@ -4,14 +4,16 @@
 #include "commands/session.h"
 #include "debuggers/debugger.h"
 #include "measure/trial.h"
+#include "report/fold.h"
 #include "report/json_part.h"
+#include "report/terminal.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
-enum { PAUSE_MS = 20 };
+enum { PAUSE_MS = 20, LEFT = 64, INDENT = 2 };
 
 static bool is_json(const struct session *session)
 {
@@ -100,9 +102,11 @@ static void print_core(FILE *out, const struct target *target)
 
 static void print_tests(FILE *out, const struct diagnosis *diagnosis)
 {
-    for (size_t i = 0; i < diagnosis->n; i++)
-        fprintf(out, "  %-15s %-10s %s\n", diagnosis->tests[i].name, diagnosis->tests[i].state,
-                diagnosis->tests[i].detail);
+    for (size_t i = 0; i < diagnosis->n; i++) {
+        char left[LEFT];
+        snprintf(left, sizeof left, "  %-15s %-10s ", diagnosis->tests[i].name, diagnosis->tests[i].state);
+        fold_beside(out, terminal_columns(out), left, diagnosis->tests[i].detail);
+    }
 }
 
 /* For a moment. A debugger has halted the core, and does it again. */
@@ -202,7 +206,11 @@ static bool examine(struct session *session, bool *healthy, struct error *error)
     *healthy = diagnosis.healthy;
     if (diagnosis.healthy)
         return try_counter(session, error);
-    fprintf(out, "\nThe counters cannot be read: %s.\n%s\n", diagnosis.reason, diagnosis.advice);
+    char reason[sizeof diagnosis.reason + 64];
+    snprintf(reason, sizeof reason, "The counters cannot be read: %s.", diagnosis.reason);
+    fputc('\n', out);
+    fold_text(out, terminal_columns(out), INDENT, reason);
+    fold_text(out, terminal_columns(out), INDENT, diagnosis.advice);
     if (!diagnosis.mendable)
         return true;
     if (session->context->options->mend)
@@ -216,8 +224,8 @@ int command_doctor(const struct context *context, struct error *error)
 {
     struct session session = {.context = context};
     bool healthy = true;
-    bool ok = session_open_elf(&session, error) &&
-              session_open_target(&session, error) && examine(&session, &healthy, error);
+    bool ok = session_open_elf(&session, error) && session_open_target(&session, error) &&
+              examine(&session, &healthy, error);
     /* A counter that stands still, or that somebody writes, is what was looked for */
     bool found = error->kind == ERROR_NO_COUNTER || error->kind == ERROR_WRITTEN;
     if (found)

@@ -37,8 +37,9 @@ static bool run(struct everyone *self, struct error *error)
 int everyone_stat(const struct context *context, struct error *error)
 {
     struct everyone self = {.session.context = context};
-    bool ok = !context->options->interval_said ||
-              error_set(error, ERROR_USAGE, "stat -a prints once: watch -a -I MS prints so often");
+    bool ok =
+        !context->options->interval_said ||
+        error_set(error, ERROR_USAGE, "stat -a prints once; watch -a -I MS prints every MS milliseconds");
     ok = ok && everyone_open(&self, error) && run(&self, error);
     struct error after = {0};
     if (!everyone_close(&self, &after))

@@ -124,7 +124,12 @@ static bool watch(struct watching *self, struct error *error)
         next_us = deadline_next_us(next_us, options->interval_ms * 1000);
         ok = wait_and_sample(self, next_us, error) && show(self, &plan->passes[0], error);
     }
+    bool was_shown = self->screen.open && self->all.whole.rows[self->all.whole.n_rows - 1].seconds > 0;
     screen_close(&self->screen);
+    self->all.whole.since_begin = 0;
+    if (was_shown && (!cores_begin(context->out, &self->all.conditions, &self->all.whole, FORMAT_TEXT) ||
+                      !cores_print(context->out, &self->all.whole, FORMAT_TEXT, ',')))
+        ok = error_set(error, ERROR_SYSTEM, "the output could not be written");
     return ok && (options->format != FORMAT_JSON || cores_end(context->out, &self->all.whole) ||
                   error_set(error, ERROR_SYSTEM, "the output could not be written"));
 }

@@ -4,6 +4,8 @@
 #include "commands/session.h"
 #include "debuggers/debugger.h"
 #include "links/link.h"
+#include "report/fold.h"
+#include "report/terminal.h"
 #include "report/utf8.h"
 #include "target/doctor.h"
 #include "target/hidden.h"
@@ -12,33 +14,26 @@
 #include <stdio.h>
 #include <string.h>
 
-static void print_state(struct session *session, const struct target_core *core, FILE *out)
+enum { LEFT = 192, STATE = 544 };
+
+static void describe_state(struct session *session, const struct target_core *core, char *out, size_t size)
 {
     char place[512];
     struct deadline deadline = session_deadline(session);
-    if (session->target.debugger != NULL && core == session->target.chosen && core->state == CORE_RUNNING) {
-        fprintf(out, "halted for the moment, by the debugger\n");
+    const char *state = "running";
+    if (session->target.debugger != NULL && core == session->target.chosen && core->state == CORE_RUNNING)
+        state = "halted by the debugger";
+    else if (core->state == CORE_ASLEEP)
+        state = "asleep";
+    else if (core->state == CORE_LOCKUP)
+        state = "locked up";
+    snprintf(out, size, "%s", state);
+    if (core->state == CORE_HIDDEN)
+        hidden_describe(&session->target, core, out, size, &deadline);
+    if (core->state != CORE_HALTED)
         return;
-    }
-    switch (core->state) {
-    case CORE_HALTED:
-        session_place(session, core->halted_at, place, sizeof place);
-        fprintf(out, "halted at %s\n", place);
-        break;
-    case CORE_ASLEEP:
-        fprintf(out, "asleep\n");
-        break;
-    case CORE_LOCKUP:
-        fprintf(out, "locked up\n");
-        break;
-    case CORE_HIDDEN:
-        hidden_describe(&session->target, core, place, sizeof place, &deadline);
-        fprintf(out, "%s\n", place);
-        break;
-    case CORE_RUNNING:
-        fprintf(out, "running\n");
-        break;
-    }
+    session_place(session, core->halted_at, place, sizeof place);
+    snprintf(out, size, "halted at %s", place);
 }
 
 bool info_comparators(struct session *session, const struct core *core, struct info_comparators *out,
@@ -79,15 +74,20 @@ static bool print_comparators(struct session *session, const struct core *core, 
                               struct error *error)
 {
     struct info_comparators found;
-    fprintf(out, "  %-12s %u", "breakpoints", core->comparators);
+    char left[LEFT], place[512], piece[sizeof place + 2];
     if (!info_comparators(session, core, &found, error))
         return false;
+    int width = snprintf(left, sizeof left, "  %-12s %u,", "breakpoints", core->comparators);
+    struct fold fold = {
+        .out = out, .columns = terminal_columns(out), .indent = (size_t)width + 1, .used = (size_t)width};
+    fputs(left, out);
+    fold_put(&fold, found.n == 0 ? "all free" : "in use:", 1);
     for (size_t i = 0; i < found.n; i++) {
-        char place[512];
         session_place(session, found.used[i], place, sizeof place);
-        fprintf(out, "%s %s", i == 0 ? ", in use:" : ",", place);
+        snprintf(piece, sizeof piece, "%s%s", place, i + 1 < found.n ? "," : "");
+        fold_put(&fold, piece, 1);
     }
-    fprintf(out, "%s\n", found.n == 0 ? ", all free" : "");
+    fold_end(&fold);
     return true;
 }
 
@@ -118,15 +118,18 @@ static bool print_core(struct session *session, size_t number, struct error *err
 {
     FILE *out = session->context->out;
     const struct target_core *core = &session->target.cores[number];
-    char name[UTF8_CLEAN_ROOM(64)];
-    fprintf(out, "\ncore %zu   %s   %s   ", number, core->core.name,
-            utf8_clean(name, sizeof name, core->view.name));
-    print_state(session, core, out);
+    char name[UTF8_CLEAN_ROOM(64)], line[LEFT + UTF8_CLEAN_ROOM(64)], state[STATE];
+    snprintf(line, sizeof line, "core %zu   %s   %s   ", number, core->core.name,
+             terminal_text(name, sizeof name, core->view.name));
+    describe_state(session, core, state, sizeof state);
+    fputc('\n', out);
+    fold_beside(out, terminal_columns(out), line, state);
     for (size_t i = 0; i < core->n_blocks; i++) {
         const struct counter_block *block = &core->blocks[i];
         struct diagnosis diagnosis;
-        fprintf(out, "  %-12s %-36s %s\n", block->kind->name, block->text,
-                info_block_state(session, core, block, &diagnosis));
+        char left[LEFT];
+        snprintf(left, sizeof left, "  %-12s %-36s ", block->kind->name, block->text);
+        fold_beside(out, terminal_columns(out), left, info_block_state(session, core, block, &diagnosis));
     }
     if (!info_has_own_comparators(session, core)) {
         fprintf(out, "  %-12s %s\n", "breakpoints", "the debugger's own");
@@ -226,7 +229,9 @@ static void print_threads(const struct session *session)
         else
             snprintf(which, sizeof which, "CPUs %u to %u", (unsigned)cores[i].core.unit,
                      (unsigned)cores[end - 1].core.unit);
-        fprintf(out, "  %-18s %-36s %s\n", which, block->text, state);
+        char left[LEFT];
+        snprintf(left, sizeof left, "  %-18s %-36s ", which, block->text);
+        fold_beside(out, terminal_columns(out), left, state);
     }
 }
 
@@ -239,8 +244,9 @@ static void print_access(const struct debugger *debugger, FILE *out)
     for (enum access_way way = 0; way < ACCESS_WAYS; way++) {
         const char *why = debugger->access.why[way];
         char text[UTF8_CLEAN_ROOM(192)];
-        fprintf(out, "%c %-18s %s\n", way == debugger->access.used ? '*' : ' ', access_name(way),
-                utf8_clean(text, sizeof text, why));
+        char left[LEFT];
+        snprintf(left, sizeof left, "%c %-18s ", way == debugger->access.used ? '*' : ' ', access_name(way));
+        fold_beside(out, terminal_columns(out), left, terminal_text(text, sizeof text, why));
     }
     if (debugger->access.only_looks)
         fprintf(out, "nothing can be measured in this way; it is only looked at\n");

@@ -136,8 +136,7 @@ int command_release(const struct context *context, struct error *error)
     struct release_command self = {.session.context = context};
     struct session *session = &self.session;
     char text[128];
-    bool ok = session_open_elf(session, error) &&
-              session_reach_target(session, error);
+    bool ok = session_open_elf(session, error) && session_reach_target(session, error);
     if (ok) {
         link_describe(session->link, text, sizeof text);
         fprintf(context->out, "%s\n", text);

@@ -63,8 +63,8 @@ static bool reset(struct session *session, struct error *error)
 int command_reset(const struct context *context, struct error *error)
 {
     struct session session = {.context = context};
-    bool ok = session_open_elf(&session, error) &&
-              session_reach_target(&session, error) && reset(&session, error);
+    bool ok =
+        session_open_elf(&session, error) && session_reach_target(&session, error) && reset(&session, error);
     struct error after = {0};
     if (!session_close(&session, &after))
         ok = error_add(error, &after);

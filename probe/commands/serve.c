@@ -17,6 +17,7 @@
 #include "measure/halts.h"
 #include "measure/plausible.h"
 #include "report/number.h"
+#include "report/terminal.h"
 #include "report/text.h"
 #include "target/stepwise.h"
 
@@ -96,7 +97,8 @@ static void print_text(const struct serve_command *self, const struct halts_coun
         fprintf(out, "%s%s+%s", i > 0 ? ", " : "", bound,
                 number_unsigned(number, sizeof number, counts[i].count));
         if (bound[0] == '\0')
-            fprintf(out, " ± %s", number_unsigned(error, sizeof error, counts[i].plus_minus));
+            fprintf(out, " %s %s", terminal_or("±", "+-"),
+                    number_unsigned(error, sizeof error, counts[i].plus_minus));
         fprintf(out, " %s", strcmp(name, "CPU_CYCLES") == 0 ? "cycles" : name);
     }
     fprintf(out, "\n");

@@ -6,6 +6,8 @@
 #include "debuggers/debugger.h"
 #include "measure/window.h"
 #include "report/counts.h"
+#include "report/number.h"
+#include "report/progress.h"
 #include "report/text.h"
 
 #include <inttypes.h>
@@ -22,7 +24,10 @@ struct stat_command {
     struct window window;
     struct counts counts; /* of all windows */
     bool stopped;         /* by somebody */
-    struct error reset;   /* the target was: the counts go up to the last look before that */
+    struct progress progress;
+    size_t pass;
+    int64_t end_us;     /* of its window */
+    struct error reset; /* the target was: the counts go up to the last look before that */
 };
 
 static struct counts_row *row_of(struct stat_command *self, size_t column)
@@ -102,6 +107,22 @@ static bool note_reset(struct stat_command *self, struct error *error)
     return true;
 }
 
+static void show_progress(struct stat_command *self)
+{
+    const struct options *options = self->session.context->options;
+    char time[NUMBER_ROOM], window[NUMBER_ROOM] = "";
+    double left_s = (double)(self->end_us - deadline_now_us()) / 1e6;
+    if (self->counting.plan->n_passes > 1)
+        snprintf(window, sizeof window, "window %zu of %zu, ", self->pass + 1, self->counting.plan->n_passes);
+    if (options->for_s > 0)
+        progress_show(&self->progress, "%s%s left", window,
+                      number_elapsed(time, sizeof time, left_s > 0 ? ceil(left_s) : 0));
+    else
+        progress_show(
+            &self->progress, "%s, Ctrl-C ends it",
+            number_elapsed(time, sizeof time, (double)(self->window.last_us - self->window.first_us) / 1e6));
+}
+
 /* Samples until `until_us`, often enough that no counter wraps unseen where that can be had. */
 static bool sample_until(struct stat_command *self, int64_t until_us, struct error *error)
 {
@@ -109,6 +130,7 @@ static bool sample_until(struct stat_command *self, int64_t until_us, struct err
     for (;;) {
         int64_t left_us = until_us - deadline_now_us();
         int64_t pace_us = window_pace_ms(&self->window) * INT64_C(1000);
+        show_progress(self);
         int64_t us = left_us < pace_us ? left_us : pace_us;
         if (!pass_time(self, us, error))
             return false;
@@ -127,6 +149,7 @@ static bool print_interval(struct stat_command *self, const struct plan_pass *pa
     struct counts interval = {.n = self->counts.n};
     const struct options *options = self->session.context->options;
     put_rows(self, pass, from, &interval);
+    progress_clear(&self->progress);
     interval.skew_us = self->window.sample_skew_us > from->sample_skew_us ? self->window.sample_skew_us
                                                                           : from->sample_skew_us;
     command_has_result(self->session.context);
@@ -149,6 +172,8 @@ static bool run_window(struct stat_command *self, const struct plan_pass *pass, 
     const struct window begin = self->window;
     int64_t begun_us = deadline_now_us(), next_us = begun_us;
     int64_t end_us = begun_us + (int64_t)(options->for_s * 1e6);
+    self->end_us = end_us;
+    self->pass = (size_t)(pass - self->counting.plan->passes);
     const int64_t unasked_us = self->window.halts ? INT64_MAX / 4 : 1000000;
     do {
         const struct window from = self->window;
@@ -196,10 +221,15 @@ static bool run_windows(struct stat_command *self, struct error *error)
     if (!counts_begin(context->out, &self->conditions, &self->counts, context->options->format,
                       context->options->separator[0]))
         return error_set(error, ERROR_SYSTEM, "the output could not be written");
-    for (size_t i = 0;
-         i < plan->n_passes && *context->cancel == 0 && !self->stopped && self->reset.kind == ERROR_NONE; i++)
-        if (!run_window(self, &plan->passes[i], error))
-            return false;
+    bool ran = true;
+    progress_begin(&self->progress, stderr);
+    for (size_t i = 0; ran && i < plan->n_passes && *context->cancel == 0 && !self->stopped &&
+                       self->reset.kind == ERROR_NONE;
+         i++)
+        ran = run_window(self, &plan->passes[i], error);
+    progress_clear(&self->progress);
+    if (!ran)
+        return false;
     struct deadline deadline = session_last_deadline();
     if (self->reset.kind == ERROR_NONE && !target_check_witness(&self->session.target, &deadline, error))
         return false;
@@ -227,7 +257,7 @@ static bool check_stop(struct stat_command *self, struct error *error)
     if (!self->stopped || self->session.target.debugger != NULL)
         return true;
     session_place(&self->session, self->session.target.stopped_at, place, sizeof place);
-    return error_set(error, ERROR_FOREIGN_STOP, "stopped at %s, not ours", place);
+    return error_set(error, ERROR_FOREIGN_STOP, "halted by someone else at %s", place);
 }
 
 int command_stat(const struct context *context, struct error *error)
@@ -244,7 +274,7 @@ int command_stat(const struct context *context, struct error *error)
         session_conditions(&self.session, &self.clock, &self.conditions);
         if (self.session.target.debugger != NULL)
             snprintf(self.conditions.note, sizeof self.conditions.note,
-                     "each look halts the core for a moment, and what that adds is in the counts");
+                     "each sample halts the core briefly; that cost is included in the counts");
         ok = run_windows(&self, error) && check_stop(&self, error);
         tell_halts(&self);
         if (ok && self.reset.kind != ERROR_NONE)

@@ -64,22 +64,21 @@ static bool work(struct stub_command *self, struct error *error)
     }
 }
 
-static void print_line(FILE *out, const char *what, const char *before, const char *now)
+static void print_line(FILE *out, const char *what, const char *of, const char *before, const char *now)
 {
     bool same = before == NULL || strcmp(before, now) == 0;
-    fprintf(out, "  %-15s %s%s%s\n", what, now, same ? "" : ", was ", same ? "" : before);
+    fprintf(out, "  %-15s %s%s%s%s%s\n", what, of, now, same ? "" : " (was: ", same ? "" : before,
+            same ? "" : ")");
 }
 
 static const char *of_user(const struct stub_state *state)
 {
-    return !state->has_user ? "never reads them"
-           : state->user    ? "may read the counters"
-                            : "may not read the counters";
+    return !state->has_user ? "not possible" : state->user ? "allowed" : "denied";
 }
 
 static const char *of_cycles(const struct stub_state *state)
 {
-    return !state->cycles ? "off" : state->enabled ? "counts" : "set up, but stopped";
+    return !state->cycles ? "off" : state->enabled ? "on" : "configured, but stopped";
 }
 
 static void print_events(FILE *out, uint32_t events)
@@ -97,17 +96,17 @@ static void print(const struct stub_command *self)
     const struct target *target = &self->session.target;
     const struct stub_state *was = self->action == ENABLE || self->action == DISABLE ? &self->found : NULL;
     fprintf(out, "core %d   %s\n\n", (int)(target->chosen - target->cores), target->chosen->core.name);
-    print_line(out, "user mode", was ? of_user(was) : NULL, of_user(&self->now));
-    print_line(out, "cycle counter", was ? of_cycles(was) : NULL, of_cycles(&self->now));
+    print_line(out, "user mode", "access to counters ", was ? of_user(was) : NULL, of_user(&self->now));
+    print_line(out, "cycle counter", "", was ? of_cycles(was) : NULL, of_cycles(&self->now));
     print_events(out, self->now.events);
     fprintf(out, "  %-15s %s\n", "registers", self->now.registers);
     if (self->stub.errand == NULL)
         fprintf(out, "  %-15s by the probe\n", self->action == STATUS ? "read" : "written");
     else
         fprintf(out, "  %-15s at 0x%08" PRIX64 " in RAM, %s\n", "code", errand_place(self->stub.errand),
-                errand_was_there(self->stub.errand) ? "and stays there" : "for the time");
+                errand_was_there(self->stub.errand) ? "stays there" : "temporary");
     if (self->action == DISABLE && self->now.events != 0)
-        fprintf(out, "\nThe program counts events: of its counters only user mode was shut out.\n");
+        fprintf(out, "\nThe program counts events: its counters go on, only user mode lost access.\n");
 }
 
 int command_stub(const struct context *context, struct error *error)

@@ -4,8 +4,10 @@
 #include "commands/everyone.h"
 #include "commands/session.h"
 #include "measure/window.h"
+#include "report/counts.h"
 #include "report/json.h"
 #include "report/number.h"
+#include "report/rates.h"
 #include "report/screen.h"
 #include "report/text.h"
 
@@ -25,6 +27,10 @@ struct watching {
     struct clock clock;
     struct window window, before, zero; /* now; when the interval began; when the totals were set to zero */
     struct screen screen;
+    struct screen_view shown;
+    struct metric_result metrics[RESULT_METRICS]; /* that it shows */
+    char title[320];
+    struct rates rates;
     bool paused, quit;
     uint64_t resets;
 };
@@ -125,22 +131,22 @@ static bool print_json_header(const struct watching *self)
     return json_header(self->session.context->out, &self->conditions, columns, plan->n_columns, time(NULL));
 }
 
-static void print_text(const struct watching *self)
+static void print_text(struct watching *self)
 {
-    FILE *out = self->session.context->out;
     const struct window *window = &self->window;
     const struct reading *reading = &self->session.target.reading;
     double span = seconds(self->before.last_us, window->last_us);
     for (size_t i = 0; i < reading->counted; i++) {
-        char total[NUMBER_ROOM], counted[NUMBER_ROOM], rate[NUMBER_ROOM];
         uint64_t count = window->totals[i].count - self->before.totals[i].count;
-        bool at_least = window->totals[i].missed > self->before.totals[i].missed;
-        fprintf(out, "%10.3f s  %s%16s  %14s/s  total %s%s", seconds(window->first_us, window->last_us),
-                at_least ? "at least " : "", number_unsigned(counted, sizeof counted, count),
-                number_unsigned(rate, sizeof rate, span > 0 ? (uint64_t)((double)count / span + 0.5) : 0),
-                window->totals[i].missed > 0 ? "at least " : "",
-                number_unsigned(total, sizeof total, window->totals[i].count));
-        fprintf(out, reading->counted > 1 ? "  %s\n" : "\n", reading->counters[i].name);
+        const struct rates_row row = {.name = reading->counters[i].name,
+                                      .seconds = seconds(window->first_us, window->last_us),
+                                      .count = count,
+                                      .rate = span > 0 ? (double)count / span : 0,
+                                      .total = window->totals[i].count,
+                                      .count_at_least =
+                                          window->totals[i].missed > self->before.totals[i].missed,
+                                      .total_at_least = window->totals[i].missed > 0};
+        rates_print(&self->rates, &row);
     }
     struct metric_result metrics[RESULT_METRICS];
     size_t n = make_metrics(self, &self->before, metrics);
@@ -148,8 +154,9 @@ static void print_text(const struct watching *self)
         char value[NUMBER_ROOM] = "<not counted>";
         if (isfinite(metrics[i].value))
             snprintf(value, sizeof value, "%.6g", metrics[i].value);
-        fprintf(out, "%10.3f s  %16s  %s%s%s\n", seconds(window->first_us, window->last_us), value,
-                metrics[i].name, metrics[i].unit[0] != '\0' ? " " : "", metrics[i].unit);
+        fprintf(self->session.context->out, "%10.3f s  %16s  %s%s%s\n",
+                seconds(window->first_us, window->last_us), value, metrics[i].name,
+                metrics[i].unit[0] != '\0' ? " " : "", metrics[i].unit);
     }
 }
 
@@ -157,39 +164,68 @@ static void draw(struct watching *self)
 {
     const struct window *window = &self->window;
     const struct reading *reading = &self->session.target.reading;
-    char title[320];
-    snprintf(title, sizeof title, "%s     %s     %s", self->conditions.link, self->conditions.core,
-             self->conditions.counter);
-    struct screen_view view = {.title = title,
-                               .note = self->conditions.note,
-                               .seconds = seconds(self->zero.last_us, window->last_us),
-                               .lost = window->lost,
-                               .paused = self->paused};
+    struct screen_view *view = &self->shown;
+    snprintf(self->title, sizeof self->title, "%s     %s     %s", self->conditions.link,
+             self->conditions.core, self->conditions.counter);
+    *view = (struct screen_view){.title = self->title,
+                                 .note = self->conditions.note,
+                                 .seconds = seconds(self->zero.last_us, window->last_us),
+                                 .lost = window->lost};
     double span = seconds(self->before.last_us, window->last_us);
-    view.samples_per_second = span > 0 ? (double)(window->samples - self->before.samples) / span : 0;
+    view->samples_per_second = span > 0 ? (double)(window->samples - self->before.samples) / span : 0;
     for (size_t i = 0; i < reading->counted && i < READING_ROOM; i++)
-        view.rows[view.n++] = (struct screen_row){
+        view->rows[view->n++] = (struct screen_row){
             .name = reading->counters[i].name,
             .rate = span > 0 ? (double)(window->totals[i].count - self->before.totals[i].count) / span : 0,
             .total = window->totals[i].count - self->zero.totals[i].count,
             .rate_at_least = window->totals[i].missed > self->before.totals[i].missed,
             .total_at_least = window->totals[i].missed > self->zero.totals[i].missed};
-    struct metric_result metrics[RESULT_METRICS];
-    view.n_metrics = make_metrics(self, &self->before, metrics);
-    view.metrics = metrics;
-    screen_draw(&self->screen, &view);
+    view->n_metrics = make_metrics(self, &self->before, self->metrics);
+    view->metrics = self->metrics;
+    screen_draw(&self->screen, view);
 }
 
+/* What is shown stays as it is: an interval that has only begun has no rates. */
 static void handle_key(struct watching *self, enum screen_key key)
 {
+    struct screen_view *view = &self->shown;
     if (key == SCREEN_QUIT)
         self->quit = true;
     if (key == SCREEN_PAUSE)
-        self->paused = !self->paused;
-    if (key == SCREEN_ZERO)
+        self->paused = view->paused = !self->paused;
+    if (key == SCREEN_ZERO) {
         self->zero = self->window;
+        view->seconds = 0;
+        for (size_t i = 0; i < view->n; i++) {
+            view->rows[i].total = 0;
+            view->rows[i].total_at_least = false;
+        }
+    }
     if (key != SCREEN_NO_KEY)
-        draw(self);
+        screen_draw(&self->screen, view);
+}
+
+/* What the screen had, on the terminal that it leaves. */
+static bool print_totals(const struct watching *self)
+{
+    FILE *out = self->session.context->out;
+    const struct window *window = &self->window;
+    const struct reading *reading = &self->session.target.reading;
+    struct counts counts = {.passes = 1,
+                            .seconds = seconds(self->zero.last_us, window->last_us),
+                            .skew_us = window->skew_us,
+                            .lost = window->lost,
+                            .halts = window->halts ? window->samples + 1 : 0,
+                            .halted_us = window->halted_us};
+    for (size_t i = 0; i < reading->counted && i < READING_ROOM; i++)
+        counts.rows[counts.n++] =
+            (struct counts_row){.name = reading->counters[i].name,
+                                .count = window->totals[i].count - self->zero.totals[i].count,
+                                .seconds = counts.seconds,
+                                .at_least = window->totals[i].missed > self->zero.totals[i].missed,
+                                .counted = true};
+    text_header(out, &self->conditions);
+    return counts_end(out, &counts, FORMAT_TEXT, ',');
 }
 
 static void pause_ms(struct watching *self, int64_t ms)
@@ -208,7 +244,7 @@ static bool check_stop(struct watching *self, struct error *error)
     if (!self->session.target.leave_halted)
         return true;
     session_place(&self->session, self->session.target.stopped_at, place, sizeof place);
-    return error_set(error, ERROR_FOREIGN_STOP, "stopped at %s, not ours", place);
+    return error_set(error, ERROR_FOREIGN_STOP, "halted by someone else at %s", place);
 }
 
 static void tell_reset(struct watching *self)
@@ -299,16 +335,21 @@ static bool watch(struct watching *self, struct error *error)
     self->zero = self->before = self->window;
     if (!plain && screen_open(&self->screen, STDIN_FILENO, STDOUT_FILENO))
         draw(self);
-    else if (options->format == FORMAT_TEXT)
+    else if (options->format == FORMAT_TEXT) {
         text_header(context->out, &self->conditions);
-    else if (!print_json_header(self))
+        rates_begin(&self->rates, context->out);
+    } else if (!print_json_header(self)) {
         return error_set(error, ERROR_SYSTEM, "the output could not be written");
+    }
     int64_t begun_us = deadline_now_us(), next_us = begun_us;
     int64_t for_us = (int64_t)(options->for_s * 1e6);
     bool ok = true;
     while (ok && !self->quit && *context->cancel == 0 && (for_us == 0 || next_us - begun_us < for_us))
         ok = watch_interval(self, &next_us, error);
+    bool was_shown = self->screen.open;
     screen_close(&self->screen);
+    if (was_shown && !print_totals(self))
+        ok = error_set(error, ERROR_SYSTEM, "the output could not be written");
     ok = ok && target_check_witness(&self->session.target, &deadline, error);
     if (ok && options->format == FORMAT_JSON)
         print_json_summary(self);

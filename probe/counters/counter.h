@@ -41,7 +41,7 @@ struct counter_block {
     const struct block_kind *kind;
     char text[96];      /* "SysTick, 24 bits, reload 0xFFFFFF" */
     char state[96];     /* "runs", "idle", "in use by the program" */
-    char note[224];     /* what using it changes for the time; "" */
+    char note[224];     /* what using it changes for the run; "" */
     char unusable[128]; /* why it cannot be used; "" if it can */
     struct counter counters[BLOCK_COUNTERS];
     size_t n;

@@ -58,7 +58,7 @@ static bool identify(const struct core *core, const uint64_t *values, struct cou
     bool runs = traced && (ctrl & CTRL_CYCCNTENA);
     snprintf(out->state, sizeof out->state, "%s", runs ? "runs" : "idle");
     if (!runs)
-        snprintf(out->note, sizeof out->note, "CYCCNT was off and is switched on for the time");
+        snprintf(out->note, sizeof out->note, "CYCCNT was off; enabled for this measurement");
     add_counters(core, out, ctrl & CTRL_NOPRFCNT ? PROFILE : COUNTERS);
     out->settings[out->n_settings++] = (struct setting){.at = core_word(core, DEMCR),
                                                         .test = DEMCR_TRCENA,

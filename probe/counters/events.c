@@ -73,15 +73,15 @@ static bool read_event(struct parser *p, unsigned line, struct span rest)
     if (!read_code(p, line, code, &event.code))
         return false;
     if (!span_word(&rest, &name))
-        return fail(p, line, "there is no name behind", code);
+        return fail(p, line, "there is no name after", code);
     if (!span_is_event_name(name))
         return fail(p, line, "this cannot be an event's name:", name);
     if (!span_copy(name, event.name, sizeof event.name))
         return fail(p, line, "too long a name:", name);
     if (!span_is_printable(rest))
-        return fail(p, line, "only plain ASCII can be shown behind", name);
+        return fail(p, line, "only plain ASCII can be shown after", name);
     if (!span_copy(rest, event.words, sizeof event.words))
-        return fail(p, line, "too many words behind", name);
+        return fail(p, line, "too many words after", name);
     return add_event(p, line, &event);
 }
 
@@ -103,7 +103,7 @@ static bool read_except(struct parser *p, unsigned line, struct span rest, size_
     struct event_set *set = p->set;
     struct span word;
     if (rest.n == 0)
-        return fail(p, line, "which codes, behind", (struct span){"except", 6});
+        return fail(p, line, "which codes, after", (struct span){"except", 6});
     while (span_word(&rest, &word)) {
         uint32_t first = 0, last = 0;
         if (!read_range(p, line, word, &first, &last))
@@ -125,7 +125,7 @@ static bool read_use(struct parser *p, unsigned line, struct span rest)
 {
     struct span name;
     if (!span_word(&rest, &name) || rest.n > 0 || !span_is_event_name(name))
-        return fail(p, line, "`use` wants the name of one set, not", name);
+        return fail(p, line, "`use` takes the name of one set, not", name);
     if (p->depth == DEEPEST_USE || ++p->uses > MOST_USES)
         return fail(p, line, "too many sets use each other, at", name);
     char *inside = p->inside[p->depth];
@@ -160,7 +160,7 @@ static bool read_text(struct parser *p, struct span text)
                 return false;
         } else if (span_is(word, "except")) {
             if (used_from == SIZE_MAX)
-                return fail(p, lines.line, "only behind a `use` there can be", word);
+                return fail(p, lines.line, "only after a `use` there can be", word);
             if (!read_except(p, lines.line, rest, used_from))
                 return false;
         } else {

@@ -31,7 +31,7 @@ static bool read_word(const char *text, size_t n, uint32_t *code, struct error *
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strlen(words[i].name) == n && strncasecmp(words[i].name, text, n) == 0) {
             if ((*code & words[i].bit) != 0)
-                return error_set(error, ERROR_USAGE, "-e: \":%s\" is said twice", words[i].name);
+                return error_set(error, ERROR_USAGE, "-e: \":%s\" is given twice", words[i].name);
             *code |= words[i].bit;
             return true;
         }
@@ -43,9 +43,9 @@ static bool read_word(const char *text, size_t n, uint32_t *code, struct error *
             (int)(n < 40 ? n : 40), text);
     uint32_t value = read_cmask(text + CMASK_LENGTH, n - CMASK_LENGTH);
     if (value == 0)
-        return error_set(error, ERROR_USAGE, "-e: cmask= wants 1 to %d", MOST_CMASK);
+        return error_set(error, ERROR_USAGE, "-e: cmask= takes 1 to %d", MOST_CMASK);
     if (*code >> KNC_CMASK_SHIFT != 0)
-        return error_set(error, ERROR_USAGE, "-e: \":cmask\" is said twice");
+        return error_set(error, ERROR_USAGE, "-e: \":cmask\" is given twice");
     *code |= value << KNC_CMASK_SHIFT;
     return true;
 }
@@ -64,7 +64,7 @@ bool knc_modifiers_read(const char *text, uint32_t *code, struct error *error)
     if ((result & KNC_INVERT) != 0 && result >> KNC_CMASK_SHIFT == 0)
         return error_set(
             error, ERROR_USAGE,
-            "-e: inv counts the cycles with less than cmask=N of an event, so it wants that beside it");
+            "-e: inv counts the cycles with less than cmask=N of an event, so it needs cmask=N beside it");
     *code = result;
     return true;
 }

@@ -126,7 +126,7 @@ static bool read_metric(struct parser *p, struct span rest)
     struct metric metric = {.n_steps = 0};
     const char *equals = rest.n > 0 ? memchr(rest.at, '=', rest.n) : NULL, *what = NULL;
     if (equals == NULL)
-        return fail(p, "a METRIC has its = and an expression behind", rest);
+        return fail(p, "a METRIC is followed by = and an expression", rest);
     struct span head = {rest.at, (size_t)(equals - rest.at)}, at;
     struct span expression = {equals + 1, rest.n - head.n - 1};
     if (!read_head(p, head, &metric))

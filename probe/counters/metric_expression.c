@@ -88,7 +88,7 @@ static bool read_name(struct reading *r)
     char text[EVENT_NAME];
     size_t n = length_of(r, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.:");
     if (n == 0)
-        return fail(r, "a number, a name or ( is wanted, not");
+        return fail(r, "expected a number, a name or (, not");
     if (!span_copy((struct span){r->rest.at, n}, text, sizeof text))
         return fail(r, "too long a name:");
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
@@ -163,7 +163,7 @@ bool metric_expression_parse(struct span text, struct metric_names *names, struc
     out->n_steps = out->n_events = 0;
     bool ok = read_sum(&r);
     if (ok && peek(&r) != '\0')
-        ok = fail(&r, "an operator is wanted, not");
+        ok = fail(&r, "expected an operator, not");
     if (ok && r.rest.n > 0)
         ok = fail(&r, "this cannot be read:");
     *what = r.what;

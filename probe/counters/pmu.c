@@ -131,7 +131,7 @@ static void add_notes(const struct pmu *pmu, struct counter_block *out)
         used = (size_t)snprintf(note, size, "cycles are counted by 64%s",
                                 (pmu->control & PMU_ENABLE) == 0 || counts_now(pmu) ? "; " : "");
     if ((pmu->control & PMU_ENABLE) == 0)
-        snprintf(note + used, size - used, "the PMU was off and is switched on for the time%s",
+        snprintf(note + used, size - used, "the PMU was off; enabled for this measurement%s",
                  pmu->enabled != 0 ? ": counters that the program stopped count on" : "");
     else if (counts_now(pmu)) {
         used += (size_t)snprintf(note + used, size - used, "left to the program, which uses them: ");

@@ -83,7 +83,7 @@ static void add_user_access(struct counter_block *out)
 
 static void add_note(struct counter_block *out)
 {
-    static const char halts[] = "the core is halted for moments to set and to read its counters";
+    static const char halts[] = "the core is halted briefly to set and to read its counters";
     size_t used = strlen(out->note);
     snprintf(out->note + used, sizeof out->note - used, "%s%s", used > 0 ? "; " : "", halts);
 }

@@ -48,7 +48,7 @@ static bool identify(const struct core *core, const uint64_t *values, struct cou
         return true;
     }
     snprintf(out->state, sizeof out->state, "idle");
-    snprintf(out->note, sizeof out->note, "SysTick was idle and is borrowed; its count is not put back");
+    snprintf(out->note, sizeof out->note, "SysTick was unused: used for this run (its old count is lost)");
     out->settings[out->n_settings++] = (struct setting){.at = core_word(core, SYST_RVR),
                                                         .test = RELOAD,
                                                         .set = RELOAD,

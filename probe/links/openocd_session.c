@@ -41,20 +41,31 @@ static void add_last_words(struct openocd_session *session, char *out, size_t si
     snprintf(out, size, ". Its last words: %s", words);
 }
 
+/* What it was at, for people: `what` names a command of pmu.tcl's, or how many steps there were. */
+static const char *phase_of(const char *what, char *out, size_t size)
+{
+    static const char *const connecting[] = {"pmu_open", "pmu_targets", "pmu.tcl", "version",
+                                             "a question for its mode"};
+    for (size_t i = 0; i < sizeof connecting / sizeof *connecting; i++)
+        if (strcmp(what, connecting[i]) == 0)
+            return "while connecting";
+    snprintf(out, size, "%.100s was sent", what);
+    return out;
+}
+
 static bool lose(struct openocd_session *session, enum openocd_end end, const char *what, struct error *error)
 {
-    char words[640];
+    char words[640], phase[128];
     switch (end) {
     case OPENOCD_SILENT:
     case OPENOCD_CANCELLED:
         /* The answer may still come, and is known by its number */
-        return error_set(error, ERROR_LINK_LOST, "OpenOCD at %s does not answer; %s had been sent",
-                         session->peer, what);
+        return error_set(error, ERROR_LINK_LOST, "OpenOCD at %s stopped answering (%s)", session->peer,
+                         phase_of(what, phase, sizeof phase));
     case OPENOCD_TOO_LONG:
         session->lost = true;
-        return error_set(error, ERROR_LINK_PROTOCOL,
-                         "OpenOCD at %s sends an answer without an end; %s had been sent", session->peer,
-                         what);
+        return error_set(error, ERROR_LINK_PROTOCOL, "OpenOCD at %s sends an answer without an end (%s)",
+                         session->peer, phase_of(what, phase, sizeof phase));
     case OPENOCD_NO_MEMORY:
         session->lost = true;
         return error_set(error, ERROR_SYSTEM, "out of memory for the answer of OpenOCD at %s", session->peer);
@@ -64,8 +75,8 @@ static bool lose(struct openocd_session *session, enum openocd_end end, const ch
     }
     session->lost = true;
     add_last_words(session, words, sizeof words);
-    return error_set(error, ERROR_LINK_LOST, "OpenOCD at %s closed the connection; %s had been sent%s",
-                     session->peer, what, words);
+    return error_set(error, ERROR_LINK_LOST, "OpenOCD at %s closed the connection (%s)%s", session->peer,
+                     phase_of(what, phase, sizeof phase), words);
 }
 
 bool openocd_session_distrust(struct openocd_session *session, const char *text, size_t length,

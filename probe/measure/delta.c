@@ -361,6 +361,7 @@ static void end_columns(struct delta *delta)
             struct column *column = &summary->columns[plan->column[i]];
             const struct overhead *overhead = &pass->overheads[i];
             const struct counter *counter = &delta->target->block->counters[plan->picks[i].counter];
+            column->bits = counter->bits;
             double plus_minus =
                 (double)(overhead_plus_minus(overhead, delta->most_pairs) + counter_coarseness(counter)) +
                 ceil(overhead->mean * delta->most_steps);

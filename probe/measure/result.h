@@ -24,7 +24,8 @@ enum { RESULT_METRICS = 16 };
 /* What -M asked for, made of means. */
 struct metric_result {
     char name[96], unit[16];
-    double value; /* NaN: something that it is made of was not counted, or only bounded */
+    double value;  /* NaN: something that it is made of was not counted, or only bounded */
+    char why[128]; /* then: what that is; "": not known */
 };
 
 /* Everything that is needed to judge a number later. Empty strings and zeros: unknown. */
@@ -32,7 +33,7 @@ struct conditions {
     char link[128];   /* "openocd localhost:6666" */
     char core[64];    /* "Cortex-M0+ r0p1 core 0" */
     char counter[64]; /* "SysTick, 24 bits, reload 0xFFFFFF" */
-    char note[256];   /* what was borrowed or switched on for the run: "SysTick was idle and is borrowed" */
+    char note[256]; /* what was enabled or used for the run: "CYCCNT was off; enabled for this measurement" */
     char elf[256], build_id[80];
     char start[160], end[160]; /* "fir_filter", "its return", "*0x10000200" */
     char start_source[256], end_source[256];
@@ -51,6 +52,7 @@ struct column {
     bool calibrated;       /* overhead and plus_minus were measured */
     uint64_t at_least;     /* hits of which only a lower bound is known; they are not in `statistics` */
     uint64_t at_least_max; /* the highest such bound */
+    unsigned bits;         /* of its counter; 0: not known, or a wider total */
 };
 
 struct value {
@@ -89,5 +91,5 @@ struct summary {
         max_value;         /* the hit with the highest value of the first column; number 0: none yet */
     char uncalibrated[96]; /* why what a halt adds could not be measured; "" if it was, or was not to be */
     char advice[96];       /* what would count hits of which only a bound is known; "" */
-    char ended[256]; /* why it ended before `wanted`: "Ctrl-C", "stopped at main.c:88, not ours"; else "" */
+    char ended[256];       /* why it ended before `wanted`: "Ctrl-C", "cancelled"; else "" */
 };

@@ -281,32 +281,47 @@ uint64_t statistics_quantile(const struct statistics *statistics, double p, bool
     return statistics->max;
 }
 
-size_t statistics_histogram(const struct statistics *statistics, struct histogram_bin *out, size_t room)
+uint64_t statistics_between(const struct statistics *statistics, uint64_t from, uint64_t to, uint64_t *least,
+                            uint64_t *greatest)
 {
-    if (room == 0 || statistics->count == 0)
+    struct walk walk = {0};
+    struct entry entry;
+    uint64_t count = 0;
+    while (walk_next(statistics, &walk, &entry) && entry.value <= to) {
+        if (entry.value < from)
+            continue;
+        *least = count == 0 ? entry.value : *least;
+        *greatest = entry.value;
+        count += entry.count;
+    }
+    return count;
+}
+
+size_t statistics_histogram(const struct statistics *statistics, uint64_t from, uint64_t to,
+                            struct histogram_bin *out, size_t room)
+{
+    from = from < statistics->min ? statistics->min : from;
+    to = to > statistics->max ? statistics->max : to;
+    if (room == 0 || statistics->count == 0 || from > to)
         return 0;
-    uint64_t min = statistics->min, max = statistics->max, less_one = (max - min) / room; /* bin width - 1 */
+    uint64_t less_one = (to - from) / room; /* bin width - 1 */
     if (statistics->bucketed) {
         /* Narrower bins would show where the buckets are, not where the values are */
-        size_t widest = bucket_of(max);
+        size_t widest = bucket_of(to);
         uint64_t bucket = bucket_high(widest) - bucket_low(widest);
         less_one = less_one < bucket ? bucket : less_one;
     }
-    if (max - min <= less_one) {
-        out[0] = (struct histogram_bin){.low = min, .high = max, .count = statistics->count};
-        return 1;
-    }
-
     size_t n = 0;
+    for (uint64_t low = from;; low += less_one + 1) {
+        bool last = to - low <= less_one;
+        out[n++] = (struct histogram_bin){.low = low, .high = last ? to : low + less_one};
+        if (last)
+            break;
+    }
     struct walk walk = {0};
     struct entry entry;
-    while (walk_next(statistics, &walk, &entry)) {
-        uint64_t low = min + (entry.value - min) / (less_one + 1) * (less_one + 1);
-        if (n == 0 || out[n - 1].low != low) {
-            uint64_t high = max - low <= less_one ? max : low + less_one;
-            out[n++] = (struct histogram_bin){.low = low, .high = high};
-        }
-        out[n - 1].count += entry.count;
-    }
+    while (walk_next(statistics, &walk, &entry) && entry.value <= to)
+        if (entry.value >= from)
+            out[less_one == UINT64_MAX ? 0 : (entry.value - from) / (less_one + 1)].count += entry.count;
     return n;
 }

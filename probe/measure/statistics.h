@@ -33,5 +33,10 @@ struct histogram_bin {
     uint64_t low, high; /* values in [low, high] */
     uint64_t count;
 };
-/* At most `room` bins of equal width from min to max, empty ones left out; returns how many. */
-size_t statistics_histogram(const struct statistics *statistics, struct histogram_bin *out, size_t room);
+/* At most `room` bins of equal width over the values from `from` to `to`, empty ones included; returns how
+   many. */
+size_t statistics_histogram(const struct statistics *statistics, uint64_t from, uint64_t to,
+                            struct histogram_bin *out, size_t room);
+/* How many values lie there, and the outermost of them; those are not set where there is none. */
+uint64_t statistics_between(const struct statistics *statistics, uint64_t from, uint64_t to, uint64_t *least,
+                            uint64_t *greatest);

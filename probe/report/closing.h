@@ -1,6 +1,6 @@
 /*
- * The last block of a summary: how many hits in what time, why it ended early, and beside that how the hits
- * are distributed.
+ * The last block of a summary: how many hits in what time, why it ended early, what became of the others, and
+ * how they are distributed.
  */
 #pragma once
 
@@ -8,4 +8,4 @@
 
 #include <stdio.h>
 
-void closing_print(FILE *out, const struct summary *summary);
+void closing_print(FILE *out, const struct summary *summary, size_t columns);

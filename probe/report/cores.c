@@ -1,7 +1,9 @@
 #include "report/cores.h"
 
+#include "report/fold.h"
 #include "report/json.h"
 #include "report/number.h"
+#include "report/terminal.h"
 #include "report/text.h"
 
 #include <inttypes.h>
@@ -9,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { HEAD = 10, NARROWEST = 16, MARK = 2 };
+enum { HEAD = 10, NARROWEST = 16, MARK = 2, TEXT = NUMBER_ROOM + 4, LINE = 1024 };
 
 static const char *missing(const struct cores_table *table, const struct cores_row *row, size_t column)
 {
@@ -27,61 +29,113 @@ static void name_row(const struct cores_row *row, char *out, size_t size)
         snprintf(out, size, "core %d", row->core);
 }
 
-static int width_of(const char *name)
+/* A column, or a metric behind them: its name, and what a row has in it. */
+static void text_of(const struct cores_table *table, const struct cores_row *row, size_t column, char *out)
 {
-    size_t length = strlen(name);
-    return (int)(length > NARROWEST ? length : NARROWEST) + MARK;
-}
-
-static void put_value(FILE *out, const struct cores_table *table, const struct cores_row *row, size_t column)
-{
-    char number[NUMBER_ROOM], text[NUMBER_ROOM + MARK];
+    char number[NUMBER_ROOM];
+    if (column >= table->n_columns) {
+        double value = row->metrics[column - table->n_columns].value;
+        if (isfinite(value))
+            snprintf(out, TEXT, "%.6g", value);
+        else
+            snprintf(out, TEXT, "<not counted>");
+        return;
+    }
     const char *absent = missing(table, row, column);
-    if (absent == NULL)
-        snprintf(text, sizeof text, "%s%s", row->values[column].at_least ? ">=" : "",
+    if (absent != NULL)
+        snprintf(out, TEXT, "%s", absent);
+    else
+        snprintf(out, TEXT, "%s%s", row->values[column].at_least ? ">=" : "",
                  number_unsigned(number, sizeof number, row->values[column].count));
-    fprintf(out, "%*s", width_of(table->columns[column].name), absent != NULL ? absent : text);
 }
 
+static const char *title_of(const struct cores_table *table, size_t column)
+{
+    return column < table->n_columns ? table->columns[column].name
+                                     : table->rows[0].metrics[column - table->n_columns].name;
+}
+
+static int width_of(const struct cores_table *table, size_t column)
+{
+    size_t width = strlen(title_of(table, column));
+    char text[TEXT];
+    for (size_t r = 0; r < table->n_rows; r++) {
+        text_of(table, &table->rows[r], column, text);
+        width = strlen(text) > width ? strlen(text) : width;
+    }
+    return (int)(width > NARROWEST ? width : NARROWEST) + MARK;
+}
+
+/* As many columns as a line has room for; the others have a table of their own below it. */
 static void put_text(FILE *out, const struct cores_table *table)
 {
-    char name[NUMBER_ROOM];
+    char name[NUMBER_ROOM], text[TEXT];
+    size_t all = table->n_columns + table->n_metrics, room = terminal_columns(out);
     if (table->since_begin > 0)
         fprintf(out, "\n%.6f s\n", table->since_begin);
-    fprintf(out, "%-*s", HEAD, "");
-    for (size_t i = 0; i < table->n_columns; i++)
-        fprintf(out, "%*s", width_of(table->columns[i].name), table->columns[i].name);
-    for (size_t i = 0; i < table->n_metrics; i++)
-        fprintf(out, "%*s", width_of(table->rows[0].metrics[i].name), table->rows[0].metrics[i].name);
-    fputc('\n', out);
-    for (size_t r = 0; r < table->n_rows; r++) {
-        const struct cores_row *row = &table->rows[r];
-        if (row->cpu >= 0)
-            continue;
-        name_row(row, name, sizeof name);
-        fprintf(out, "%-*s", HEAD, name);
-        for (size_t i = 0; i < table->n_columns; i++)
-            put_value(out, table, row, i);
-        for (size_t i = 0; i < table->n_metrics; i++) {
-            char value[NUMBER_ROOM] = "<not counted>";
-            if (isfinite(row->metrics[i].value))
-                snprintf(value, sizeof value, "%.6g", row->metrics[i].value);
-            fprintf(out, "%*s", width_of(row->metrics[i].name), value);
+    for (size_t first = 0, end; first < all; first = end) {
+        int widths[RESULT_COLUMNS + RESULT_METRICS] = {0};
+        size_t used = HEAD;
+        for (end = first; end < all; end++) {
+            widths[end] = width_of(table, end);
+            if (end > first && used + (size_t)widths[end] > room)
+                break;
+            used += (size_t)widths[end];
         }
+        fprintf(out, "%s%-*s", first > 0 ? "\n" : "", HEAD, "");
+        for (size_t i = first; i < end; i++)
+            fprintf(out, "%*s", widths[i], title_of(table, i));
         fputc('\n', out);
+        for (size_t r = 0; r < table->n_rows; r++) {
+            const struct cores_row *row = &table->rows[r];
+            if (row->cpu >= 0)
+                continue;
+            name_row(row, name, sizeof name);
+            fprintf(out, "%-*s", HEAD, name);
+            for (size_t i = first; i < end; i++) {
+                text_of(table, row, i, text);
+                fprintf(out, "%*s", widths[i], text);
+            }
+            fputc('\n', out);
+        }
     }
+}
+
+/* Why something has no number, each once. */
+static void put_reasons(FILE *out, const struct cores_table *table)
+{
+    char line[LINE];
+    for (size_t i = 0; i < table->n_columns; i++) {
+        const char *why = table->columns[i].unsupported;
+        if (why != NULL && why[0] != '\0') {
+            snprintf(line, sizeof line, "%s: %s", table->columns[i].name, why);
+            fold_text(out, terminal_columns(out), MARK, line);
+        }
+    }
+    for (size_t i = 0; i < table->n_metrics; i++)
+        for (size_t r = table->n_rows; r-- > 0;) {
+            const struct metric_result *metric = &table->rows[r].metrics[i];
+            if (isfinite(metric->value) || metric->why[0] == '\0')
+                continue;
+            snprintf(line, sizeof line, "%s: %s", metric->name, metric->why);
+            fold_text(out, terminal_columns(out), MARK, line);
+            break;
+        }
 }
 
 static void put_closing(FILE *out, const struct cores_table *table)
 {
-    char skew[NUMBER_ROOM];
-    fprintf(out, "\n%24.6f s%s  the counters of a CPU are read within %s of each other\n",
-            table->n_rows > 0 ? table->rows[table->n_rows - 1].seconds : 0,
-            table->passes > 1 ? "  each of the windows;" : "",
-            number_duration(skew, sizeof skew, (double)table->skew_us / 1e6));
-    if (table->lost > 0)
-        fprintf(out, "%24" PRIu64 "    samples came too late to tell whether a counter had wrapped\n",
-                table->lost);
+    char text[NUMBER_ROOM], line[LINE];
+    fprintf(out, "\n%24.6f s%s\n", table->n_rows > 0 ? table->rows[table->n_rows - 1].seconds : 0,
+            table->passes > 1 ? " per window" : "");
+    snprintf(line, sizeof line, "counters of a CPU are sampled up to %s apart",
+             number_duration(text, sizeof text, (double)table->skew_us / 1e6));
+    fold_text(out, terminal_columns(out), MARK, line);
+    if (table->lost > 0) {
+        snprintf(line, sizeof line, COUNTS_LOST, number_unsigned(text, sizeof text, table->lost));
+        fold_text(out, terminal_columns(out), MARK, line);
+    }
+    put_reasons(out, table);
 }
 
 /* Who, how many CPUs, count, event, seconds, whether it is a bound. */

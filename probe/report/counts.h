@@ -8,6 +8,10 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+/* The same of every command: of so many reads. */
+#define COUNTS_LOST                                                                                          \
+    "%s reads came too late: the counter may have wrapped in between, so totals are lower bounds"
+
 enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV, FORMAT_JUNIT, FORMAT_MARKDOWN };
 
 struct counts_row {

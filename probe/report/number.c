@@ -1,5 +1,7 @@
 #include "report/number.h"
 
+#include "report/terminal.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
@@ -94,7 +96,8 @@ static const char *scaled(char *out, size_t size, double value, const struct uni
 
 const char *number_duration(char *out, size_t size, double seconds)
 {
-    static const struct unit units[] = {{1e-9, "ns"}, {1e-6, "µs"}, {1e-3, "ms"}, {1, "s"}};
+    const char *micro = terminal_or("µs", "us");
+    const struct unit units[] = {{1e-9, "ns"}, {1e-6, micro}, {1e-3, "ms"}, {1, "s"}};
     return scaled(out, size, seconds, units, sizeof(units) / sizeof(units[0]), false);
 }
 

@@ -1,11 +1,11 @@
 #include "report/screen.h"
 
 #include "report/number.h"
+#include "report/terminal.h"
 #include "report/utf8.h"
 
 #include <math.h>
 #include <poll.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -14,8 +14,10 @@
 enum {
     CANVAS = 65536,
     NAME = 28,
-    RATE = 16,
-    TOTAL = 24,
+    LEAST_NAME = 6,
+    RATE = 18,
+    TOTAL = 25,
+    GAP = 2,
     LEAST_BAR = 8,
     MOST_BAR = 100,
     LINE_ROOM = 512,
@@ -42,27 +44,70 @@ static void put(struct canvas *canvas, const char *text)
     canvas->n += length;
 }
 
-/* Cut to the terminal's width; lines that it has no room for are left out. */
-__attribute__((format(printf, 2, 3))) static void put_line(struct canvas *canvas, const char *format, ...)
+static bool has_room(const struct canvas *canvas)
 {
-    char line[LINE_ROOM], clean[UTF8_CLEAN_ROOM(LINE_ROOM)];
-    va_list list;
-    if (canvas->used + 1 >= canvas->lines)
+    return canvas->used + 1 < canvas->lines;
+}
+
+/* Which must fit. Lines that the terminal has no room for are left out. */
+static void put_line(struct canvas *canvas, const char *line)
+{
+    if (!has_room(canvas))
         return;
-    va_start(list, format);
-    vsnprintf(line, sizeof line, format, list);
-    va_end(list);
-    utf8_clean(clean, sizeof clean, line);
-    char *end = clean + strlen(clean);
-    for (size_t width = utf8_width(clean); width > canvas->columns && end > clean; width--) {
-        do
-            end--;
-        while (end > clean && ((unsigned char)*end & 0xC0) == 0x80);
-        *end = '\0';
-    }
-    put(canvas, clean);
+    put(canvas, line);
     put(canvas, end_of_line);
     canvas->used++;
+}
+
+/* Characters beyond the width are left out, and a mark tells so. */
+static void cut(char *text, size_t width)
+{
+    size_t all = utf8_width(text);
+    if (all <= width)
+        return;
+    char *end = text + strlen(text);
+    for (size_t left = width > 0 ? width - 1 : 0; all > left; all--)
+        do
+            end--;
+        while (end > text && ((unsigned char)*end & 0xC0) == 0x80);
+    memcpy(end, width > 0 ? "~" : "", width > 0 ? 2 : 1);
+}
+
+/* Folded between words. A word that is longer than a line is cut. */
+static void put_text(struct canvas *canvas, const char *text)
+{
+    char clean[UTF8_CLEAN_ROOM(LINE_ROOM)], line[UTF8_CLEAN_ROOM(LINE_ROOM)] = "", word[LINE_ROOM];
+    terminal_text(clean, sizeof clean, text);
+    size_t used = 0;
+    for (const char *at = clean; *at != '\0';) {
+        size_t gap = strspn(at, " "), length = strcspn(at + gap, " ");
+        snprintf(word, sizeof word, "%.*s", (int)length, at + gap);
+        cut(word, canvas->columns);
+        if (used > 0 && used + gap + utf8_width(word) > canvas->columns) {
+            put_line(canvas, line);
+            used = 0;
+        }
+        if (used == 0)
+            line[0] = '\0';
+        size_t bytes = strlen(line);
+        snprintf(line + bytes, sizeof line - bytes, "%*s%s", used > 0 ? (int)gap : 0, "", word);
+        used = utf8_width(line);
+        at += gap + length;
+    }
+    if (used > 0)
+        put_line(canvas, line);
+}
+
+/* Side by side, as many as a line has room for, the first ones first. */
+static void put_pieces(struct canvas *canvas, const char *const *pieces, size_t n)
+{
+    char line[LINE_ROOM] = "";
+    for (size_t i = 0; i < n; i++) {
+        size_t used = strlen(line), gap = used > 0 ? 3 : 0;
+        if (pieces[i][0] != '\0' && used + gap + strlen(pieces[i]) <= canvas->columns)
+            snprintf(line + used, sizeof line - used, "%*s%s", (int)gap, "", pieces[i]);
+    }
+    put_line(canvas, line);
 }
 
 static void write_all(int to, const char *text, size_t n)
@@ -79,7 +124,7 @@ static void write_all(int to, const char *text, size_t n)
 bool screen_open(struct screen *screen, int in, int out)
 {
     *screen = (struct screen){.in = in, .out = out};
-    if (!isatty(in) || !isatty(out) || tcgetattr(in, &screen->before) != 0)
+    if (terminal_is_dumb() || !isatty(in) || !isatty(out) || tcgetattr(in, &screen->before) != 0)
         return false;
     struct termios raw = screen->before;
     raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO); /* ISIG stays: Ctrl-C is what it always is */
@@ -101,7 +146,7 @@ void screen_close(struct screen *screen)
     screen->open = false;
 }
 
-/* In eighths of a character. */
+/* In eighths of a character; in whole ones where there are none. */
 static void make_bar(char *out, size_t size, double part, size_t width)
 {
     static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
@@ -110,40 +155,135 @@ static void make_bar(char *out, size_t size, double part, size_t width)
     size_t all = (size_t)(filled * (double)width * 8 + 0.5);
     out[0] = '\0';
     for (size_t i = 0; i < all / 8 && used + 4 < size; i++)
-        used += (size_t)snprintf(out + used, size - used, "█");
+        used += (size_t)snprintf(out + used, size - used, "%s", terminal_or("█", "#"));
     if (used + 4 < size)
-        snprintf(out + used, size - used, "%s", eighths[all % 8]);
+        snprintf(out + used, size - used, "%s", terminal_or(eighths[all % 8], all % 8 >= 4 ? "#" : ""));
 }
 
-static void draw_row(struct screen *screen, struct canvas *canvas, const struct screen_row *row, size_t i)
+struct texts {
+    char name[UTF8_CLEAN_ROOM(64)], rate[NUMBER_ROOM + 4], total[NUMBER_ROOM + 4];
+};
+
+static void make_texts(const struct screen_row *row, struct texts *out)
 {
-    char rate[NUMBER_ROOM + 2], total[NUMBER_ROOM], bar[3 * MOST_BAR + 4], name[UTF8_CLEAN_ROOM(64)];
-    size_t fixed = NAME + RATE + TOTAL + 8;
-    size_t width = canvas->columns > fixed + LEAST_BAR ? canvas->columns - fixed : 0;
-    if (width > MOST_BAR)
-        width = MOST_BAR;
-    utf8_clean(name, sizeof name, row->name);
+    char number[NUMBER_ROOM];
+    terminal_text(out->name, sizeof out->name, row->name);
+    out->rate[0] = out->total[0] = '\0';
+    if (row->missing)
+        return;
+    number_unsigned(number, sizeof number, row->rate < 1e18 ? (uint64_t)(row->rate + 0.5) : UINT64_MAX);
+    snprintf(out->rate, sizeof out->rate, "%s%s/s", row->rate_at_least ? ">" : "", number);
+    number_unsigned(number, sizeof number, row->total);
+    snprintf(out->total, sizeof out->total, "%s%s", row->total_at_least ? ">=" : "", number);
+}
+
+/* Widths of what is shown; 0: there is no room for it. */
+struct layout {
+    size_t name, rate, bar, total;
+};
+
+/* First the bars go, then blanks, then the ends of names, then the totals, then the rates. */
+static struct layout lay_out(const struct screen_view *view, size_t columns)
+{
+    struct layout layout = {.name = NAME, .rate = RATE, .total = TOTAL};
+    size_t name = 0, rate = 0, total = 0;
+    struct texts texts;
+    for (size_t i = 0; i < view->n && i < SCREEN_ROWS; i++) {
+        make_texts(&view->rows[i], &texts);
+        name = utf8_width(texts.name) > name ? utf8_width(texts.name) : name;
+        rate = strlen(texts.rate) > rate ? strlen(texts.rate) : rate;
+        total = strlen(texts.total) > total ? strlen(texts.total) : total;
+    }
+    layout.rate = rate > RATE ? rate : RATE;
+    layout.total = total > TOTAL ? total : TOTAL;
+    size_t fixed = NAME + GAP + layout.rate + GAP + layout.total;
+    if (columns > fixed + LEAST_BAR + GAP) {
+        layout.bar = columns - fixed - GAP < MOST_BAR ? columns - fixed - GAP : MOST_BAR;
+        return layout;
+    }
+    if (columns >= fixed)
+        return layout;
+    size_t widest = name < NAME ? name : NAME;
+    if (columns >= LEAST_NAME + GAP + rate + GAP + total) {
+        size_t left = columns - GAP - GAP - rate - total;
+        return (struct layout){.name = left < widest ? left : widest, .rate = rate, .total = total};
+    }
+    if (columns >= LEAST_NAME + GAP + rate) {
+        size_t left = columns - GAP - rate;
+        return (struct layout){.name = left < widest ? left : widest, .rate = rate};
+    }
+    return (struct layout){.name = columns};
+}
+
+static void draw_row(struct screen *screen, struct canvas *canvas, const struct layout *layout, size_t i,
+                     const struct screen_row *row)
+{
+    char bar[3 * MOST_BAR + 4], line[LINE_ROOM];
+    struct texts texts;
+    make_texts(row, &texts);
+    cut(texts.name, layout->name);
+    int pad = (int)(layout->name - utf8_width(texts.name));
+    size_t used = (size_t)snprintf(line, sizeof line, "%s", texts.name);
     if (row->missing) {
-        put_line(canvas, "%-*.*s %*s", NAME, NAME, name, RATE, "<not counted>");
+        static const char words[] = "<not counted>";
+        bool fits = layout->name + GAP + sizeof words - 1 <= canvas->columns;
+        bool has_why = row->why != NULL && row->why[0] != '\0' &&
+                       layout->name + GAP + sizeof words + 1 + strlen(row->why) <= canvas->columns;
+        if (fits)
+            snprintf(line + used, sizeof line - used, "%*s%s%s%.256s", pad + GAP, "", words,
+                     has_why ? ": " : "", has_why ? row->why : "");
+        put_line(canvas, line);
         return;
     }
     if (row->rate > screen->highest[i])
         screen->highest[i] = row->rate;
-    make_bar(bar, sizeof bar, screen->highest[i] > 0 ? row->rate / screen->highest[i] : 0, width);
-    number_unsigned(rate, NUMBER_ROOM, row->rate < 1e18 ? (uint64_t)(row->rate + 0.5) : UINT64_MAX);
-    number_unsigned(total, sizeof total, row->total);
-    int pad = (int)(width > utf8_width(bar) ? width - utf8_width(bar) : 0);
-    put_line(canvas, "%-*.*s %s%*s/s  %s%*s  %s%*s", NAME, NAME, name, row->rate_at_least ? ">" : " ",
-             RATE - 1, rate, bar, pad, "", row->total_at_least ? ">=" : "  ", TOTAL - 2, total);
+    make_bar(bar, sizeof bar, screen->highest[i] > 0 ? row->rate / screen->highest[i] : 0, layout->bar);
+    if (layout->rate > 0)
+        used += (size_t)snprintf(line + used, sizeof line - used, "%*s%*s", pad + GAP, "", (int)layout->rate,
+                                 texts.rate);
+    if (layout->bar > 0)
+        used += (size_t)snprintf(line + used, sizeof line - used, "%*s%s%*s", GAP, "", bar,
+                                 (int)(layout->bar - utf8_width(bar)), "");
+    if (layout->total > 0)
+        snprintf(line + used, sizeof line - used, "%*s%*s", GAP, "", (int)layout->total, texts.total);
+    put_line(canvas, line);
+}
+
+static void draw_foot(struct canvas *canvas, const struct screen_view *view)
+{
+    char seconds[NUMBER_ROOM], samples[NUMBER_ROOM + 16], number[NUMBER_ROOM], lost[LINE_ROOM];
+    number_decimal(number, sizeof number, view->seconds, 1);
+    snprintf(seconds, sizeof seconds, "%.40s s", number);
+    number_decimal(number, sizeof number, view->samples_per_second, 0);
+    snprintf(samples, sizeof samples, "%s samples/s", number);
+    const char *const now[] = {view->paused ? "PAUSED" : "", seconds, samples};
+    put_line(canvas, "");
+    put_pieces(canvas, now, sizeof now / sizeof *now);
+    if (view->lost > 0) {
+        snprintf(lost, sizeof lost, "> and >=: at least; %s reads came too late, a counter may have wrapped",
+                 number_unsigned(number, sizeof number, view->lost));
+        put_text(canvas, lost);
+    }
+    static const char *const keys[] = {"q quit", "space pause", "z zero"};
+    put_pieces(canvas, keys, sizeof keys / sizeof *keys);
 }
 
 static void draw_metric(struct canvas *canvas, const struct metric_result *metric)
 {
     char value[NUMBER_ROOM] = "<not counted>", name[UTF8_CLEAN_ROOM(sizeof metric->name)];
+    char line[LINE_ROOM];
     if (isfinite(metric->value))
         snprintf(value, sizeof value, "%.6g", metric->value);
-    utf8_clean(name, sizeof name, metric->name);
-    put_line(canvas, "%-*.*s %*s %s", NAME, NAME, name, RATE, value, metric->unit);
+    terminal_text(name, sizeof name, metric->name);
+    size_t width = strlen(value) + strlen(metric->unit) + GAP + 1;
+    if (canvas->columns <= width)
+        return;
+    cut(name, canvas->columns - width < NAME ? canvas->columns - width : NAME);
+    snprintf(line, sizeof line, "%s%*s%s %s", name, (int)(NAME + GAP - utf8_width(name)), "", value,
+             metric->unit);
+    if (canvas->columns < NAME + width)
+        snprintf(line, sizeof line, "%s%*s%s %s", name, GAP, "", value, metric->unit);
+    put_line(canvas, line);
 }
 
 void screen_draw(struct screen *screen, const struct screen_view *view)
@@ -155,21 +295,18 @@ void screen_draw(struct screen *screen, const struct screen_view *view)
         canvas.lines = window.ws_row;
     }
     put(&canvas, home);
-    put_line(&canvas, "%s", view->title);
-    if (view->note[0] != '\0')
-        put_line(&canvas, "%s", view->note);
-    put_line(&canvas, "%s", "");
+    put_text(&canvas, view->title);
+    put_text(&canvas, view->note);
+    put_line(&canvas, "");
+    const struct layout layout = lay_out(view, canvas.columns);
     /* What does not fit is left out, but not what stands below */
-    size_t room = canvas.lines > FOOT + FEWEST ? canvas.lines - FOOT : canvas.lines;
+    size_t foot = view->lost > 0 ? FOOT + 1 : FOOT;
+    size_t room = canvas.lines > foot + FEWEST ? canvas.lines - foot : canvas.lines;
     for (size_t i = 0; i < view->n && i < SCREEN_ROWS && canvas.used + 1 < room; i++)
-        draw_row(screen, &canvas, &view->rows[i], i);
+        draw_row(screen, &canvas, &layout, i, &view->rows[i]);
     for (size_t i = 0; i < view->n_metrics && canvas.used + 1 < room; i++)
         draw_metric(&canvas, &view->metrics[i]);
-    char lost[NUMBER_ROOM];
-    put_line(&canvas, "%s", "");
-    put_line(&canvas, "%.1f s   %.0f samples/s   %s lost%s", view->seconds, view->samples_per_second,
-             number_unsigned(lost, sizeof lost, view->lost), view->paused ? "   PAUSED" : "");
-    put_line(&canvas, "space pause   z zero   q quit");
+    draw_foot(&canvas, view);
     put(&canvas, rest_of_screen);
     write_all(screen->out, canvas.text, canvas.n);
 }

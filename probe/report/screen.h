@@ -1,7 +1,7 @@
 /*
  * The live screen of `watch`: rates, bars and totals, repainted in place with a handful of escape sequences
- * that every terminal of today knows. Takes keys without waiting for Enter; the terminal is as it was after
- * screen_close.
+ * that every terminal of today knows. What a narrow one has no room for is left out: no number is ever cut.
+ * Takes keys without waiting for Enter; the terminal is as it was after screen_close.
  */
 #pragma once
 
@@ -19,11 +19,12 @@ struct screen_row {
     double rate; /* counts a second over the last interval */
     uint64_t total;
     bool rate_at_least, total_at_least;
-    bool missing; /* not counted in this pass, or not at all */
+    bool missing;    /* not counted in this pass, or not at all */
+    const char *why; /* then; may be NULL */
 };
 
 struct screen_view {
-    const char *title, *note; /* one line each; note may be "" */
+    const char *title, *note; /* fold; note may be "" */
     struct screen_row rows[SCREEN_ROWS];
     size_t n;
     const struct metric_result *metrics; /* of the last interval, below the rows */
@@ -43,7 +44,7 @@ struct screen {
     double highest[SCREEN_ROWS]; /* rate of each row, for its bar */
 };
 
-/* False: `in` or `out` is no terminal, and nothing was done. */
+/* False: `in` or `out` is no terminal, or a dumb one, and nothing was done. */
 bool screen_open(struct screen *screen, int in, int out);
 void screen_close(struct screen *screen);
 void screen_draw(struct screen *screen, const struct screen_view *view);

@@ -1,5 +1,6 @@
 /*
- * Results as text for people. The header goes out before the measurement, the summary after it.
+ * Results as text for people. The header goes out before the measurement, the summary after it. Both are as
+ * wide as the terminal, or 80 columns.
  */
 #pragma once
 
@@ -7,7 +8,11 @@
 
 #include <stdio.h>
 
-/* What is measured, on what: two lines, a third where something was borrowed or switched on for the run. */
+/* What is measured, on what: a line each, a third where something was enabled or used for the run. */
 void text_header(FILE *out, const struct conditions *conditions);
 /* The table, then how many hits there were, why it ended, and how they are distributed. */
 void text_summary(FILE *out, const struct summary *summary);
+
+/* The same in so many columns. */
+void text_header_within(FILE *out, const struct conditions *conditions, size_t columns);
+void text_summary_within(FILE *out, const struct summary *summary, size_t columns);

@@ -28,7 +28,7 @@ bool attached_check(const struct target *target, size_t number, struct error *er
 {
     return target->debugger == NULL || attached_has(target, &target->cores[number]) ||
            error_set(error, ERROR_NO_CORE,
-                     "core %zu is not the one behind this port of the GDB server, which is %s", number,
+                     "core %zu is not the one on this port of the GDB server, which is %s", number,
                      target->debugger->facts.core);
 }
 

@@ -350,6 +350,6 @@ bool coprocessor_check_stays(const struct coprocessor *self, struct error *error
 {
     return !self->stays ||
            error_set(error, ERROR_RESET, "%sis left halted: reset it once more",
-                     self->reset_while_halted ? "the core was reset while its counters were put back, and "
+                     self->reset_while_halted ? "the core was reset while its counters were restored, and "
                                               : "after that the core ");
 }

@@ -154,7 +154,7 @@ static bool give_registers(void *context, const struct deadline *deadline, struc
     if (!self->was_reset) {
         add_registers(self);
         if (!errand_list_run(&self->work, deadline, error))
-            return error_prefix(error, "the core's registers could not be put back: ");
+            return error_prefix(error, "could not restore the core's registers: ");
     }
     self->owes_registers = false;
     return true;

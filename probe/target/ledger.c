@@ -1,6 +1,7 @@
 #include "target/ledger.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -272,6 +273,53 @@ size_t ledger_held(const struct ledger *ledger)
     return ledger->n_held;
 }
 
+/* Of those that are at the same place in every Cortex-M: DDI 0403 C1.6 to C1.11, B3.3. */
+static const char *name_of(const struct address *at, unsigned *number)
+{
+    static const struct {
+        uint32_t first, apart, count;
+        const char *name;
+    } registers[] = {
+        {0xE0001000, 0, 1, "DWT_CTRL"},     {0xE0001004, 0, 1, "DWT_CYCCNT"},
+        {0xE0001008, 0, 1, "DWT_CPICNT"},   {0xE000100C, 0, 1, "DWT_EXCCNT"},
+        {0xE0001010, 0, 1, "DWT_SLEEPCNT"}, {0xE0001014, 0, 1, "DWT_LSUCNT"},
+        {0xE0001018, 0, 1, "DWT_FOLDCNT"},  {0xE0001020, 16, 16, "DWT_COMP"},
+        {0xE0001024, 16, 16, "DWT_MASK"},   {0xE0001028, 16, 16, "DWT_FUNCTION"},
+        {0xE0002000, 0, 1, "FP_CTRL"},      {0xE0002004, 0, 1, "FP_REMAP"},
+        {0xE0002008, 4, 128, "FP_COMP"},    {0xE000E010, 0, 1, "SYST_CSR"},
+        {0xE000E014, 0, 1, "SYST_RVR"},     {0xE000E018, 0, 1, "SYST_CVR"},
+        {0xE000ED30, 0, 1, "DFSR"},         {0xE000EDF0, 0, 1, "DHCSR"},
+        {0xE000EDF4, 0, 1, "DCRSR"},        {0xE000EDF8, 0, 1, "DCRDR"},
+        {0xE000EDFC, 0, 1, "DEMCR"},
+    };
+    for (size_t i = 0; at->space == SPACE_MEMORY && i < sizeof registers / sizeof *registers; i++) {
+        uint64_t off = at->offset - registers[i].first;
+        uint32_t apart = registers[i].apart;
+        if (at->offset < registers[i].first || (apart == 0 ? off != 0 : off % apart != 0))
+            continue;
+        *number = apart == 0 ? UINT32_MAX : (unsigned)(off / apart);
+        if (apart == 0 || off / apart < registers[i].count)
+            return registers[i].name;
+    }
+    return NULL;
+}
+
+/* "could not restore FP_CTRL (0xE0002000) to 0x260: ..." */
+static void cannot_restore(struct error *error, const struct entry *entry, const struct error *why)
+{
+    char digits[12] = "";
+    unsigned number = UINT32_MAX;
+    const char *name = name_of(&entry->at, &number);
+    if (name != NULL && number != UINT32_MAX)
+        snprintf(digits, sizeof digits, "%u", number);
+    if (name != NULL)
+        error_set(error, why->kind, "could not restore %s%s (0x%08" PRIX64 ") to 0x%" PRIX64 ": %s", name,
+                  digits, entry->at.offset, entry->old, why->text);
+    else
+        error_set(error, why->kind, "could not restore 0x%08" PRIX64 " to 0x%" PRIX64 ": %s",
+                  entry->at.offset, entry->old, why->text);
+}
+
 bool ledger_undo(struct ledger *ledger, const struct deadline *deadline, struct error *error)
 {
     size_t left = ledger->n_held; /* from here on: those that stay held, to be tried again by a later call */
@@ -292,8 +340,7 @@ bool ledger_undo(struct ledger *ledger, const struct deadline *deadline, struct 
         if (entry.debt.undo != NULL)
             error_set(&first, one.kind, "%s", one.text);
         else if (!lost || first.kind == ERROR_NONE)
-            error_set(&first, one.kind, "0x%08" PRIx64 " could not be put back to 0x%08" PRIx64 ": %s",
-                      entry.at.offset, entry.old, one.text);
+            cannot_restore(&first, &entry, &one);
         ledger->held[--left] = entry;
     }
     size_t n_left = ledger->n_held - left;

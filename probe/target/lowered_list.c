@@ -324,7 +324,7 @@ bool lowered_pay_back(struct lowered *self, const struct deadline *deadline, str
             outcome = run_again(self, from, end, deadline, &refused);
     if (outcome.why != DONE)
         return error_set(error, refused.kind != ERROR_NONE ? refused.kind : ERROR_ASLEEP,
-                         "what was borrowed could not be put back: %s", refused.text);
+                         "could not restore what was borrowed: %s", refused.text);
     self->done = self->list.n;
     return true;
 }
@@ -422,11 +422,11 @@ bool lowered_settle(struct lowered *self, uint64_t wanted, const struct deadline
     if (self->was_reset)
         return error_set(error, ERROR_RESET, "the target was reset");
     self->foreign = true;
-    static const char *const causes[] = {[STOP_BREAKPOINT] = "a breakpoint",
-                                         [STOP_REQUEST] = "a halt request",
+    static const char *const causes[] = {[STOP_BREAKPOINT] = "someone else's breakpoint",
+                                         [STOP_REQUEST] = "someone else's halt request",
                                          [STOP_FAULT] = "an exception that a debugger catches",
-                                         [STOP_WATCHPOINT] = "a watchpoint",
-                                         [STOP_OTHER] = "something else"};
-    return error_set(error, ERROR_FOREIGN_STOP, "stopped by %s that is not ours, at 0x%08" PRIX64,
-                     causes[stop.cause], core_code_place(stop.pc));
+                                         [STOP_WATCHPOINT] = "someone else's watchpoint",
+                                         [STOP_OTHER] = "someone else"};
+    return error_set(error, ERROR_FOREIGN_STOP, "stopped by %s at 0x%08" PRIX64, causes[stop.cause],
+                     core_code_place(stop.pc));
 }

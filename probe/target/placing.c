@@ -84,14 +84,14 @@ static bool look(const struct placing *p, const char *option, const struct place
         return false;
     if (!out->readable)
         return error_set(p->error, ERROR_NO_CORE,
-                         "%s: what is at 0x%08" PRIX64 " behind access port %u does not say what it is",
-                         option, place->base, place->port);
+                         "%s: what is at 0x%08" PRIX64 " on access port %u does not say what it is", option,
+                         place->base, place->port);
     if (out->devtype == devtype)
         return true;
     component_name(out, is, sizeof is);
     component_name(&kind, wanted, sizeof wanted);
     return error_set(p->error, ERROR_NO_CORE,
-                     "%s: behind access port %u, 0x%08" PRIX64 " is %s (part 0x%03X), not %s", option,
+                     "%s: on access port %u, 0x%08" PRIX64 " is %s (part 0x%03X), not %s", option,
                      place->port, place->base, is, out->part, wanted);
 }
 

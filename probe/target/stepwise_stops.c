@@ -189,10 +189,12 @@ static bool is_reset(struct stepwise *self, uint64_t pc, const struct deadline *
 bool stepwise_prove(struct stepwise *self, uint64_t wanted, const struct deadline *deadline,
                     struct error *error)
 {
-    static const char *const whys[] = {
-        [DEBUGGER_TRAP] = "a breakpoint",   [DEBUGGER_REQUESTED] = "a halt request",
-        [DEBUGGER_FAULT] = "a fault",       [DEBUGGER_WATCHPOINT] = "a watchpoint",
-        [DEBUGGER_OTHERS] = "a breakpoint", [DEBUGGER_ENDED] = "the end of the program"};
+    static const char *const whys[] = {[DEBUGGER_TRAP] = "someone else's breakpoint",
+                                       [DEBUGGER_REQUESTED] = "someone else's halt request",
+                                       [DEBUGGER_FAULT] = "a fault",
+                                       [DEBUGGER_WATCHPOINT] = "someone else's watchpoint",
+                                       [DEBUGGER_OTHERS] = "someone else's breakpoint",
+                                       [DEBUGGER_ENDED] = "the end of the program"};
     uint64_t pc;
     if (!stepwise_register(self, CORE_PC, &pc, deadline, error))
         return false;
@@ -212,8 +214,8 @@ bool stepwise_prove(struct stepwise *self, uint64_t wanted, const struct deadlin
     if (self->was_reset)
         return error_set(error, ERROR_RESET, "the target was reset");
     self->foreign = true;
-    return error_set(error, ERROR_FOREIGN_STOP, "stopped by %s that is not ours, at 0x%08" PRIX64,
-                     whys[self->stop.why], core_place(self->core, pc));
+    return error_set(error, ERROR_FOREIGN_STOP, "stopped by %s at 0x%08" PRIX64, whys[self->stop.why],
+                     core_place(self->core, pc));
 }
 
 bool stepwise_step(struct stepwise *self, const struct deadline *deadline, struct error *error)

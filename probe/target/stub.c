@@ -24,7 +24,7 @@ static bool take_back(void *context, const struct deadline *deadline, struct err
     struct stub *stub = context;
     uint64_t results[ERRAND_GENERAL];
     return errand_run(stub->errand, DISABLE, stub->before, results, deadline, error) ||
-           error_prefix(error, "the monitor could not be put back: ");
+           error_prefix(error, "could not restore the monitor: ");
 }
 
 static bool look_by_code(struct stub *stub, struct stub_state *out, const struct deadline *deadline,

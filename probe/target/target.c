@@ -58,8 +58,8 @@ static bool identify_blocks(struct target *target, struct target_core *core, con
         if (unread.kind != ERROR_FAULT && unread.kind != ERROR_ASLEEP)
             return error_set(error, unread.kind, "%s", unread.text);
         *block = (struct counter_block){.kind = kinds[i]};
-        snprintf(block->text, sizeof block->text, "not readable");
-        snprintf(block->unusable, sizeof block->unusable, "its registers refuse to be read");
+        snprintf(block->text, sizeof block->text, "not identified");
+        snprintf(block->unusable, sizeof block->unusable, "registers not readable");
         core->n_blocks++;
     }
     return true;

@@ -206,11 +206,20 @@ class Place:
         self.close()
 
 
-def start_tool(words, **kwargs):
-    environment = dict(os.environ, ASAN_OPTIONS="detect_leaks=1:exitcode=99", UBSAN_OPTIONS="halt_on_error=1")
-    environment.pop("PMU_PROBE", None)
-    return subprocess.Popen(words, cwd=BUILD, text=True, errors="replace", stdin=subprocess.DEVNULL,
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, **kwargs)
+def tool_environment(**others):
+    found = dict(os.environ, ASAN_OPTIONS="detect_leaks=1:exitcode=99", UBSAN_OPTIONS="halt_on_error=1", LC_ALL="C.UTF-8")
+    found.pop("PMU_PROBE", None)
+    return found | others
+
+
+def start_tool(words, environment=(), **kwargs):
+    return subprocess.Popen(words, cwd=BUILD, text=True, errors="replace", env=tool_environment(**dict(environment)),
+                            **{"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **kwargs})
+
+
+def unfolded(text):
+    """What folded to the width of a terminal, in one line."""
+    return " ".join(text.split())
 
 
 def finish_tool(process, signal_number=None):

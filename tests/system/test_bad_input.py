@@ -182,7 +182,7 @@ def test_openocd_killed_in_the_middle(command):
         assert result.code == 3
         assert "openocd" in result.err.lower()
         if command[0] == "delta":
-            assert "could not be put back" in result.err and "pmu-probe release removes" in result.err
+            assert "could not restore " in result.err and "pmu-probe release removes" in result.err
 
 
 def test_own_openocd_that_cannot_start():

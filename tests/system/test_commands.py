@@ -5,11 +5,11 @@ import pty
 import re
 import select
 import socket
-import subprocess
 
 import pytest
 
-from harness import (DAP_WAYS, ROOT, TOOL, WORK_BY_DATA, ARTICLE_PLAIN, Place, finish_tool, passages, returned, run_tool, start_tool)
+from harness import (DAP_WAYS, ROOT, TOOL, WORK_BY_DATA, ARTICLE_PLAIN, Place, WAIT, finish_tool, passages, returned, run_tool,
+                     start_tool)
 from usb import UsbBoard, UsbNamespace, usb_available
 from usb_tree import plug_in
 
@@ -94,26 +94,50 @@ def test_mem_ap_is_used_when_there_is_one():
         assert result.cycles == [passage.cycles for passage in truth[:50]]
 
 
-@pytest.mark.parametrize("quiet", [[], ["-q"]])
-def test_progress_on_a_terminal_only(quiet):
+def on_terminal(place, *words, **environment):
+    """What a terminal is sent, by standard output and standard error."""
+    master, slave = pty.openpty()
+    environment = {"TERM": "xterm", **environment}
+    process = start_tool(place.words(*[str(word) for word in words]), environment, stdin=slave, stdout=slave, stderr=slave)
+    os.close(slave)
+    shown = b""
+    while process.poll() is None or select.select([master], [], [], 0)[0]:
+        if not select.select([master], [], [], 0.1)[0]:
+            continue
+        try:
+            shown += os.read(master, 65536)
+        except OSError:
+            break
+    process.wait(WAIT)
+    os.close(master)
+    return shown.decode(errors="replace")
+
+
+def test_progress_on_a_terminal_only():
     with Place("rp2040", "free", WORK_BY_DATA) as place:
-        assert "waiting" not in place.run("delta", "never_called", "--timeout", "1.6").err
-        master, slave = pty.openpty()
-        with subprocess.Popen(place.words("delta", "never_called", "--timeout", "1.6", *quiet), stdin=subprocess.DEVNULL,
-                              stdout=subprocess.DEVNULL, stderr=slave) as on_terminal:
-            on_terminal.wait()
-        os.close(slave)
-        shown = b""
-        while select.select([master], [], [], 1)[0]:
-            try:
-                piece = os.read(master, 65536)
-            except OSError:
-                break
-            if not piece:
-                break
-            shown += piece
-        os.close(master)
-        assert (b"waiting for never_called" in shown) == (not quiet) and b"was not reached" in shown
+        quiet = place.run("delta", "never_called", "--timeout", "1.6")
+        assert "waiting" not in quiet.err
+        shown = on_terminal(place, "delta", "never_called", "--timeout", "1.6", "-q")
+        assert "waiting" not in shown and "was not reached" in shown
+        shown = on_terminal(place, "delta", "never_called", "--timeout", "1.6")
+        assert "hits, waiting for never_called" in shown and "connecting to " in shown
+        shown = on_terminal(place, "stat", "--for", "2s")
+        assert " s left" in shown and shown.index("left") < shown.index("CPU_CYCLES")
+
+
+def test_what_the_terminal_can_show():
+    """TERM=dumb: lines and no escape sequence; a locale without UTF-8: ASCII; NO_COLOR: no colour, and on a terminal there is."""
+    with Place("m4/swd", "free", WORK_BY_DATA) as place:
+        watched = on_terminal(place, "watch", "--for", "300ms", "-I", 100, TERM="dumb")
+        assert "\x1b" not in watched and "counter " in watched and watched.count("CPU_CYCLES") >= 2
+        plain = on_terminal(place, "delta", "work_by_data", "-r", 20, TERM="xterm", LC_ALL="C")
+        assert plain.isascii() and "+-0" in plain and "##" in plain
+        assert "±0" in on_terminal(place, "delta", "work_by_data", "-r", 20, TERM="xterm")
+        wrong = ["delta", "nothing_of_that_name"]
+        assert "\x1b[31m" in on_terminal(place, *wrong, TERM="xterm")
+        for refused in ({"TERM": "xterm", "NO_COLOR": "1"}, {"TERM": "dumb"}):
+            assert "\x1b" not in on_terminal(place, *wrong, **refused)
+        assert "\x1b" not in place.run(*wrong).err
 
 
 def test_json_is_whole_and_says_what_it_measured():

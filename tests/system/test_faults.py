@@ -156,7 +156,7 @@ def test_probe_that_does_not_come_back():
         place.wait_for_stops(40)
         place.board.unplug()
         result = finish_tool(process)
-        assert result.code == 3 and "unplugged" in result.err and "could not be put back" in result.err
+        assert result.code == 3 and "unplugged" in result.err and "could not restore " in result.err
 
 
 def test_probe_held_by_another_program():

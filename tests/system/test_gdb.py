@@ -137,9 +137,9 @@ def test_a_port_is_one_cores(chip):
         place.core = 1
         exact(place, ("core1_work",), returned, board=place.board.core(1))
         other = place.run("-C", 0, "delta", "core1_work")
-        assert other.code == 3 and f"core 0 is not the one behind this port of the GDB server, which is {chip}.cpu1" in other.err
+        assert other.code == 3 and f"core 0 is not the one on this port of the GDB server, which is {chip}.cpu1" in other.err
         info = place.run("info").out
-        assert "cpu0   running" in info and "cpu1   halted for the moment, by the debugger" in info
+        assert "cpu0   running" in info and "cpu1   halted by the debugger" in info
 
 
 @pytest.mark.parametrize("chip", ["m4", "rp2040", "a9", "a53", "r5"])
@@ -207,7 +207,7 @@ def test_foreign_breakpoint():
         here = place.symbol("random_number")
         place.server.set_word(0xE0002008 + 4 * 5, here & 0x1FFFFFFC | (0x80000001 if here & 2 else 0x40000001))
         result = finish_tool(process)
-        assert result.code == 3 and "stopped at scenarios.c:" in result.err and "random_number" in result.err
+        assert result.code == 3 and "stopped by someone else's breakpoint at scenarios.c:" in result.err and "random_number" in result.err
         assert "CPU_CYCLES" in result.out
         state = place.board.state()
         assert state["run"] == "halted" and state["pc"] == here

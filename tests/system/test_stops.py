@@ -3,7 +3,7 @@ import signal
 
 import pytest
 
-from harness import (DAP_WAYS, LOCKING, LONG_REGION, PREEMPTED, RESETTING, WORK_BY_DATA, Place, finish_tool, wait_for)
+from harness import (DAP_WAYS, LOCKING, LONG_REGION, PREEMPTED, RESETTING, WORK_BY_DATA, Place, finish_tool, unfolded, wait_for)
 
 CHIPS = ["rp2040", "m4", "m55"]
 WAYS = CHIPS + DAP_WAYS + ["m55/swd"]
@@ -57,8 +57,8 @@ def test_foreign_breakpoint(chip):
         place.server.set_word(0xE0002008, value)
         result = finish_tool(process)
         assert result.code == 3
-        assert "stopped at scenarios.c:" in result.err and "random_number" in result.err
-        assert "of 1,000,000 hits" in result.out
+        assert "stopped by someone else's breakpoint at scenarios.c:" in result.err and "random_number" in result.err
+        assert "of 1,000,000 hits" in unfolded(result.out)
         state = place.board.state()
         assert state["run"] == "halted" and state["pc"] == here
         assert [v for v in state["fp_comp"] if v & 1] == [value]
@@ -72,7 +72,7 @@ def test_foreign_halt_request():
         place.wait_for_stops(2)
         place.server("halt")
         result = finish_tool(process)
-        assert result.code == 3 and "not ours" in result.err
+        assert result.code == 3 and "stopped by someone else at measured.S:" in result.err
         assert place.board.state()["run"] == "halted"
 
 

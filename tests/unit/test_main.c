@@ -6,6 +6,7 @@
 
 #include <dlfcn.h>
 #include <fnmatch.h>
+#include <locale.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -213,6 +214,7 @@ int main(int argc, char **argv)
     const char *wanted = argc > 1 ? argv[1] : NULL, *pattern = argc > 2 ? argv[2] : "*";
     size_t found = 0, ran = 0;
     bool passed = true;
+    setlocale(LC_CTYPE, "C.UTF-8"); /* golden files are in UTF-8 */
     qsort(rows, n_rows, sizeof *rows, in_order);
     for (size_t i = 0, n; i < n_rows; i += n) {
         for (n = 1; i + n < n_rows && strcmp(rows[i].file, rows[i + n].file) == 0;)

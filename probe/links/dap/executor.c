@@ -121,7 +121,7 @@ static bool recall(struct running *r)
             return running_lost(r);
         if (length < TRANSFER_HEAD || reply[0] != DAP_TRANSFER || reply[1] > gate) {
             r->executor->adi.probe->lost = true;
-            error_set(r->error, ERROR_LINK_PROTOCOL, "%s went on behind a failure",
+            error_set(r->error, ERROR_LINK_PROTOCOL, "%s went on after a failure",
                       r->executor->adi.probe->carrier->name);
             return running_lost(r);
         }

@@ -38,8 +38,7 @@ static struct link *connect_files(const char *rest, struct error *error)
     const char *end = at != NULL ? at : rest + strlen(rest);
     bool one = *rest == ':' && rest + 1 != end;
     if (one && !read_number(rest + 1, end, MOST_CPU, &cpu)) {
-        error_set(error, ERROR_USAGE, "--probe msr:%.64s: a CPU's number is wanted behind the colon",
-                  rest + 1);
+        error_set(error, ERROR_USAGE, "--probe msr:%.64s: expected a CPU's number after the colon", rest + 1);
         return NULL;
     }
     if (at != NULL && strlen(at + 1) >= 256) {
@@ -66,7 +65,7 @@ static struct link *connect_agent(const char *rest, const struct deadline *deadl
         readable = read_number(behind + 1, behind + strlen(behind), UINT16_MAX, &port) && port > 0;
     if (!readable) {
         error_set(error, ERROR_USAGE,
-                  "--probe msr-agent%.64s: msr-agent:HOST[:PORT] is wanted, an IPv6 address in "
+                  "--probe msr-agent%.64s: expected msr-agent:HOST[:PORT], an IPv6 address in "
                   "brackets",
                   rest);
         return NULL;

@@ -92,9 +92,9 @@ RIG_TEST(foreign_stops_are_left_alone)
     struct model_event bkpt[] = {begin, end, begin, {.kind = MODEL_BKPT, .cycles = 90, .pc = 0x8051}, end};
     struct model_event request[] = {begin, end, {.kind = MODEL_HALT, .cycles = 90, .pc = 0x8060}};
     struct model_event breakpoint[] = {begin, end, begin, {.cycles = 90, .pc = 0xC000}, end};
-    check_foreign(bkpt, COUNT(bkpt), 0x8050, false, "a breakpoint that is not ours");
-    check_foreign(bkpt, COUNT(bkpt), 0x8050, true, "a breakpoint that is not ours");
-    check_foreign(request, COUNT(request), 0x8060, false, "a halt request");
-    check_foreign(request, COUNT(request), 0x8060, true, "a halt request");
+    check_foreign(bkpt, COUNT(bkpt), 0x8050, false, "someone else's breakpoint");
+    check_foreign(bkpt, COUNT(bkpt), 0x8050, true, "someone else's breakpoint");
+    check_foreign(request, COUNT(request), 0x8060, false, "someone else's halt request");
+    check_foreign(request, COUNT(request), 0x8060, true, "someone else's halt request");
     check_foreign(breakpoint, COUNT(breakpoint), 0xC000, true, "at 0x0000C000");
 }

@@ -127,8 +127,8 @@ RIG_TEST(foreign_stops_are_left_alone)
     struct model_event breakpoint[] = {begin, end, begin, {.cycles = 90, .pc = MODEL_THEIRS}, end};
     struct model_event caught[] = {begin, end, begin, {.kind = MODEL_CATCH, .cycles = 90, .pc = 0x400}, end};
     for (unsigned way = 0; way < 8; way++) {
-        check_foreign(hlt, COUNT(hlt), 0x80050, way, "a breakpoint that is not ours");
-        check_foreign(request, COUNT(request), KERNEL + 0x60, way, "a halt request");
+        check_foreign(hlt, COUNT(hlt), 0x80050, way, "someone else's breakpoint");
+        check_foreign(request, COUNT(request), KERNEL + 0x60, way, "someone else's halt request");
         check_foreign(caught, COUNT(caught), 0x400, way, "an exception");
         if (way & 1)
             check_foreign(breakpoint, COUNT(breakpoint), MODEL_THEIRS, way, "at 0xFFFF80000000C000");

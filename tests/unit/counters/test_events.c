@@ -168,7 +168,7 @@ TEST(errors_name_the_line)
     static const struct {
         const char *text, *part;
     } bad[] = {
-        {"0x01 ONE\n\n0x02", "line 3: there is no name behind \"0x02\""},
+        {"0x01 ONE\n\n0x02", "line 3: there is no name after \"0x02\""},
         {"11 ONE", "line 1: a code is written 0x11, not \"11\""},
         {"r11 ONE", "line 1: a code is written"},
         {"0x ONE", "line 1: a code is written"},
@@ -185,17 +185,17 @@ TEST(errors_name_the_line)
         {"0x01 ONE "
          "1234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901"
          "23456",
-         "line 1: too many words behind \"ONE\""},
+         "line 1: too many words after \"ONE\""},
         {"0x01 ONE\n0x01 TWO", "line 2: the code 0x01 is ONE already"},
         {"0x01 ONE\n0x02 one", "line 2: the event one has a code already, 0x01"},
         {"use base\n\n0x03 X", "line 3: the code 0x03 is THREE already"},
         {"0x03 X\nuse base", "line 2: the code 0x03 is X already"},
         {"use nowhere", "line 1: there is no set \"nowhere\""},
-        {"use", "line 1: `use` wants the name"},
-        {"use base middle", "line 1: `use` wants the name"},
-        {"use ../../etc/passwd", "line 1: `use` wants the name"},
-        {"except 0x01", "line 1: only behind a `use`"},
-        {"use base\n0x40 X\nexcept 0x01", "line 3: only behind a `use`"},
+        {"use", "line 1: `use` takes the name"},
+        {"use base middle", "line 1: `use` takes the name"},
+        {"use ../../etc/passwd", "line 1: `use` takes the name"},
+        {"except 0x01", "line 1: only after a `use`"},
+        {"use base\n0x40 X\nexcept 0x01", "line 3: only after a `use`"},
         {"use base\nexcept", "line 2: which codes"},
         {"use base\nexcept 0x07", "line 2: the set that is used has no event \"0x07\""},
         {"use base\nexcept 0x04-0x0F", "line 2: the set that is used has no event"},
@@ -206,7 +206,7 @@ TEST(errors_name_the_line)
         {"use self", "self, line 1: a set uses itself"},
         {"use deep1", "too many sets use each other"},
         {"use wider", "too many sets use each other"},
-        {"use broken", "broken, line 2: there is no name behind"},
+        {"use broken", "broken, line 2: there is no name after"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct error error = {0};

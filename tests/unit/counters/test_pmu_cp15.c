@@ -126,7 +126,7 @@ FRESH_TEST(every_core_is_known)
         assert_string_equal(block.text, cores[i].text);
         assert_string_equal(block.events, cores[i].events);
         assert_string_equal(block.state, "free");
-        assert_non_null(strstr(block.note, "the core is halted for moments"));
+        assert_non_null(strstr(block.note, "the core is halted briefly"));
         assert_int_equal(block.n, cores[i].n + 1);
         assert_int_equal(block.counters[0].low.offset, 0x0009000D); /* PMCCNTR */
         assert_int_equal(pmu_cp15_kind.counters_for(&block, 0x11), 1);

@@ -234,7 +234,7 @@ CLEAN_TEST(test_a_late_answer_is_not_the_next_one)
     uint64_t result = 0;
     assert_outcome(run_within(&slow, 1, &result, 20), LINK_LOST, 0);
     assert_int_equal(fake.error.kind, ERROR_LINK_LOST);
-    assert_non_null(strstr(fake.error.text, "does not answer; 1 step had been sent"));
+    assert_non_null(strstr(fake.error.text, "stopped answering (1 step was sent)"));
     error_clear(&fake.error);
     assert_outcome(run(&quick, 1, &result), DONE, 1);
     assert_int_equal(result, 0x200);

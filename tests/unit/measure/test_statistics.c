@@ -70,7 +70,7 @@ static void check_histogram(const struct statistics *s, const uint64_t *sorted, 
 {
     struct histogram_bin bins[64];
     for (size_t room = 1; room <= 64; room += 1 + room / 3) {
-        size_t got = statistics_histogram(s, bins, room), at = 0;
+        size_t got = statistics_histogram(s, 0, UINT64_MAX, bins, room), at = 0;
         uint64_t total = 0, less_one = bins[0].high - bins[0].low;
         assert_in_range(got, 1, room);
         assert_true(bins[0].low == sorted[0]);
@@ -79,9 +79,8 @@ static void check_histogram(const struct statistics *s, const uint64_t *sorted, 
         else
             assert_true(relative(bins[got - 1].high, sorted[n - 1]) <= 0.001);
         for (size_t i = 0; i < got; i++) {
-            assert_true(bins[i].count > 0 && bins[i].low <= bins[i].high);
-            assert_true(i == 0 || bins[i].low > bins[i - 1].high);
-            assert_true(i == 0 || (bins[i].low - sorted[0]) % (less_one + 1) == 0);
+            assert_true(bins[i].low <= bins[i].high);
+            assert_true(i == 0 || bins[i].low == bins[i - 1].high + 1); /* no gap */
             assert_true(i + 1 == got ? bins[i].high - bins[i].low <= less_one
                                      : bins[i].high - bins[i].low == less_one);
             total += bins[i].count;
@@ -93,7 +92,7 @@ static void check_histogram(const struct statistics *s, const uint64_t *sorted, 
         }
         assert_true(total == n);
     }
-    assert_int_equal(statistics_histogram(s, bins, 0), 0);
+    assert_int_equal(statistics_histogram(s, 0, UINT64_MAX, bins, 0), 0);
 }
 
 static void check_all(uint64_t *values, size_t n, bool exact)
@@ -108,6 +107,28 @@ static void check_all(uint64_t *values, size_t n, bool exact)
     statistics_free(s);
 }
 
+/* Of a part of the values, with the bins that are empty. */
+TEST(a_part_of_the_range)
+{
+    struct statistics *s = statistics_new();
+    struct histogram_bin bins[4];
+    uint64_t least = 0, greatest = 0;
+    for (uint64_t i = 0; i < 8; i++)
+        statistics_add(s, i < 6 ? 100 + i / 5 * 3 : 1000 * i);
+    assert_int_equal(statistics_between(s, 0, 999, &least, &greatest), 6);
+    assert_true(least == 100 && greatest == 103);
+    assert_int_equal(statistics_between(s, 101, 7000, &least, &greatest), 3);
+    assert_true(least == 103 && greatest == 7000);
+    assert_int_equal(statistics_between(s, 104, 5999, &least, &greatest), 0);
+    assert_int_equal(statistics_histogram(s, 100, 103, bins, 4), 4);
+    for (size_t i = 0; i < 4; i++) {
+        assert_true(bins[i].low == 100 + i && bins[i].high == 100 + i);
+        assert_int_equal(bins[i].count, i == 0 ? 5 : i == 3);
+    }
+    assert_int_equal(statistics_histogram(s, 8000, 9000, bins, 4), 0);
+    statistics_free(s);
+}
+
 TEST(empty_is_zero)
 {
     struct statistics *s = statistics_new();
@@ -119,7 +140,7 @@ TEST(empty_is_zero)
     assert_true(statistics_mean(s) == 0 && statistics_deviation(s) == 0);
     assert_int_equal(statistics_quantile(s, 0.5, &exact), 0);
     assert_true(exact);
-    assert_int_equal(statistics_histogram(s, &bin, 1), 0);
+    assert_int_equal(statistics_histogram(s, 0, UINT64_MAX, &bin, 1), 0);
     statistics_free(s);
     statistics_free(NULL);
 }
@@ -137,7 +158,7 @@ TEST(one_and_equal_values)
             for (size_t k = 0; k < n; k++)
                 statistics_add(s, each[i]);
             struct histogram_bin bins[8];
-            assert_int_equal(statistics_histogram(s, bins, 8), 1);
+            assert_int_equal(statistics_histogram(s, 0, UINT64_MAX, bins, 8), 1);
             assert_true(bins[0].low == each[i] && bins[0].high == each[i] && bins[0].count == n);
             assert_true(statistics_deviation(s) == 0);
             statistics_free(s);

@@ -43,7 +43,7 @@ TEST(conversion_keeps_large_counts)
     assert_true(count_at(s, 2000000) == UINT64_C(7) << 32);
 
     struct histogram_bin bin = {0};
-    assert_int_equal(statistics_histogram(s, &bin, 1), 1);
+    assert_int_equal(statistics_histogram(s, 0, UINT64_MAX, &bin, 1), 1);
     assert_true(bin.count == s->count);
     uint64_t median = statistics_quantile(s, 0.5, NULL);
     assert_int_equal(bucket_of(median), bucket_of(2000000));

@@ -83,7 +83,7 @@ FRESH_TEST(an_interval_has_its_time_and_what_it_counted)
     counts.rows[1].counted = false; /* of another pass */
     counts.since_begin = 12.25;
     expect(INTERVAL, FORMAT_TEXT, ',',
-           "   12.250000              250,000,000  CPU_CYCLES                       100,000,000 /s\n");
+           "   12.250000          250,000,000  CPU_CYCLES                   100,000,000 /s\n");
     expect(INTERVAL, FORMAT_CSV, ';', "12.250000;250000000;CPU_CYCLES;2.500000;100000000.000;\n");
 }
 

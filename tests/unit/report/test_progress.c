@@ -97,3 +97,33 @@ TEST(nothing_where_there_is_no_terminal)
     assert_int_equal(ftell(file), 0);
     fclose(file);
 }
+
+/* N of M and the time left, once there is a rate; what is waited for, while nothing comes. */
+TEST(a_count_with_the_time_left)
+{
+    struct terminal terminal;
+    struct progress progress;
+    terminal_open(&terminal, 80);
+    progress_begin(&progress, terminal.file);
+    progress.next_us = 0;
+    progress_count(&progress, 0, 1000, "hits", "waiting for f");
+    assert_string_equal(terminal_got(&terminal), "\r0 of 1,000 hits, waiting for f");
+    progress_count(&progress, 20, 1000, "hits", "waiting for f"); /* too soon, but this is the first one */
+    assert_string_equal(terminal_got(&terminal), "");
+    progress.first_us -= 10000000; /* ten seconds for the next hundred */
+    progress.next_us = 0;
+    progress_count(&progress, 120, 1000, "hits", "in the region");
+    const char *shown = terminal_got(&terminal);
+    assert_non_null(strstr(shown, "\r120 of 1,000 hits, 88 s left "));
+    progress.next_us = 0;
+    progress.last_us -= 2000000; /* none for two seconds */
+    progress_count(&progress, 120, 1000, "hits", "in the region");
+    assert_non_null(strstr(terminal_got(&terminal), "\r120 of 1,000 hits, in the region"));
+    progress.next_us = 0;
+    progress_count(&progress, 121, 0, "hits", "");
+    assert_non_null(strstr(terminal_got(&terminal), "\r121 hits "));
+    progress_now(&progress, "connecting to %s", "x");
+    assert_non_null(strstr(terminal_got(&terminal), "\rconnecting to x"));
+    progress_clear(&progress);
+    terminal_close(&terminal);
+}

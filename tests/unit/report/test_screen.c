@@ -4,6 +4,7 @@
 #include "report/screen.h"
 
 #include <fcntl.h>
+#include <locale.h>
 #include <math.h>
 #include <pty.h>
 #include <stdio.h>
@@ -39,6 +40,7 @@ static int set_up(void **state)
 {
     (void)state;
     memset(&f, 0, sizeof f);
+    setenv("TERM", "xterm", 1);
     view = (struct screen_view){.title = "openocd localhost:6666     Cortex-M4",
                                 .note = "",
                                 .n = 2,
@@ -146,7 +148,7 @@ FRESH_TEST(metrics_stand_below_the_rows)
 
 FRESH_TEST(bounds_gaps_a_note_and_a_pause)
 {
-    view.note = "SysTick was idle and is borrowed";
+    view.note = "SysTick was unused: used for this run (its old count is lost)";
     view.rows[0].rate_at_least = view.rows[0].total_at_least = true;
     view.rows[1].missing = true;
     view.lost = 1234;
@@ -162,7 +164,7 @@ FRESH_TEST(bars_show_the_part_of_the_highest)
     static const struct {
         unsigned short columns;
         size_t full;
-    } cases[] = {{84, 0}, {85, 9}, {120, 44}, {176, 100}, {400, 100}};
+    } cases[] = {{85, 0}, {86, 9}, {120, 43}, {177, 100}, {400, 100}};
     static const struct {
         double rate;
         size_t parts; /* how many of them are the bar; 0: there is none */
@@ -177,7 +179,7 @@ FRESH_TEST(bars_show_the_part_of_the_highest)
             draw();
             assert_int_equal(blocks_in(f.lines[2]), rates[k].parts == 0 ? 0 : cases[i].full / rates[k].parts);
             if (k < 2) /* a shorter bar leaves the totals where they are */
-                assert_int_equal(width_of(f.lines[2]), 75 + cases[i].full);
+                assert_int_equal(width_of(f.lines[2]), 75 + (cases[i].full > 0 ? 2 : 0) + cases[i].full);
             assert_non_null(strstr(f.lines[2], "592,320,000"));
         }
     }
@@ -187,10 +189,81 @@ FRESH_TEST(lines_are_cut_to_the_terminal)
 {
     view.title = "µµµµµµµµµµµµ";
     open_it(10, 24);
-    expect("screen/cut.txt");
+    expect("screen/10_columns.txt");
     assert_int_equal(f.n, 7);
     for (size_t i = 0; i < f.n; i++)
         assert_true(width_of(f.lines[i]) <= 10);
+}
+
+/* A cut number is a wrong number: at every width each is there whole, or not at all. */
+FRESH_TEST(no_number_is_cut_at_any_width)
+{
+    static const char *const whole[] = {"6666", "4",     "24",   "48,000,000", "592,320,000", "0",
+                                        "17",   "1,234", "12.3", "20",         "16,777,215"};
+    for (unsigned short columns = 1; columns <= 240; columns++) {
+        tear_down(NULL);
+        assert_int_equal(set_up(NULL), 0);
+        view.title = "openocd localhost:6666     Cortex-M4     SysTick of 24 bits, reload 16,777,215";
+        view.rows[0].rate_at_least = view.rows[0].total_at_least = true;
+        view.lost = 1234;
+        open_it(columns, 60);
+        draw();
+        size_t rates = 0;
+        for (size_t i = 0; i < f.n; i++) {
+            assert_true(width_of(f.lines[i]) <= columns);
+            rates += strstr(f.lines[i], "48,000,000/s") != NULL;
+            for (const char *at = f.lines[i]; (at += strcspn(at, "0123456789"))[0] != '\0';) {
+                size_t length = strspn(at, "0123456789,."), k = 0;
+                bool is_cut = at[length] == '~'; /* and told */
+                while (length > 1 && (at[length - 1] == ',' || at[length - 1] == '.'))
+                    length--;
+                while (k < sizeof whole / sizeof *whole &&
+                       (strlen(whole[k]) != length || strncmp(whole[k], at, length) != 0))
+                    k++;
+                if (k == sizeof whole / sizeof *whole && !is_cut)
+                    fail_msg("%u columns: %s", columns, f.lines[i]);
+                at += strspn(at, "0123456789,.");
+            }
+        }
+        assert_int_equal(rates, columns >= 21);
+    }
+}
+
+FRESH_TEST(narrow_and_wide)
+{
+    view.rows[0].rate_at_least = view.rows[0].total_at_least = true;
+    view.rows[2] = (struct screen_row){.name = "LD_RETIRED", .missing = true, .why = "no such event"};
+    view.n = 3;
+    view.lost = 1234;
+    open_it(40, 24);
+    expect("screen/40_columns.txt");
+    resize(200, 24);
+    expect("screen/200_columns.txt");
+}
+
+static void draw_plain(void)
+{
+    setlocale(LC_CTYPE, "C");
+    screen_draw(&f.screen, &view);
+    setlocale(LC_CTYPE, "C.UTF-8");
+}
+
+FRESH_TEST(bars_in_ascii)
+{
+    open_it(120, 24);
+    view.rows[1].name = "µ";
+    draw_plain();
+    got();
+    golden_check("screen/ascii.txt", f.got, strlen(f.got));
+}
+
+FRESH_TEST(a_dumb_terminal_is_left_alone)
+{
+    setenv("TERM", "dumb", 1);
+    assert_false(screen_open(&f.screen, f.slave, f.slave));
+    assert_string_equal(got(), "");
+    unsetenv("TERM");
+    assert_false(screen_open(&f.screen, f.slave, f.slave));
 }
 
 /* One line less than there are, so that nothing scrolls; what does not fit is left out. */

@@ -3,6 +3,7 @@
 
 #include "report/text.h"
 
+#include <locale.h>
 #include <math.h>
 
 static void header_is(const struct conditions *conditions, const char *expected)
@@ -35,10 +36,80 @@ FIR_TEST(ended_early_with_bounds_and_a_measured_clock)
     summary->columns[2].calibrated = false;
     summary->conditions.clock_error_hz = 12345;
     snprintf(summary->conditions.clock_source, sizeof summary->conditions.clock_source, "measured");
-    snprintf(summary->ended, sizeof summary->ended, "stopped at main.c:88, not ours");
+    snprintf(summary->ended, sizeof summary->ended, "stopped by someone else's breakpoint at main.c:88");
     summary->hits = 17;
     summary->steps_past = 12;
     expect("text/ended_early.txt");
+}
+
+/* The same in lines of 40 and 200 columns: folded, and never a number cut. */
+FIR_TEST(narrow_and_wide)
+{
+    static const struct {
+        size_t columns;
+        const char *name;
+    } widths[] = {{40, "text/40_columns.txt"}, {200, "text/200_columns.txt"}};
+    summary->columns[2].at_least = 12;
+    summary->columns[2].at_least_max = 250;
+    summary->columns[2].bits = 8;
+    for (size_t i = 0; i < 2; i++) {
+        FILE *out = output();
+        text_header_within(out, &summary->conditions, widths[i].columns);
+        text_summary_within(out, summary, widths[i].columns);
+        output_is_golden(widths[i].name);
+    }
+}
+
+/* Numbers of ten digits: what stands in the last two columns goes below. */
+FRESH_TEST(ten_digits)
+{
+    struct column *cycles = SUMMARY_COLUMN(summary, "CPU_CYCLES", {4123456789, 7}, {4123456889, 5});
+    cycles->overhead = 8;
+    cycles->plus_minus = 1;
+    SUMMARY_COLUMN(summary, "INST_RETIRED", {2123456789, 12});
+    SUMMARY_COLUMN(summary, "EXC_TAKEN", {2, 12})->calibrated = false;
+    SUMMARY_COLUMN(summary, "SVC_TAKEN", {2, 12})->plus_minus = 3;
+    summary->hits = 12;
+    expect("text/ten_digits.txt");
+}
+
+/* Some hits overflowed a narrow counter: no breakdown of the cycles of all hits. */
+FRESH_TEST(rows_of_fewer_hits_stand_apart)
+{
+    SUMMARY_COLUMN(summary, "CPU_CYCLES", {175, 8}, {511, 7}, {823, 5})->overhead = 7;
+    struct column *cpi = SUMMARY_COLUMN(summary, "CPICNT", {76, 4}, {202, 4});
+    cpi->at_least = 12;
+    cpi->at_least_max = 250;
+    cpi->bits = 8;
+    struct column *lsu = SUMMARY_COLUMN(summary, "LSUCNT", {11, 2});
+    lsu->at_least = 18;
+    lsu->at_least_max = 11;
+    lsu->bits = 8;
+    summary->n_metrics = 1;
+    summary->metrics[0] = (struct metric_result){
+        .name = "CPI", .value = NAN, .why = "CPICNT is only a lower bound, or was not counted"};
+    summary->hits = summary->wanted = 20;
+    expect("text/fewer_hits.txt");
+}
+
+static void in_ascii(void (*print)(void))
+{
+    assert_non_null(setlocale(LC_CTYPE, "C"));
+    print();
+    assert_non_null(setlocale(LC_CTYPE, "C.UTF-8"));
+}
+
+static void print_ascii(void)
+{
+    expect("text/ascii.txt");
+}
+
+/* What LC_ALL=C takes. */
+FIR_TEST(plain_ascii)
+{
+    snprintf(summary->columns[1].name, sizeof summary->columns[1].name, "µ±é");
+    summary->conditions.clock_error_hz = 1000;
+    in_ascii(print_ascii);
 }
 
 FRESH_TEST(bounds_only)
@@ -116,10 +187,10 @@ TEST(headers)
     c.start_source[0] = '\0';
     snprintf(c.end, sizeof c.end, "fir.c:60");
     snprintf(c.end_source, sizeof c.end_source, "fir.c:60");
-    snprintf(c.note, sizeof c.note, "SysTick was idle and is borrowed");
+    snprintf(c.note, sizeof c.note, "SysTick was unused");
     header_is(&c, "openocd localhost:6666     Cortex-A9 r3p0 core 0     PMUv1, 6 counters\n"
                   "fir_filter  0x10000200 to fir.c:60\n"
-                  "SysTick was idle and is borrowed\n");
+                  "SysTick was unused\n");
     c = (struct conditions){.start = "*0x10000200",
                             .start_address = 0x10000200,
                             .end = "evil\x1B]0;\a\xFF",
