@@ -154,9 +154,9 @@ static void print_text(struct watching *self)
         char value[NUMBER_ROOM] = "<not counted>";
         if (isfinite(metrics[i].value))
             snprintf(value, sizeof value, "%.6g", metrics[i].value);
-        fprintf(self->session.context->out, "%10.3f s  %16s  %s%s%s\n",
-                seconds(window->first_us, window->last_us), value, metrics[i].name,
-                metrics[i].unit[0] != '\0' ? " " : "", metrics[i].unit);
+        fprintf(self->session.context->out, "%-18s %8.3f s %15s%s%s\n", metrics[i].name,
+                seconds(window->first_us, window->last_us), value, metrics[i].unit[0] != '\0' ? " " : "",
+                metrics[i].unit);
     }
 }
 

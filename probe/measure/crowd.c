@@ -72,6 +72,7 @@ bool crowd_begin(struct crowd *crowd, const struct clock *clock, const struct de
         lend(crowd, member);
         if (!window_begin(&member->window, crowd->target, clock, deadline, error))
             return false;
+        member->window.plausible.reading = NULL; /* nobody but an operating system writes an MSR */
         member->begin = member->before = member->window;
     }
     return true;

@@ -25,11 +25,12 @@ bool plausible_span(const struct plausible *plausible, const uint64_t *from, con
                     unsigned halts, struct error *error)
 {
     const struct reading *reading = plausible->reading;
-    for (size_t i = 0; i < reading->counted; i++) {
+    for (size_t i = 0; reading != NULL && i < reading->counted; i++) {
         const struct counter *counter = &reading->counters[i];
         unsigned per_cycle = counter->per_cycle > 0 ? counter->per_cycle : EVENTS_A_CYCLE;
-        double most = (((double)us + SLACK_US) / 1e6 * plausible->most_hz + (double)halts * HALT_CYCLES) * per_cycle +
-                      (double)counter_coarseness(counter);
+        double most =
+            (((double)us + SLACK_US) / 1e6 * plausible->most_hz + (double)halts * HALT_CYCLES) * per_cycle +
+            (double)counter_coarseness(counter);
         uint64_t elapsed = counter_elapsed(counter, from[i], to[i]);
         if ((double)elapsed <= most)
             continue;
@@ -53,7 +54,9 @@ static bool stood_still(const struct plausible *plausible, const struct raw_hit 
 bool plausible_hit(struct plausible *plausible, const struct raw_hit *hit, struct error *error)
 {
     uint64_t us = hit->after_us > hit->before_us ? hit->after_us - hit->before_us : 0;
-    uint64_t between = hit->before_us > plausible->last_us ? hit->before_us - plausible->last_us : 0;
+    /* What a probe does in one packet has the times of all of it: from the one's beginning to the other's end
+     */
+    uint64_t between = hit->after_us > plausible->last_us ? hit->after_us - plausible->last_us : 0;
     unsigned halts = hit->pairs + hit->steps;
     if (plausible->has_last && !plausible_span(plausible, plausible->last, hit->from, between, REHITS, error))
         return false;
@@ -64,7 +67,7 @@ bool plausible_hit(struct plausible *plausible, const struct raw_hit *hit, struc
                          "the counter of %s stood still through a whole hit: something else switched it off",
                          plausible->reading->counters[0].name);
     memcpy(plausible->last, hit->to, sizeof plausible->last);
-    plausible->last_us = hit->after_us;
+    plausible->last_us = hit->before_us;
     plausible->has_last = true;
     return true;
 }

@@ -13,10 +13,10 @@
 #include <stdint.h>
 
 struct plausible {
-    const struct reading *reading;
+    const struct reading *reading;        /* NULL: everything is */
     bool counts_cycles;                   /* the first counter does */
     double most_hz;                       /* no counter of cycles is faster */
-    uint64_t last[READING_ROOM], last_us; /* at the end of the hit before */
+    uint64_t last[READING_ROOM], last_us; /* of the hit before: at its end; when it began, at the earliest */
     bool has_last;
 };
 
