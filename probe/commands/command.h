@@ -19,7 +19,7 @@ struct context {
     const struct options *options;
     const volatile sig_atomic_t *cancel;
     FILE *out;
-    bool *result; /* NULL: nobody asks */
+    bool *result;          /* NULL: nobody asks */
     const struct log *log; /* NULL without -v */
 };
 

@@ -420,7 +420,8 @@ static bool read_the_rest(struct reader *r)
     struct options *options = r->options;
     const struct option *probe = option_find("probe", strlen("probe"));
     const char *from_environment = getenv("PMU_PROBE");
-    bool openocd_said = false, format_said = false, threshold_said = options->threshold != NULL;
+    bool openocd_said = false, format_said = false, threshold_said = options->threshold != NULL,
+         any_elf_said = options->any_elf;
     spread_what_was_said(r, &openocd_said, &format_said);
     if (!was_said(r, probe) && !openocd_said && is_for(r, probe) && from_environment != NULL &&
         *from_environment != '\0') {
@@ -434,6 +435,7 @@ static bool read_the_rest(struct reader *r)
         options->format = format;
     if (!threshold_said && options->baseline == NULL)
         options->threshold = NULL;
+    options->any_elf = options->any_elf && (any_elf_said || options->baseline != NULL);
     return true;
 }
 

@@ -63,11 +63,6 @@ static bool find_target(struct session *session, int number, struct error *error
         .debug = options->debug_base,
         .pmu = options->pmu_base,
         .cti = options->cti};
-    if (wish.core >= 0 && wish.debug.said)
-        return error_set(error, ERROR_USAGE, "-C and --debug-base both say which core");
-    session->link = connect_link(session->context, error);
-    if (session->link == NULL)
-        return false;
     struct deadline deadline = session_deadline(session);
     if (!target_open(&session->target, session->link, &wish, &deadline, error))
         return false;
@@ -77,6 +72,9 @@ static bool find_target(struct session *session, int number, struct error *error
 
 bool session_reach_target(struct session *session, struct error *error)
 {
+    const struct options *options = session->context->options;
+    if (options->counters == NULL && options->core >= 0 && options->debug_base.said)
+        return error_set(error, ERROR_USAGE, "-C and --debug-base both say which core");
     session->link = connect_link(session->context, error);
     return session->link != NULL && find_target(session, session->context->options->core, error);
 }

@@ -10,7 +10,7 @@ import pytest
 
 from harness import SOAK, TOOL, WAIT, finish_tool, run_tool, start_tool
 
-COMMANDS = ["probes", "info", "delta", "stat", "watch", "doctor", "stub", "calibrate", "list"]
+COMMANDS = ["probes", "info", "delta", "stat", "watch", "doctor", "release", "reset", "stub", "calibrate", "list"]
 OPERANDS = {"delta": ["*0x100", "*0x104"], "stub": ["status"]}
 VALUES = {"N": "1", "HZ": "12M", "TIME": "1s", "AP:ADDR": "1:0x80090000", "ID": "any", "SEP": ",", "FORMAT": "csv", "WIRES": "swd",
           "EVENTS": "CPU_CYCLES", "METRICS": "CPI", "PROBE": "msr"}
@@ -77,7 +77,7 @@ def run_in(folder, *words):
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_conf_with_every_option_serves_every_command(command, tmp_path):
     lines = [f"{name[2:]} = {VALUES.get(value, 'x')}" if value else name[2:] for _, name, value in TABLE
-             if name not in ("--help", "--version", "--probe", "--elf", "--output", "--baseline", "--counters", "--all-cpus", "--debug-base")]
+             if name not in ("--help", "--version", "--probe", "--elf", "--output", "--baseline", "--counters", "--all-cpus", "--debug-base", "--reset")]
     (tmp_path / "pmu-probe.conf").write_text("\n".join(lines) + "\n")
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
