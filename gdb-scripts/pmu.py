@@ -184,7 +184,7 @@ class Pmu(gdb.Command):
 
     def invoke(self, argument, _from_tty):
         if argument:
-            raise gdb.GdbError(f"{self.name}: unknown word \"{argument.split()[0]}\"; pmu help shows what there is")
+            raise gdb.GdbError(f"{self.name}: unknown word \"{argument.split()[0]}\"; see pmu help")
         if self.name != "show pmu":
             gdb.execute("help " + self.name)
             return

@@ -18,7 +18,7 @@ def access(text):
     """What `info` says: the one in use, and the words of each."""
     found = re.search(r"^access\n((?:[* ] .*\n)+)", text, re.MULTILINE)
     assert found, text
-    lines = found.group(1).splitlines()
+    lines = re.sub(r"\n {3,}", " ", found.group(1)).splitlines()  # what folds goes on below
     assert [line[2:20].rstrip() for line in lines] == WAYS
     used = [line[2:20].rstrip() for line in lines if line[0] == "*"]
     assert len(used) <= 1
