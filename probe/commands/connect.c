@@ -257,8 +257,9 @@ static struct link *connect_all(const struct context *context, struct error *err
 struct link *connect_link(const struct context *context, struct error *error)
 {
     const struct options *options = context->options;
-    struct progress progress;
-    progress_begin(&progress, stderr);
+    struct progress progress = {0};
+    if (!options->quiet)
+        progress_begin(&progress, stderr);
     if (options->n_openocd > 0)
         progress_now(&progress, "starting OpenOCD ...");
     else

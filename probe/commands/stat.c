@@ -222,7 +222,8 @@ static bool run_windows(struct stat_command *self, struct error *error)
                       context->options->separator[0]))
         return error_set(error, ERROR_SYSTEM, "the output could not be written");
     bool ran = true;
-    progress_begin(&self->progress, stderr);
+    if (!context->options->quiet)
+        progress_begin(&self->progress, stderr);
     for (size_t i = 0; ran && i < plan->n_passes && *context->cancel == 0 && !self->stopped &&
                        self->reset.kind == ERROR_NONE;
          i++)

@@ -118,7 +118,8 @@ def test_progress_on_a_terminal_only():
         quiet = place.run("delta", "never_called", "--timeout", "1.6")
         assert "waiting" not in quiet.err
         shown = on_terminal(place, "delta", "never_called", "--timeout", "1.6", "-q")
-        assert "waiting" not in shown and "was not reached" in shown
+        assert "waiting" not in shown and "connecting" not in shown and "was not reached" in shown
+        assert " left" not in on_terminal(place, "stat", "--for", "1.5s", "-q")
         shown = on_terminal(place, "delta", "never_called", "--timeout", "1.6")
         assert "hits, waiting for never_called" in shown and "connecting to " in shown
         shown = on_terminal(place, "stat", "--for", "2s")
