@@ -1,7 +1,8 @@
 #include "commands/help.h"
 
 #include "commands/option_table.h"
-#include "report/wrap.h"
+#include "report/fold.h"
+#include "report/terminal.h"
 
 #include <string.h>
 
@@ -33,7 +34,7 @@ void help_print(FILE *out)
         if (commands[i].does == NULL)
             continue;
         fprintf(out, "  %-10s %-*s", commands[i].name, COLUMN - 13, commands[i].operands);
-        wrap_print(out, commands[i].does, COLUMN, COLUMN);
+        fold_text_at(out, TERMINAL_COLUMNS, COLUMN, COLUMN, commands[i].does);
     }
     fputs("\npmu-probe help COMMAND shows the options of one command, with examples.\n"
           "A location is function, function+0x10, file.c:function, ns::Class::method(int),\n"
@@ -65,7 +66,7 @@ void help_command(FILE *out, const char *name)
     if (command->does != NULL)
         fprintf(out, "%s: %s.\n", command->name, command->does);
     if (command->about[0] != '\0')
-        wrap_print(out, command->about, 0, 0);
+        fold_text_at(out, TERMINAL_COLUMNS, 0, 0, command->about);
     fputc('\n', out);
     for (size_t i = 0; i < option_count; i++)
         if ((option_table[i].commands >> id & 1) != 0)

@@ -3,8 +3,9 @@
 #include "commands/session.h"
 #include "counters/events.h"
 #include "counters/metric.h"
+#include "report/fold.h"
 #include "report/json_part.h"
-#include "report/wrap.h"
+#include "report/terminal.h"
 #include "symbols/names.h"
 
 #include <ctype.h>
@@ -189,10 +190,10 @@ static void print_line(FILE *out, const char *first, const char *name, const cha
         fputc('\n', out);
     } else if (length + 2 > column) { /* such a name has its line */
         fprintf(out, "\n%*s", (int)column, "");
-        wrap_print(out, words, column, column);
+        fold_text_at(out, TERMINAL_COLUMNS, column, column, words);
     } else {
         fprintf(out, "%*s", (int)(column - length), "");
-        wrap_print(out, words, column, column);
+        fold_text_at(out, TERMINAL_COLUMNS, column, column, words);
     }
 }
 

@@ -1,6 +1,7 @@
 #include "commands/option_table.h"
 
-#include "report/wrap.h"
+#include "report/fold.h"
+#include "report/terminal.h"
 
 #include <string.h>
 
@@ -237,5 +238,5 @@ void option_print(FILE *out, const struct option *option)
     snprintf(left + used, sizeof left - (size_t)used, "--%s%s%s", option->name, option->value ? " " : "",
              option->value ? option->value : "");
     fprintf(out, "%-*s", COLUMN, left);
-    wrap_print(out, option->help, COLUMN, COLUMN);
+    fold_text_at(out, TERMINAL_COLUMNS, COLUMN, COLUMN, option->help);
 }

@@ -1,10 +1,25 @@
 /* A comparison for people. */
 #include "report/comparison.h"
 #include "report/figure.h"
+#include "report/fold.h"
+#include "report/terminal.h"
 
 #include <string.h>
 
-enum { HEAD = 42, NAME = 16, CHANGE = 10, WIDEST = 80 };
+enum { HEAD = 42, NAME = 16, CHANGE = 10, INDENT = 4, TEXT = 1024 };
+
+static void put_text(FILE *out, size_t at, const char *before, const char *text)
+{
+    char clean[TEXT];
+    fputs(before, out);
+    fold_text_at(out, terminal_columns(out), at + strlen(before), INDENT,
+                 terminal_text(clean, sizeof clean, text));
+}
+
+static enum colour colour_of(enum verdict verdict)
+{
+    return verdict == VERDICT_PASS ? COLOUR_GOOD : verdict == VERDICT_REGRESSED ? COLOUR_BAD : COLOUR_ODD;
+}
 
 static void pad(FILE *out, size_t width, size_t used)
 {
@@ -68,12 +83,18 @@ static void put_lines(FILE *out, const struct comparison *comparison)
             snprintf(verdict, sizeof verdict, "%s (threshold %s)", verdict_name(line->verdict), threshold);
         if (comparison->n_reasons > 0 && why[0] != '\0')
             why = "not comparable";
-        fprintf(out, " %*s -> %-*s  %*s   %s", (int)base, cells.base, (int)now, cells.now, (int)change,
-                cells.change, verdict);
+        fprintf(out, " %*s -> %-*s  %*s   %s%s%s", (int)base, cells.base, (int)now, cells.now, (int)change,
+                cells.change, terminal_colour(out, colour_of(line->verdict)), verdict,
+                terminal_colour(out, COLOUR_END));
         size_t used = name + base + now + change + strlen("  ->      ") + utf8_width(verdict);
-        if (why[0] != '\0')
-            fprintf(out, ":%s%s", used + 2 + utf8_width(why) > WIDEST ? "\n    " : " ", why);
-        fputc('\n', out);
+        if (why[0] == '\0') {
+            fputc('\n', out);
+        } else if (used + 2 + utf8_width(why) > terminal_columns(out)) {
+            fprintf(out, ":\n%*s", INDENT, "");
+            put_text(out, INDENT, "", why);
+        } else {
+            put_text(out, used, ": ", why);
+        }
     }
 }
 
@@ -82,9 +103,9 @@ bool comparison_print(FILE *out, const struct comparison *comparison)
     put_head(out, comparison);
     put_lines(out, comparison);
     for (size_t i = 0; i < comparison->n_reasons; i++)
-        fprintf(out, "%s\n", comparison->reasons[i]);
+        put_text(out, 0, "", comparison->reasons[i]);
     for (size_t i = 0; i < comparison->n_notes; i++)
-        fprintf(out, "note: %s\n", comparison->notes[i]);
+        put_text(out, 0, "note: ", comparison->notes[i]);
     if (comparison->n != 1)
         fprintf(out, "verdict: %s%s\n", verdict_name(comparison->verdict),
                 comparison->n == 0 ? ", there is nothing to compare" : "");

@@ -45,7 +45,12 @@ static void put_words(struct fold *fold, const char *text)
 
 void fold_text(FILE *out, size_t columns, size_t indent, const char *text)
 {
-    struct fold fold = {.out = out, .columns = columns, .indent = indent};
+    fold_text_at(out, columns, 0, indent, text);
+}
+
+void fold_text_at(FILE *out, size_t columns, size_t at, size_t indent, const char *text)
+{
+    struct fold fold = {.out = out, .columns = columns, .indent = indent, .used = at};
     put_words(&fold, text);
 }
 

@@ -19,3 +19,5 @@ void fold_end(struct fold *fold); /* ends the line, if one is begun */
 void fold_beside(FILE *out, size_t columns, const char *left, const char *text);
 /* A whole text, folded between its words. */
 void fold_text(FILE *out, size_t columns, size_t indent, const char *text);
+/* Likewise, where `at` columns of the first line are used. */
+void fold_text_at(FILE *out, size_t columns, size_t at, size_t indent, const char *text);

@@ -51,7 +51,10 @@ def killed(place, *args, after=None):
     if after is None:
         time.sleep(random.uniform(0, LATEST))
     else:
-        place.wait_for_stops(after)
+        place.board.watch(NOWHERE)
+        wait_for(lambda: process.poll() is not None or
+                 sum(event.kind == "halt" for event in place.board.log()) >= after, "some hits")
+        assert process.poll() is None, process.communicate()
     process.kill()
     process.communicate()
 

@@ -3,7 +3,7 @@
 #include "commands/help.h"
 #include "commands/option_table.h"
 #include "golden.h"
-#include "report/wrap.h"
+#include "report/terminal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -120,7 +120,7 @@ static void check_text(const char *text, unsigned bits)
 {
     for (const char *line = text; *line != '\0';) {
         size_t length = strcspn(line, "\n");
-        if (length > WRAP_WIDTH)
+        if (length > TERMINAL_COLUMNS)
             fail_msg("too wide: %.*s", (int)length, line);
         line += length + (line[length] == '\n');
     }
@@ -153,18 +153,4 @@ TEST(help_is_whole_and_fits)
     text = output_text(NULL);
     check_text(text, 0);
     free(text);
-}
-
-TEST(words_are_wrapped)
-{
-    FILE *out = output();
-    wrap_print(out, "one two", 0, 4);
-    wrap_print(out, "", 0, 0);
-    for (int i = 0; i < 70; i++)
-        fputc('-', out);
-    wrap_print(out, "ten \xC2\xB5\xC2\xB5\xC2\xB5\xC2\xB5\xC2\xB5 below", 70, 2); /* characters, not bytes */
-    output_is(
-        "one two\n\n"
-        "----------------------------------------------------------------------ten \xC2\xB5\xC2\xB5\xC2\xB5"
-        "\xC2\xB5\xC2\xB5\n  below\n");
 }
