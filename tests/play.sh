@@ -17,7 +17,8 @@ for port in "$tcl" "$gdb"; do
     fi
 done
 
-"$build/board" --chip rp2040 --firmware "$elf" >"$folder/ports" &
+# In sessions of their own, so that Ctrl-C ends this script first, and this script them
+setsid "$build/board" --chip rp2040 --firmware "$elf" >"$folder/ports" &
 board=$!
 until [ -s "$folder/ports" ]; do
     kill -0 "$board"
@@ -25,7 +26,7 @@ until [ -s "$folder/ports" ]; do
 done
 jtag=$(sed 's/.*"jtag":\([0-9]*\).*/\1/' "$folder/ports")
 
-openocd -c "set BOARD_PORT $jtag" -c "tcl_port $tcl; gdb_port $gdb; telnet_port disabled" -f openocd-cfg/boards/virtual.cfg \
+setsid openocd -c "set BOARD_PORT $jtag" -c "tcl_port $tcl; gdb_port $gdb; telnet_port disabled" -f openocd-cfg/boards/virtual.cfg \
     >/dev/null 2>"$folder/openocd" &
 server=$!
 until grep -q "for gdb connections" "$folder/openocd"; do

@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <time.h>
 
 struct release_command {
     struct session session;
@@ -131,6 +132,14 @@ static bool release_all(struct release_command *self, struct error *error)
     return ok;
 }
 
+/* A server carries out what a killed run had sent, even after our first look. */
+static void let_server_settle(const struct session *session)
+{
+    enum { SETTLE_MS = 300 };
+    if (link_has_server(session->link))
+        nanosleep(&(struct timespec){.tv_nsec = SETTLE_MS * 1000000L}, NULL);
+}
+
 int command_release(const struct context *context, struct error *error)
 {
     struct release_command self = {.session.context = context};
@@ -138,6 +147,7 @@ int command_release(const struct context *context, struct error *error)
     char text[128];
     bool ok = session_open_elf(session, error) && session_reach_target(session, error);
     if (ok) {
+        let_server_settle(session);
         link_describe(session->link, text, sizeof text);
         fprintf(context->out, "%s\n", text);
         ok = release_all(&self, error);

@@ -57,6 +57,9 @@ def killed(place, *args, after=None):
         assert process.poll() is None, process.communicate()
     process.kill()
     process.communicate()
+    if place.server:  # which carries out what it had been sent
+        time.sleep(0.3)
+        place.server("version")
 
 
 def released(place, *args, code=0, **kwargs):
