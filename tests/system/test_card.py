@@ -238,7 +238,7 @@ def test_the_live_screen_of_all(big):
     terminal = Terminal(big, "-a", "-I", 100, "-e", "CPU_CLK_UNHALTED")
     try:
         wait_for(lambda: total_of(terminal.text(), "all CPU_CLK_UNHALTED") > 0, "the first picture")
-        text = terminal.text()
+        text = terminal.picture()
         assert "244 CPUs on 61 cores" in text and "samples/s" in text and "0 TSC" in text and "█" in text
         terminal.press("Space")
         wait_for(lambda: "PAUSED" in terminal.text(), "the pause")

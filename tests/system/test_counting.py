@@ -201,6 +201,13 @@ class Terminal:
     def text(self):
         return self._tmux("capture-pane", "-p", "-t", self.name)
 
+    def picture(self):
+        """A whole one: the terminal may be in the midst of drawing."""
+        while True:
+            text = self.text()
+            if "q quit" in text or "ENDED" in text:
+                return text
+
     def press(self, key):
         self._tmux("send-keys", "-t", self.name, key)
 
@@ -223,7 +230,7 @@ def test_the_live_screen():
             wait_for(lambda: total_of(terminal.text()) > 0, "the first picture")
             first = total_of(terminal.text())
             wait_for(lambda: total_of(terminal.text()) > first, "the total to grow")
-            text = terminal.text()
+            text = terminal.picture()
             assert "Cortex-M4" in text and "samples/s" in text and "█" in text and "LSUCNT" in text and "IPC" in text
             terminal.press("Space")
             wait_for(lambda: "PAUSED" in terminal.text(), "the pause")
@@ -241,7 +248,7 @@ def test_the_live_screen():
             terminal.resize(100, 20)
             terminal.press("q")
             wait_for(lambda: "ENDED 0" in terminal.text(), "the end")
-            text = terminal.text()
+            text = terminal.picture()
             assert "samples/s" not in text, "the screen was left as it was found"
             assert re.search(r" [\d,]+ CPU_CYCLES [\d,]+ /s ", unfolded(text)), "the totals stay"
         finally:
