@@ -249,7 +249,7 @@ def test_trouble_on_the_way(chip, kind):
         assert stub("enable").code == 0 and place.monitor() == on
         total = transfers() - before
         assert stub("disable").code == 0 and place.monitor() == off
-        chosen = harness.places(total, f"stub {chip} {kind}", most=4, in_soak=150)
+        chosen = harness.places(total, f"stub {chip} {kind}", most=12, in_soak=150)
         for skip in chosen:
             for word, ends, was in (("enable", on, off), ("disable", off, on)):
                 if place.monitor() != was:  # it did not come to its end before
@@ -263,6 +263,4 @@ def test_trouble_on_the_way(chip, kind):
                 assert place.all_but_the_monitor() == kept, what
                 assert place.board.state()["run"] == "running", what
                 met, survived = met + struck, survived + (struck and result.code == 0)
-        assert met >= len(chosen) / 2, chosen
-        if harness.SOAK:  # of a few places nothing follows
-            assert survived >= 0.9 * met - 2, f"{survived} of {met} at {len(chosen)}"
+        assert met >= len(chosen) / 2 and survived >= 0.9 * met - 2, f"{survived} of {met} at {len(chosen)}"
