@@ -91,6 +91,9 @@ static bool refuse(struct coprocessor *self, enum why why, const struct deadline
         self->was_reset = self->reset_while_halted = true;
         return error_set(error, ERROR_RESET, "%s", while_halted);
     }
+    /* Seen before the core was halted: what was on its way to the program then is still in DBGDTRRX */
+    if (why == UNEXPECTED && self->reset_while_it_ran)
+        return error_set(error, ERROR_RESET, "the target was reset");
     if (why == UNEXPECTED)
         return error_set(error, ERROR_NO_COUNTER,
                          "a message of another debugger waits for the program in DBGDTRRX");
