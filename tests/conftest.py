@@ -3,6 +3,7 @@
 import contextlib
 import os
 import random
+import signal
 import sys
 
 import pytest
@@ -24,6 +25,8 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "nobody_answers: what it waits for does not come")
     config.addinivalue_line("markers", "each_value: `make check` runs rows with each value, but not with each pair of them")
     config.addinivalue_line("markers", "any_row: `make check` runs one row")
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as in `make check &`; the tool inherits it, and tests send it
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if not hasattr(config, "workerinput"):  # the workers get both from here
         os.environ.setdefault("PMU_SEED", str(random.randrange(1 << 31)))
         os.environ.setdefault("PMU_PROBE_PATIENCE", "20")  # a busy machine is not a broken one
