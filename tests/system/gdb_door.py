@@ -18,7 +18,8 @@ def environment():
 
 
 def setup(port):
-    return [f"source {SCRIPT}", f"set pmu binary {TOOL}", f"target extended-remote 127.0.0.1:{port}"]
+    """A region may take long to be reached: the machine may be busy."""
+    return [f"source {SCRIPT}", f"set pmu binary {TOOL}", f"set pmu timeout {WAIT}s", f"target extended-remote 127.0.0.1:{port}"]
 
 
 def run_gdb(elf, port, *commands):

@@ -168,7 +168,7 @@ def test_refusals(tmp_path):
         assert "cannot set a breakpoint at 0x2000" in done.out + done.err
         assert "nothing_of_that_name" in done.out and "pmu auto: on [-e EVENTS] or off" in done.err
         assert "pmu-probe is not found. Build it" in done.err
-        done = place.gdb("detach", "pmu info", "pmu help", "show pmu", "set pmu events A,B", "show pmu events", "help pmu delta")
+        done = place.gdb("detach", "pmu info", "pmu help", "set pmu timeout", "show pmu", "set pmu events A,B", "show pmu events", "help pmu delta")
         assert "there is no target yet: target extended-remote HOST:PORT" in done.err
         assert "pmu auto on" in done.out and "events = A,B\n" in done.out and "timeout = 10s (default)\n" in done.out and done.out.count("pmu delta FUNCTION") == 2
 
@@ -177,7 +177,7 @@ def test_settings_and_functions_are_checked():
     with DoorPlace("m4", "free", WORK_BY_DATA) as place:
         done = place.gdb("set pmu frequency foo", "show pmu frequency", "set pmu frequency 12M", "set pmu frequency 12m", "show pmu frequency",
                          "set pmu timeout 500ms", "show pmu timeout", "print $_pmu()", "print $_pmu_delta(1, 2)", "show pmu binary",
-                         "set pmu events LSUCNT", "pmu info", "pmu list", "pmu delta work_by_data -I 5", "pmu delta work_by_data -r 1")
+                         "set pmu timeout 60s", "set pmu events LSUCNT", "pmu info", "pmu list", "pmu delta work_by_data -I 5", "pmu delta work_by_data -r 1")
         assert 'set pmu frequency: it takes a frequency such as 12M or 125MHz; got "foo"' in done.err
         assert "frequency = SystemCoreClock (default)\n" in done.out and "frequency = 12M\n" in done.out
         assert "timeout = 500ms\n" in done.out and 'binary = ' in done.out
