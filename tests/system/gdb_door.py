@@ -18,8 +18,8 @@ def environment():
 
 
 def setup(port):
-    """A region may take long to be reached: the machine may be busy."""
-    return [f"source {SCRIPT}", f"set pmu binary {TOOL}", f"set pmu timeout {WAIT}s", f"target extended-remote 127.0.0.1:{port}"]
+    """The machine may be busy: a region is not reached at once, and a server does not answer within GDB's own two seconds."""
+    return [f"set remotetimeout {WAIT}", f"source {SCRIPT}", f"set pmu binary {TOOL}", f"set pmu timeout {WAIT}s", f"target extended-remote 127.0.0.1:{port}"]
 
 
 def run_gdb(elf, port, *commands):
