@@ -92,7 +92,15 @@ static bool open_probe(struct board *b, const struct options *o)
                                        .serial = o->dap_serial,
                                        .v1 = o->usb_v1,
                                        .v2 = o->usb_v2,
-                                       .latency_us = o->usb_latency};
+                                       .latency_us = o->usb_latency,
+                                       .vendor = o->usb_vendor,
+                                       .product = o->usb_product,
+                                       .release = o->usb_release,
+                                       .product_name = o->usb_name,
+                                       .bulk_name = o->usb_interface,
+                                       .bulk_class = o->usb_class,
+                                       .bulk_packet = o->usb_endpoint,
+                                       .quirks = o->dap_quirks};
     b->usb = o->usb ? usb_open(o->usb, &probe) : NULL;
     return b->usb || !o->usb;
 }

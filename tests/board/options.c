@@ -36,6 +36,11 @@ enum {
     USB_V1_ONLY,
     USB_V2_ONLY,
     USB_LATENCY,
+    USB_ID,
+    USB_NAME,
+    USB_INTERFACE,
+    USB_CLASS,
+    USB_ENDPOINT,
 };
 
 static const struct option long_options[] = {
@@ -65,6 +70,11 @@ static const struct option long_options[] = {
     {"usb-v1-only", no_argument, NULL, USB_V1_ONLY},
     {"usb-v2-only", no_argument, NULL, USB_V2_ONLY},
     {"usb-latency", required_argument, NULL, USB_LATENCY},
+    {"usb-id", required_argument, NULL, USB_ID},
+    {"usb-name", required_argument, NULL, USB_NAME},
+    {"usb-interface", required_argument, NULL, USB_INTERFACE},
+    {"usb-class", required_argument, NULL, USB_CLASS},
+    {"usb-endpoint", required_argument, NULL, USB_ENDPOINT},
     {NULL, 0, NULL, 0},
 };
 
@@ -74,6 +84,14 @@ static bool number(const char *text, uint64_t low, uint64_t high, uint64_t *valu
     errno = 0;
     *value = strtoull(text, &end, 10);
     return !errno && *text >= '0' && *text <= '9' && !*end && *value >= low && *value <= high;
+}
+
+// VENDOR:PRODUCT:RELEASE, four hexadecimal digits each
+static bool usb_id(struct options *o, const char *text)
+{
+    char end;
+    return strlen(text) == 14 &&
+           sscanf(text, "%4hx:%4hx:%4hx%c", &o->usb_vendor, &o->usb_product, &o->usb_release, &end) == 3;
 }
 
 static bool take(struct options *o, int option, const char *text)
@@ -160,6 +178,22 @@ static bool take(struct options *o, int option, const char *text)
         ok = number(text, 0, 1000000, &value);
         o->usb_latency = (uint32_t)value;
         return ok;
+    case USB_ID:
+        return usb_id(o, text);
+    case USB_NAME:
+        o->usb_name = text;
+        return true;
+    case USB_INTERFACE:
+        o->usb_interface = text;
+        return true;
+    case USB_CLASS:
+        ok = number(text, 0, 255, &value);
+        o->usb_class = (uint8_t)value;
+        return ok;
+    case USB_ENDPOINT:
+        ok = number(text, 8, 512, &value);
+        o->usb_endpoint = (uint16_t)value;
+        return ok;
     case DIE:
         o->die_with_parent = true;
         return true;
@@ -181,7 +215,13 @@ bool options_parse(struct options *o, int argc, char **argv)
                           .dap_atomic = true,
                           .dap_serial = "VIRTUAL1",
                           .usb_v1 = true,
-                          .usb_v2 = true};
+                          .usb_v2 = true,
+                          .usb_vendor = 0x0D28,
+                          .usb_product = 0x0204,
+                          .usb_release = 0x0100,
+                          .usb_name = "Virtual CMSIS-DAP",
+                          .usb_interface = "CMSIS-DAP v2",
+                          .usb_class = 0xFF};
     while ((option = getopt_long(argc, argv, "", long_options, &index)) != -1) {
         if (option == '?') // getopt has said what is wrong
             return false;
@@ -200,7 +240,9 @@ bool options_parse(struct options *o, int argc, char **argv)
                 "             [--dap-tcp PORT] [--dap-packet BYTES] [--dap-count N] [--dap-latency US]\n"
                 "             [--dap-wire HZ] [--dap-timer] [--dap-plain] [--dap-serial TEXT] [--dap-quirks "
                 "NAME,...]\n"
-                "             [--usb DIR [--usb-v1-only|--usb-v2-only] [--usb-latency US]] [--verbose]\n");
+                "             [--usb DIR [--usb-v1-only|--usb-v2-only] [--usb-latency US]\n"
+                "             [--usb-id VENDOR:PRODUCT:RELEASE] [--usb-name TEXT] [--usb-interface TEXT]\n"
+                "             [--usb-class N] [--usb-endpoint BYTES]] [--verbose]\n");
         return false;
     }
     halt_cost_seed(&o->halt_cost, o->seed);

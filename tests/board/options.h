@@ -22,6 +22,10 @@ struct options {
     const char *usb;      // a directory, NULL for no USB
     bool usb_v1, usb_v2;
     uint32_t usb_latency; // microseconds
+    uint16_t usb_vendor, usb_product, usb_release;
+    const char *usb_name, *usb_interface; // product's string; that of the bulk interface
+    uint8_t usb_class;                    // of the bulk interface
+    uint16_t usb_endpoint;                // bytes of its endpoints' packets, 0: as the speed has it
     uint32_t clock;
     uint64_t seed;
     struct halt_cost halt_cost;

@@ -17,6 +17,7 @@ struct line {
     unsigned turnaround; // cycles
     bool data_phase;     // also after WAIT and FAULT
     unsigned idle;       // cycles behind a transfer
+    bool crosstalk;      // words whose bits alternate arrive with two of them wrong
     unsigned devices, ir_length[LINE_DEVICES];
     unsigned index;       // the device that transfers speak to
     unsigned instruction; // its instruction register, 0 if unknown

@@ -4,7 +4,7 @@
 bool pins_clock(struct pins *p, bool driven, bool io, bool tdi)
 {
     p->clocks++;
-    if (p->has_jtag && swd_is_jtag(&p->swd))
+    if (p->has_jtag && !p->trst_low && swd_is_jtag(&p->swd))
         jtag_clock(&p->jtag, driven ? io : true, tdi);
     // The switch between the two listens always
     return swd_clock(&p->swd, driven, io);
@@ -12,5 +12,5 @@ bool pins_clock(struct pins *p, bool driven, bool io, bool tdi)
 
 bool pins_tdo(const struct pins *p)
 {
-    return p->has_jtag && swd_is_jtag(&p->swd) ? jtag_tdo(&p->jtag) : true;
+    return p->has_jtag && !p->trst_low && swd_is_jtag(&p->swd) ? jtag_tdo(&p->jtag) : true;
 }

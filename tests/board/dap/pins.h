@@ -12,6 +12,7 @@ struct pins {
     struct swd swd;
     struct jtag jtag;
     bool has_jtag; // the chip's port can be switched to JTAG
+    bool trst_low; // its TAP is held in reset
     void (*reset)(void *self, bool held);
     void *self;
     uint64_t clocks;

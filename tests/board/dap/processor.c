@@ -29,15 +29,28 @@ enum command {
     INVALID = 0xFF,
 };
 
-enum { DEFAULT_HZ = 1000000, LOWEST_HZ = 1000, RESET_PULSE_NS = 1000000, NS_PER_US = 1000 };
-enum { LEVELS_IDLE = 0xA7, LONG_REPLY = 8, CATCH_UP_NS = 500000 };
+enum { LOWEST_HZ = 1000, RANGE_LEAST = 200000, RANGE_MOST = 5000000, CROSSTALK_HZ = 4000000 };
+enum { RESET_PULSE_NS = 1000000, NS_PER_US = 1000 };
+enum { LEVELS_IDLE = 0xA7, PIN_TRST = 0x20, LONG_REPLY = 8, CATCH_UP_NS = 500000 };
 #define NS_PER_S 1000000000u
+
+static unsigned idle_levels(const struct processor *p)
+{
+    return p->quirks & QUIRK_TRST_LOW ? LEVELS_IDLE & ~(unsigned)PIN_TRST : LEVELS_IDLE;
+}
+
+void processor_set_clock(struct processor *p, uint32_t hz)
+{
+    p->hz = hz < LOWEST_HZ ? LOWEST_HZ : hz;
+    p->line.crosstalk = (p->quirks & QUIRK_CROSSTALK) && hz > CROSSTALK_HZ;
+}
 
 void processor_init(struct processor *p)
 {
-    p->hz = DEFAULT_HZ;
+    processor_set_clock(p, PROCESSOR_HZ);
     p->wait_retry = 100;
-    p->levels = LEVELS_IDLE;
+    p->levels = idle_levels(p);
+    p->line.pins->trst_low = !(p->levels & PIN_TRST);
     p->line.turnaround = 1;
     p->line.devices = 1;
     p->line.ir_length[0] = 4;
@@ -95,6 +108,11 @@ static void connect(struct processor *p, struct bytes *in, struct answer *out)
         return;
     if (port == PORT_NONE) // which one is up to the probe
         port = PORT_SWD;
+    if (p->port != PORT_NONE && (p->quirks & QUIRK_KEEPS_PORT)) {
+        answer_put(out, PORT_NONE, 1);
+        return;
+    }
+    p->floats = false;
     if (port > PORT_JTAG || (port == PORT_JTAG && !p->line.pins->has_jtag))
         port = PORT_NONE;
     p->port = port;
@@ -107,9 +125,10 @@ static void disconnect(struct processor *p, struct bytes *in, struct answer *out
 {
     (void)in;
     p->port = PORT_NONE;
-    if (p->levels != LEVELS_IDLE)
+    if (p->levels != idle_levels(p))
         p->line.pins->reset(p->line.pins->self, false);
-    p->levels = LEVELS_IDLE;
+    p->levels = idle_levels(p);
+    p->line.pins->trst_low = !(p->levels & PIN_TRST);
     answer_put(out, DAP_DONE, 1);
 }
 
@@ -129,9 +148,10 @@ static void swj_clock(struct processor *p, struct bytes *in, struct answer *out)
     uint32_t hz = bytes_take(in, 4);
     if (in->bad)
         return;
-    if (hz)
-        p->hz = hz < LOWEST_HZ ? LOWEST_HZ : hz;
-    answer_put(out, hz ? DAP_DONE : DAP_FAILED, 1);
+    bool right = hz && (!(p->quirks & QUIRK_CLOCK_RANGE) || (hz >= RANGE_LEAST && hz <= RANGE_MOST));
+    if (right)
+        processor_set_clock(p, hz);
+    answer_put(out, right ? DAP_DONE : DAP_FAILED, 1);
 }
 
 static void swd_configure(struct processor *p, struct bytes *in, struct answer *out)

@@ -9,7 +9,7 @@
 #include "dap/line.h"
 #include "dap/quirks.h"
 
-enum { PROCESSOR_PACKET = 1024, PROCESSOR_COUNT = 8 };
+enum { PROCESSOR_PACKET = 1024, PROCESSOR_COUNT = 8, PROCESSOR_HZ = 1000000 };
 
 struct processor_counts {
     uint64_t packets, transfers, clocks;
@@ -34,6 +34,7 @@ struct processor {
     void *carrier;
 
     unsigned port; // 0 none, 1 SWD, 2 JTAG
+    bool floats;   // QUIRK_FLOATS: SWDIO is not driven
     uint32_t hz;
     unsigned wait_retry, match_retry;
     uint32_t match_mask;
@@ -55,6 +56,7 @@ bool processor_is_queued(const struct processor *, const uint8_t *request, size_
 bool processor_is_abort(const uint8_t *request, size_t length);
 
 // For transfer.c, sequence.c and info.c:
+void processor_set_clock(struct processor *, uint32_t hz);
 enum { DAP_DONE = 0, DAP_FAILED = 0xFF };
 // The time of the clocks so far, or so much time, passes
 void processor_pace(struct processor *);

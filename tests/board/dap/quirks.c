@@ -20,6 +20,16 @@ static unsigned bit_of(const char *name, size_t length)
         {"empty", QUIRK_EMPTY},
         {"wrong-id", QUIRK_WRONG_ID},
         {"no-block", QUIRK_NO_BLOCK},
+        {"merge", QUIRK_MERGE},
+        {"late-length", QUIRK_LATE_LENGTH},
+        {"lost-reply", QUIRK_LOST_REPLY},
+        {"no-zlp", QUIRK_NO_ZLP},
+        {"clock-range", QUIRK_CLOCK_RANGE},
+        {"clock-forgets", QUIRK_CLOCK_FORGETS},
+        {"keeps-port", QUIRK_KEEPS_PORT},
+        {"floats", QUIRK_FLOATS},
+        {"trst-low", QUIRK_TRST_LOW},
+        {"crosstalk", QUIRK_CROSSTALK},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strlen(known[i].name) == length && !memcmp(known[i].name, name, length))

@@ -15,6 +15,20 @@ enum {
     QUIRK_EMPTY = 1 << 7,       // empty: replies to transfers end after the command's number
     QUIRK_WRONG_ID = 1 << 8,    // wrong-id: replies to transfers begin with another command's number
     QUIRK_NO_BLOCK = 1 << 9,    // no-block: does not know DAP_TransferBlock
+
+    // On USB: what is announced of packets at once is a lie
+    QUIRK_MERGE = 1 << 16,       // merge: a packet that comes before the one ahead is answered is swallowed
+    QUIRK_LATE_LENGTH = 1 << 17, // late-length: a reply that waits is sent with the newer one's length
+    QUIRK_LOST_REPLY = 1 << 18,  // lost-reply: while a reply waits, that to the next packet is dropped
+    QUIRK_NO_ZLP = 1 << 19, // no-zlp: full packets do not end a transfer, unless it is as long as one can be
+
+    QUIRK_CLOCK_RANGE = 1 << 20,   // clock-range: refuses clocks below 200 kHz and above 5 MHz
+    QUIRK_CLOCK_FORGETS = 1 << 21, // clock-forgets: DAP_SWJ_Sequence puts the clock back to 1 MHz
+    QUIRK_KEEPS_PORT = 1 << 22,    // keeps-port: refuses DAP_Connect until DAP_Disconnect
+    QUIRK_FLOATS = 1 << 23,        // floats: without an acknowledge, lets go of SWDIO until DAP_Connect
+    QUIRK_TRST_LOW = 1 << 24,      // trst-low: nTRST is low until DAP_SWJ_Pins raises it
+    QUIRK_CROSSTALK =
+        1 << 25, // crosstalk: above 4 MHz words whose bits alternate arrive damaged, parity right
 };
 
 // Names joined by commas. false: one of them is unknown.

@@ -46,6 +46,7 @@ void sequence_pins(struct processor *p, struct bytes *in, struct answer *out)
     select &= PIN_CLOCK | PIN_TMS | PIN_TDI | PIN_TRST | PIN_RESET;
     if (p->port != PORT_NONE) {
         p->levels = (before & ~select) | (wanted & select);
+        p->line.pins->trst_low = !(p->levels & PIN_TRST);
         if ((before ^ p->levels) & PIN_RESET)
             p->line.pins->reset(p->line.pins->self, !(p->levels & PIN_RESET));
         if (p->levels & ~before & PIN_CLOCK)
@@ -74,8 +75,10 @@ void sequence_swj(struct processor *p, struct bytes *in, struct answer *out)
         if (i % 8 == 0)
             byte = bytes_take(in, 1);
         if (p->port != PORT_NONE)
-            pins_clock(p->line.pins, true, byte & 1, true);
+            pins_clock(p->line.pins, !p->floats, byte & 1, true);
     }
+    if (p->quirks & QUIRK_CLOCK_FORGETS)
+        processor_set_clock(p, PROCESSOR_HZ);
     p->line.instruction = 0;
     processor_pace(p);
     answer_put(out, p->port != PORT_NONE ? DAP_DONE : DAP_FAILED, 1);

@@ -22,6 +22,7 @@ static unsigned attempt(struct processor *p, unsigned request, uint32_t *data)
         p->counts.transfers++;
         processor_pace(p);
     } while (ack == LINE_WAIT && retry-- && !processor_stopped(p));
+    p->floats = ack == LINE_NONE && !p->line.jtag && (p->quirks & QUIRK_FLOATS);
     return ack;
 }
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 enum { DEVICE = 1, CONFIG, STRING, INTERFACE, ENDPOINT, QUALIFIER, HID = 0x21, REPORT };
-enum { CLASS_HID = 0x03, CLASS_VENDOR = 0xFF, INTERRUPT = 3, BULK = 2, IN = 0x80 };
+enum { CLASS_HID = 0x03, INTERRUPT = 3, BULK = 2, IN = 0x80 };
 enum { NAME_MANUFACTURER = 1, NAME_PRODUCT, NAME_SERIAL, NAME_V1, NAME_V2, HID_LENGTH = 9 };
 
 struct writer {
@@ -35,7 +35,9 @@ static uint8_t endpoint_number(unsigned pipe)
 
 static void put_interface(struct writer *w, const struct usb_descriptors *d, unsigned pipe)
 {
-    uint8_t class = pipe == PIPE_V1 ? CLASS_HID : CLASS_VENDOR, name = pipe == PIPE_V1 ? NAME_V1 : NAME_V2;
+    uint8_t class = pipe == PIPE_V1 ? CLASS_HID : d->bulk_class, name = pipe == PIPE_V1 ? NAME_V1 : NAME_V2;
+    if (!d->strings[name][0])
+        name = 0;
     bytes(w, (uint8_t[]){9, INTERFACE, low((size_t)d->interface[pipe]), 0, 2, class, 0, 0, name}, 9);
 }
 
@@ -83,22 +85,26 @@ static void make_config(struct usb_descriptors *d, uint8_t interfaces)
 
 void descriptors_make(struct usb_descriptors *d, const struct usb_function *f)
 {
-    *d = (struct usb_descriptors){.interface = {-1, -1}, .high_speed = f->packet_size > 64};
+    *d = (struct usb_descriptors){
+        .interface = {-1, -1},
+        .high_speed = f->bulk_packet ? f->bulk_packet > 64 : f->packet_size > 64,
+        .bulk_class = f->bulk_class,
+    };
     uint8_t interfaces = 0;
     if (f->v1)
         d->interface[PIPE_V1] = interfaces++;
     if (f->v2)
         d->interface[PIPE_V2] = interfaces++;
     d->max_packet[PIPE_V1] = f->packet_size;
-    d->max_packet[PIPE_V2] = d->high_speed ? 512 : 64; // the only sizes that bulk endpoints have
+    d->max_packet[PIPE_V2] = f->bulk_packet ? f->bulk_packet : d->high_speed ? 512 : 64;
     d->strings[NAME_MANUFACTURER] = USB_MANUFACTURER;
-    d->strings[NAME_PRODUCT] = USB_PRODUCT_NAME;
+    d->strings[NAME_PRODUCT] = f->product_name;
     d->strings[NAME_SERIAL] = f->serial;
     d->strings[NAME_V1] = "CMSIS-DAP v1";
-    d->strings[NAME_V2] = "CMSIS-DAP v2";
+    d->strings[NAME_V2] = f->bulk_name;
     struct writer w = {d->device};
-    bytes(&w, (uint8_t[]){18, DEVICE, 0x00, 0x02, 0, 0, 0, 64, low(USB_VENDOR), high(USB_VENDOR)}, 10);
-    bytes(&w, (uint8_t[]){low(USB_PRODUCT), high(USB_PRODUCT), low(USB_RELEASE), high(USB_RELEASE)}, 4);
+    bytes(&w, (uint8_t[]){18, DEVICE, 0x00, 0x02, 0, 0, 0, 64, low(f->vendor), high(f->vendor)}, 10);
+    bytes(&w, (uint8_t[]){low(f->product), high(f->product), low(f->release), high(f->release)}, 4);
     bytes(&w, (uint8_t[]){NAME_MANUFACTURER, NAME_PRODUCT, NAME_SERIAL, 1}, 4);
     make_report(d, f->packet_size);
     make_config(d, interfaces);

@@ -4,9 +4,7 @@
 
 #include "usb/usb.h"
 
-enum { USB_VENDOR = 0x0D28, USB_PRODUCT = 0x0204, USB_RELEASE = 0x0100 };
 #define USB_MANUFACTURER "pmu-probe"
-#define USB_PRODUCT_NAME "Virtual CMSIS-DAP"
 #define USB_PHYSICAL     "usb-virtual-1/input0"
 
 enum { PIPE_V1, PIPE_V2, PIPES }; // a pipe is an interface's pair of endpoints
@@ -14,6 +12,7 @@ enum { USB_STRINGS = 6, SETUP_BYTES = 8 };
 
 struct usb_descriptors {
     bool high_speed;
+    uint8_t bulk_class;
     int interface[PIPES];     // its number, -1 if there is no such interface
     size_t max_packet[PIPES]; // of its endpoints
     uint8_t device[18];

@@ -7,6 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "dap/quirks.h"
+
 enum { IN = 0x80, STEP_NS = 100000 };
 
 static uint64_t now_ns(void)
@@ -85,9 +87,11 @@ static void process(struct usb_device *d, unsigned pipe, const struct usb_report
         d->function.packet(d->function.self, request->bytes, request->length, r->bytes, size, &meanwhile);
     d->executing = PIPES;
     d->done_ns = now_ns();
-    if (!got || d->resets != resets)
+    if (!got || d->resets != resets || ((d->function.quirks & QUIRK_LOST_REPLY) && p->held))
         return;
     r->length = got < size ? got : size;
+    for (unsigned i = 0; i < p->held && (d->function.quirks & QUIRK_LATE_LENGTH); i++)
+        p->replies[(p->first + i) % USB_PACKETS_MAX].length = r->length;
     if (pipe == PIPE_V1) { // reports have one size
         memset(r->bytes + r->length, 0, size - r->length);
         r->length = size;
@@ -103,6 +107,28 @@ static unsigned held(const struct usb_device *d, unsigned pipe)
     return d->pipes[pipe].held + (d->executing == pipe);
 }
 
+// Whether full packets end a transfer that could be longer
+static bool is_open(const struct usb_device *d, unsigned pipe, size_t length, size_t most)
+{
+    return (d->function.quirks & QUIRK_NO_ZLP) && pipe == PIPE_V2 && length && length < most &&
+           length % d->descriptors.max_packet[pipe] == 0;
+}
+
+// What is to be executed: true. Part of it may have come before.
+static bool take_bytes(struct usb_device *d, unsigned pipe, const struct usb_transfer *t,
+                       struct usb_report *request)
+{
+    struct usb_pipe *p = &d->pipes[pipe];
+    size_t length = p->begun_length + t->length;
+    memcpy(p->begun + p->begun_length, t->data, t->length);
+    p->begun_length = is_open(d, pipe, length, d->function.packet_size) ? length : 0;
+    if (p->begun_length)
+        return false;
+    memcpy(request->bytes, p->begun, length);
+    request->length = length;
+    return true;
+}
+
 // Without room for the reply a real probe sends NAKs, which leave the transfer waiting
 static bool take_request(struct usb_device *d, unsigned pipe)
 {
@@ -111,17 +137,18 @@ static bool take_request(struct usb_device *d, unsigned pipe)
     struct usb_report request;
     if (!t || held(d, pipe) >= d->function.packet_count)
         return false;
-    request.length = t->length;
     request.arrived_ns = t->arrived_ns ? t->arrived_ns : now_ns();
     take_away(&p->out, t);
-    if (t->length > d->function.packet_size) {
+    if (p->begun_length + t->length > d->function.packet_size) {
+        p->begun_length = 0;
         finish(t, EPIPE, 0);
         return true;
     }
-    memcpy(request.bytes, t->data, t->length);
-    finish(t, 0, request.length); // before it is processed, as a probe with buffers does
+    bool swallowed = t->crowded && (d->function.quirks & QUIRK_MERGE);
+    bool whole = !swallowed && take_bytes(d, pipe, t, &request);
+    finish(t, 0, t->length); // before it is processed, as a probe with buffers does
     count(d, &d->counts.out);
-    if (request.length && d->plugged)
+    if (whole && request.length && d->plugged)
         process(d, pipe, &request);
     return true;
 }
@@ -144,18 +171,23 @@ static bool give_reply(struct usb_device *d, unsigned pipe)
     struct usb_transfer *t = p->in.first;
     if (!t || !p->held || (d->function.latency_us && r->due_ns > now_ns()))
         return false;
-    size_t rest = r->length - r->sent, length = rest < t->length ? rest : t->length;
+    size_t rest = r->length - r->sent, room = t->length - t->actual, length = rest < room ? rest : room;
     // A transfer can end between packets, not inside one
     bool babble = length < rest && (!length || length % d->descriptors.max_packet[pipe]);
     if (!babble)
-        memcpy(t->data, r->bytes + r->sent, length);
+        memcpy(t->data + t->actual, r->bytes + r->sent, length);
     r->sent += length;
     if (babble || r->sent == r->length) {
         p->first = (p->first + 1) % USB_PACKETS_MAX;
         p->held--;
     }
+    size_t got = babble ? 0 : t->actual + length;
+    if (!babble && is_open(d, pipe, got, t->length)) {
+        t->actual = got;
+        return true;
+    }
     take_away(&p->in, t);
-    finish(t, babble ? EOVERFLOW : 0, babble ? 0 : length);
+    finish(t, babble ? EOVERFLOW : 0, got);
     count(d, &d->counts.in);
     return true;
 }
@@ -214,6 +246,8 @@ void device_submit(struct usb_device *d, struct usb_transfer *t)
     for (const struct usb_transfer *one = q->first; one; one = one->next)
         before++;
     t->arrived_ns = before < d->function.packet_count ? now_ns() : 0;
+    t->crowded = before > 0;
+    t->actual = 0;
     append(q, t);
 }
 
@@ -247,8 +281,10 @@ void device_reset(struct usb_device *d)
 {
     d->resets++;
     d->report_count = 0;
-    for (unsigned i = 0; i < PIPES; i++)
+    for (unsigned i = 0; i < PIPES; i++) {
         d->pipes[i].held = 0;
+        d->pipes[i].begun_length = 0;
+    }
 }
 
 void device_plug(struct usb_device *d, bool plugged)

@@ -13,6 +13,7 @@ struct usb_transfer {
     size_t length, actual;
     uint64_t arrived_ns;                 // 0: not before the probe has a buffer for it
     int status;                          // 0, or an error number
+    bool crowded;                        // another was unanswered when it came
     void (*done)(struct usb_transfer *); // may free it or submit it again
 };
 
@@ -37,6 +38,9 @@ struct usb_pipe {
     struct usb_queue out, in;
     struct usb_reply replies[USB_PACKETS_MAX]; // a ring
     unsigned first, held;
+    // What has come of a request that full packets have not ended
+    uint8_t begun[USB_PACKET_MAX];
+    size_t begun_length;
 };
 
 struct usb_device {

@@ -5,6 +5,7 @@
 #include <linux/hidraw.h>
 #include <linux/input.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -274,6 +275,13 @@ static void give_text(fuse_req_t request, const char *text, size_t room)
     fuse_reply_ioctl(request, (int)size, text, size);
 }
 
+static void give_name(fuse_req_t request, const char *product, size_t room)
+{
+    char name[128];
+    snprintf(name, sizeof name, USB_MANUFACTURER " %s", product);
+    give_text(request, name, room);
+}
+
 void hidraw_ioctl(const struct hidraw *n, fuse_req_t request, unsigned command, size_t room,
                   const struct fuse_file_info *info)
 {
@@ -281,7 +289,8 @@ void hidraw_ioctl(const struct hidraw *n, fuse_req_t request, unsigned command, 
     const struct hidraw_file *f = find(n, info);
     const int size = (int)d->report_length;
     struct hidraw_report_descriptor report = {.size = (__u32)size};
-    const struct hidraw_devinfo ids = {BUS_USB, USB_VENDOR, USB_PRODUCT};
+    const struct usb_function *device = &n->device->function;
+    const struct hidraw_devinfo ids = {BUS_USB, (int16_t)device->vendor, (int16_t)device->product};
     if (!f || !alive(f)) {
         fuse_reply_err(request, ENODEV);
         return;
@@ -294,7 +303,7 @@ void hidraw_ioctl(const struct hidraw *n, fuse_req_t request, unsigned command, 
     else if (command == HIDIOCGRAWINFO)
         fuse_reply_ioctl(request, 0, &ids, sizeof ids);
     else if (_IOC_TYPE(command) == 'H' && _IOC_NR(command) == NAME_NR)
-        give_text(request, USB_MANUFACTURER " " USB_PRODUCT_NAME, room);
+        give_name(request, device->product_name, room);
     else if (_IOC_TYPE(command) == 'H' && _IOC_NR(command) == PHYS_NR)
         give_text(request, USB_PHYSICAL, room);
     else if (_IOC_TYPE(command) == 'H' && _IOC_NR(command) == UNIQ_NR)

@@ -10,9 +10,8 @@
 
 #define BUS    "sys/devices/pci0000:00/usb1"
 #define DEVICE BUS "/1-1"
-#define HID    DEVICE "/1-1:1.0/0003:0D28:0204.0001"
+#define HID    DEVICE "/1-1:1.0/0003:0D28:0204.0001" // whatever the device's own numbers are
 #define RAW    HID "/hidraw/hidraw0"
-_Static_assert(USB_VENDOR == 0x0D28 && USB_PRODUCT == 0x0204, "they are in the names");
 
 enum { PATH_BYTES = 256 };
 
@@ -74,6 +73,11 @@ static bool put_link(int at, const char *path, const char *target)
 
 static bool make_device(int at, const struct usb_device *d)
 {
+    const struct usb_function *f = &d->function;
+    char vendor[8], product[8], release[8];
+    snprintf(vendor, sizeof vendor, "%04x", f->vendor);
+    snprintf(product, sizeof product, "%04x", f->product);
+    snprintf(release, sizeof release, "%04x", f->release);
     const struct {
         const char *name, *value;
     } files[] = {
@@ -84,13 +88,13 @@ static bool make_device(int at, const struct usb_device *d)
         {"bConfigurationValue", "1"},
         {"bNumConfigurations", "1"},
         {"bDeviceClass", "00"},
-        {"idVendor", "0d28"},
-        {"idProduct", "0204"},
-        {"bcdDevice", "0100"},
+        {"idVendor", vendor},
+        {"idProduct", product},
+        {"bcdDevice", release},
         {"version", " 2.00"},
         {"maxchild", "0"},
         {"manufacturer", USB_MANUFACTURER},
-        {"product", USB_PRODUCT_NAME},
+        {"product", f->product_name},
         {"serial", d->function.serial},
         {"dev", "189:1"},
     };
@@ -100,7 +104,8 @@ static bool make_device(int at, const struct usb_device *d)
     bool made = put(at, BUS "/uevent", "MAJOR=189\nMINOR=0\nDEVNAME=bus/usb/001/001\nDEVTYPE=usb_device") &&
                 put(at, DEVICE "/uevent",
                     "MAJOR=189\nMINOR=1\nDEVNAME=bus/usb/001/002\nDEVTYPE=usb_device\nDRIVER=usb\n"
-                    "PRODUCT=d28/204/100\nTYPE=0/0/0\nBUSNUM=001\nDEVNUM=002");
+                    "PRODUCT=%x/%x/%x\nTYPE=0/0/0\nBUSNUM=001\nDEVNUM=002",
+                    f->vendor, f->product, f->release);
     memcpy(all, s->device, sizeof s->device);
     memcpy(all + sizeof s->device, s->config, s->config_length);
     made = made && put_bytes(at, DEVICE "/descriptors", all, sizeof s->device + s->config_length) &&
@@ -115,7 +120,8 @@ static bool make_device(int at, const struct usb_device *d)
 static bool make_interface(int at, const struct usb_device *d, unsigned pipe)
 {
     int number = d->descriptors.interface[pipe];
-    unsigned class = pipe == PIPE_V1 ? 3 : 0xFF;
+    const struct usb_function *f = &d->function;
+    unsigned class = pipe == PIPE_V1 ? 3 : f->bulk_class;
     char directory[PATH_BYTES / 2], path[PATH_BYTES];
     bool made = true;
     if (number < 0)
@@ -135,11 +141,12 @@ static bool make_interface(int at, const struct usb_device *d, unsigned pipe)
         snprintf(path, sizeof path, "%s/%s", directory, files[i].name);
         made = put(at, path, "%s", value);
     }
+    const char *name = pipe == PIPE_V1 ? "CMSIS-DAP v1" : f->bulk_name;
     snprintf(path, sizeof path, "%s/interface", directory);
-    made = made && put(at, path, "CMSIS-DAP v%u", pipe + 1);
+    made = made && (!name[0] || put(at, path, "%s", name));
     snprintf(path, sizeof path, "%s/uevent", directory);
-    made = made &&
-           put(at, path, "DEVTYPE=usb_interface\nPRODUCT=d28/204/100\nTYPE=0/0/0\nINTERFACE=%u/0/0", class);
+    made = made && put(at, path, "DEVTYPE=usb_interface\nPRODUCT=%x/%x/%x\nTYPE=0/0/0\nINTERFACE=%u/0/0",
+                       f->vendor, f->product, f->release, class);
     snprintf(path, sizeof path, "%s/subsystem", directory);
     return made && put_link(at, path, "sys/bus/usb");
 }
@@ -147,11 +154,11 @@ static bool make_interface(int at, const struct usb_device *d, unsigned pipe)
 static bool make_hid(int at, const struct usb_device *d)
 {
     const struct usb_descriptors *s = &d->descriptors;
+    const struct usb_function *f = &d->function;
     return put(at, HID "/uevent",
-               "DRIVER=hid-generic\nHID_ID=0003:00000D28:00000204\nHID_NAME=" USB_MANUFACTURER
-               " " USB_PRODUCT_NAME "\nHID_PHYS=" USB_PHYSICAL "\nHID_UNIQ=%s\n"
-               "MODALIAS=hid:b0003g0001v00000D28p00000204",
-               d->function.serial) &&
+               "DRIVER=hid-generic\nHID_ID=0003:%08X:%08X\nHID_NAME=" USB_MANUFACTURER
+               " %s\nHID_PHYS=" USB_PHYSICAL "\nHID_UNIQ=%s\nMODALIAS=hid:b0003g0001v%08Xp%08X",
+               f->vendor, f->product, f->product_name, f->serial, f->vendor, f->product) &&
            put_bytes(at, HID "/report_descriptor", s->report, s->report_length) &&
            put_link(at, HID "/subsystem", "sys/bus/hid") &&
            put(at, RAW "/uevent", "MAJOR=244\nMINOR=0\nDEVNAME=hidraw0") && put(at, RAW "/dev", "244:0") &&

@@ -28,7 +28,12 @@ struct usb_function {
     size_t packet_size;    // up to USB_PACKET_MAX; above 64 it is a high-speed device
     unsigned packet_count; // up to USB_PACKETS_MAX replies wait, then further requests do
     const char *serial;
-    bool v1, v2;         // the HID interface, the bulk interface
+    bool v1, v2; // the HID interface, the bulk interface
+    uint16_t vendor, product, release;
+    const char *product_name, *bulk_name; // of the device; of its bulk interface, "" for none
+    uint8_t bulk_class;
+    size_t bulk_packet; // of the bulk endpoints, 0: 64 at full speed, 512 at high speed
+    unsigned quirks;
     uint32_t latency_us; // no reply is delivered earlier than this after its request
 };
 
