@@ -117,6 +117,7 @@ static struct link *connect_dap(const struct context *context, const char *probe
         return NULL;
     }
     wish.hz = (uint32_t)options->speed_hz;
+    wish.packets = options->packets < UINT16_MAX ? (unsigned)options->packets : UINT16_MAX;
     wish.log = context->log;
     struct deadline deadline = deadline_in_ms(patience_ms(CONNECT_MS), context->cancel);
     return dap_open(&wish, &deadline, error);
@@ -187,7 +188,9 @@ static struct link *connect_default(const struct context *context, struct error 
 /* OpenOCD and debuggers have the wires in their own hands. */
 static bool check_wires(const struct options *options, struct error *error)
 {
-    const char *which = options->transport != NULL ? "--transport" : "--speed";
+    const char *which = options->transport != NULL ? "--transport"
+                        : options->speed_hz > 0    ? "--speed"
+                                                   : "--packets";
     if (!options->wires_said ||
         (options->n_openocd == 0 && (options->probe == NULL || dap_wish_is(options->probe))))
         return true;

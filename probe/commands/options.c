@@ -407,7 +407,8 @@ static void spread_what_was_said(struct reader *r, bool *openocd, bool *format)
         r->options->interval_said = r->options->interval_said || (said && kind == OPTION_MILLISECONDS);
         r->options->wires_said =
             r->options->wires_said ||
-            (said && (kind == OPTION_SPEED || option_table[i].offset == offsetof(struct options, transport)));
+            (said && (kind == OPTION_SPEED || option_table[i].offset == offsetof(struct options, transport) ||
+                      option_table[i].offset == offsetof(struct options, packets)));
     }
     for (size_t i = 0; *openocd && i < option_count; i++)
         if (option_table[i].kind == OPTION_OPENOCD && !was_said(r, &option_table[i]))

@@ -32,9 +32,10 @@ struct options {
     double freq_hz, speed_hz;
     unsigned verbose; /* -v, -vv */
     uint64_t hits;    /* 0: not said */
+    uint64_t packets; /* in flight; 0: not said */
     int64_t interval_ms;
     bool interval_said;      /* on the command line, as are those below */
-    bool wires_said;         /* --transport or --speed */
+    bool wires_said;         /* --transport, --speed or --packets */
     double timeout_s, for_s; /* for_s 0: until Ctrl-C */
     bool all_cpus, mend, resume, reset, halt, no_calibrate, divide64, any_elf, quiet, help, version;
 

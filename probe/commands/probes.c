@@ -78,6 +78,7 @@ static void put_plugged(const struct context *context, const struct dap_listed *
         json_part_text(&line, "protocol", info->protocol);
         json_part_unsigned(&line, "packet_size", info->packet_size);
         json_part_unsigned(&line, "packet_count", info->packet_count);
+        json_part_unsigned(&line, "packets_in_flight", listed->window);
         json_part_bool(&line, "swd", info->capabilities & DAP_CAN_SWD || !info->capabilities_known);
         json_part_bool(&line, "jtag", info->capabilities & DAP_CAN_JTAG);
         json_part_bool(&line, "atomic", info->capabilities & DAP_CAN_ATOMIC);
@@ -103,8 +104,12 @@ static void print_plugged(const struct context *context, const struct dap_listed
         fprintf(context->out, "  %s\n", utf8_clean(problem, sizeof problem, listed->found.problem));
         return;
     }
-    fprintf(context->out, "  CMSIS-DAP %s, packets of %zu bytes, %u at once%s%s%s%s\n",
-            utf8_clean(firmware, sizeof firmware, info->protocol), info->packet_size, info->packet_count,
+    char many[64];
+    snprintf(many, sizeof many,
+             listed->window < info->packet_count ? "one at a time (it announces %u)" : "%u at once",
+             info->packet_count);
+    fprintf(context->out, "  CMSIS-DAP %s, packets of %zu bytes, %s%s%s%s%s\n",
+            utf8_clean(firmware, sizeof firmware, info->protocol), info->packet_size, many,
             info->capabilities & DAP_CAN_SWD || !info->capabilities_known ? ", SWD" : "",
             info->capabilities & DAP_CAN_JTAG ? ", JTAG" : "",
             info->capabilities & DAP_CAN_ATOMIC ? ", atomic" : "",

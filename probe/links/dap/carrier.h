@@ -30,6 +30,8 @@ struct carrier {
     size_t largest;                /* no packet may be longer, whatever the probe says; 0: no such limit */
     size_t packet_size;            /* what the probe says; 0 until it was asked */
     bool padded;                   /* the length of a reply says nothing */
+    bool takes_several;            /* packets in flight: its firmware is known to bear as many as it says */
+    const char *loses_several;     /* it is known not to: in words; else NULL */
     char name[160];                /* "cmsis-dap E6614C311B7F", "cmsis-dap-tcp localhost:4441" */
     char serial[64];               /* empty when unknown */
 };

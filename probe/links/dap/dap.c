@@ -74,13 +74,39 @@ static bool reopen(struct dap *dap, const struct deadline *deadline, struct erro
 
 /* ---- link */
 
+/* What a probe that loses packets was asked was nothing but reads: they are done again, one packet at a time.
+ */
+static bool go_on_singly(struct dap *dap, const struct deadline *deadline, struct error *error)
+{
+    struct error why = {0};
+    struct deadline soon = deadline_in_ms(patience_ms(REOPEN_MS), deadline->cancel);
+    unsigned most = dap->probe.most;
+    if (!probe_lost_in_crowd(&dap->probe))
+        return false;
+    dap->probe.most = 1;
+    if (!reopen(dap, &soon, &why)) {
+        dap->probe.most = most; /* it is gone, whatever was in flight */
+        return false;
+    }
+    log_line(dap->wish.log, "%s; one packet at a time from now on", error->text);
+    dap->probe.carrier->loses_several = "it loses others";
+    error_clear(error);
+    return true;
+}
+
 static struct outcome dap_execute(struct link *link, const struct step *steps, size_t n, uint64_t *results,
                                   const struct deadline *deadline, struct error *error)
 {
     struct dap *dap = dap_of(link);
     if (dap->probe.lost && !reopen(dap, deadline, error))
         return (struct outcome){.why = LINK_LOST};
-    return executor_run(&dap->executor, steps, n, results, deadline, error);
+    struct outcome outcome = executor_run(&dap->executor, steps, n, results, deadline, error);
+    if (outcome.why != LINK_LOST || !go_on_singly(dap, deadline, error))
+        return outcome;
+    size_t done = outcome.done;
+    outcome = executor_run(&dap->executor, steps + done, n - done, results + done, deadline, error);
+    outcome.done += done;
+    return outcome;
 }
 
 /* IDR types, IHI 0031 C2.6.4. */
@@ -118,8 +144,11 @@ static void dap_describe(struct link *link, char *out, size_t size)
     const struct dap *dap = dap_of(link);
     const struct adi *adi = &dap->executor.adi;
     const char *name = dap->probe.carrier != NULL ? dap->probe.carrier->name : "cmsis-dap";
-    snprintf(out, size, "%s  %s %.3g MHz%s", name, adi->jtag ? "JTAG" : "SWD", adi->hz / 1e6,
-             adi->match ? "" : ", waits by polling (the probe has no value match)");
+    const char *single =
+        dap->probe.window == 1 && dap->probe.carrier != NULL ? dap->probe.carrier->loses_several : NULL;
+    snprintf(out, size, "%s  %s %.3g MHz%s%s%s", name, adi->jtag ? "JTAG" : "SWD", adi->hz / 1e6,
+             adi->match ? "" : ", waits by polling (the probe has no value match)",
+             single != NULL ? ", one packet at a time: " : "", single != NULL ? single : "");
 }
 
 /* What our accesses look like on the bus was ours alone to decide. */
@@ -180,6 +209,7 @@ struct link *dap_open(const struct dap_wish *wish, const struct deadline *deadli
     dap->link.ops = &ops;
     dap->wish = *wish;
     dap->probe.log = wish->log;
+    dap->probe.most = wish->packets;
     if (begin(dap, deadline, error) &&
         connect_find_ports(&dap->executor.adi, &dap->executor.compiler.reach, deadline, error)) {
         if (dap->wish.kind != DAP_TCP &&
@@ -205,10 +235,12 @@ static void ask(struct dap_listed *listed, const struct deadline *deadline)
     struct error error = {0};
     const struct dap_found *found = &listed->found;
     probe.carrier = found->kind == DAP_USB ? usb_connect(found, &error) : hid_connect(found, &error);
-    if (probe.carrier != NULL && probe_identify(&probe, deadline, &error))
+    if (probe.carrier != NULL && probe_identify(&probe, deadline, &error)) {
         listed->info = probe.info;
-    else
+        listed->window = probe.window;
+    } else {
         snprintf(listed->found.problem, sizeof listed->found.problem, "%.199s", error.text);
+    }
     if (probe.carrier != NULL)
         probe_close(&probe);
 }

@@ -26,6 +26,7 @@ uint64_t dap_packets(const struct link *link);
 struct dap_listed {
     struct dap_found found;
     struct dap_info info; /* empty when it cannot be opened: found.problem says why */
+    unsigned window;      /* packets that would be in flight */
 };
 
 size_t dap_list(struct dap_listed *out, size_t room, const struct deadline *deadline);

@@ -141,7 +141,9 @@ static bool send_packet(struct running *r)
                                    .ahead_token = token(r->sent)};
     bool in_row = r->row_end > r->ahead;
     r->token_left = in_row && gates.ahead;
-    compiler_packet(&executor->compiler, r->steps, r->token_left ? r->row_end : r->n, r->ahead, r->look,
+    /* Behind another one there is nothing but reads, which may be done again should a reply never come */
+    bool only_reads = r->token_left || (in_row && gates.behind);
+    compiler_packet(&executor->compiler, r->steps, only_reads ? r->row_end : r->n, r->ahead, r->look,
                     in_row ? &gates : NULL, &out->packet);
     out->sent_us = deadline_now_us();
     r->ahead = out->packet.end;
@@ -154,10 +156,10 @@ static bool send_packet(struct running *r)
 /* The next packet, and behind it what may be sent before it is answered. */
 static bool send_packets(struct running *r)
 {
-    unsigned window = r->executor->adi.probe->info.packet_count;
+    unsigned window = r->executor->adi.probe->window;
     window = window < EXECUTOR_FLIGHTS ? window : EXECUTOR_FLIGHTS;
     if (r->sent == r->received) {
-        r->ahead = r->done;
+        r->ahead = r->alone = r->done;
         r->row_end = window > 1 ? find_row_end(r) : r->done;
         if (!row_is_long(r, r->done))
             r->row_end = r->done;
@@ -252,8 +254,12 @@ struct outcome executor_run(struct executor *executor, const struct step *steps,
         if (begun && !r.look && deadline_passed(&r.budget) && r.sent == r.received)
             return (struct outcome){.why = NOT_YET, .done = r.done};
         begun = true;
-        if (!run_packet(&r))
+        if (!run_packet(&r)) {
+            /* A reply that was lost among others may have been taken for that of the packet before */
+            if (probe_lost_in_crowd(executor->adi.probe))
+                r.out.done = r.alone;
             return r.out;
+        }
     }
     return r.out;
 }

@@ -9,6 +9,21 @@ void found_name(const struct dap_found *found, char *out, size_t size)
              found->serial);
 }
 
+bool found_takes_several(const struct dap_found *found, const char **words)
+{
+    enum { DAPLINK = 0x0204, DEBUG_PROBE = 0x000C, PICOPROBE = 0x0004 };
+    /* Until 2.3.1, whichever number they announced: packets merged into one, replies with another's length */
+    static const char old_debugprobe[] = "its firmware loses others before 2.3.1";
+    const uint16_t first_good = 0x0231;
+    *words = NULL;
+    if (found->vendor == 0x0D28)
+        return found->product == DAPLINK;
+    if (found->vendor != 0x2E8A || (found->product != DEBUG_PROBE && found->product != PICOPROBE))
+        return false;
+    *words = found->release < first_good ? old_debugprobe : NULL;
+    return found->release >= first_good;
+}
+
 static bool is_wanted(const struct dap_found *found, const struct dap_wish *wish)
 {
     if (wish->kind != DAP_ANY && wish->kind != found->kind)

@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 struct dap_found {
-    enum dap_kind kind; /* DAP_USB or DAP_HID */
-    uint16_t vendor, product;
+    enum dap_kind kind;                /* DAP_USB or DAP_HID */
+    uint16_t vendor, product, release; /* as its device descriptor has them: idVendor, idProduct, bcdDevice */
     char serial[64];
     char name[64];
     char place[160];   /* by which its carrier finds it again: "1-2", "/dev/hidraw0" */
@@ -26,5 +26,8 @@ size_t found_merge(struct dap_found *list, size_t n);
  * exactly one. Pure. */
 const struct dap_found *found_choose(const struct dap_found *list, size_t n, const struct dap_wish *wish,
                                      struct error *error);
+/* Whether its firmware is known to answer each of several packets in flight; if it is known not to, *words
+ * says why, else NULL. Pure. */
+bool found_takes_several(const struct dap_found *found, const char **words);
 /* "2e8a:000c E6614C311B7F" */
 void found_name(const struct dap_found *found, char *out, size_t size);

@@ -40,7 +40,10 @@ size_t hid_list(struct dap_found *out, size_t room)
     struct hid_device_info *all = hid_enumerate(0, 0);
     for (const struct hid_device_info *one = all; one != NULL && n < room; one = one->next) {
         struct dap_found *found = &out[n];
-        *found = (struct dap_found){.kind = DAP_HID, .vendor = one->vendor_id, .product = one->product_id};
+        *found = (struct dap_found){.kind = DAP_HID,
+                                    .vendor = one->vendor_id,
+                                    .product = one->product_id,
+                                    .release = one->release_number};
         descriptors_wide_text(one->product_string, found->name, sizeof found->name);
         descriptors_wide_text(one->serial_number, found->serial, sizeof found->serial);
         bool vendors = one->usage_page == 0 || one->usage_page >= VENDOR_PAGES;
@@ -135,6 +138,7 @@ struct carrier *hid_connect(const struct dap_found *found, struct error *error)
     }
     hid->report = read_report_size(found->place);
     hid->carrier.ops = &ops;
+    hid->carrier.takes_several = found_takes_several(found, &hid->carrier.loses_several);
     hid->carrier.largest = hid->report;
     hid->carrier.padded = true;
     snprintf(hid->carrier.name, sizeof hid->carrier.name, "cmsis-dap %s", name);

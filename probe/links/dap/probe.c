@@ -3,15 +3,19 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SEND_MS = 1000, REPLY_MS = 8000, STALE = 8, SILENCE_MS = 700 };
+enum { SEND_MS = 1000, REPLY_MS = 8000, CROWD_MS = 800, STALE = 8, SILENCE_MS = 700 };
 
 static bool receive(struct dap_probe *probe, uint8_t *reply, size_t *n, const struct deadline *deadline,
                     struct error *error)
 {
     probe->lost = !carrier_receive(probe->carrier, reply, CARRIER_ROOM, n, deadline, error);
-    if (!probe->lost)
-        log_bytes(probe->log, '<', "dap", reply, *n, NULL);
-    return !probe->lost;
+    if (probe->lost) {
+        probe->crowded = probe->crowded && deadline_passed(deadline); /* else it was unplugged */
+        return false;
+    }
+    probe->in_flight -= probe->in_flight > 0;
+    log_bytes(probe->log, '<', "dap", reply, *n, NULL);
+    return true;
 }
 
 bool probe_send(struct dap_probe *probe, const uint8_t *packet, size_t n, struct error *error)
@@ -20,6 +24,7 @@ bool probe_send(struct dap_probe *probe, const uint8_t *packet, size_t n, struct
     if (probe->lost)
         return error_set(error, ERROR_LINK_LOST, "%s is gone", probe->carrier->name);
     probe->packets++;
+    probe->crowded = probe->in_flight++ > 0;
     log_bytes(probe->log, '>', "dap", packet, n, n > 0 ? protocol_name(packet[0]) : NULL);
     probe->lost = !carrier_send(probe->carrier, packet, n, &deadline, error);
     return !probe->lost;
@@ -27,7 +32,8 @@ bool probe_send(struct dap_probe *probe, const uint8_t *packet, size_t n, struct
 
 bool probe_receive(struct dap_probe *probe, uint8_t *reply, size_t *n, struct error *error)
 {
-    struct deadline deadline = deadline_in_ms(patience_ms(REPLY_MS), NULL);
+    /* Packets of which several are in flight hold nothing but reads: none of them takes long */
+    struct deadline deadline = deadline_in_ms(patience_ms(probe->crowded ? CROWD_MS : REPLY_MS), NULL);
     *n = 0;
     if (probe->lost)
         return error_set(error, ERROR_LINK_LOST, "%s is gone", probe->carrier->name);
@@ -85,6 +91,8 @@ bool probe_identify(struct dap_probe *probe, const struct deadline *deadline, st
                                   DAP_INFO_PROTOCOL,    DAP_INFO_FIRMWARE};
     probe->info =
         (struct dap_info){.packet_count = 1, .packet_size = CARRIER_SMALLEST, .capabilities = DAP_CAN_SWD};
+    probe->in_flight = 0;
+    probe->crowded = false;
     if (!find_beginning(probe, deadline, error))
         return false;
     for (size_t i = 0; i < sizeof ids; i++) {
@@ -104,10 +112,18 @@ bool probe_identify(struct dap_probe *probe, const struct deadline *deadline, st
             return error_set(error, ERROR_CANCELLED, "cancelled");
     }
     const struct dap_info *info = &probe->info;
-    log_line(probe->log, "%s: %s %s, serial number %s, CMSIS-DAP %s, firmware %s, %u packets of %zu bytes",
+    unsigned most = probe->most > 0 ? probe->most : probe->carrier->takes_several ? info->packet_count : 1;
+    probe->window = info->packet_count < most ? info->packet_count : most;
+    log_line(probe->log,
+             "%s: %s %s, serial number %s, CMSIS-DAP %s, firmware %s, %u packets of %zu bytes, %u at a time",
              probe->carrier->name, info->vendor, info->product, info->serial, info->protocol, info->firmware,
-             info->packet_count, info->packet_size);
+             info->packet_count, info->packet_size, probe->window);
     return true;
+}
+
+bool probe_lost_in_crowd(const struct dap_probe *probe)
+{
+    return probe->lost && probe->crowded && probe->window > 1;
 }
 
 void probe_close(struct dap_probe *probe)

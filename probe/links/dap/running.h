@@ -19,6 +19,7 @@ struct running {
     unsigned noise;
     unsigned sent, received; /* packets; those between are in flight */
     size_t ahead;            /* the first step that no packet holds yet */
+    size_t alone;            /* `done` when nothing was in flight last */
     bool token_left;         /* the last packet sent ended with one */
     size_t row_end;          /* of a row of reads that goes out in many packets at a time */
     struct deadline slice;   /* for a wait */

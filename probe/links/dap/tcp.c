@@ -157,6 +157,7 @@ struct carrier *tcp_connect(const char *host, uint16_t port, const struct deadli
     int failure = ENOMEM;
     if (tcp != NULL) {
         tcp->carrier.ops = &ops;
+        tcp->carrier.takes_several = true; /* each has its length in front: none can be taken for two */
         tcp->fd = -1;
         snprintf(tcp->carrier.name, sizeof tcp->carrier.name, "cmsis-dap-tcp %.128s:%s", host, service);
         for (const struct addrinfo *to = list; to != NULL && tcp->fd < 0 && failure != ECANCELED;

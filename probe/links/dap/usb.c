@@ -111,8 +111,10 @@ static bool look_at(libusb_device *device, const struct libusb_device_descriptor
 {
     libusb_device_handle *handle;
     struct interface_place place;
-    *out =
-        (struct dap_found){.kind = DAP_USB, .vendor = descriptor->idVendor, .product = descriptor->idProduct};
+    *out = (struct dap_found){.kind = DAP_USB,
+                              .vendor = descriptor->idVendor,
+                              .product = descriptor->idProduct,
+                              .release = descriptor->bcdDevice};
     name_place(device, out->place, sizeof out->place);
     int failure = libusb_open(device, &handle);
     if (failure == 0) {
@@ -358,6 +360,7 @@ struct carrier *usb_connect(const struct dap_found *found, struct error *error)
     }
     if (failure == 0) {
         usb->carrier.ops = &ops;
+        usb->carrier.takes_several = found_takes_several(found, &usb->carrier.loses_several);
         snprintf(usb->carrier.name, sizeof usb->carrier.name, "cmsis-dap %s", name);
         snprintf(usb->carrier.serial, sizeof usb->carrier.serial, "%s", found->serial);
         return &usb->carrier;

@@ -23,7 +23,8 @@ struct dap_wish {
     char host[256];
     uint16_t port;
     enum dap_wires wires;
-    uint32_t hz; /* 0: as fast as the wires take */
+    uint32_t hz;      /* 0: as fast as the wires take */
+    unsigned packets; /* in flight at most; 0: what the firmware is known to bear */
     const struct log *log;
 };
 

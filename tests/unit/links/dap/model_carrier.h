@@ -6,6 +6,8 @@
 #include "links/dap/executor.h"
 #include "test.h"
 
+#include <unistd.h>
+
 struct model_carrier {
     struct carrier carrier;
     struct model *model;
@@ -16,6 +18,7 @@ struct model_carrier {
     unsigned in, out;
     unsigned most; /* in flight at a time */
     long lose_at;  /* number of the packet that is not sent any more; -1: never */
+    long drop_at;  /* number of the packet whose reply never comes; -1: never */
     long sent;
 };
 
@@ -31,6 +34,7 @@ static bool model_send(struct carrier *carrier, const uint8_t *packet, size_t n,
     unsigned at = self->in++ % 8;
     self->most = self->in - self->out > self->most ? self->in - self->out : self->most;
     self->replies[at].n = model_command(self->model, packet, n, self->replies[at].bytes);
+    self->in -= self->sent - 1 == self->drop_at;
     return true;
 }
 
@@ -38,9 +42,11 @@ static bool model_receive(struct carrier *carrier, uint8_t *packet, size_t room,
                           const struct deadline *deadline, struct error *error)
 {
     struct model_carrier *self = (struct model_carrier *)carrier;
-    (void)deadline;
-    if (self->in == self->out)
+    if (self->in == self->out) {
+        while (self->drop_at >= 0 && !deadline_passed(deadline))
+            usleep(1000);
         return error_set(error, ERROR_LINK_LOST, "nothing was asked");
+    }
     unsigned at = self->out++ % 8;
     size_t length = self->replies[at].n;
     if (self->model->pads) { /* as HID does; with what is not zero */
@@ -70,7 +76,8 @@ static void bench_carrier(struct bench *bench)
     static const struct carrier_ops ops = {
         .send = model_send, .receive = model_receive, .close = model_close};
     bench->carrier = (struct model_carrier){
-        .carrier = {.ops = &ops, .name = "model"}, .model = &bench->model, .lose_at = -1};
+        .carrier = {.ops = &ops, .name = "model"}, .model = &bench->model, .lose_at = -1, .drop_at = -1};
+    bench->carrier.carrier.takes_several = true;
     bench->carrier.carrier.padded = bench->model.pads;
     bench->probe = (struct dap_probe){.carrier = &bench->carrier.carrier};
     memset(&bench->executor, 0, sizeof bench->executor);

@@ -138,6 +138,27 @@ TEST(error_names_a_probe_once)
     assert_non_null(strstr(error.text, "several probes: 0d28:0204 A, 0d28:0204 B; choose"));
 }
 
+TEST(firmware_is_known_by_its_release)
+{
+    static const struct {
+        struct dap_found found;
+        bool several, flaw;
+    } cases[] = {
+        {{.vendor = 0x0D28, .product = 0x0204, .release = 0x1000}, true, false},
+        {{.vendor = 0x2E8A, .product = 0x000C, .release = 0x0103}, false, true},
+        {{.vendor = 0x2E8A, .product = 0x000C, .release = 0x0230}, false, true},
+        {{.vendor = 0x2E8A, .product = 0x000C, .release = 0x0231}, true, false},
+        {{.vendor = 0x2E8A, .product = 0x0004, .release = 0x0104}, false, true},
+        {{.vendor = 0x2E8A, .product = 0x0005, .release = 0x0300}, false, false},
+        {{.vendor = 0x0451, .product = 0xBEF3, .release = 0x0200}, false, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *words = "";
+        assert_int_equal(found_takes_several(&cases[i].found, &words), cases[i].several);
+        assert_int_equal(words != NULL, cases[i].flaw);
+    }
+}
+
 TEST(adapters_are_known_by_their_numbers)
 {
     assert_string_equal(adapter_find(0x0483, 0x374B)->name, "ST-Link V2-1");

@@ -1,0 +1,62 @@
+/* Several packets in flight with a probe that may not bear them. Time passes only while nothing comes. */
+#include "model_carrier.h"
+
+static int64_t now_us;
+
+static int clock_of_naps(struct timespec *now)
+{
+    *now = (struct timespec){.tv_sec = now_us / 1000000, .tv_nsec = now_us % 1000000 * 1000};
+    return 0;
+}
+
+static void nap(uint64_t us)
+{
+    now_us += (int64_t)us;
+}
+
+TEST_TIME(clock_of_naps, nap)
+
+enum { ROW = 300 };
+
+/* Whichever reply of a row never comes: what is said to be done is right, and nothing is said of what came
+ * while others were in flight, for those behind the gap pass for the one before. */
+TEST(test_a_reply_of_a_row_never_comes)
+{
+    static struct bench bench;
+    static struct step steps[ROW];
+    static uint64_t got[ROW];
+    for (uint32_t i = 0; i < ROW; i++)
+        steps[i] =
+            step_read((struct address){.space = SPACE_MEMORY, .size = 4, .offset = 0x1000 + 4 * (i % 6)});
+    for (long at = 0; at < 4; at++) {
+        model_init(&bench.model);
+        bench.model.packet_count = 3;
+        assert_true(bench_connect(&bench));
+        bench.carrier.drop_at = bench.carrier.sent + 6 * at + 1;
+        struct deadline deadline = deadline_in_ms(20000, NULL);
+        struct outcome outcome = executor_run(&bench.executor, steps, ROW, got, &deadline, &bench.error);
+        assert_int_equal(outcome.why, LINK_LOST);
+        assert_true(probe_lost_in_crowd(&bench.probe));
+        assert_int_equal(outcome.done, 0);
+    }
+}
+
+TEST(test_packets_in_flight_are_those_that_the_firmware_bears)
+{
+    static const struct {
+        bool known;
+        unsigned count, most, window;
+    } cases[] = {{true, 4, 0, 4}, {false, 4, 0, 1}, {false, 4, 2, 2},
+                 {true, 4, 1, 1}, {true, 1, 3, 1},  {true, 2, 8, 2}};
+    static struct bench bench;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct deadline deadline = deadline_in_ms(5000, NULL);
+        model_init(&bench.model);
+        bench.model.packet_count = cases[i].count;
+        bench_carrier(&bench);
+        bench.carrier.carrier.takes_several = cases[i].known;
+        bench.probe.most = cases[i].most;
+        assert_true(probe_identify(&bench.probe, &deadline, &bench.error));
+        assert_int_equal(bench.probe.window, cases[i].window);
+    }
+}
