@@ -55,6 +55,7 @@ static void try_interface(struct input *input)
     demand(one.n_endpoints >= 2 && place.interface == one.number && place.name == one.name);
     demand(!(place.out & 0x80) && (place.in & 0x80));
     demand(place.in_packet >= 1 && place.in_packet <= DESCRIPTORS_REPLY);
+    demand(place.packet >= 1 && place.packet <= place.in_packet);
     size_t room = descriptors_reply_room(place.in_packet, packet_size);
     demand(room >= place.in_packet && room <= DESCRIPTORS_REPLY && room % place.in_packet == 0);
     if (packet_size <= CARRIER_ROOM && place.in_packet <= 512) /* no endpoint in the field has larger ones */
@@ -84,7 +85,7 @@ static void try_strings(struct input *input)
         wide[i] = (wchar_t)(input->at[cut + 2 * i] | input->at[cut + 2 * i + 1] << 8);
     check_text(found.name, descriptors_wide_text(wide, found.name, sizeof found.name), sizeof found.name);
     if (descriptors_name_probe(found.name))
-        demand(strlen(found.name) >= strlen("CMSIS-DAP"));
+        demand(strlen(found.name) >= strlen("WCH-Link"));
     snprintf(wish.serial, sizeof wish.serial, "%s", found.serial);
     demand(found_choose(&found, 1, &wish, &error) == &found);
     found_name(&found, name, sizeof name);

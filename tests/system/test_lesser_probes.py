@@ -1,9 +1,12 @@
 """Probes as they are sold: firmware that announces more than it can, names itself wrongly, has smaller endpoints than packets,
 refuses clocks, forgets or holds on to things. Right numbers, or clear words."""
+import os
+import re
+
 import pytest
 
-from harness import NOWHERE, WORK_BY_DATA, Place, passages, returned
-from usb import usb_available
+from harness import NOWHERE, ROOT, TOOL, WORK_BY_DATA, Place, finish_tool, passages, returned, start_tool
+from usb import UsbBoard, usb_available
 
 needs_usb = pytest.mark.skipif(usb_available() is not None, reason=str(usb_available()))
 SINGLE = "one packet at a time"
@@ -52,3 +55,68 @@ def test_packets_at_a_time_can_be_said():
         assert SINGLE not in measured(place, "--packets", 1).header["link"]
     with in_flight("merge", usb_id="2e8a:000c:0231") as place:
         assert SINGLE + ": it loses others" in measured(place).header["link"]
+
+
+@needs_usb
+@pytest.mark.nobody_answers
+@pytest.mark.parametrize("packet, endpoint", [(512, 64), (1024, 512)])
+def test_packets_longer_than_the_endpoints_are_not_sent(packet, endpoint):
+    """A full packet of the endpoint would be waited behind for more, in both directions."""
+    with Place("m4/v2", "free", WORK_BY_DATA, dap_packet=packet, usb_endpoint=endpoint, dap_quirks="no-zlp") as place:
+        measured(place)
+        assert place.board.command("dap")["malformed"] == 0
+
+
+def found(place, *words):
+    """What `probes` says of the probe, spoken to."""
+    return finish_tool(start_tool(place.board.in_namespace([TOOL, *words, "probes"])))
+
+
+NAMES = {
+    "class 0": ("v2", {"usb_class": 0}),
+    "underscore": ("v2", {"usb_interface": "CMSIS_DAP v2", "usb_name": "LU"}),
+    "product only": ("v2", {"usb_interface": "", "usb_name": "Board CMSIS-DAP"}),
+    "product only, class 0": ("v2", {"usb_interface": "Bulk", "usb_name": "Board CMSIS-DAP", "usb_class": 0}),
+    "WCH-Link": ("v2", {"usb_interface": "", "usb_name": "WCH-Link", "usb_id": "1a86:8011:0100"}),
+    "KitProg3 of another name": ("v2", {"usb_interface": "", "usb_name": "Kit", "usb_id": "04b4:f155:0100"}),
+    "MCU-Link of another name": ("v1", {"usb_name": "Kit", "usb_id": "1fc9:0143:0100"}),
+}
+
+
+@needs_usb
+@pytest.mark.parametrize("what", NAMES)
+def test_probes_of_other_names_are_found(what):
+    way, options = NAMES[what]
+    with Place(f"m4/{way}", "free", WORK_BY_DATA, dap_packet=64, **options) as place:
+        result = found(place, "-p", "cmsis-dap")
+        assert result.code == 0 and "AHB-AP 0" in result.out, result.err
+
+
+@needs_usb
+@pytest.mark.parametrize("way", ["v1", "v2"])
+def test_a_probe_without_any_name_is_taken_by_its_numbers(way):
+    with Place(f"m4/{way}", "free", WORK_BY_DATA, usb_id="1234:5678:0100", usb_name="Thing", usb_interface="") as place:
+        for words in ([], ["-p", "cmsis-dap"], ["-p", "cmsis-dap:1234:0000"]):
+            result = found(place, *words)
+            assert "5678" not in result.out and (result.code == 3 or "no probe found" in result.out), result.out
+        result = found(place, "-p", "cmsis-dap:1234:5678")
+        assert result.code == 0 and "AHB-AP 0" in result.out, result.err
+
+
+@needs_usb
+def test_a_bulk_interface_without_a_name_beside_reports_is_left_alone():
+    """It is for something else, as an XDS110's."""
+    with UsbBoard.start("m4", dap_packet=64, usb_interface="Something else") as board:
+        result = finish_tool(start_tool(board.in_namespace([TOOL, "probes"])))
+        assert "v1 (HID)   Virtual" in result.out and "v2" not in result.out, result.out
+
+
+def test_udev_lets_users_open_what_is_known_by_its_numbers():
+    with open(os.path.join(ROOT, "probe", "links", "dap", "found.c"), encoding="ascii") as file:
+        known = set(re.findall(r"^\s*\{0x(\w{4}), 0x(\w{4})\}", file.read(), re.M))
+    with open(os.path.join(ROOT, "udev", "60-pmu-probe.rules"), encoding="ascii") as file:
+        rules = file.read()
+    allowed = set(re.findall(r'ATTR\{idVendor\}=="(\w{4})", ATTR\{idProduct\}=="(\w{4})"', rules))
+    reports = set(re.findall(r'ATTRS\{idVendor\}=="(\w{4})", ATTRS\{idProduct\}=="(\w{4})"', rules))
+    assert len(known) > 10 and allowed == reports
+    assert {(vendor.lower(), product.lower()) for vendor, product in known} <= allowed

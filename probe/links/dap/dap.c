@@ -32,8 +32,8 @@ static struct carrier *open_carrier(const struct dap_wish *wish, const struct de
     struct dap_found list[FOUND];
     if (wish->kind == DAP_TCP)
         return tcp_connect(wish->host, wish->port, deadline, error);
-    size_t n = usb_list(list, FOUND);
-    n += hid_list(list + n, FOUND - n);
+    size_t n = usb_list(wish, list, FOUND);
+    n += hid_list(wish, list + n, FOUND - n);
     const struct dap_found *found = found_choose(list, n, wish, error);
     if (found == NULL)
         return NULL;
@@ -248,8 +248,8 @@ static void ask(struct dap_listed *listed, const struct deadline *deadline)
 size_t dap_list(struct dap_listed *out, size_t room, const struct deadline *deadline)
 {
     struct dap_found list[FOUND];
-    size_t n = usb_list(list, FOUND);
-    n += hid_list(list + n, FOUND - n);
+    size_t n = usb_list(NULL, list, FOUND);
+    n += hid_list(NULL, list + n, FOUND - n);
     n = found_merge(list, n);
     if (n > room)
         n = room;

@@ -4,7 +4,14 @@
 
 #include <string.h>
 
-enum { CLASS_VENDOR = 0xFF, ENDPOINT_IN = 0x80, KIND = 3, KIND_BULK = 2, PACKET_BYTES = 0x7FF };
+enum {
+    CLASS_NONE = 0,
+    CLASS_VENDOR = 0xFF,
+    ENDPOINT_IN = 0x80,
+    KIND = 3,
+    KIND_BULK = 2,
+    PACKET_BYTES = 0x7FF
+};
 
 static bool is_bulk(const struct endpoint_descriptor *endpoint, bool in)
 {
@@ -14,15 +21,17 @@ static bool is_bulk(const struct endpoint_descriptor *endpoint, bool in)
 bool descriptors_read_interface(const struct interface_descriptor *from, struct interface_place *out)
 {
     const struct endpoint_descriptor *first = &from->endpoints[0], *second = &from->endpoints[1];
-    size_t packet = second->packet & PACKET_BYTES; /* above it, what high bandwidth adds */
-    if (from->class != CLASS_VENDOR || from->n_endpoints < 2 || !is_bulk(first, false) ||
-        !is_bulk(second, true) || packet == 0)
+    size_t in = second->packet & PACKET_BYTES,
+           out_packet = first->packet & PACKET_BYTES; /* above it, what high bandwidth adds */
+    if ((from->class != CLASS_VENDOR && from->class != CLASS_NONE) || from->n_endpoints < 2 ||
+        !is_bulk(first, false) || !is_bulk(second, true) || in == 0 || out_packet == 0)
         return false;
     *out = (struct interface_place){.interface = from->number,
                                     .name = from->name,
                                     .out = first->address,
                                     .in = second->address,
-                                    .in_packet = packet};
+                                    .in_packet = in,
+                                    .packet = in < out_packet ? in : out_packet};
     return true;
 }
 
@@ -61,7 +70,11 @@ size_t descriptors_wide_text(const wchar_t *text, char *out, size_t size)
 
 bool descriptors_name_probe(const char *name)
 {
-    return strstr(name, "CMSIS-DAP") != NULL;
+    static const char *const words[] = {"CMSIS-DAP", "CMSIS_DAP", "WCH-Link"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strstr(name, words[i]) != NULL)
+            return true;
+    return false;
 }
 
 size_t descriptors_report_size(const uint8_t *descriptor, size_t n)

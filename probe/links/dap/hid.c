@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { DESCRIPTOR_ROOM = 4096, REPORT = 64, VENDOR_PAGES = 0xFF00 };
+enum { DESCRIPTOR_ROOM = 4096, REPORT = 64, VENDOR_PAGES = 0xFF00, NXP = 0x1FC9 };
 
 struct hid {
     struct carrier carrier; /* first */
@@ -34,7 +34,15 @@ static size_t read_report_size(const char *path)
     return size >= REPORT ? size : REPORT;
 }
 
-size_t hid_list(struct dap_found *out, size_t room)
+/* NXP's probes have further interfaces, on further vendor's pages. */
+static bool is_dap_page(const struct hid_device_info *one)
+{
+    if (one->vendor_id == NXP)
+        return one->usage_page == VENDOR_PAGES;
+    return one->usage_page == 0 || one->usage_page >= VENDOR_PAGES;
+}
+
+size_t hid_list(const struct dap_wish *wish, struct dap_found *out, size_t room)
 {
     size_t n = 0;
     struct hid_device_info *all = hid_enumerate(0, 0);
@@ -46,8 +54,8 @@ size_t hid_list(struct dap_found *out, size_t room)
                                     .release = one->release_number};
         descriptors_wide_text(one->product_string, found->name, sizeof found->name);
         descriptors_wide_text(one->serial_number, found->serial, sizeof found->serial);
-        bool vendors = one->usage_page == 0 || one->usage_page >= VENDOR_PAGES;
-        if (!vendors || !descriptors_name_probe(found->name) || strlen(one->path) >= sizeof found->place)
+        found->by_hand = dap_wish_names(wish, found->vendor, found->product);
+        if (!is_dap_page(one) || !found_is_probe(found) || strlen(one->path) >= sizeof found->place)
             continue;
         snprintf(found->place, sizeof found->place, "%s", one->path);
         if (access(one->path, R_OK | W_OK) != 0)

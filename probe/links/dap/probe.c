@@ -83,6 +83,16 @@ static bool find_beginning(struct dap_probe *probe, const struct deadline *deadl
     return error_set(error, ERROR_LINK_PROTOCOL, "%s does not speak CMSIS-DAP", probe->carrier->name);
 }
 
+/* On bulk endpoints whose packets are smaller than the probe's own, a full one would not end the transfer:
+ * nobody agrees who sends an empty one behind it. */
+static void fit_packets(struct dap_probe *probe)
+{
+    size_t largest = probe->carrier->largest;
+    if (largest != 0 && probe->info.packet_size > largest)
+        probe->info.packet_size = probe->carrier->padded ? largest : largest - 1;
+    probe->carrier->packet_size = probe->info.packet_size;
+}
+
 bool probe_identify(struct dap_probe *probe, const struct deadline *deadline, struct error *error)
 {
     /* The size first: the strings may need it */
@@ -105,9 +115,7 @@ bool probe_identify(struct dap_probe *probe, const struct deadline *deadline, st
             return error_set(error, ERROR_LINK_PROTOCOL, "%s answers something else than it was asked",
                              probe->carrier->name);
         }
-        if (probe->carrier->largest != 0 && probe->info.packet_size > probe->carrier->largest)
-            probe->info.packet_size = probe->carrier->largest;
-        probe->carrier->packet_size = probe->info.packet_size;
+        fit_packets(probe);
         if (deadline_cancelled(deadline))
             return error_set(error, ERROR_CANCELLED, "cancelled");
     }

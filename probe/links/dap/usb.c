@@ -1,3 +1,4 @@
+#include "links/dap/carrier.h"
 #include "links/dap/carriers.h"
 #include "links/dap/descriptors.h"
 
@@ -44,16 +45,22 @@ static bool read_interface(const struct libusb_interface_descriptor *from, struc
     return descriptors_read_interface(&plain, out);
 }
 
-static size_t find_interfaces(libusb_device *device, struct interface_place *out, size_t room)
+/* Those of the right shape; *has_hid: there is one for reports, too. */
+static size_t find_interfaces(libusb_device *device, struct interface_place *out, size_t room, bool *has_hid)
 {
     struct libusb_config_descriptor *config;
     size_t n = 0;
+    *has_hid = false;
     if (libusb_get_active_config_descriptor(device, &config) != 0 &&
         libusb_get_config_descriptor(device, 0, &config) != 0)
         return 0;
-    for (int i = 0; i < config->bNumInterfaces && n < room; i++)
-        if (config->interface[i].num_altsetting > 0)
-            n += read_interface(&config->interface[i].altsetting[0], &out[n]);
+    for (int i = 0; i < config->bNumInterfaces && n < room; i++) {
+        if (config->interface[i].num_altsetting <= 0)
+            continue;
+        const struct libusb_interface_descriptor *one = &config->interface[i].altsetting[0];
+        *has_hid = *has_hid || one->bInterfaceClass == LIBUSB_CLASS_HID;
+        n += read_interface(one, &out[n]);
+    }
     libusb_free_config_descriptor(config);
     return n;
 }
@@ -65,11 +72,14 @@ static void read_string(libusb_device_handle *handle, int index, char *out, size
     (void)descriptors_text(text, n > 0 ? (size_t)n : 0, out, size);
 }
 
-/* Picks the interface whose string says what it is. */
-static bool choose_interface(libusb_device *device, libusb_device_handle *handle, struct interface_place *out)
+/* Picks the interface whose string says what it is. Where only the device does, the first, unless it can be
+ * spoken to by reports: then the other one may be for something else. */
+static bool choose_interface(libusb_device *device, libusb_device_handle *handle,
+                             const struct dap_found *found, struct interface_place *out)
 {
     struct interface_place places[8];
-    size_t n = find_interfaces(device, places, sizeof places / sizeof *places);
+    bool has_hid;
+    size_t n = find_interfaces(device, places, sizeof places / sizeof *places, &has_hid);
     for (size_t i = 0; i < n; i++) {
         char name[STRING_ROOM];
         read_string(handle, places[i].name, name, sizeof name);
@@ -77,7 +87,10 @@ static bool choose_interface(libusb_device *device, libusb_device_handle *handle
         if (descriptors_name_probe(name))
             return true;
     }
-    return false;
+    if (n == 0 || has_hid || !found_is_probe(found))
+        return false;
+    *out = places[0];
+    return true;
 }
 
 /* What the kernel read when the device was plugged in, for a device that may not be opened. */
@@ -107,20 +120,21 @@ static void name_place(libusb_device *device, char *out, size_t size)
 
 /* False when it is no probe. */
 static bool look_at(libusb_device *device, const struct libusb_device_descriptor *descriptor,
-                    struct dap_found *out)
+                    const struct dap_wish *wish, struct dap_found *out)
 {
     libusb_device_handle *handle;
     struct interface_place place;
     *out = (struct dap_found){.kind = DAP_USB,
                               .vendor = descriptor->idVendor,
                               .product = descriptor->idProduct,
-                              .release = descriptor->bcdDevice};
+                              .release = descriptor->bcdDevice,
+                              .by_hand = dap_wish_names(wish, descriptor->idVendor, descriptor->idProduct)};
     name_place(device, out->place, sizeof out->place);
     int failure = libusb_open(device, &handle);
     if (failure == 0) {
-        bool ours = choose_interface(device, handle, &place);
         read_string(handle, descriptor->iSerialNumber, out->serial, sizeof out->serial);
         read_string(handle, descriptor->iProduct, out->name, sizeof out->name);
+        bool ours = choose_interface(device, handle, out, &place);
         libusb_close(handle);
         return ours;
     }
@@ -128,56 +142,67 @@ static bool look_at(libusb_device *device, const struct libusb_device_descriptor
     read_attribute(device, "serial", out->serial, sizeof out->serial);
     snprintf(out->problem, sizeof out->problem, "%s",
              failure == LIBUSB_ERROR_ACCESS ? no_permission : libusb_strerror(failure));
-    return descriptors_name_probe(out->name);
+    return found_is_probe(out);
 }
 
-size_t usb_list(struct dap_found *out, size_t room)
+/* What is done with each device that is plugged in. */
+struct visit {
+    void (*device)(struct visit *, libusb_device *, const struct libusb_device_descriptor *);
+    const struct dap_wish *wish;
+    struct dap_found *probes;
+    struct adapter_found *adapters;
+    size_t n, room;
+};
+
+static size_t visit_all(struct visit *visit)
 {
     libusb_context *context;
     libusb_device **devices;
-    size_t n = 0;
     if (libusb_init(&context) != 0)
         return 0;
     ssize_t count = libusb_get_device_list(context, &devices);
-    for (ssize_t i = 0; i < count && n < room; i++) {
+    for (ssize_t i = 0; i < count && visit->n < visit->room; i++) {
         struct libusb_device_descriptor descriptor;
-        struct interface_place place;
-        if (libusb_get_device_descriptor(devices[i], &descriptor) == 0 &&
-            find_interfaces(devices[i], &place, 1) > 0)
-            n += look_at(devices[i], &descriptor, &out[n]);
+        if (libusb_get_device_descriptor(devices[i], &descriptor) == 0)
+            visit->device(visit, devices[i], &descriptor);
     }
     if (count >= 0)
         libusb_free_device_list(devices, 1);
     libusb_exit(context);
-    return n;
+    return visit->n;
+}
+
+static void visit_probe(struct visit *visit, libusb_device *device,
+                        const struct libusb_device_descriptor *descriptor)
+{
+    struct interface_place place;
+    bool has_hid;
+    if (find_interfaces(device, &place, 1, &has_hid) > 0)
+        visit->n += look_at(device, descriptor, visit->wish, &visit->probes[visit->n]);
+}
+
+static void visit_adapter(struct visit *visit, libusb_device *device,
+                          const struct libusb_device_descriptor *descriptor)
+{
+    struct adapter_found *found = &visit->adapters[visit->n];
+    *found = (struct adapter_found){.adapter = adapter_find(descriptor->idVendor, descriptor->idProduct),
+                                    .vendor = descriptor->idVendor,
+                                    .product = descriptor->idProduct};
+    if (found->adapter == NULL)
+        return;
+    read_attribute(device, "product", found->name, sizeof found->name);
+    read_attribute(device, "serial", found->serial, sizeof found->serial);
+    visit->n++;
+}
+
+size_t usb_list(const struct dap_wish *wish, struct dap_found *out, size_t room)
+{
+    return visit_all(&(struct visit){.device = visit_probe, .wish = wish, .probes = out, .room = room});
 }
 
 size_t usb_list_adapters(struct adapter_found *out, size_t room)
 {
-    libusb_context *context;
-    libusb_device **devices;
-    size_t n = 0;
-    if (libusb_init(&context) != 0)
-        return 0;
-    ssize_t count = libusb_get_device_list(context, &devices);
-    for (ssize_t i = 0; i < count && n < room; i++) {
-        struct libusb_device_descriptor descriptor;
-        if (libusb_get_device_descriptor(devices[i], &descriptor) != 0)
-            continue;
-        struct adapter_found *found = &out[n];
-        *found = (struct adapter_found){.adapter = adapter_find(descriptor.idVendor, descriptor.idProduct),
-                                        .vendor = descriptor.idVendor,
-                                        .product = descriptor.idProduct};
-        if (found->adapter == NULL)
-            continue;
-        read_attribute(devices[i], "product", found->name, sizeof found->name);
-        read_attribute(devices[i], "serial", found->serial, sizeof found->serial);
-        n++;
-    }
-    if (count >= 0)
-        libusb_free_device_list(devices, 1);
-    libusb_exit(context);
-    return n;
+    return visit_all(&(struct visit){.device = visit_adapter, .adapters = out, .room = room});
 }
 
 /* ---- packets */
@@ -319,18 +344,18 @@ static void usb_close(struct carrier *carrier)
 
 /* ---- open */
 
-static int open_place(struct usb *usb, const char *place)
+static int open_place(struct usb *usb, const struct dap_found *found)
 {
     libusb_device **devices;
     int failure = LIBUSB_ERROR_NO_DEVICE;
     ssize_t count = libusb_get_device_list(usb->context, &devices);
     for (ssize_t i = 0; i < count; i++) {
-        char name[sizeof((struct dap_found *)NULL)->place];
+        char name[sizeof found->place];
         name_place(devices[i], name, sizeof name);
-        if (strcmp(name, place) != 0)
+        if (strcmp(name, found->place) != 0)
             continue;
         failure = libusb_open(devices[i], &usb->handle);
-        if (failure == 0 && !choose_interface(devices[i], usb->handle, &usb->place))
+        if (failure == 0 && !choose_interface(devices[i], usb->handle, found, &usb->place))
             failure = LIBUSB_ERROR_NOT_FOUND;
     }
     if (count >= 0)
@@ -352,7 +377,7 @@ struct carrier *usb_connect(const struct dap_found *found, struct error *error)
     found_name(found, name, sizeof name);
     int failure = ready ? libusb_init(&usb->context) : LIBUSB_ERROR_NO_MEM;
     if (failure == 0)
-        failure = open_place(usb, found->place);
+        failure = open_place(usb, found);
     if (failure == 0) {
         (void)libusb_set_auto_detach_kernel_driver(usb->handle, 1);
         failure = libusb_claim_interface(usb->handle, usb->place.interface);
@@ -360,6 +385,7 @@ struct carrier *usb_connect(const struct dap_found *found, struct error *error)
     }
     if (failure == 0) {
         usb->carrier.ops = &ops;
+        usb->carrier.largest = usb->place.packet > CARRIER_SMALLEST ? usb->place.packet : CARRIER_SMALLEST;
         usb->carrier.takes_several = found_takes_several(found, &usb->carrier.loses_several);
         snprintf(usb->carrier.name, sizeof usb->carrier.name, "cmsis-dap %s", name);
         snprintf(usb->carrier.serial, sizeof usb->carrier.serial, "%s", found->serial);

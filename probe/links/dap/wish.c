@@ -22,6 +22,11 @@ bool dap_wish_is(const char *probe)
     return after(probe, usb_word) != NULL || after(probe, tcp_word) != NULL;
 }
 
+bool dap_wish_names(const struct dap_wish *wish, uint16_t vendor, uint16_t product)
+{
+    return wish != NULL && wish->by_id && wish->vendor == vendor && wish->product == product;
+}
+
 /* Four hexadecimal digits, then `end`. */
 static bool read_id(const char *text, char end, uint16_t *out)
 {

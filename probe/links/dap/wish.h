@@ -28,6 +28,8 @@ struct dap_wish {
     const struct log *log;
 };
 
+/* Whether it is asked for by these numbers; `wish` may be NULL. */
+bool dap_wish_names(const struct dap_wish *wish, uint16_t vendor, uint16_t product);
 /* "cmsis-dap", "cmsis-dap:SERIAL", "cmsis-dap:VID:PID", "cmsis-dap-tcp:HOST[:PORT]" */
 bool dap_wish_is(const char *probe);
 bool dap_wish_read(const char *probe, struct dap_wish *out, struct error *error);

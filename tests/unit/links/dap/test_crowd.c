@@ -41,6 +41,30 @@ TEST(test_a_reply_of_a_row_never_comes)
     }
 }
 
+/* Of bulk endpoints a full packet does not end a transfer that could be longer; a report always has one size.
+ */
+TEST(packets_fit_the_endpoints)
+{
+    static const struct {
+        size_t said, largest;
+        bool report;
+        size_t used;
+    } cases[] = {{64, 64, false, 64},  {512, 64, false, 63}, {64, 512, false, 64},
+                 {512, 0, false, 512}, {512, 64, true, 64},  {1024, 512, false, 511}};
+    static struct bench bench;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct deadline deadline = deadline_in_ms(5000, NULL);
+        model_init(&bench.model);
+        bench.model.packet_size = (unsigned)cases[i].said;
+        bench_carrier(&bench);
+        bench.carrier.carrier.largest = cases[i].largest;
+        bench.carrier.carrier.padded = cases[i].report;
+        assert_true(probe_identify(&bench.probe, &deadline, &bench.error));
+        assert_int_equal(bench.probe.info.packet_size, cases[i].used);
+        assert_int_equal(bench.carrier.carrier.packet_size, cases[i].used);
+    }
+}
+
 TEST(test_packets_in_flight_are_those_that_the_firmware_bears)
 {
     static const struct {

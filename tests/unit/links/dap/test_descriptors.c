@@ -32,6 +32,9 @@ TEST(test_the_interface_of_a_probe)
     assert_int_equal(place.out, OUT);
     assert_int_equal(place.in, IN);
     assert_int_equal(place.in_packet, 512);
+    assert_int_equal(place.packet, 64);
+    from.class = 0; /* KitProg3's */
+    assert_true(reads(&from));
     from.n_endpoints = 3; /* the third is for a trace */
     assert_true(reads(&from));
     from.endpoints[1].packet = 0x1400 | 512; /* bits 12:11: transactions a microframe */
@@ -61,6 +64,9 @@ TEST(test_other_interfaces)
     assert_false(reads(&from));
     from = usual();
     from.endpoints[1].packet = 0x800;
+    assert_false(reads(&from));
+    from = usual();
+    from.endpoints[0].packet = 0;
     assert_false(reads(&from));
 }
 
@@ -92,6 +98,7 @@ TEST(test_strings)
     assert_int_equal(descriptors_wide_text(L"abcdefgh", out, sizeof out), 5);
     assert_int_equal(descriptors_wide_text(NULL, out, sizeof out), 0);
     assert_true(descriptors_name_probe("Debug Probe (CMSIS-DAP)"));
+    assert_true(descriptors_name_probe("LU CMSIS_DAP") && descriptors_name_probe("WCH-Link"));
     assert_false(descriptors_name_probe("CMSIS DAP") || descriptors_name_probe(""));
 }
 

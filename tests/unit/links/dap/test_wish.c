@@ -138,6 +138,26 @@ TEST(error_names_a_probe_once)
     assert_non_null(strstr(error.text, "several probes: 0d28:0204 A, 0d28:0204 B; choose"));
 }
 
+TEST(probes_are_known_by_name_number_or_wish)
+{
+    struct dap_found found = {.vendor = 0x1234, .product = 0x5678, .name = "Thing"};
+    assert_false(found_is_probe(&found));
+    assert_true(reads("cmsis-dap:1234:5678"));
+    assert_true(dap_wish_names(&wish, 0x1234, 0x5678));
+    assert_false(dap_wish_names(&wish, 0x1234, 0x5679) || dap_wish_names(NULL, 0x1234, 0x5678));
+    found.by_hand = true;
+    assert_true(found_is_probe(&found));
+    found.by_hand = false;
+    snprintf(found.name, sizeof found.name, "Thing CMSIS_DAP");
+    assert_true(found_is_probe(&found));
+    found = (struct dap_found){.vendor = 0x04B4, .product = 0xF155, .name = "Kit"};
+    assert_true(found_is_probe(&found));
+    found.product = 0xF153;
+    assert_false(found_is_probe(&found));
+    assert_true(reads("cmsis-dap"));
+    assert_false(dap_wish_names(&wish, 0, 0));
+}
+
 TEST(firmware_is_known_by_its_release)
 {
     static const struct {
