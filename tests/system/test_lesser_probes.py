@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from cmsis_dap import JTAG, Dap
 from harness import NOWHERE, ROOT, TOOL, WORK_BY_DATA, Place, finish_tool, passages, returned, start_tool
 from usb import UsbBoard, usb_available
 
@@ -58,13 +59,15 @@ def test_packets_at_a_time_can_be_said():
 
 
 @needs_usb
-@pytest.mark.nobody_answers
 @pytest.mark.parametrize("packet, endpoint", [(512, 64), (1024, 512)])
 def test_packets_longer_than_the_endpoints_are_not_sent(packet, endpoint):
-    """A full packet of the endpoint would be waited behind for more, in both directions."""
+    """Nor those that fill one, behind which the probe would wait for more."""
     with Place("m4/v2", "free", WORK_BY_DATA, dap_packet=packet, usb_endpoint=endpoint, dap_quirks="no-zlp") as place:
         measured(place)
-        assert place.board.command("dap")["malformed"] == 0
+        said = place.run("-vv", "delta", "work_by_data", "-r", 3)
+        assert said.code == 0, said.err
+        longest = max(len(re.findall(r"\b[0-9a-f]{2}\b", line)) for line in re.findall(r" dap [<>] (.*)", said.err))
+        assert endpoint - 8 < longest < endpoint
 
 
 def found(place, *words):
@@ -120,3 +123,71 @@ def test_udev_lets_users_open_what_is_known_by_its_numbers():
     reports = set(re.findall(r'ATTRS\{idVendor\}=="(\w{4})", ATTRS\{idProduct\}=="(\w{4})"', rules))
     assert len(known) > 10 and allowed == reports
     assert {(vendor.lower(), product.lower()) for vendor, product in known} <= allowed
+
+
+@pytest.mark.parametrize("way", ["m4/swd", "m4/jtag"])
+def test_a_clock_that_is_refused_is_not_the_end(way):
+    """As an Orbtrace refuses those that it does not have."""
+    with Place(way, "free", WORK_BY_DATA, dap_quirks="clock-range") as place:
+        assert "5 MHz" in measured(place).header["link"]
+        result = measured(place, "--speed", "250k")
+        assert "0.25 MHz" in result.header["link"]
+        result = place.run("info", "--speed", "1k")
+        assert result.code == 3 and "could not set the clock" in result.err
+
+
+def test_a_slower_clock_that_is_refused_in_trouble():
+    """Noise has the tool go slower; at the least clock that there is, it stays there."""
+    with Place("m4/swd", "free", WORK_BY_DATA, dap_quirks="clock-range") as place:
+        process = place.start("delta", "-j", "work_by_data", "-r", 100, "--speed", "250k")
+        place.wait_for_stops(10)
+        for _ in range(5):
+            place.board.command("fault none 3")
+        result = finish_tool(process)
+        assert result.code == 0, result.err
+
+
+@pytest.mark.parametrize("way", ["m4/swd", "m4/jtag"])
+def test_a_clock_that_is_forgotten_with_a_sequence_is_set_again(way):
+    """As an EDBG does."""
+    with Place(way, "free", WORK_BY_DATA, dap_quirks="clock-forgets") as place:
+        measured(place)
+        assert place.board.command("dap")["hz"] == 10000000
+
+
+@pytest.mark.parametrize("way", ["m4/swd", "m4/jtag"])
+def test_a_probe_that_was_left_connected(way):
+    with Place(way, "free", WORK_BY_DATA, dap_quirks="keeps-port") as place:
+        with Dap(place.board.dap_port) as dap:
+            assert dap.connect(JTAG)
+        measured(place)
+
+
+def test_a_probe_that_lets_go_of_the_line():
+    """Behind an acknowledge that never came, as free-dap does."""
+    with Place("m4/swd", "free", WORK_BY_DATA, dap_quirks="floats") as place:
+        measured(place)
+        for skip in (100, 300, 500):
+            place.board.command(f"fault none 1 {skip}")
+            measured(place)
+            assert place.board.command("fault none 0")["left"] == 0
+
+
+def test_ntrst_is_raised():
+    with Place("m4/jtag", "free", WORK_BY_DATA, dap_quirks="trst-low") as place:
+        measured(place)
+
+
+def test_no_clock_is_believed_that_damages_data():
+    """Two bits of a word: no parity tells. An identity that is read again and again comes through."""
+    with Place("m4/swd", "free", WORK_BY_DATA, dap_quirks="crosstalk") as place:
+        assert "SWD 2.5 MHz" in measured(place).header["link"]
+    with Place("m4/swd", "free", WORK_BY_DATA) as place:
+        assert "SWD 10 MHz" in measured(place).header["link"]
+
+
+def test_rp2040_and_a_probe_that_cannot_select_its_cores():
+    with Place("rp2040/swd", "free", WORK_BY_DATA, dap_quirks="no-sequence") as place:
+        result = place.run("info")
+        assert result.code == 3
+        assert "An RP2040 would not be seen" in result.err and "DAP_SWD_Sequence" in result.err, result.err

@@ -82,6 +82,7 @@ enum adi_end adi_transfer(struct adi *adi, struct adi_access *list, size_t n, si
     if (protocol_check(reply, length, DAP_TRANSFER) != ANSWER_GOOD || length < TRANSFER_HEAD || reply[1] > n)
         return broken(adi, error);
     enum adi_end end = end_of(reply[2]);
+    adi->probe->unanswered = end == ADI_NO_ACK;
     size_t good = reply[1], at = TRANSFER_HEAD;
     if (end != ADI_OK && end != ADI_MISMATCH && good > 0 && is_posted(&list[good - 1]))
         good--;
@@ -145,8 +146,23 @@ bool adi_slow_down(struct adi *adi, struct error *error)
 {
     if (adi->hz / 2 < SLOWEST_HZ)
         return true;
-    adi->hz /= 2;
-    return wires_clock(adi->probe, adi->hz, error);
+    struct error refused = {0};
+    if (wires_clock(adi->probe, adi->hz / 2, &refused))
+        adi->hz /= 2;
+    else if (adi->probe->lost)
+        return error_set(error, refused.kind, "%s", refused.text);
+    return true; /* at the clock that there is, if it takes no slower one */
+}
+
+/* Firmware may fall back to a clock of its own with a sequence on the wires. */
+static enum adi_end keep_clock(struct adi *adi, struct error *error)
+{
+    struct error refused = {0};
+    if (!wires_clock(adi->probe, adi->hz, &refused) && adi->probe->lost) {
+        error_set(error, refused.kind, "%s", refused.text);
+        return ADI_LOST;
+    }
+    return ADI_OK;
 }
 
 enum adi_end adi_resume(struct adi *adi, struct error *error)
@@ -161,7 +177,9 @@ enum adi_end adi_resume(struct adi *adi, struct error *error)
             return ADI_LOST;
         adi->selected = SIZE_MAX;
         end = adi_select(adi, number, error);
-        if (end == ADI_OK || end == ADI_LOST)
+        if (end == ADI_OK)
+            return keep_clock(adi, error);
+        if (end == ADI_LOST)
             return end;
     }
     adi->selected = SIZE_MAX;
@@ -233,6 +251,7 @@ enum adi_health adi_mend(struct adi *adi, enum adi_end failure, struct error *er
     bool stuck = failure == ADI_WAIT;
     if (failure == ADI_LOST)
         return ADI_GONE;
+    adi->probe->unanswered = failure == ADI_NO_ACK;
     if (failure == ADI_NO_ACK)
         end = adi_resume(adi, error);
     if (end == ADI_OK)

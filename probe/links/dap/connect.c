@@ -64,7 +64,8 @@ static enum adi_end look_for_more(struct adi *adi, struct error *error)
     return ADI_OK;
 }
 
-static enum adi_end connect_wires(struct adi *adi, struct error *error)
+/* *cannot says why a chip with several ports would not be seen. */
+static enum adi_end connect_wires(struct adi *adi, struct error *cannot, struct error *error)
 {
     enum adi_end end = ADI_NO_ACK;
     adi->multidrop = false;
@@ -79,10 +80,9 @@ static enum adi_end connect_wires(struct adi *adi, struct error *error)
         end = first_answer(adi, error);
         for (size_t i = 0; i < sizeof multidrop / sizeof *multidrop && end != ADI_OK && end != ADI_LOST;
              i++) {
-            struct error cannot = {0};
-            end = try_target(adi, multidrop[i].target, &cannot);
+            end = try_target(adi, multidrop[i].target, cannot);
             if (end == ADI_LOST)
-                error_set(error, cannot.kind, "%s", cannot.text);
+                error_set(error, cannot->kind, "%s", cannot->text);
         }
         if (end == ADI_LOST)
             return end;
@@ -108,73 +108,83 @@ static enum adi_end check_clock(struct adi *adi, struct error *error)
 
 static bool choose_port(struct adi *adi, uint8_t port, struct error *error)
 {
-    uint8_t packet[PROTOCOL_ROOM], reply[CARRIER_ROOM], got = 0;
-    size_t n = protocol_connect(packet, port), length;
-    if (!probe_ask(adi->probe, packet, n, reply, &length, error))
-        return false;
-    if (protocol_connected(reply, length, &got) != ANSWER_GOOD || got != port)
-        return error_set(error, ERROR_LINK_PROTOCOL, "%s: it cannot speak %s", adi->probe->carrier->name,
-                         port == DAP_PORT_JTAG ? "JTAG" : "SWD");
     adi->jtag = port == DAP_PORT_JTAG;
-    return true;
+    return wires_connect(adi->probe, port, error);
+}
+
+/* At the clock that is set. */
+static enum adi_end try_swd(struct adi *adi, struct error *cannot, struct error *error)
+{
+    if (!adi_configure(adi, 1, error))
+        return ADI_LOST;
+    enum adi_end end = connect_wires(adi, cannot, error);
+    if (end == ADI_OK)
+        end = adi_select(adi, 0, error);
+    if (end == ADI_OK) /* firmware may fall back to a clock of its own with the sequences */
+        end = wires_clock(adi->probe, adi->hz, error) ? check_clock(adi, error) : ADI_LOST;
+    return end;
 }
 
 static bool connect_swd(struct adi *adi, struct error *error)
 {
+    static const char nobody[] =
+        "no target answers over SWD: is it powered, and are SWCLK, SWDIO and ground connected?";
     uint8_t packet[PROTOCOL_ROOM];
     if (!choose_port(adi, DAP_PORT_SWD, error))
         return false;
     size_t n = protocol_swd_configure(packet);
     if (probe_tell(adi->probe, packet, n, "set up SWD", error) != ANSWER_GOOD)
         return false;
-    for (;; adi->hz /= 2) {
-        if (!wires_clock(adi->probe, adi->hz, error) || !adi_configure(adi, 1, error))
-            return false;
-        enum adi_end end = connect_wires(adi, error);
-        if (end == ADI_OK)
-            end = adi_select(adi, 0, error);
-        if (end == ADI_OK)
-            end = check_clock(adi, error);
+    for (bool clocked = false;; adi->hz /= 2) {
+        struct error refused = {0}, cannot = {0};
+        bool takes = wires_clock(adi->probe, adi->hz, &refused);
+        enum adi_end end = takes ? try_swd(adi, &cannot, error) : adi->probe->lost ? ADI_LOST : ADI_NO_ACK;
+        clocked = clocked || takes;
         if (end == ADI_OK)
             return true;
-        if (end == ADI_LOST)
-            return false;
+        if (end == ADI_LOST || (adi->hz / 2 < HZ_LEAST && !clocked))
+            return error_set(error, refused.kind, "%s", refused.text);
         if (adi->hz / 2 < HZ_LEAST)
-            return error_set(
-                error, ERROR_NO_CORE,
-                "no target answers over SWD: is it powered, and are SWCLK, SWDIO and ground connected?");
+            return error_set(error, ERROR_NO_CORE, "%s%s%s", nobody,
+                             cannot.kind != ERROR_NONE ? " An RP2040 would not be seen: " : "", cannot.text);
     }
 }
 
-/* One clock. The error says why not; the probe may be lost. */
+/* At the clock that is set. The error says why not; the probe may be lost. */
 static bool try_chain(struct adi *adi, struct error *error)
 {
     struct chain chain;
-    if (!wires_clock(adi->probe, adi->hz, error) || !adi_configure(adi, 1, error) ||
-        !wires_send(adi->probe, WIRES_SWD_TO_JTAG, error) || !chain_scan(adi->probe, &chain, error))
+    if (!adi_configure(adi, 1, error) || !wires_send(adi->probe, WIRES_SWD_TO_JTAG, error) ||
+        !chain_scan(adi->probe, &chain, error))
         return false;
     adi->index = (uint8_t)chain.port;
     adi->dpidr = chain.id[chain.port];
     adi->selected = SIZE_MAX;
     enum adi_end end = adi_select(adi, 0, error);
     if (end == ADI_OK)
-        end = check_clock(adi, error);
+        end = wires_clock(adi->probe, adi->hz, error) ? check_clock(adi, error) : ADI_LOST;
     return end == ADI_OK ||
            error_set(error, ERROR_NO_CORE, "the debug port on the JTAG chain does not answer");
 }
 
 static bool connect_jtag(struct adi *adi, struct error *error)
 {
+    struct error why = {0};
     if (!choose_port(adi, DAP_PORT_JTAG, error))
         return false;
     adi->multidrop = adi->dormant = false;
     adi->n_ports = 1;
-    for (;; adi->hz /= 2) {
+    for (bool clocked = false;; adi->hz /= 2) {
         struct error refused = {0};
-        if (try_chain(adi, &refused))
+        bool takes = wires_clock(adi->probe, adi->hz, &refused);
+        if (takes && try_chain(adi, &refused))
             return true;
+        if (takes || !clocked) /* a clock that is refused says the least */
+            why = refused;
+        clocked = clocked || takes;
         if (adi->probe->lost || adi->hz / 2 < HZ_LEAST)
-            return error_set(error, refused.kind, "%s", refused.text);
+            return error_set(error, adi->probe->lost ? refused.kind : why.kind, "%s",
+                             adi->probe->lost ? refused.text : why.text);
     }
 }
 
@@ -236,4 +246,76 @@ bool connect_target(struct adi *adi, enum dap_wires wires, uint32_t hz, const st
     }
     (void)probe_tell(adi->probe, packet, protocol_host_status(packet, true), "light its lamp", &refused);
     return power_ports(adi, error) && adi_measure_match(adi, error);
+}
+
+/* ---- data on the wires */
+
+enum { PATTERNS = 36, ROUNDS = 3, PAIRS = ADI_BATCH / 2 };
+
+/* Bits that all change, that never do, and each alone. */
+static uint32_t pattern(unsigned number)
+{
+    static const uint32_t first[] = {0x55555555, 0xAAAAAAAA, 0x00000000, 0xFFFFFFFF};
+    return number < 4 ? first[number] : UINT32_C(1) << (number - 4);
+}
+
+/* What TAR is given it must give back. */
+static enum adi_end carry_patterns(struct adi *adi, const struct access_port *port, struct error *error)
+{
+    size_t done;
+    enum adi_end end = adi_write_dp(adi, DP_SELECT, reach_select(port, AP_TAR), error);
+    for (unsigned at = 0; at < PATTERNS * ROUNDS && end == ADI_OK; at += PAIRS) {
+        struct adi_access list[2 * PAIRS];
+        for (unsigned i = 0; i < PAIRS; i++) {
+            list[2 * i] =
+                (struct adi_access){.request = TRANSFER_AP | AP_TAR, .value = pattern((at + i) % PATTERNS)};
+            list[2 * i + 1] = (struct adi_access){.request = TRANSFER_AP | TRANSFER_READ | AP_TAR};
+        }
+        end = adi_transfer(adi, list, 2 * (size_t)PAIRS, &done, error);
+        for (unsigned i = 0; i < PAIRS && end == ADI_OK; i++)
+            if (list[2 * i].value != list[2 * i + 1].value)
+                end = ADI_NO_ACK;
+    }
+    return end;
+}
+
+/* Slower until all patterns come back. Where no clock helps it is no matter of the clock. */
+static bool find_clock(struct adi *adi, const struct access_port *port, struct error *error)
+{
+    uint32_t first = adi->hz;
+    for (;;) {
+        enum adi_end end = carry_patterns(adi, port, error);
+        if (end == ADI_OK || end == ADI_LOST)
+            return end == ADI_OK;
+        uint32_t hz = adi->hz;
+        if (adi_mend(adi, end, error) == ADI_GONE)
+            return false;
+        if (adi->hz == hz && !adi_slow_down(adi, error))
+            return false;
+        if (adi->hz == hz)
+            break;
+    }
+    adi->hz = first;
+    return wires_clock(adi->probe, first, error);
+}
+
+bool connect_check_clock(struct adi *adi, struct reach *reach, struct error *error)
+{
+    const struct access_port *port = NULL;
+    uint32_t first = adi->hz, tar = 0;
+    for (size_t i = 0; i < reach->n && port == NULL; i++)
+        port = reach->ports[i].memory ? &reach->ports[i] : NULL;
+    if (port == NULL || adi_select(adi, port->unit >> 8, error) != ADI_OK)
+        return !adi->probe->lost;
+    struct adi_access list[] = {{.request = DP_SELECT, .value = reach_select(port, AP_TAR)},
+                                {.request = TRANSFER_AP | TRANSFER_READ | AP_TAR}};
+    size_t done;
+    if (adi_transfer(adi, list, 2, &done, error) == ADI_OK)
+        tar = list[1].value;
+    if (adi->probe->lost || !find_clock(adi, port, error))
+        return false;
+    list[1] = (struct adi_access){.request = TRANSFER_AP | AP_TAR, .value = tar};
+    (void)adi_transfer(adi, list, 2, &done, error);
+    reach_forget(reach);
+    return !adi->probe->lost && (adi->hz == first || adi_measure_match(adi, error));
 }

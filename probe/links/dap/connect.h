@@ -12,6 +12,9 @@
 /* Everything from the wires to a powered debug port. `hz` 0: as fast as the wires take. */
 bool connect_target(struct adi *adi, enum dap_wires wires, uint32_t hz, const struct deadline *deadline,
                     struct error *error);
+/* Lowers the clock until data comes through whole, which an identity that is read again and again does not
+ * show: patterns are written to the first memory access port's TAR and read back. */
+bool connect_check_clock(struct adi *adi, struct reach *reach, struct error *error);
 /* Fills reach->ports with the access ports of all debug ports. */
 bool connect_find_ports(struct adi *adi, struct reach *reach, const struct deadline *deadline,
                         struct error *error);

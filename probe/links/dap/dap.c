@@ -211,7 +211,10 @@ struct link *dap_open(const struct dap_wish *wish, const struct deadline *deadli
     dap->probe.log = wish->log;
     dap->probe.most = wish->packets;
     if (begin(dap, deadline, error) &&
-        connect_find_ports(&dap->executor.adi, &dap->executor.compiler.reach, deadline, error)) {
+        connect_find_ports(&dap->executor.adi, &dap->executor.compiler.reach, deadline, error) &&
+        connect_check_clock(&dap->executor.adi, &dap->executor.compiler.reach, error)) {
+        dap->wish.hz = dap->executor.adi.hz; /* should it come back */
+        executor_begin(&dap->executor);
         if (dap->wish.kind != DAP_TCP &&
             dap->probe.carrier->serial[0] != '\0') /* this one, should it come back */
             snprintf(dap->wish.serial, sizeof dap->wish.serial, "%s", dap->probe.carrier->serial);

@@ -16,6 +16,8 @@ struct dap_probe {
     struct carrier *carrier;
     struct dap_info info;
     bool lost;        /* the carrier failed: nothing further can work */
+    uint8_t port;     /* DAP_PORT_* that it was connected to */
+    bool unanswered;  /* so was the last transfer: some probes have let go of SWDIO since then */
     uint64_t packets; /* sent so far */
     unsigned most;    /* packets in flight at most; 0: one, or all where the firmware is known to bear them */
     unsigned window;  /* what came of that; at least 1 */

@@ -32,6 +32,7 @@ const char *protocol_name(uint8_t command)
         {DAP_TRANSFER_CONFIGURE, "DAP_TransferConfigure"},
         {DAP_TRANSFER, "DAP_Transfer"},
         {DAP_WRITE_ABORT, "DAP_WriteABORT"},
+        {DAP_SWJ_PINS, "DAP_SWJ_Pins"},
         {DAP_SWJ_CLOCK, "DAP_SWJ_Clock"},
         {DAP_SWJ_SEQUENCE, "DAP_SWJ_Sequence"},
         {DAP_SWD_CONFIGURE, "DAP_SWD_Configure"},
@@ -93,6 +94,14 @@ size_t protocol_clock(uint8_t *out, uint32_t hz)
 {
     out[0] = DAP_SWJ_CLOCK;
     return 1 + put_32(out + 1, hz);
+}
+
+size_t protocol_pins(uint8_t *out, uint8_t levels, uint8_t select)
+{
+    out[0] = DAP_SWJ_PINS;
+    out[1] = levels;
+    out[2] = select;
+    return 3 + put_32(out + 3, 0); /* without a wait for them */
 }
 
 size_t protocol_swd_configure(uint8_t *out)

@@ -17,6 +17,7 @@ enum dap_command {
     DAP_TRANSFER_CONFIGURE = 0x04,
     DAP_TRANSFER = 0x05,
     DAP_WRITE_ABORT = 0x08,
+    DAP_SWJ_PINS = 0x10,
     DAP_SWJ_CLOCK = 0x11,
     DAP_SWJ_SEQUENCE = 0x12,
     DAP_SWD_CONFIGURE = 0x13,
@@ -39,6 +40,7 @@ enum dap_info_id {
 
 enum { DAP_CAN_SWD = 1 << 0, DAP_CAN_JTAG = 1 << 1, DAP_CAN_ATOMIC = 1 << 4, DAP_CAN_TIMER = 1 << 5 };
 enum { DAP_PORT_SWD = 1, DAP_PORT_JTAG = 2 };
+enum { DAP_PIN_TRST = 1 << 5 };
 
 /* One byte of a DAP_Transfer request, and its answer. */
 enum {
@@ -79,6 +81,8 @@ size_t protocol_disconnect(uint8_t *out);
 size_t protocol_transfer_configure(uint8_t *out, uint8_t idle, uint16_t wait_retry, uint16_t match_retry);
 size_t protocol_write_abort(uint8_t *out, uint8_t index, uint32_t value);
 size_t protocol_clock(uint8_t *out, uint32_t hz);
+/* The pins of `select` get the levels of `levels`. */
+size_t protocol_pins(uint8_t *out, uint8_t levels, uint8_t select);
 size_t protocol_swd_configure(uint8_t *out);
 /* Up to 256 bits on SWDIO/TMS, least significant first. */
 size_t protocol_swj_sequence(uint8_t *out, const uint8_t *bits, unsigned n);

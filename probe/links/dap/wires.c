@@ -31,11 +31,43 @@ const uint8_t *wires_bits(enum wires_sequence sequence, unsigned *n)
     return all[sequence].bits;
 }
 
+bool wires_connect(struct dap_probe *probe, uint8_t port, struct error *error)
+{
+    uint8_t packet[PROTOCOL_ROOM], reply[CARRIER_ROOM], got = 0;
+    size_t length;
+    /* Some do not connect anew before that. What they answer to it says nothing */
+    if (!probe_ask(probe, packet, protocol_disconnect(packet), reply, &length, error) ||
+        !probe_ask(probe, packet, protocol_connect(packet, port), reply, &length, error))
+        return false;
+    if (protocol_connected(reply, length, &got) != ANSWER_GOOD || got != port)
+        return error_set(error, ERROR_LINK_PROTOCOL, "%s: it cannot speak %s", probe->carrier->name,
+                         port == DAP_PORT_JTAG ? "JTAG" : "SWD");
+    probe->port = port;
+    probe->unanswered = false;
+    /* Not every probe drives nTRST high by itself; one that has no such pin, or command, need not */
+    return port != DAP_PORT_JTAG ||
+           probe_ask(probe, packet, protocol_pins(packet, DAP_PIN_TRST, DAP_PIN_TRST), reply, &length, error);
+}
+
+/* Behind an acknowledge that never came, some firmware leaves SWDIO an input, and drives no sequence on it.
+ */
+static bool take_line(struct dap_probe *probe, struct error *error)
+{
+    uint8_t packet[PROTOCOL_ROOM], reply[CARRIER_ROOM];
+    size_t length;
+    if (!probe->unanswered || probe->port != DAP_PORT_SWD)
+        return true;
+    probe->unanswered = false;
+    return probe_ask(probe, packet, protocol_connect(packet, probe->port), reply, &length, error);
+}
+
 bool wires_send(struct dap_probe *probe, enum wires_sequence sequence, struct error *error)
 {
     uint8_t packet[PROTOCOL_ROOM];
     unsigned n;
     const uint8_t *bits = wires_bits(sequence, &n);
+    if (!take_line(probe, error))
+        return false;
     size_t length = protocol_swj_sequence(packet, bits, n);
     return probe_tell(probe, packet, length, "send a sequence on the wires", error) == ANSWER_GOOD;
 }
