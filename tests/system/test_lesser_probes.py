@@ -191,3 +191,15 @@ def test_rp2040_and_a_probe_that_cannot_select_its_cores():
         result = place.run("info")
         assert result.code == 3
         assert "An RP2040 would not be seen" in result.err and "DAP_SWD_Sequence" in result.err, result.err
+
+
+@needs_usb
+@pytest.mark.parametrize("asked", [0xF0, 0xFF, 0xFE, 0x02])
+def test_an_answer_that_was_left_behind(asked):
+    """By a program that wanted to know something of the probe, and was killed."""
+    with Place("m4/v2", "free", WORK_BY_DATA, dap_packet=64) as place:
+        with place.board.client("usb-client") as client:
+            client.open()
+            client.put(bytes([0x00, asked]))
+        measured(place)
+        assert place.board.command("dap")["malformed"] == 0

@@ -62,25 +62,50 @@ enum protocol_answer probe_tell(struct dap_probe *probe, const uint8_t *packet, 
     return answer;
 }
 
-/* The first question; replies to what somebody else asked are passed over. */
-static bool find_beginning(struct dap_probe *probe, const struct deadline *deadline, struct error *error)
+/* Whether that may be the answer to a question for the capabilities. */
+static bool answers_first(const uint8_t *reply, size_t n)
 {
-    uint8_t packet[PROTOCOL_ROOM], reply[CARRIER_ROOM];
-    size_t n = protocol_info(packet, DAP_INFO_CAPABILITIES), length;
-    struct deadline limit = deadline_slice(deadline, patience_ms(SILENCE_MS));
+    enum protocol_answer answer = protocol_check(reply, n, DAP_INFO);
+    return answer == ANSWER_UNKNOWN ||
+           (answer == ANSWER_GOOD && n >= 2 && reply[1] <= 2 && n >= 2U + reply[1]);
+}
+
+static bool answers_second(const uint8_t *reply, size_t n)
+{
+    enum protocol_answer answer = protocol_check(reply, n, DAP_HOST_STATUS);
+    return answer == ANSWER_UNKNOWN || answer == ANSWER_GOOD;
+}
+
+/* Asks; replies to what somebody else asked are passed over. */
+static bool ask_first(struct dap_probe *probe, const uint8_t *packet, size_t n,
+                      bool (*answers)(const uint8_t *, size_t), const struct deadline *limit,
+                      struct error *error)
+{
+    uint8_t reply[CARRIER_ROOM];
+    size_t length;
     if (!probe_send(probe, packet, n, error))
         return false;
     for (int i = 0; i < STALE; i++) {
-        if (!receive(probe, reply, &length, &limit, error))
+        if (!receive(probe, reply, &length, limit, error))
             return false;
-        uint32_t value;
-        bool ours = protocol_info_number(reply, length, &value) && length >= 2 && reply[1] <= 2;
-        bool none = protocol_check(reply, length, DAP_INFO) == ANSWER_GOOD && length >= 2 && reply[1] == 0;
-        if (ours || none || protocol_check(reply, length, DAP_INFO) == ANSWER_UNKNOWN)
+        if (answers(reply, length))
             return true;
     }
     probe->lost = true;
     return error_set(error, ERROR_LINK_PROTOCOL, "%s does not speak CMSIS-DAP", probe->carrier->name);
+}
+
+/* Two questions whose answers cannot be taken for each other: what a program before us was told of the probe,
+ * and left behind, may pass for the first. */
+static bool find_beginning(struct dap_probe *probe, const struct deadline *deadline, struct error *error)
+{
+    uint8_t packet[PROTOCOL_ROOM];
+    struct deadline limit = deadline_slice(deadline, patience_ms(SILENCE_MS));
+    size_t n = protocol_info(packet, DAP_INFO_CAPABILITIES);
+    if (!ask_first(probe, packet, n, answers_first, &limit, error))
+        return false;
+    n = protocol_host_status(packet, false);
+    return ask_first(probe, packet, n, answers_second, &limit, error);
 }
 
 /* On bulk endpoints whose packets are smaller than the probe's own, a full one would not end the transfer:

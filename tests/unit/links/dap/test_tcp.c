@@ -21,6 +21,7 @@ struct peer {
     pthread_t thread;
     atomic_int manner;
     atomic_int stale;   /* replies for somebody else before the first */
+    atomic_int told;    /* and answers to what somebody else wanted to know of the probe */
     atomic_int packets; /* until it hangs up */
 };
 
@@ -61,6 +62,12 @@ static bool serve(struct peer *peer, int fd)
     while (atomic_load(&peer->stale) > 0) {
         atomic_fetch_sub(&peer->stale, 1);
         if (!reply(fd, answer, 7))
+            return false;
+    }
+    while (atomic_load(&peer->told) > 0) {
+        static const uint8_t size[] = {0, 2, 64, 0};
+        atomic_fetch_sub(&peer->told, 1);
+        if (!reply(fd, size, sizeof size))
             return false;
     }
     switch ((enum manner)atomic_load(&peer->manner)) {
@@ -172,6 +179,24 @@ STARTED_TEST(test_the_whole_link)
     assert_true(dap_packets(link) > 10);
     link_close(link);
     assert_int_equal(peer->model.ports[0].csw, found);
+}
+
+STARTED_TEST(what_another_program_was_told_is_not_taken_for_ours)
+{
+    struct peer *peer = *state;
+    struct step step = read_1000();
+    for (int told = 1; told <= 3; told++) {
+        struct error error = {0};
+        struct deadline deadline = deadline_in_ms(3000, NULL);
+        uint64_t result;
+        atomic_store(&peer->told, told);
+        struct link *link = open_link(peer, &error);
+        if (link == NULL)
+            fail_msg("%d: %s", told, error.text);
+        assert_int_equal(link_execute(link, &step, 1, &result, &deadline, &error).why, DONE);
+        assert_int_equal(result, 0x12345678);
+        link_close(link);
+    }
 }
 
 STARTED_TEST(test_lost_and_found)
