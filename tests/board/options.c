@@ -89,9 +89,14 @@ static bool number(const char *text, uint64_t low, uint64_t high, uint64_t *valu
 // VENDOR:PRODUCT:RELEASE, four hexadecimal digits each
 static bool usb_id(struct options *o, const char *text)
 {
-    char end;
-    return strlen(text) == 14 &&
-           sscanf(text, "%4hx:%4hx:%4hx%c", &o->usb_vendor, &o->usb_product, &o->usb_release, &end) == 3;
+    uint16_t *numbers[] = {&o->usb_vendor, &o->usb_product, &o->usb_release};
+    bool ok = strlen(text) == 14 && text[4] == ':' && text[9] == ':';
+    for (size_t i = 0; i < 3 && ok; i++) {
+        char *end;
+        *numbers[i] = (uint16_t)strtoul(text + 5 * i, &end, 16);
+        ok = end == text + 5 * i + 4;
+    }
+    return ok;
 }
 
 static bool take(struct options *o, int option, const char *text)

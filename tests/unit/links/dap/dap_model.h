@@ -179,9 +179,11 @@ static size_t model_command(struct model *m, const uint8_t *q, size_t n, uint8_t
     case 0x12:
         model_sequence(m, q + 2, n - 2);
         break;
+    case 0x11:
+        m->hz = model_get(q + 1);
+        break;
     case 0x01:
     case 0x03:
-    case 0x11:
     case 0x13:
         break;
     case 0x1D:

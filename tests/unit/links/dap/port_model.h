@@ -51,10 +51,14 @@ struct model {
     long trouble_at; /* number of the transaction, from 0; -1: never */
     enum model_trouble trouble;
     long transactions, accesses;
-    bool silent;        /* the line is not understood until a line reset */
-    bool dead;          /* nobody there */
-    bool listening;     /* after a line reset, TARGETSEL is understood */
-    bool needs_wake;    /* asleep until woken from the dormant state */
+    uint32_t hz;
+    uint32_t
+        damage_hz;     /* above that clock words whose bits alternate arrive damaged, parity right; 0: none */
+    uint32_t tar_mask; /* bits that TAR holds */
+    bool silent;       /* the line is not understood until a line reset */
+    bool dead;         /* nobody there */
+    bool listening;    /* after a line reset, TARGETSEL is understood */
+    bool needs_wake;   /* asleep until woken from the dormant state */
     uint32_t target_id; /* 0: not multidrop */
     int selected;       /* debug port; -1: none */
     /* the debug port, one of several */
@@ -125,6 +129,7 @@ static void model_init(struct model *m)
     m->has_match = m->has_swd_sequence = true;
     m->capabilities = 3;
     m->wait_retry = 100;
+    m->tar_mask = UINT32_MAX;
     m->trouble_at = -1;
     m->dpidr = 0x2BA01477;
     m->n_ports = 1;
@@ -174,7 +179,7 @@ static uint32_t model_ap(struct model *m, struct model_port *p, uint8_t request,
         return p->csw;
     case 0x04:
         if (!read)
-            p->tar = data;
+            p->tar = data & m->tar_mask;
         return p->tar;
     case 0x0C: {
         uint32_t at = p->tar, value = 0;
@@ -303,6 +308,10 @@ static int model_transaction(struct model *m, uint8_t request, uint32_t *data)
         m->silent = true;
         return M_NONE;
     }
+    uint32_t sent = *data;
+    if (!(request & 2) && m->damage_hz != 0 && m->hz > m->damage_hz &&
+        __builtin_popcount(sent ^ sent >> 1) > 24)
+        *data ^= 0x300;
     int ack = model_answer(m, request, data, trouble);
     if (trouble == TROUBLE_ACK_LOST) {
         m->silent = true;

@@ -1,0 +1,63 @@
+/* The clock that data must come through at. */
+#include "model_carrier.h"
+
+enum { FAST = 10000000 };
+
+static struct bench bench;
+
+static bool check(void)
+{
+    return connect_check_clock(&bench.executor.adi, &bench.executor.compiler.reach, &bench.error);
+}
+
+static void begin(void)
+{
+    model_init(&bench.model);
+    assert_true(bench_connect(&bench));
+    bench.model.ports[0].tar = 0x20000124;
+}
+
+TEST(a_clock_that_carries_all_stays)
+{
+    begin();
+    assert_true(check());
+    assert_int_equal(bench.executor.adi.hz, FAST);
+    assert_int_equal(bench.model.ports[0].tar, 0x20000124);
+    assert_int_equal(bench.model.n_log, 0); /* memory is not touched */
+}
+
+TEST(a_clock_that_damages_words_goes)
+{
+    begin();
+    bench.model.damage_hz = 3000000;
+    assert_true(check());
+    assert_int_equal(bench.executor.adi.hz, 2500000);
+    assert_int_equal(bench.model.hz, 2500000);
+    assert_int_equal(bench.model.n_log, 0);
+}
+
+TEST(a_register_that_holds_less_says_nothing_of_the_clock)
+{
+    begin();
+    bench.model.tar_mask = 0x0FFFFFFF;
+    assert_true(check());
+    assert_int_equal(bench.executor.adi.hz, FAST);
+    assert_int_equal(bench.model.hz, FAST);
+}
+
+TEST(a_moment_of_trouble_says_nothing_of_the_clock)
+{
+    for (int trouble = TROUBLE_NO_ACK; trouble < TROUBLES; trouble++) {
+        struct test_sweep sweep = test_sweep(1, 20, "clock, %d", trouble);
+        for (long at = 0; at < 300; at++) {
+            if (!test_takes(&sweep, at))
+                continue;
+            begin();
+            bench.model.trouble = (enum model_trouble)trouble;
+            bench.model.trouble_at = bench.model.transactions + at;
+            assert_true(check());
+            assert_int_equal(bench.executor.adi.hz, FAST);
+            assert_int_equal(bench.error.kind, ERROR_NONE);
+        }
+    }
+}
