@@ -24,6 +24,11 @@ def measured(place, *words):
     return result
 
 
+def found(place, *words):
+    """What `probes` says of the probe, spoken to."""
+    return finish_tool(start_tool(place.board.in_namespace([TOOL, *words, "probes"])))
+
+
 def in_flight(quirks, **options):
     """A probe of three packets of 64 bytes, and so slow that three are in flight."""
     return Place("m4/v2", "free", WORK_BY_DATA, dap_packet=64, dap_count=3, usb_latency=3000, dap_quirks=quirks, **options)
@@ -44,6 +49,7 @@ def test_firmware_that_is_known_to_lose_packets_gets_one_at_a_time():
     """A Debug Probe as it is sold; and one of which nobody knows."""
     with in_flight("merge", usb_id="2e8a:000c:0103") as place:
         assert SINGLE + ": its firmware loses others before 2.3.1" in measured(place).header["link"]
+        assert "packets of 64 bytes, one at a time (it announces 3)" in found(place).out
         assert SINGLE + ": it loses others" in measured(place, "--packets", 2).header["link"]
     with in_flight("merge", usb_id="0451:bef3:0200") as place:
         assert SINGLE not in measured(place).header["link"]
@@ -68,11 +74,6 @@ def test_packets_longer_than_the_endpoints_are_not_sent(packet, endpoint):
         assert said.code == 0, said.err
         longest = max(len(re.findall(r"\b[0-9a-f]{2}\b", line)) for line in re.findall(r" dap [<>] (.*)", said.err))
         assert endpoint - 8 < longest < endpoint
-
-
-def found(place, *words):
-    """What `probes` says of the probe, spoken to."""
-    return finish_tool(start_tool(place.board.in_namespace([TOOL, *words, "probes"])))
 
 
 NAMES = {
