@@ -85,7 +85,7 @@ static void try_strings(struct input *input)
         wide[i] = (wchar_t)(input->at[cut + 2 * i] | input->at[cut + 2 * i + 1] << 8);
     check_text(found.name, descriptors_wide_text(wide, found.name, sizeof found.name), sizeof found.name);
     if (descriptors_name_probe(found.name))
-        demand(strlen(found.name) >= strlen("WCH-Link"));
+        demand(strlen(found.name) >= strlen("CMSIS-DAP"));
     snprintf(wish.serial, sizeof wish.serial, "%s", found.serial);
     demand(found_choose(&found, 1, &wish, &error) == &found);
     found_name(&found, name, sizeof name);

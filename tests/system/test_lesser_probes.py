@@ -76,6 +76,15 @@ def test_packets_longer_than_the_endpoints_are_not_sent(packet, endpoint):
         assert endpoint - 8 < longest < endpoint
 
 
+@needs_usb
+@pytest.mark.parametrize("length", [60, 61, 62, 100])
+def test_a_text_longer_than_the_endpoints_packets(length):
+    with Place("m4/v2", "free", WORK_BY_DATA, dap_packet=512, usb_endpoint=64, dap_serial="S" * length) as place:
+        result = found(place)
+        assert result.code == 0 and "S" * 60 in result.out and "packets of 63 bytes" in result.out, result.out
+        assert found(place, "-p", "cmsis-dap").code == 0
+
+
 NAMES = {
     "class 0": ("v2", {"usb_class": 0}),
     "underscore": ("v2", {"usb_interface": "CMSIS_DAP v2", "usb_name": "LU"}),
@@ -117,7 +126,7 @@ def test_a_bulk_interface_without_a_name_beside_reports_is_left_alone():
 
 def test_udev_lets_users_open_what_is_known_by_its_numbers():
     with open(os.path.join(ROOT, "probe", "links", "dap", "found.c"), encoding="ascii") as file:
-        known = set(re.findall(r"^\s*\{0x(\w{4}), 0x(\w{4})\}", file.read(), re.M))
+        known = set(re.findall(r"\{0x(\w{4}), 0x(\w{4})\}", file.read()))
     with open(os.path.join(ROOT, "udev", "60-pmu-probe.rules"), encoding="ascii") as file:
         rules = file.read()
     allowed = set(re.findall(r'ATTR\{idVendor\}=="(\w{4})", ATTR\{idProduct\}=="(\w{4})"', rules))

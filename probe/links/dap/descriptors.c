@@ -70,11 +70,7 @@ size_t descriptors_wide_text(const wchar_t *text, char *out, size_t size)
 
 bool descriptors_name_probe(const char *name)
 {
-    static const char *const words[] = {"CMSIS-DAP", "CMSIS_DAP", "WCH-Link"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strstr(name, words[i]) != NULL)
-            return true;
-    return false;
+    return strstr(name, "CMSIS-DAP") != NULL || strstr(name, "CMSIS_DAP") != NULL;
 }
 
 size_t descriptors_report_size(const uint8_t *descriptor, size_t n)

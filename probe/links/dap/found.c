@@ -13,22 +13,16 @@ void found_name(const struct dap_found *found, char *out, size_t size)
 
 bool found_is_probe(const struct dap_found *found)
 {
-    /* Of these, each unit is a CMSIS-DAP probe and nothing else, however it calls itself */
+    /* Each unit of these is a CMSIS-DAP probe and nothing else, however it calls itself: EDBG, Atmel-ICE;
+     * KitProg1 and 2, MiniProg4, KitProg3; DAPLink; Orbtrace; WCH-Link, which has another number where it
+     * speaks something else; LPC-Link2, MCU-Link; Debug Probe; ULINKplus */
     static const struct {
         uint16_t vendor, product;
     } known[] = {
-        {0x03EB, 0x2111},                                     /* Atmel EDBG */
-        {0x03EB, 0x2141},                                     /* Atmel-ICE */
-        {0x04B4, 0xF138},                                     /* Cypress KitProg1 and 2 */
-        {0x04B4, 0xF151},                                     /* MiniProg4 */
-        {0x04B4, 0xF152}, {0x04B4, 0xF154},                   /* KitProg3 */
-        {0x04B4, 0xF155}, {0x04B4, 0xF166}, {0x0D28, 0x0204}, /* DAPLink */
-        {0x1209, 0x3443},                                     /* Orbtrace */
-        {0x1A86, 0x8011},                                     /* WCH-Link */
-        {0x1A86, 0x8012}, {0x1FC9, 0x0090},                   /* NXP LPC-Link2 */
-        {0x1FC9, 0x0143},                                     /* NXP MCU-Link */
-        {0x2E8A, 0x000C},                                     /* Raspberry Pi Debug Probe */
-        {0xC251, 0x2750},                                     /* Keil ULINKplus */
+        {0x03EB, 0x2111}, {0x03EB, 0x2141}, {0x04B4, 0xF138}, {0x04B4, 0xF151},
+        {0x04B4, 0xF152}, {0x04B4, 0xF154}, {0x04B4, 0xF155}, {0x04B4, 0xF166},
+        {0x0D28, 0x0204}, {0x1209, 0x3443}, {0x1A86, 0x8011}, {0x1A86, 0x8012},
+        {0x1FC9, 0x0090}, {0x1FC9, 0x0143}, {0x2E8A, 0x000C}, {0xC251, 0x2750},
     };
     bool is = found->by_hand || descriptors_name_probe(found->name);
     for (size_t i = 0; i < sizeof known / sizeof *known && !is; i++)

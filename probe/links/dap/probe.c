@@ -118,6 +118,22 @@ static void fit_packets(struct dap_probe *probe)
     probe->carrier->packet_size = probe->info.packet_size;
 }
 
+/* A text that is longer than an endpoint's packet comes in several. */
+static bool receive_rest(struct dap_probe *probe, uint8_t *reply, size_t *n, struct error *error)
+{
+    size_t piece = probe->carrier->padded ? 0 : probe->carrier->largest;
+    while (piece > 0 && *n >= piece && *n % piece == 0 && reply[0] == DAP_INFO && 2U + reply[1] > *n) {
+        uint8_t more[CARRIER_ROOM];
+        size_t length;
+        if (!probe_receive(probe, more, &length, error))
+            return false;
+        size_t room = CARRIER_ROOM - *n;
+        memcpy(reply + *n, more, length < room ? length : room);
+        *n += length < room ? length : room;
+    }
+    return true;
+}
+
 bool probe_identify(struct dap_probe *probe, const struct deadline *deadline, struct error *error)
 {
     /* The size first: the strings may need it */
@@ -133,7 +149,8 @@ bool probe_identify(struct dap_probe *probe, const struct deadline *deadline, st
     for (size_t i = 0; i < sizeof ids; i++) {
         uint8_t packet[PROTOCOL_ROOM], reply[CARRIER_ROOM];
         size_t n = protocol_info(packet, ids[i]), length;
-        if (!probe_ask(probe, packet, n, reply, &length, error))
+        if (!probe_ask(probe, packet, n, reply, &length, error) ||
+            !receive_rest(probe, reply, &length, error))
             return false;
         if (!protocol_take_info(&probe->info, ids[i], reply, length)) {
             probe->lost = true;

@@ -24,6 +24,7 @@ TEST(test_requests)
     ASSERT_BYTES(out, protocol_disconnect(out), "\x03");
     ASSERT_BYTES(out, protocol_transfer_configure(out, 2, 0x1234, 0x5678), "\x04\x02\x34\x12\x78\x56");
     ASSERT_BYTES(out, protocol_write_abort(out, 1, 0x1E), "\x08\x01\x1E\x00\x00\x00");
+    ASSERT_BYTES(out, protocol_pins(out, 0x20, 0x20), "\x10\x20\x20\x00\x00\x00\x00");
     ASSERT_BYTES(out, protocol_clock(out, 10000000), "\x11\x80\x96\x98\x00");
     ASSERT_BYTES(out, protocol_swd_configure(out), "\x13\x00");
     ASSERT_BYTES(out, protocol_swj_sequence(out, bits, 16), "\x12\x10\x9E\xE7");
