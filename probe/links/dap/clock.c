@@ -8,6 +8,9 @@
 
 enum { PATTERNS = 36, ROUNDS = 3, PAIRS = ADI_BATCH / 2, TRIES = 2 };
 
+/* A port that only transfers whole words has no bits 1:0 there (IHI 0031, the MEM-AP's TAR). */
+static const uint32_t KEPT = ~UINT32_C(3);
+
 /* Bits that all change, that never do, and each alone. */
 static uint32_t pattern(unsigned number)
 {
@@ -15,7 +18,7 @@ static uint32_t pattern(unsigned number)
     return number < 4 ? first[number] : UINT32_C(1) << (number - 4);
 }
 
-/* What TAR is given it must give back; if not, it ends as a match that fails does. */
+/* What TAR is given it gives back; if not, it ends as a match that fails does. */
 static enum adi_end carry_patterns(struct adi *adi, const struct access_port *port, struct error *error)
 {
     size_t done;
@@ -30,7 +33,7 @@ static enum adi_end carry_patterns(struct adi *adi, const struct access_port *po
         }
         end = adi_transfer(adi, list, 2 * (size_t)PAIRS, &done, error);
         for (size_t i = 0; i < 2 * (size_t)PAIRS && end == ADI_OK; i += 2)
-            if (list[i].value != list[i + 1].value)
+            if ((list[i].value ^ list[i + 1].value) & KEPT)
                 end = ADI_MISMATCH;
     }
     return end;

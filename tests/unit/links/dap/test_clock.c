@@ -36,6 +36,17 @@ TEST(a_clock_that_damages_words_goes)
     assert_int_equal(bench.model.n_log, 0);
 }
 
+TEST(a_port_of_whole_words_is_a_judge_too)
+{
+    begin();
+    bench.model.tar_mask = ~UINT32_C(3);
+    assert_true(check());
+    assert_int_equal(bench.model.hz, FAST);
+    bench.model.damage_hz = 3000000;
+    assert_true(check());
+    assert_int_equal(bench.model.hz, 2500000);
+}
+
 TEST(a_register_that_holds_less_says_nothing_of_the_clock)
 {
     begin();
