@@ -14,6 +14,7 @@ include make/deps.mk
 include make/probe.mk
 include make/firmware.mk
 include make/firmware-armv7.mk
+include make/hardware.mk
 include make/stub.mk
 include make/board.mk
 include make/gdb.mk
