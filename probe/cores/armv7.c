@@ -47,6 +47,7 @@ static size_t settings(const struct core *core, struct setting *out, size_t room
         /* Locked again by anything but the key; DBGLAR itself cannot be read. */
         {.at = armv7_word(core, DBGLAR),
          .test_at = armv7_word(core, DBGLSR),
+         .lock = true,
          .test = LSR_LOCKED,
          .key = KEY,
          .restore = {.mask = 1}},

@@ -42,7 +42,7 @@ static void add_setting(struct settings *list, struct setting setting)
 static struct setting open_lock(struct address lock, struct address status)
 {
     return (struct setting){
-        .at = lock, .test_at = status, .test = LSR_LOCKED, .key = KEY, .restore = {.mask = 1}};
+        .at = lock, .test_at = status, .lock = true, .test = LSR_LOCKED, .key = KEY, .restore = {.mask = 1}};
 }
 
 static struct setting make(struct address at, uint32_t test, uint32_t set, uint32_t keep)

@@ -153,7 +153,7 @@ bool errand_load(struct errand *self, const uint32_t *image, size_t n, uint64_t 
     self->image = image;
     self->n = n;
     self->at = at;
-    if (!target_apply_to_stop(self->target->ledger, self->core, deadline, error) ||
+    if (!target_apply_core(self->target->ledger, self->core, APPLY_TO_STOP, deadline, error) ||
         !errand_stop(self, deadline, error) || (at == 0 && !find_place(self, deadline, error)) ||
         !read_memory(self, self->found, deadline, error))
         return false;
