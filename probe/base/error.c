@@ -62,6 +62,11 @@ static const struct advice advice[ERROR_KINDS] = {
                       "(If an earlier pmu-probe was killed: pmu-probe release.)"},
     [ERROR_FOREIGN_STOP] = {EXIT_MEASURE, "The core is left halted there for whoever set that breakpoint. "
                                           "If an earlier pmu-probe was killed: pmu-probe release."},
+    [ERROR_CLEARED] =
+        {EXIT_MEASURE,
+         "An operating system clears them when it takes a core down or wakes it (CPU hotplug, suspend, "
+         "cpuidle), and uses them itself (perf, gdb on the target). Linux: boot with cpuidle.off=1 and "
+         "keep perf's breakpoints and other debuggers away."},
     [ERROR_RESET] = {EXIT_MEASURE,
                      "Something reset the target: a watchdog, a brown-out, the program itself. No "
                      "number is made of a region with a reset in it."},

@@ -2,7 +2,7 @@
 a cache is ahead of, cores that idle without power."""
 import pytest
 
-from harness import NOWHERE, SLEEPER, WORK_BY_DATA, Place, finish_tool, passages, returned, unfolded
+from harness import NOWHERE, SLEEPER, WORK_BY_DATA, Place, finish_tool, passages, returned, unfolded, wait_for
 from test_application_cores import exact, lasting
 
 pytestmark = pytest.mark.each_value
@@ -53,3 +53,29 @@ def test_a_core_that_idles_without_power_is_kept_up(way):
         assert result.cycles == [passage.cycles for passage in truth[:20]]
         place.board.command("irq 3")
         assert place.board.state().get("edprcr", place.board.state().get("prcr")) == before
+
+
+def stands_at(state, address):
+    return state["run"] == "running" and any(control & 1 and value == address & ~3
+                                             for value, control in zip(state["bvr"], state["bcr"]))
+
+
+@pytest.mark.parametrize("way", ["a53/swd", "a53", "a9/swd", "a7/jtag", "r5/swd"])
+@pytest.mark.parametrize("waiting", ["start", "end"])
+def test_a_breakpoint_that_somebody_clears_is_told_as_that(way, waiting):
+    """Not as a place that was not reached, an hour later."""
+    with Place(way, "free", WORK_BY_DATA) as place:
+        region = ("work_by_data", "sleeper") if waiting == "end" else ("work_by_data",)
+        tool = place.start("delta", "-j", *region, "-r", 100000000, "--timeout", "1h")
+        if waiting == "start":
+            place.wait_for_stops(20)
+            place.board.write_word("scenario", 0)  # it is not called any more
+        last = place.symbol(region[-1])
+        wait_for(lambda: stands_at(place.board.state(), last), "the tool to wait")
+        put(place, "breakpoints-cleared")
+        result = finish_tool(tool)
+        assert result.code == 3 and "something else cleared our breakpoint" in result.err, result.err
+        assert "cpuidle.off=1" in unfolded(result.err)
+        assert waiting == "end" or result.summary["hits"] >= 1, result.out[-500:]
+        state = place.board.state()
+        assert state["run"] == "running" and not any(word & 1 for word in state["bcr"])

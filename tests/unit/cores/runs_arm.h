@@ -70,6 +70,31 @@ RIG_TEST(locks_that_lie_are_opened_by_their_keys)
     }
 }
 
+RIG_TEST(a_comparator_that_somebody_clears_is_an_error)
+{
+    struct rig *rig = rig_fresh(plain, COUNT(plain));
+    rig_begin(rig);
+    assert_true(rig_arm(rig, &scenes[0].region));
+    assert_true(rig_run(rig, 1, 0));
+    memset(rig->model.bcr, 0, sizeof rig->model.bcr);
+    assert_false(rig_run(rig, 1, 0));
+    assert_int_equal(rig->error.kind, ERROR_CLEARED);
+    assert_int_equal(rig->n_hits, 1);
+    assert_null(rig_end(rig));
+}
+
+RIG_TEST(halting_debug_that_somebody_switches_off_is_an_error)
+{
+    struct rig *rig = rig_fresh(plain, COUNT(plain));
+    rig_begin(rig);
+    assert_true(rig_arm(rig, &scenes[0].region));
+    rig->model.control &= ~0x4000U;
+    assert_false(rig_run(rig, 1, 0));
+    assert_int_equal(rig->error.kind, ERROR_CLEARED);
+    assert_non_null(strstr(rig->error.text, "halting debug"));
+    assert_null(rig_end(rig));
+}
+
 RIG_TEST(a_plain_hit_costs_few_accesses)
 {
     struct rig *rig = rig_fresh(plain, COUNT(plain));
