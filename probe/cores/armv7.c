@@ -385,6 +385,7 @@ bool armv7_identify(uint16_t unit, uint64_t debug_base, const uint64_t *values, 
                          .whole_comparators = armv7_whole_comparators(didr),
                          .processes = strncmp(name, "Cortex-A", sizeof "Cortex-A" - 1) == 0,
                          .context_comparators = armv7_context_comparators(didr)};
+    out->keeps_secure = core_keeps_secure(out, (uint32_t)values[ARMV7_AUTHSTATUS]);
     snprintf(out->name, sizeof out->name, "%s r%up%u", name, id >> 20 & 0xF, id & 0xF);
     return true;
 }

@@ -111,7 +111,10 @@ static bool tell_start(const struct lowered *self, struct error *error)
 {
     double seconds = (double)self->reception.wish->timeout_ms / 1000;
     if (self->inner == 0)
-        return error_set(error, ERROR_START, "the start was not reached within %.3g s", seconds);
+        return error_set(error, ERROR_START, "the start was not reached within %.3g s%s", seconds,
+                         self->core->keeps_secure
+                             ? "; Secure code would not stop there, for SPIDEN is low (pmu-probe doctor)"
+                             : "");
     return error_set(error, ERROR_START,
                      "the start was reached %" PRIu64
                      " times within %.3g s, each time with a return address inside the function itself "

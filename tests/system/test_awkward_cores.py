@@ -79,3 +79,21 @@ def test_a_breakpoint_that_somebody_clears_is_told_as_that(way, waiting):
         assert waiting == "end" or result.summary["hits"] >= 1, result.out[-500:]
         state = place.board.state()
         assert state["run"] == "running" and not any(word & 1 for word in state["bcr"])
+
+
+@pytest.mark.parametrize("way", ["a53/swd", "a53", "a9/swd", "a7/swd", "r5/swd"])
+@pytest.mark.parametrize("low", [False, True])
+def test_doctor_tells_that_secure_code_does_not_stop(way, low):
+    with Place(way, "free", WORK_BY_DATA) as place:
+        if place.chip in ("a53", "a7") and place.wires:
+            assert place.run("doctor", "--mend").code == 0  # the OS lock
+        put(place, "secure-low", low)
+        result = place.run("doctor")
+        assert result.code == 0, result.out + result.err
+        halting = next(line for line in result.out.splitlines() if line.startswith("  halting"))
+        low = low and place.chip != "r5"  # which has no Secure state
+        assert halting.split()[1] == ("not" if low else "ok"), result.out
+        assert ("for SPIDEN is low" in unfolded(result.out)) == low
+        missed = place.run("delta", "sleeper", "--timeout", 1)
+        assert missed.code == 3 and ("Secure code would not stop there" in unfolded(missed.err)) == low, missed.err
+        assert len(place.delta("work_by_data", "-r", 5).hits) == 5  # is Non-secure
