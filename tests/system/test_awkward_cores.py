@@ -2,7 +2,7 @@
 a cache is ahead of, cores that idle without power."""
 import pytest
 
-from harness import NOWHERE, SLEEPER, WORK_BY_DATA, Place, finish_tool, passages, returned, unfolded, wait_for
+from harness import NOWHERE, SLEEPER, WORK_BY_DATA, Place, elf_of, finish_tool, passages, returned, unfolded, wait_for
 from test_application_cores import exact, lasting
 
 pytestmark = pytest.mark.each_value
@@ -37,12 +37,13 @@ def wake_until_done(place, tool):
     return finish_tool(tool)
 
 
-@pytest.mark.parametrize("way", ["a53/swd", "a9/swd", "a7/swd", "a53"])
+@pytest.mark.parametrize("way", ["a53/swd", "a9/swd", "a7/swd", "a53/jtag"])
 def test_a_core_that_idles_without_power_is_kept_up(way):
     with Place(way, "free", WORK_BY_DATA | SLEEPER) as place:
         place.run("info")
         put(place, "idles-off")
-        before = place.board.state()["edprcr" if "edprcr" in place.board.state() else "prcr"]
+        name = "edprcr" if place.chip == "a53" else "prcr"
+        before = place.board.state()[name]
         assert before & 1 == 0
         place.board.watch(NOWHERE)
         result = wake_until_done(place, place.start("delta", "-j", "work_by_data", "-r", 20, "--timeout", 60))
@@ -51,8 +52,7 @@ def test_a_core_that_idles_without_power_is_kept_up(way):
         assert sum(event.kind == "sleep" for event in log) >= 15
         truth = passages(log, place.symbol("work_by_data"), returned)
         assert result.cycles == [passage.cycles for passage in truth[:20]]
-        place.board.command("irq 3")
-        assert place.board.state().get("edprcr", place.board.state().get("prcr")) == before
+        assert place.board.state()[name] == before
 
 
 def stands_at(state, address):
@@ -81,7 +81,7 @@ def test_a_breakpoint_that_somebody_clears_is_told_as_that(way, waiting):
         assert state["run"] == "running" and not any(word & 1 for word in state["bcr"])
 
 
-@pytest.mark.parametrize("way", ["a53/swd", "a53", "a9/swd", "a7/swd", "r5/swd"])
+@pytest.mark.parametrize("way", ["a53/swd", "a53/jtag", "a9/swd", "a7/swd", "r5/swd"])
 @pytest.mark.parametrize("low", [False, True])
 def test_doctor_tells_that_secure_code_does_not_stop(way, low):
     with Place(way, "free", WORK_BY_DATA) as place:
@@ -97,3 +97,19 @@ def test_doctor_tells_that_secure_code_does_not_stop(way, low):
         missed = place.run("delta", "sleeper", "--timeout", 1)
         assert missed.code == 3 and ("Secure code would not stop there" in unfolded(missed.err)) == low, missed.err
         assert len(place.delta("work_by_data", "-r", 5).hits) == 5  # is Non-secure
+
+
+@pytest.mark.parametrize("way", ["a53/swd", "a53", "a9/swd", "a9", "a7/jtag", "r5/swd"])
+def test_code_in_a_cache_is_compared_through_the_core(way):
+    with Place(way, "free", WORK_BY_DATA) as place:
+        place.run("info")
+        before = lasting(place)
+        put(place, "dirty-lines")
+        looked = place.run("info")  # changes nothing, and so does not stop the core
+        assert looked.code == 3 and "delta looks through the core" in unfolded(looked.err), looked.err
+        exact(place, ("work_by_data",), returned, 20)
+        place.elf = elf_of(place.chip, "parked")
+        other = place.run("delta", "start", "-r", 1)
+        assert other.code == 3 and "the target does not run this ELF" in unfolded(other.err), other.err
+        assert "delta looks" not in other.err
+        assert lasting(place) == before and place.board.state()["run"] == "running"
