@@ -50,10 +50,11 @@ static const struct advice advice[ERROR_KINDS] = {
          "Wake the target, or keep its debug clocks on in sleep (DBGMCU on STM32), then try again."},
     [ERROR_NO_CORE] = {EXIT_MEASURE, "pmu-probe info shows what can be seen; -C N takes another core."},
     [ERROR_NO_COUNTER] = {EXIT_MEASURE, "pmu-probe info shows the counter blocks; --counter NAME takes one."},
-    [ERROR_WRITTEN] = {EXIT_MEASURE,
-                       "The program, an operating system (perf), or another debugger does that, and then no "
-                       "count is true. --counter NAME takes a counter that nobody else uses (pmu-probe info "
-                       "shows them), or keep the other one from it."},
+    [ERROR_WRITTEN] =
+        {EXIT_MEASURE,
+         "The program, an operating system (perf, or cpuidle, which takes an idle core's power), "
+         "or another debugger does that, and then no count is true. --counter NAME takes a counter that "
+         "nobody else uses (pmu-probe info shows them), or keep the other one from it."},
     [ERROR_NO_COMPARATOR] = {EXIT_MEASURE,
                              "Remove a hardware breakpoint in the other debugger, then try again. "
                              "If an earlier pmu-probe was killed: pmu-probe release."},
@@ -64,9 +65,16 @@ static const struct advice advice[ERROR_KINDS] = {
                       "(If an earlier pmu-probe was killed: pmu-probe release.)"},
     [ERROR_FOREIGN_STOP] = {EXIT_MEASURE, "The core is left halted there for whoever set that breakpoint. "
                                           "If an earlier pmu-probe was killed: pmu-probe release."},
-    [ERROR_RESET] = {EXIT_MEASURE,
-                     "Something reset the target: a watchdog, a brown-out, the program itself. No "
-                     "number is made of a region with a reset in it."},
+    [ERROR_CLEARED] =
+        {EXIT_MEASURE,
+         "An operating system clears them when it takes a core down or wakes it (CPU hotplug, suspend, "
+         "cpuidle), and uses them itself (perf, gdb on the target). Linux: boot with cpuidle.off=1 and "
+         "keep perf's breakpoints and other debuggers away."},
+    [ERROR_RESET] =
+        {EXIT_MEASURE,
+         "Something reset the target: a watchdog, a brown-out, the program itself, or on Cortex-A "
+         "the power that an idle core lost (Linux: cpuidle.off=1). No number is made of a region with a "
+         "reset in it."},
     [ERROR_NO_RESET] =
         {EXIT_MEASURE,
          "Not every core takes a debugger's request: press the board's button, or let OpenOCD do "

@@ -31,6 +31,7 @@ enum error_kind {
     ERROR_PLACE,         /* the core cannot run code there */
     ERROR_HALTED,        /* the core was halted before we came */
     ERROR_FOREIGN_STOP,  /* another debugger's breakpoint */
+    ERROR_CLEARED,       /* our breakpoint was taken away under us */
     ERROR_RESET,         /* the target was reset under us */
     ERROR_NO_RESET,      /* it was asked for a reset, and does not */
     ERROR_LOCKUP,        /* the core locked up */

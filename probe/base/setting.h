@@ -31,6 +31,7 @@ struct setting {
     bool always;            /* ... unless this is true */
     bool only_held;         /* nothing is written: only what came of it is put back */
     bool only_watched;      /* nothing is written nor held */
+    bool lock;              /* a lock: while it is closed, writes to the 4 KB that it stands in are ignored */
     bool only_to_stop;      /* needed where the core is stopped and let go, not where it is only looked at */
     uint64_t keep;          /* else (old & keep) | set | key is written */
     uint64_t set, key;

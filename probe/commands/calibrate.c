@@ -162,7 +162,7 @@ int command_calibrate(const struct context *context, struct error *error)
     struct calibrate_command *self = calloc(1, sizeof *self);
     if (self == NULL)
         return error_exit_code((error_set(error, ERROR_SYSTEM, "out of memory"), error->kind));
-    self->session.context = context;
+    self->session = (struct session){.context = context, .may_stop = true};
     bool ok = session_open_elf(&self->session, error) && locate(self, context->options, error) &&
               session_open_target(&self->session, error) && session_take(&self->session, error) &&
               calibrate(self, error);

@@ -283,7 +283,7 @@ static bool check_run_control(const struct session *session, struct error *error
 
 int command_delta(const struct context *context, struct error *error)
 {
-    struct delta_command self = {.session.context = context};
+    struct delta_command self = {.session = {.context = context, .may_stop = true}};
     struct outcome_check *check = NULL;
     int code = EXIT_DONE;
     if (!context->options->quiet)

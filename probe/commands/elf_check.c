@@ -1,5 +1,7 @@
 #include "commands/elf_check.h"
 
+#include "target/errand.h"
+
 #include <elf.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -105,27 +107,99 @@ static bool read_piece(struct session *session, const struct segment *piece, uin
     return list.n == 0 || target_run(&session->target, &list, results, &deadline, error);
 }
 
-/* Compares the beginning of a piece of the file with the target; flash that differs at all differs soon. */
-static bool check_piece(struct session *session, const struct segment *piece, struct error *error)
+/* Words of a piece, from `skip` bytes on, with what the file has there. */
+static bool compare(const struct segment *piece, size_t skip, const uint64_t *words, size_t n,
+                    struct error *error)
 {
-    uint64_t results[WORDS];
-    size_t skip, n;
-    struct error unread = {0};
-    if (!read_piece(session, piece, results, &skip, &n, &unread))
-        return error_set(error, unread.kind, "the ELF's code at 0x%08" PRIX64 " cannot be read back: %s",
-                         piece->address, unread.text);
     for (size_t i = 0; i < n; i++) {
         uint32_t in_file;
         if (piece->address + skip + 4 * i == VECTOR_CHECKSUM)
             continue;
         memcpy(&in_file, piece->bytes + skip + 4 * i, 4);
-        if (in_file != results[i])
+        if (in_file != words[i])
             return error_set(error, ERROR_ELF_MISMATCH,
                              "the target does not run this ELF: at 0x%08" PRIX64 " it holds 0x%08" PRIX32
                              ", the file 0x%08" PRIX32,
-                             piece->address + skip + 4 * i, (uint32_t)results[i], in_file);
+                             piece->address + skip + 4 * i, (uint32_t)words[i], in_file);
     }
     return true;
+}
+
+/* ---- the same, as the core sees it */
+
+/* A cache of the core's may be ahead of memory, and what an MMU has at an address is not what a bus has. */
+static bool may_see_more(const struct session *session)
+{
+    const struct target *target = &session->target;
+    const struct core *core = &target->chosen->core;
+    return (core->family == CORE_ARMV7 || core->family == CORE_ARMV8) && target->debugger == NULL &&
+           core->unstoppable == NULL;
+}
+
+static bool look_by_core(struct session *session, uint64_t address, uint32_t *words, size_t n,
+                         struct error *error)
+{
+    struct deadline deadline = session_deadline(session);
+    if (session->by_core == NULL) {
+        if (!target_keep(&session->target, &deadline, error))
+            return false;
+        session->by_core = errand_new(&session->target);
+    }
+    return session->by_core != NULL ? errand_look(session->by_core, address, words, n, &deadline, error)
+                                    : error_set(error, ERROR_SYSTEM, "out of memory");
+}
+
+/* The core stays halted until all is compared. False with ERROR_ELF_MISMATCH only when its own view differs.
+ */
+static bool compare_by_core(struct session *session, const struct segment *piece, struct error *error)
+{
+    enum { AT_A_TIME = 8 };
+    size_t skip = (4 - piece->address % 4) % 4, most = (size_t)4 * WORDS;
+    size_t end = piece->size < most ? piece->size : most;
+    for (size_t at = skip; at + 4 <= end;) {
+        uint32_t words[AT_A_TIME];
+        uint64_t seen[AT_A_TIME];
+        size_t n = (end - at) / 4 < AT_A_TIME ? (end - at) / 4 : AT_A_TIME;
+        if (!look_by_core(session, piece->address + at, words, n, error))
+            return false;
+        for (size_t i = 0; i < n; i++)
+            seen[i] = words[i];
+        if (!compare(piece, at, seen, n, error))
+            return false;
+        at += 4 * n;
+    }
+    log_line(session->context->log, "0x%08" PRIX64 ": the core sees the ELF's code, memory has other",
+             piece->address);
+    return true;
+}
+
+static bool stops_there(enum error_kind kind)
+{
+    return kind == ERROR_ELF_MISMATCH || kind == ERROR_LINK_LOST || kind == ERROR_CANCELLED ||
+           kind == ERROR_FOREIGN_STOP || kind == ERROR_RESET || kind == ERROR_SYSTEM;
+}
+
+/* Compares the beginning of a piece of the file with the target; flash that differs at all differs soon. */
+static bool check_piece(struct session *session, const struct segment *piece, struct error *error)
+{
+    uint64_t results[WORDS];
+    size_t skip, n;
+    struct error differs = {0}, by_core = {0};
+    if (!read_piece(session, piece, results, &skip, &n, &differs))
+        error_prefix(&differs, "the ELF's code at 0x%08" PRIX64 " cannot be read back: ", piece->address);
+    else if (compare(piece, skip, results, n, &differs))
+        return true;
+    bool lost = differs.kind == ERROR_LINK_LOST || differs.kind == ERROR_CANCELLED;
+    if (!lost && may_see_more(session)) {
+        if (session->may_stop && compare_by_core(session, piece, &by_core))
+            return true;
+        if (stops_there(by_core.kind))
+            return error_set(error, by_core.kind, "%s", by_core.text);
+        if (!session->may_stop)
+            return error_set(error, differs.kind,
+                             "%s. Caches may be ahead of memory: delta looks through the core", differs.text);
+    }
+    return error_set(error, differs.kind, "%s", differs.text);
 }
 
 /* ---- the build ID */
@@ -258,7 +332,21 @@ static bool check_memory(struct session *session, struct error *error)
     return true;
 }
 
+/* What was done to look through the core is undone before anything else is. */
+static bool let_go(struct session *session, struct error *error)
+{
+    if (session->by_core == NULL)
+        return true;
+    if (!session_undo(session, error))
+        return false; /* and tried again when the session is closed */
+    errand_free(session->by_core);
+    session->by_core = NULL;
+    return true;
+}
+
 bool elf_check(struct session *session, struct error *error)
 {
-    return session->symbols == NULL || (check_machine(session, error) && check_memory(session, error));
+    struct error after = {0};
+    bool same = session->symbols == NULL || (check_machine(session, error) && check_memory(session, error));
+    return let_go(session, &after) ? same : error_add(error, &after);
 }

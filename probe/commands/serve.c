@@ -206,7 +206,7 @@ int command_serve(const struct context *context, struct error *error)
     char line[LINE];
     if (self == NULL)
         return error_exit_code((error_set(error, ERROR_SYSTEM, "out of memory"), error->kind));
-    self->session.context = context;
+    self->session = (struct session){.context = context, .may_stop = true};
     bool ok = session_open_elf(&self->session, error) && session_open_target(&self->session, error) &&
               session_take(&self->session, error) && begin(self, error);
     while (ok && next_line(self, line))

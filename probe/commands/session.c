@@ -3,6 +3,7 @@
 #include "commands/connect.h"
 #include "commands/elf_check.h"
 #include "measure/trial.h"
+#include "target/errand.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -252,10 +253,17 @@ static bool undo_target(void *what, const struct deadline *deadline, struct erro
     return target_undo(what, deadline, error);
 }
 
+bool session_undo(struct session *session, struct error *error)
+{
+    return session_insist(session, undo_target, &session->target, error);
+}
+
 bool session_close(struct session *session, struct error *error)
 {
-    bool ok = session->link == NULL || session_insist(session, undo_target, &session->target, error);
+    bool ok = session->link == NULL || session_undo(session, error);
     ok = target_check_left(&session->target, error) && ok;
+    errand_free(session->by_core);
+    session->by_core = NULL;
     target_close(&session->target);
     link_close(session->link);
     session->link = NULL;

@@ -18,6 +18,8 @@ struct session {
     struct symbols *symbols; /* NULL without --elf */
     struct link *link;
     struct target target;
+    bool may_stop;          /* the command stops the core anyway */
+    struct errand *by_core; /* what the core sees of memory is looked at through this; NULL: not yet */
 };
 
 bool session_open_elf(struct session *session, struct error *error);
@@ -45,6 +47,8 @@ void session_place(struct session *session, uint64_t address, char *out, size_t 
 /* Does `undo` again: a few times, and for as long as a link that was lost may come back. */
 bool session_insist(struct session *session, bool (*undo)(void *, const struct deadline *, struct error *),
                     void *what, struct error *error);
+/* Puts the target back; the core goes on. */
+bool session_undo(struct session *session, struct error *error);
 /* Puts the target back and closes everything; false with `error` when something could not be put back. */
 bool session_close(struct session *session, struct error *error);
 /* For cleaning up: not to be cancelled by the Ctrl-C that made it necessary. */

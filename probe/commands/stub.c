@@ -111,7 +111,7 @@ static void print(const struct stub_command *self)
 
 int command_stub(const struct context *context, struct error *error)
 {
-    struct stub_command self = {.session = {.context = context}};
+    struct stub_command self = {.session = {.context = context, .may_stop = true}};
     bool ok = read_action(&self, context->options, error) && session_open_elf(&self.session, error) &&
               find_place(&self, context->options, error) && session_open_target(&self.session, error) &&
               work(&self, error);

@@ -31,7 +31,8 @@ enum {
     BCR_LINKED_CONTEXT = 3 << 20,
 };
 
-enum { VCR_RESET = 1 << 0, PRCR_CWRR = 1 << 1, PRSR_SPD = 1 << 1, PRSR_R = 1 << 2, PRSR_SR = 1 << 3 };
+enum { PRCR_CORENPDRQ = 1 << 0, PRCR_CWRR = 1 << 1 };
+enum { VCR_RESET = 1 << 0, PRSR_SPD = 1 << 1, PRSR_R = 1 << 2, PRSR_SR = 1 << 3 };
 enum { LSR_LOCKED = 1 << 1, OSLSR_LOCKED = 1 << 1 };
 static const uint32_t KEY = 0xC5ACCE55; /* opens DBGLAR, and closes DBGOSLAR: C11.11 */
 
@@ -46,6 +47,7 @@ static size_t settings(const struct core *core, struct setting *out, size_t room
         /* Locked again by anything but the key; DBGLAR itself cannot be read. */
         {.at = armv7_word(core, DBGLAR),
          .test_at = armv7_word(core, DBGLSR),
+         .lock = true,
          .test = LSR_LOCKED,
          .key = KEY,
          .restore = {.mask = 1}},
@@ -55,6 +57,12 @@ static size_t settings(const struct core *core, struct setting *out, size_t room
          .restore = {.mask = 1, .key = KEY}},
         /* Only looked at, which clears what it tells of resets before. */
         {.at = armv7_word(core, DBGPRSR)},
+        /* A core that loses its power loses its comparators. CWRR, beside it, would reset the core. */
+        {.at = armv7_word(core, DBGPRCR),
+         .test = PRCR_CORENPDRQ,
+         .set = PRCR_CORENPDRQ,
+         .keep = UINT32_MAX & ~PRCR_CWRR,
+         .restore = {.mask = UINT32_MAX & ~PRCR_CWRR}},
         /* A reset stops the core at once, instead of letting it run on without breakpoints. */
         {.at = armv7_word(core, DBGVCR),
          .only_to_stop = true,
@@ -377,6 +385,7 @@ bool armv7_identify(uint16_t unit, uint64_t debug_base, const uint64_t *values, 
                          .whole_comparators = armv7_whole_comparators(didr),
                          .processes = strncmp(name, "Cortex-A", sizeof "Cortex-A" - 1) == 0,
                          .context_comparators = armv7_context_comparators(didr)};
+    out->keeps_secure = core_keeps_secure(out, (uint32_t)values[ARMV7_AUTHSTATUS]);
     snprintf(out->name, sizeof out->name, "%s r%up%u", name, id >> 20 & 0xF, id & 0xF);
     return true;
 }

@@ -96,6 +96,8 @@ static void add_through_r0(const struct core *core, struct steps *list, enum cor
     take_transferred(core, list);
     add_transfer(core, list, 0);
     size_t r0 = take_transferred(core, list);
+    /* It is to be with us before it is changed, should the link be lost with what was on its way. */
+    steps_add(list, step_check(list->n - r0, 0, 0));
     if (cpsr_too) {
         add_instruction(core, list, MRS_R0_CPSR);
         add_transfer(core, list, 0);

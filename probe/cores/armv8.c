@@ -14,7 +14,8 @@ enum { BCR_ENABLE = 1 << 0, BCR_EVERYWHERE = 0x21E7 };
 enum { BCR_LINKED = 1 << 20, BCR_LINKED_TO = 16, BCR_LINKED_CONTEXT = 0x3001E6 };
 enum { COMPARATOR_STRIDE = 16 };
 
-enum { PRSR_SPD = 1 << 1, PRSR_R = 1 << 2, PRSR_SR = 1 << 3, PRSR_OSLK = 1 << 5, PRCR_CWRR = 1 << 1 };
+enum { PRSR_SPD = 1 << 1, PRSR_R = 1 << 2, PRSR_SR = 1 << 3, PRSR_OSLK = 1 << 5 };
+enum { PRCR_CORENPDRQ = 1 << 0, PRCR_CWRR = 1 << 1 };
 enum { LSR_LOCKED = 1 << 1, OSLAR_LOCK = 1 };
 static const uint32_t KEY = 0xC5ACCE55; /* opens EDLAR and CTILAR */
 
@@ -41,7 +42,7 @@ static void add_setting(struct settings *list, struct setting setting)
 static struct setting open_lock(struct address lock, struct address status)
 {
     return (struct setting){
-        .at = lock, .test_at = status, .test = LSR_LOCKED, .key = KEY, .restore = {.mask = 1}};
+        .at = lock, .test_at = status, .lock = true, .test = LSR_LOCKED, .key = KEY, .restore = {.mask = 1}};
 }
 
 static struct setting make(struct address at, uint32_t test, uint32_t set, uint32_t keep)
@@ -76,6 +77,13 @@ static size_t settings(const struct core *core, struct setting *out, size_t room
                                         .test_at = armv8_word(core, EDPRSR),
                                         .test = PRSR_OSLK,
                                         .restore = {.mask = OSLAR_LOCK, .key = OSLAR_LOCK}});
+    /* A core that loses its power loses its comparators. Ignored while the OS lock is set. CWRR, beside it,
+     * would reset the core: H9.2.42. */
+    add_setting(&list, (struct setting){.at = armv8_word(core, EDPRCR),
+                                        .test = PRCR_CORENPDRQ,
+                                        .set = PRCR_CORENPDRQ,
+                                        .keep = UINT32_MAX & ~PRCR_CWRR,
+                                        .restore = {.mask = UINT32_MAX & ~PRCR_CWRR}});
     /* A reset stops the core at once, instead of letting it run on. Held, for single steps write it too. */
     add_setting(&list, (struct setting){.at = armv8_word(core, EDECR),
                                         .test = CATCH_RESET,

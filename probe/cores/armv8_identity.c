@@ -91,6 +91,7 @@ void armv8_identify(uint16_t unit, uint64_t debug_base, uint64_t cti_base, const
                          .comparators = (values[ARMV8_DFR] >> DFR_BREAKPOINTS & 0xF) + 1,
                          .context_comparators = (values[ARMV8_DFR] >> DFR_CONTEXTS & 0xF) + 1};
     out->processes = (out->id >> 4 & 0xFFF) != R52;
+    out->keeps_secure = core_keeps_secure(out, (uint32_t)values[ARMV8_AUTHSTATUS]);
     name_core(out, true);
     if (!core_may_halt((uint32_t)values[ARMV8_AUTHSTATUS]))
         out->unstoppable = "the chip does not allow invasive debug (DBGEN is low)";

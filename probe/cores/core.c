@@ -33,6 +33,11 @@ bool core_may_halt(uint32_t authstatus)
     return other == 3 || secure == 3 || (other != 2 && secure != 2);
 }
 
+bool core_keeps_secure(const struct core *core, uint32_t authstatus)
+{
+    return core->processes && core_may_halt(authstatus) && (authstatus >> 4 & 3) == 2;
+}
+
 uint64_t core_register_value(const struct core *core, enum core_register which, const uint64_t *results,
                              size_t at)
 {

@@ -199,6 +199,7 @@ struct core {
     unsigned whole_comparators;
     struct core_spares spares;
     const char *unstoppable; /* why it cannot be halted; NULL: it can */
+    bool keeps_secure;       /* it does not halt in Secure code: SPIDEN is low */
     /* Channels of the cross trigger interface, as bits: those that halt it and let it run for us; whether the
      * interface was found switched off, when what it held counts for nothing. */
     uint32_t halt_channel, run_channel;
@@ -222,6 +223,8 @@ uint64_t core_code_place(uint64_t code); /* without that bit, as people know it 
 uint64_t core_place(const struct core *core, uint64_t code);
 /* DBGAUTHSTATUS of Armv7 and Armv8: whether a debugger may halt it, in either security state. */
 bool core_may_halt(uint32_t authstatus);
+/* Likewise, whether only outside the Secure state. Cortex-R has none, and says the same of it (0xAF). */
+bool core_keeps_secure(const struct core *core, uint32_t authstatus);
 /* The value of a register, `at` from add_register. */
 uint64_t core_register_value(const struct core *core, enum core_register which, const uint64_t *results,
                              size_t at);

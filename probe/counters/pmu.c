@@ -155,6 +155,7 @@ static void add_unlock(const struct core *core, const struct pmu *pmu, struct co
 {
     add_setting(out, (struct setting){.at = pmu->places->at(core, LAR),
                                       .test_at = pmu->places->at(core, LSR),
+                                      .lock = true,
                                       .test = LSR_LOCKED,
                                       .key = LAR_KEY,
                                       .restore = {.mask = 1}});

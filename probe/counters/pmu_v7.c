@@ -23,8 +23,8 @@ static const struct part {
     {0xC09, 1, false, 0x0007BEFF, "cortex-a9"}, /* DDI 0388 table 11-5 */
     {0xC0D, 2, true, 0, "cortex-a17"},          /* Cortex-A12, which became it */
     {0xC0E, 2, true, 0, "cortex-a17"},          {0xC0F, 2, true, 0, "cortex-a15"},
-    {0xC17, 1, false, 0x0017FFDB, "cortex-r7"}, /* DDI 0458 */
-    {0xC18, 1, false, 0x0017FFDB, "cortex-r8"},
+    {0xC17, 1, false, 0x0015FFDB, "cortex-r7"}, /* DDI 0458 */
+    {0xC18, 1, false, 0x0015FFDB, "cortex-r8"},
 };
 
 /* Of a core that is not known, only what every version has. */

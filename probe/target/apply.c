@@ -27,20 +27,44 @@ static bool takes_it(struct target *target, const struct setting *setting, uint6
            holds(setting, results[1]);
 }
 
-bool target_apply(struct target *target, const struct setting *setting, const struct deadline *deadline,
-                  struct error *error)
+/* --- locks that lie ------------------------------------------------------------------------------------- */
+
+static const struct setting *lock_of(const struct setting *settings, size_t n, const struct setting *behind)
+{
+    for (size_t i = 0; i < n; i++)
+        if (settings[i].lock && &settings[i] != behind && ledger_same_page(settings[i].at, behind->at))
+            return &settings[i];
+    return NULL;
+}
+
+static bool is_seen(const struct setting *setting)
+{
+    return setting->test != 0 && !setting->lock && !setting->only_held && !setting->only_watched;
+}
+
+/* What did not take is written again behind the lock's key. If that was not it, the lock is not to be closed
+ * at the end. *lied: it was; false only when the link fails. */
+static bool try_lock(struct ledger *ledger, const struct setting *lock, const struct setting *behind,
+                     bool *lied, const struct deadline *deadline, struct error *error)
 {
     uint64_t now;
-    if (setting->only_watched)
+    *lied = false;
+    if (lock == NULL || ledger_old(ledger, lock->at, &now)) /* it was opened */
         return true;
-    if (!ledger_apply(target->ledger, setting, deadline, error))
+    if (!ledger_open(ledger, lock, deadline, error) || !ledger_apply(ledger, behind, deadline, error) ||
+        !ledger_read(ledger, seen_at(behind), &now, deadline, error))
         return false;
-    if (setting->test == 0)
-        return true;
-    if (!ledger_read(target->ledger, seen_at(setting), &now, deadline, error))
-        return false;
-    if (holds(setting, now))
-        return true;
+    *lied = holds(behind, now);
+    if (!*lied)
+        ledger_forget(ledger, lock->at);
+    return true;
+}
+
+/* --- settings ------------------------------------------------------------------------------------------- */
+
+static bool tell_refusal(struct target *target, const struct setting *setting, uint64_t now,
+                         const struct deadline *deadline, struct error *error)
+{
     if (takes_it(target, setting, now, deadline))
         return error_set(error, ERROR_WRITTEN,
                          "something else changed %s at once after it was set: it holds 0x%" PRIX64,
@@ -55,13 +79,62 @@ bool target_apply(struct target *target, const struct setting *setting, const st
                      setting->at.offset, setting->set, now);
 }
 
-bool target_apply_to_stop(struct ledger *ledger, const struct core *core, const struct deadline *deadline,
-                          struct error *error)
+bool target_apply(struct target *target, const struct setting *setting, const struct setting *locks, size_t n,
+                  bool *again, const struct deadline *deadline, struct error *error)
+{
+    uint64_t now;
+    *again = false;
+    if (setting->only_watched)
+        return true;
+    if (!ledger_apply(target->ledger, setting, deadline, error))
+        return false;
+    if (setting->test == 0)
+        return true;
+    if (!ledger_read(target->ledger, seen_at(setting), &now, deadline, error))
+        return false;
+    if (holds(setting, now))
+        return true;
+    const struct setting *lock = is_seen(setting) ? lock_of(locks, n, setting) : NULL;
+    if (!try_lock(target->ledger, lock, setting, again, deadline, error))
+        return false;
+    return *again || tell_refusal(target, setting, now, deadline, error);
+}
+
+static bool is_wanted(const struct setting *setting, enum apply_what what)
+{
+    return what == APPLY_ALL || setting->only_to_stop == (what == APPLY_TO_STOP);
+}
+
+/* Only what had to be written is looked at: a look at some clears what they tell. */
+static bool apply_one(struct ledger *ledger, const struct setting *setting, const struct setting *lock,
+                      bool *again, const struct deadline *deadline, struct error *error)
+{
+    uint64_t before, now;
+    bool behind = lock != NULL && is_seen(setting);
+    *again = false;
+    if (!behind)
+        return ledger_apply(ledger, setting, deadline, error);
+    if (!ledger_read(ledger, seen_at(setting), &before, deadline, error))
+        return false;
+    if (holds(setting, before) && !setting->always)
+        return true;
+    if (!ledger_apply(ledger, setting, deadline, error) ||
+        !ledger_read(ledger, seen_at(setting), &now, deadline, error))
+        return false;
+    return holds(setting, now) || try_lock(ledger, lock, setting, again, deadline, error);
+}
+
+bool target_apply_core(struct ledger *ledger, const struct core *core, enum apply_what what,
+                       const struct deadline *deadline, struct error *error)
 {
     struct setting settings[CORE_SETTINGS];
     size_t n = core->ops->settings(core, settings, CORE_SETTINGS);
-    for (size_t i = 0; i < n; i++)
-        if (settings[i].only_to_stop && !ledger_apply(ledger, &settings[i], deadline, error))
+    for (size_t i = 0; i < n;) {
+        bool again = false;
+        if (is_wanted(&settings[i], what) &&
+            !apply_one(ledger, &settings[i], lock_of(settings, n, &settings[i]), &again, deadline, error))
             return false;
+        i = again ? 0 : i + 1; /* once for each lock: then it is held */
+    }
     return true;
 }

@@ -65,6 +65,15 @@ static bool find_memory(struct target *target, const struct link_view *views, si
     return false;
 }
 
+/* A monitor of a cluster or a bus may have the DEVTYPE of a core's. DEVARCH tells them apart where there is
+ * one: PMUv3, of any revision (DDI 0487 I5.3, PMDEVARCH). Those of Armv7 have none. */
+static bool is_a(const struct component *component, uint8_t devtype)
+{
+    enum { ARCHITECT_AND_ID = ~0xF0000, PMU_V3 = 0x47702A16 };
+    return component->devtype == devtype && (devtype != DEVTYPE_PMU || component->devarch == 0 ||
+                                             (component->devarch & (uint32_t)ARCHITECT_AND_ID) == PMU_V3);
+}
+
 /* The nth for the nth core where there are as many of a kind as cores, in the order of the tables; else the
  * one behind its core and before the next. What stands before the first core belongs to none. */
 static const struct component *follower(const struct coresight *coresight, size_t core, uint8_t devtype)
@@ -75,7 +84,7 @@ static const struct component *follower(const struct coresight *coresight, size_
         number += components[i].devtype == DEVTYPE_CORE;
     for (size_t i = 0; i < coresight->n; i++) {
         cores += components[i].devtype == DEVTYPE_CORE;
-        if (components[i].devtype != devtype || cores == 0)
+        if (!is_a(&components[i], devtype) || cores == 0)
             continue;
         if (kinds++ == number)
             nth = &components[i];

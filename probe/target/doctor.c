@@ -114,6 +114,26 @@ static void test_authentication(struct examination *e)
               "Only the chip itself can allow it: fuses, secure boot, or a register of its own.", NULL);
 }
 
+/* Whether comparators stop the core: of no account to what only counts. Invasive debug of the Non-secure
+ * state is bits 1:0, of the Secure one 5:4. */
+static void test_halting(struct examination *e)
+{
+    uint32_t status;
+    if (!look(e, core_debug(e->core, AUTHSTATUS), &status)) {
+        unknown(e, "halting", "DBGAUTHSTATUS refuses to be read");
+        return;
+    }
+    const char *state = "ok", *detail = "";
+    if (!core_may_halt(status)) {
+        state = "none";
+        detail = ": delta cannot stop it";
+    } else if (core_keeps_secure(e->core, status)) {
+        state = "not Secure";
+        detail = ": Secure code (OP-TEE, a boot loader) never stops, for SPIDEN is low";
+    }
+    note(e, "halting", FINDING_OK, state, "DBGAUTHSTATUS = 0x%02" PRIX32 "%s", status, detail);
+}
+
 static void test_software_lock(struct examination *e)
 {
     uint32_t status;
@@ -167,6 +187,7 @@ static void examine_v8(struct examination *e)
         blame(e, os_locked, os_lock_advice, &open);
     bool hidden = off || double_locked || locked;
     test_authentication(e); /* its registers answer whatever is locked; refused, it shows as EPMAD too */
+    test_halting(e);
     bool denied = (status & PRSR_EPMAD) != 0;
     if (hidden)
         unknown(e, "EPMAD", off ? "needs power" : "needs the locks cleared");
@@ -200,6 +221,7 @@ static void examine_v7(struct examination *e)
     } else {
         unknown(e, "OS lock", "DBGOSLSR refuses to be read");
     }
+    test_halting(e);
     if (e->core->pmu_base == 0) {
         note(e, "PMU", FINDING_OK, "CP15 only", "not on the debug bus: read while the core is halted");
         return;

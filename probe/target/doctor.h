@@ -14,12 +14,12 @@
 
 enum finding { FINDING_OK, FINDING_BAD, FINDING_UNKNOWN };
 
-enum { DOCTOR_TESTS = 8 };
+enum { DOCTOR_TESTS = 10 };
 
 struct doctor_test {
-    char name[24];   /* "OS lock" */
-    char state[24];  /* "ok", "LOCKED" */
-    char detail[80]; /* "EDPRSR.OSLK = 1" */
+    char name[24];    /* "OS lock" */
+    char state[24];   /* "ok", "LOCKED" */
+    char detail[120]; /* "EDPRSR.OSLK = 1" */
     enum finding finding;
 };
 

@@ -141,19 +141,41 @@ static bool find_place(struct errand *self, const struct deadline *deadline, str
     return true;
 }
 
-bool errand_load(struct errand *self, const uint32_t *image, size_t n, uint64_t at,
-                 const struct deadline *deadline, struct error *error)
+static bool can_run(const struct errand *self, struct error *error)
 {
     if (self->core->unstoppable != NULL)
         return error_set(error, ERROR_NO_CORE, "the core cannot be halted: %s", self->core->unstoppable);
-    if (self->kind == NULL || self->core->comparators == 0)
-        return error_set(error, ERROR_NO_CORE, "this core cannot be given code to run");
+    return (self->kind != NULL && self->core->comparators != 0) ||
+           error_set(error, ERROR_NO_CORE, "this core cannot be given code to run");
+}
+
+bool errand_look(struct errand *self, uint64_t at, uint32_t *words, size_t n, const struct deadline *deadline,
+                 struct error *error)
+{
+    if (!can_run(self, error))
+        return false;
+    if (n == 0 || n > ERRAND_WORDS || at % 4 != 0)
+        return error_set(error, ERROR_PLACE, "%zu words at 0x%08" PRIX64 " cannot be read", n, at);
+    if (!self->owes_registers &&
+        (!target_apply_core(self->target->ledger, self->core, APPLY_TO_STOP, deadline, error) ||
+         !errand_stop(self, deadline, error)))
+        return false;
+    self->at = at;
+    self->n = n;
+    return read_memory(self, words, deadline, error);
+}
+
+bool errand_load(struct errand *self, const uint32_t *image, size_t n, uint64_t at,
+                 const struct deadline *deadline, struct error *error)
+{
+    if (!can_run(self, error))
+        return false;
     if (n == 0 || n > ERRAND_WORDS || at % 4 != 0)
         return error_set(error, ERROR_PLACE, "code of %zu words does not go to 0x%08" PRIX64, n, at);
     self->image = image;
     self->n = n;
     self->at = at;
-    if (!target_apply_to_stop(self->target->ledger, self->core, deadline, error) ||
+    if (!target_apply_core(self->target->ledger, self->core, APPLY_TO_STOP, deadline, error) ||
         !errand_stop(self, deadline, error) || (at == 0 && !find_place(self, deadline, error)) ||
         !read_memory(self, self->found, deadline, error))
         return false;

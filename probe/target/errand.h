@@ -22,6 +22,9 @@ void errand_free(struct errand *errand); /* NULL is allowed */
 /* Halts the core, and puts the image at `at`, or below the stack where the program has nothing (0). */
 bool errand_load(struct errand *errand, const uint32_t *image, size_t n, uint64_t at,
                  const struct deadline *deadline, struct error *error);
+/* Halts the core likewise, and reads memory as the core sees it; at most ERRAND_WORDS at a time. */
+bool errand_look(struct errand *errand, uint64_t at, uint32_t *words, size_t n,
+                 const struct deadline *deadline, struct error *error);
 uint64_t errand_place(const struct errand *errand);
 bool errand_was_there(const struct errand *errand); /* the image; nothing had to be written */
 /* From word `entry` on, with two arguments, until it stops by itself; the results are R0 to R2. */

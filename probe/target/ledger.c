@@ -175,6 +175,28 @@ bool ledger_apply(struct ledger *ledger, const struct setting *setting, const st
                         setting->restore, deadline, error);
 }
 
+bool ledger_same_page(struct address a, struct address b)
+{
+    return a.space == b.space && a.unit == b.unit && a.offset >> 12 == b.offset >> 12;
+}
+
+bool ledger_open(struct ledger *ledger, const struct setting *lock, const struct deadline *deadline,
+                 struct error *error)
+{
+    size_t i = 0;
+    if (find_entry(ledger, lock->at) == NULL) {
+        if (!make_room(ledger, error))
+            return false;
+        while (i < ledger->n_held &&
+               (ledger->held[i].debt.undo != NULL || !ledger_same_page(ledger->held[i].at, lock->at)))
+            i++;
+        memmove(ledger->held + i + 1, ledger->held + i, (ledger->n_held - i) * sizeof *ledger->held);
+        ledger->held[i] = (struct entry){.at = lock->at, .restore = lock->restore};
+        ledger->n_held++;
+    }
+    return write_now(ledger, lock->at, lock->key, deadline, error);
+}
+
 bool ledger_old(const struct ledger *ledger, struct address at, uint64_t *old)
 {
     const struct entry *entry = find_entry(ledger, at);

@@ -47,6 +47,11 @@ bool ledger_write(struct ledger *ledger, struct address at, uint64_t value, stru
 /* Makes a setting true, unless it is already. */
 bool ledger_apply(struct ledger *ledger, const struct setting *setting, const struct deadline *deadline,
                   struct error *error);
+/* The key of a lock, whatever its status says. It is closed again behind all that is held in its page. */
+bool ledger_open(struct ledger *ledger, const struct setting *lock, const struct deadline *deadline,
+                 struct error *error);
+/* Whether two registers are in the same page of 4 KB, as those of one component are. */
+bool ledger_same_page(struct address a, struct address b);
 /*
  * What takes more than a write to put back, undone in its turn. The context must live until then. Paid, it is
  * undone at once; forgotten, it never is.

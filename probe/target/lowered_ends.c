@@ -1,3 +1,4 @@
+#include "target/apply.h"
 #include "target/lowered_list.h"
 
 #include <inttypes.h>
@@ -9,8 +10,6 @@ bool lowered_arm(struct engine *engine, const struct region *region, const struc
                  struct error *error)
 {
     struct lowered *self = (struct lowered *)engine;
-    struct setting settings[CORE_SETTINGS];
-    size_t n = self->core->ops->settings(self->core, settings, CORE_SETTINGS);
     self->region = *region;
     self->entry_is_call = self->onward = false;
     self->region.start = core_code(self->core, region->start, region->start_is_thumb);
@@ -24,9 +23,8 @@ bool lowered_arm(struct engine *engine, const struct region *region, const struc
         unsigned exits = region->n_exits > 1 ? (unsigned)region->n_exits - 1 : 0, call = region->may_be_left;
         points_want_extra(&self->points, exits > call ? exits : call);
     }
-    for (size_t i = 0; i < n; i++)
-        if (!ledger_apply(self->target->ledger, &settings[i], deadline, error))
-            return false;
+    if (!target_apply_core(self->target->ledger, self->core, APPLY_ALL, deadline, error))
+        return false;
     if (!points_prepare(&self->points, self->region.start, deadline, error) ||
         (!region->to_return && !points_prepare(&self->points, self->region.end, deadline, error)))
         return false;

@@ -4,7 +4,14 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { SETTLE_TRIES = 2, PLAIN_TRIES = 3, NAP_US = 5000, LOOK_MS = 1000, PATIENT_MS = 5000 };
+enum {
+    SETTLE_TRIES = 2,
+    PLAIN_TRIES = 3,
+    NAP_US = 5000,
+    LOOK_MS = 1000,
+    PATIENT_MS = 5000,
+    CHECK_US = 50000
+};
 
 uint64_t lowered_end(const struct lowered *self)
 {
@@ -104,7 +111,10 @@ static bool tell_start(const struct lowered *self, struct error *error)
 {
     double seconds = (double)self->reception.wish->timeout_ms / 1000;
     if (self->inner == 0)
-        return error_set(error, ERROR_START, "the start was not reached within %.3g s", seconds);
+        return error_set(error, ERROR_START, "the start was not reached within %.3g s%s", seconds,
+                         self->core->keeps_secure
+                             ? "; Secure code would not stop there, for SPIDEN is low (pmu-probe doctor)"
+                             : "");
     return error_set(error, ERROR_START,
                      "the start was reached %" PRIu64
                      " times within %.3g s, each time with a return address inside the function itself "
@@ -122,16 +132,48 @@ bool lowered_check_time(struct lowered *self, struct error *error)
     return !is_late(self) || tell_late(self, error);
 }
 
-static bool waited_in_vain(struct lowered *self, struct error *error)
+static bool was_reset_meanwhile(const struct lowered *self)
 {
     uint64_t cause;
     struct deadline soon = deadline_in_ms(patience_ms(1000), NULL);
     struct error ignored = {0};
-    if (ledger_read(self->target->ledger, self->core->ops->cause_register(self->core), &cause, &soon,
-                    &ignored) &&
-        self->core->ops->reset_seen(self->core, cause))
-        return lowered_tell_reset(self, error);
-    return tell_late(self, error);
+    return ledger_read(self->target->ledger, self->core->ops->cause_register(self->core), &cause, &soon,
+                       &ignored) &&
+           self->core->ops->reset_seen(self->core, cause);
+}
+
+static bool waited_in_vain(struct lowered *self, struct error *error)
+{
+    return was_reset_meanwhile(self) ? lowered_tell_reset(self, error) : tell_late(self, error);
+}
+
+/* The list itself has the comparator off for a single step. */
+static bool has_it_off(const struct lowered *self, size_t at)
+{
+    struct address control = self->core->ops->comparator(self->core, self->points.comparator, 0);
+    for (size_t i = at; i-- > 0;)
+        if (self->items[i].op == OP_WRITE && self->items[i].at.offset == control.offset)
+            return self->items[i].value == 0;
+    return false;
+}
+
+/* Where each stop is a comparator's, one that is gone would be waited for in vain. A core that lost its power
+ * lost them all. */
+static bool check_points(struct lowered *self, size_t at, bool last, const struct deadline *deadline,
+                         struct error *error)
+{
+    struct error cleared = {0};
+    uint8_t size = 0;
+    struct deadline soon = deadline_in_ms(patience_ms(LOOK_MS), deadline->cancel);
+    int64_t now = deadline_now_us();
+    (void)self->core->ops->breakpoint_instruction(self->core, &size);
+    if (size != 0 || (!last && now - self->checked_us < CHECK_US) || has_it_off(self, at))
+        return true;
+    self->checked_us = now;
+    if (points_check(&self->points, &soon, &cleared))
+        return true;
+    return was_reset_meanwhile(self) ? lowered_tell_reset(self, error)
+                                     : error_set(error, cleared.kind, "%s", cleared.text);
 }
 
 /* A write's fault may show with the step behind it only, unless the link checks each of them. To go on then
@@ -251,6 +293,8 @@ bool lowered_run_list(struct lowered *self, size_t *at, uint64_t *saw, const str
         case NOT_YET:
             if (waits && self->core->ops->state(self->core, outcome.saw) == CORE_LOCKUP)
                 return error_set(error, ERROR_LOCKUP, "the core locked up");
+            if (waits && !check_points(self, done, in_vain, deadline, error))
+                return false;
             if (in_vain)
                 return waited_in_vain(self, error);
             if (waits && segment_at(self, done) == SEGMENT_AT_END && !look_at_counters(self, deadline, error))

@@ -35,10 +35,11 @@ struct lowered {
     bool by_exit;   /* this hit ended at one of the others, its place */
     uint64_t moved; /* where the comparator is that moves */
     uint64_t call_lr;
-    uint64_t inner;   /* starts that were reached from inside the function, since the last hit */
-    uint64_t lost;    /* calls in a row that did not return */
-    int64_t since_us; /* when there was a step forward: a start left, an end reached */
-    uint64_t steps;   /* of reception's, that are told by it */
+    uint64_t inner;     /* starts that were reached from inside the function, since the last hit */
+    uint64_t lost;      /* calls in a row that did not return */
+    int64_t checked_us; /* when the breakpoint was looked at last */
+    int64_t since_us;   /* when there was a step forward: a start left, an end reached */
+    uint64_t steps;     /* of reception's, that are told by it */
 
     struct step items[LIST_ROOM];
     uint64_t results[LIST_ROOM];

@@ -195,6 +195,36 @@ void points_add_proof(const struct points *points, struct steps *list, uint64_t 
                                     points->core->ops->breakpoint_instruction(points->core, &size)));
 }
 
+static bool is_off(const struct points *points, unsigned n, const struct deadline *deadline)
+{
+    const struct core *core = points->core;
+    uint64_t words[COMPARATOR_WORDS] = {0}, ignored;
+    struct error unread = {0};
+    return ledger_read(points->ledger, core->ops->comparator(core, n, 0), &words[0], deadline, &unread) &&
+           !core->ops->comparator_used(core, words, &ignored);
+}
+
+bool points_check(const struct points *points, const struct deadline *deadline, struct error *error)
+{
+    struct setting on = points->core->ops->comparators_on(points->core);
+    struct error unread = {0};
+    uint64_t now;
+    if (!points->comparator_held)
+        return true;
+    if (is_off(points, points->comparator, deadline))
+        return error_set(error, ERROR_CLEARED,
+                         "something else cleared our breakpoint (comparator %u of the core)",
+                         points->comparator);
+    if (points->by_context && is_off(points, points->context_comparator, deadline))
+        return error_set(error, ERROR_CLEARED,
+                         "something else cleared the comparator of CONTEXTIDR (%u) that our breakpoint needs",
+                         points->context_comparator);
+    if (ledger_read(points->ledger, on.at, &now, deadline, &unread) && (now & on.test) != on.set)
+        return error_set(error, ERROR_CLEARED,
+                         "something else switched off the core's halting debug, and our breakpoint with it");
+    return true;
+}
+
 static bool remove_soft(struct points *points, const struct deadline *deadline, struct error *error)
 {
     struct step items[4];

@@ -54,6 +54,9 @@ void points_add_move(const struct points *points, struct steps *list, uint64_t f
 /* Likewise for an extra stop, which must be possible there. */
 void points_add_extra(const struct points *points, struct steps *list, unsigned n, uint64_t from,
                       uint64_t to);
+/* While the core runs: ERROR_CLEARED where a comparator of ours is off, or all are; true as well where that
+ * cannot be read now. For cores on which every stop is a comparator's. */
+bool points_check(const struct points *points, const struct deadline *deadline, struct error *error);
 /* Adds a proof that a breakpoint instruction at `address` really got into memory; nothing for comparators. */
 void points_add_proof(const struct points *points, struct steps *list, uint64_t address);
 /* Nothing stops any more. What the comparators held before comes back when the ledger is undone. Can

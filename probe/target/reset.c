@@ -1,5 +1,7 @@
 #include "target/reset.h"
 
+#include "target/apply.h"
+
 #include <unistd.h>
 
 enum { LIST_ROOM = 16, PLACE_ROOM = 64, RESET_MS = 500, NAP_US = 2000 };
@@ -15,13 +17,7 @@ static bool allow(struct target *target, const struct steps *list, struct error 
 /* Catches a reset, and forgets what was caught before. */
 static bool apply_settings(struct target *target, const struct deadline *deadline, struct error *error)
 {
-    const struct core *core = &target->chosen->core;
-    struct setting settings[CORE_SETTINGS];
-    size_t n = core->ops->settings(core, settings, CORE_SETTINGS);
-    for (size_t i = 0; i < n; i++)
-        if (!ledger_apply(target->ledger, &settings[i], deadline, error))
-            return false;
-    return true;
+    return target_apply_core(target->ledger, &target->chosen->core, APPLY_ALL, deadline, error);
 }
 
 /* What is known of resets before is cleared by being read. */

@@ -2,6 +2,7 @@
 
 #include "cores/cortex_m.h"
 #include "cores/flow.h"
+#include "target/apply.h"
 #include "target/elsewhere.h"
 #include "target/entry.h"
 #include "target/exits.h"
@@ -429,16 +430,13 @@ static bool stepwise_arm(struct engine *engine, const struct region *region, con
                          struct error *error)
 {
     struct stepwise *self = (struct stepwise *)engine;
-    struct setting settings[CORE_SETTINGS];
-    size_t n = self->core->ops->settings(self->core, settings, CORE_SETTINGS);
     self->region = *region;
     self->region.start = core_code(self->core, region->start, region->start_is_thumb);
     self->region.end = core_code(self->core, region->end, region->end_is_thumb);
     if (!process_check_debugged(&region->process, error))
         return false;
-    for (size_t i = 0; i < n; i++)
-        if (!ledger_apply(self->target->ledger, &settings[i], deadline, error))
-            return false;
+    if (!target_apply_core(self->target->ledger, self->core, APPLY_ALL, deadline, error))
+        return false;
     /* Both ends, to know at once that they can be had */
     return stands_still(self, deadline, error) &&
            (region->to_return || stepwise_move(self, self->region.end, deadline, error)) &&

@@ -2,6 +2,7 @@
 
 #include "cores/cortex_m.h"
 #include "debuggers/debugger.h"
+#include "target/apply.h"
 #include "target/attached.h"
 #include "target/discovery.h"
 #include "target/elsewhere.h"
@@ -117,16 +118,13 @@ static bool look_at_state(struct target *target, struct target_core *core, const
 static bool open_locks(struct target *target, const struct deadline *deadline, struct error *error)
 {
     struct target_core *core = target->chosen;
-    struct setting settings[CORE_SETTINGS];
     if (core->core.family == CORE_M)
         return true;
     /* The coprocessor stops the core for each look, and minds what a caught reset leaves. */
     bool only_looks = core->core.pmu_base != 0;
-    size_t n = core->core.ops->settings(&core->core, settings, CORE_SETTINGS);
-    for (size_t i = 0; i < n; i++)
-        if (!(only_looks && settings[i].only_to_stop) &&
-            !ledger_apply(target->ledger, &settings[i], deadline, error))
-            return false;
+    if (!target_apply_core(target->ledger, &core->core, only_looks ? APPLY_TO_LOOK : APPLY_ALL, deadline,
+                           error))
+        return false;
     if (core->state != CORE_HIDDEN)
         return identify_blocks(target, core, deadline, error);
     if (!look_at_state(target, core, deadline, error))

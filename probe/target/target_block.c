@@ -69,11 +69,12 @@ static bool leave_core(struct target *target, const struct deadline *deadline, s
 }
 
 /* What a reset took away again is no fault of the register's. */
-static bool apply_setting(struct target *target, const struct setting *setting,
-                          const struct deadline *deadline, struct error *error)
+static bool apply_setting(struct target *target, const struct counter_block *block,
+                          const struct setting *setting, bool *again, const struct deadline *deadline,
+                          struct error *error)
 {
     struct error reset = {0};
-    if (target_apply(target, setting, deadline, error))
+    if (target_apply(target, setting, block->settings, block->n_settings, again, deadline, error))
         return true;
     if (!leave_core(target, deadline, &reset) && reset.kind == ERROR_RESET)
         *error = reset;
@@ -95,9 +96,10 @@ static bool find_reason(struct target *target, const struct deadline *deadline, 
 static bool apply_all(struct target *target, const struct counter_block *block,
                       const struct deadline *deadline, struct error *error)
 {
+    bool again;
     target->block_witness.n = 0;
-    for (size_t i = 0; i < block->n_settings; i++) {
-        if (!apply_setting(target, &block->settings[i], deadline, error))
+    for (size_t i = 0; i < block->n_settings; i = again ? 0 : i + 1) {
+        if (!apply_setting(target, block, &block->settings[i], &again, deadline, error))
             return find_reason(target, deadline, error);
         witness_take(&target->block_witness, &block->settings[i]);
     }
@@ -140,12 +142,13 @@ static bool apply_program(struct target *target, const struct deadline *deadline
     const struct counter_block *block = target->block;
     struct setting settings[BLOCK_PASS_SETTINGS];
     size_t n = 0;
+    bool again;
     if (block->kind->program != NULL)
         n = block->kind->program(&target_counted(target)->core, block, target->programmed,
                                  target->n_programmed, settings, BLOCK_PASS_SETTINGS);
     target->witness = target->block_witness;
-    for (size_t i = 0; i < n; i++) {
-        if (!apply_setting(target, &settings[i], deadline, error))
+    for (size_t i = 0; i < n; i = again ? 0 : i + 1) {
+        if (!apply_setting(target, block, &settings[i], &again, deadline, error))
             return false;
         witness_take(&target->witness, &settings[i]);
     }

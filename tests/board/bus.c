@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+enum { DIRTY_LINE = 32 };
+
 void bus_tell(const struct bus *bus, uint32_t address, uint32_t length)
 {
     if (bus->changed)
@@ -88,6 +90,8 @@ bool bus_read(struct bus *bus, uint32_t address, unsigned size, uint32_t *value,
     *value = 0;
     if (bytes) {
         memcpy(value, bytes, size);
+        if (bus->dirty && master != BUS_CORE && (address & DIRTY_LINE))
+            *value = ~*value & lanes(size);
         return true;
     }
     decode_master(bus, &address, &master);

@@ -35,6 +35,9 @@ struct bus {
     // Memory was changed by somebody other than the core, who may hold translations of it
     void (*changed)(void *self, uint32_t address, uint32_t length);
     void *changed_self;
+    // A cache of the core's holds newer lines than memory: in every other line of 32 bytes whoever else reads
+    // sees other bytes
+    bool dirty;
     struct bus *twin; // of another core, who sees the same memories; NULL if there is none
     // Of a debug bus: the address bit that tells a debugger (set) from software, whose accesses are
     // BUS_CORE's; the devices stand where it is set. 0: there is no such bit.

@@ -1,11 +1,13 @@
-// The life of an Armv7-A/R core: made, reset, described, taken down.
+// The life of an Armv7-A/R core: made, reset, described, put into states that a debugger may meet, taken
+// down.
 #include "cpu/armv7.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define CPSR_AT_RESET (MODE_SVC | CPSR_I | CPSR_F | CPSR_A)
-enum { SCRATCH_SIZE = 4096 };
+enum { SCRATCH_SIZE = 4096, PRCR_NO_POWERDOWN = 1 };
 
 // What a device refuses reads as zero to the program: no abort
 static uint64_t device_read(uc_engine *uc, uint64_t offset, unsigned size, void *user)
@@ -99,13 +101,58 @@ static struct v7_debug fresh_debug(const struct v7_profile *profile)
         .os_locked = profile->v71, .locked = true, .monitor_locked = true, .was_off = true};
 }
 
+// What the chip makes of the core outlives its power
+static void lose_debug(struct armv7 *v7)
+{
+    const struct v7_debug was = v7->debug;
+    v7->debug = fresh_debug(v7->profile);
+    v7->debug.lock_for_all = was.lock_for_all;
+    v7->debug.secure_low = was.secure_low;
+    v7->debug.idles_off = was.idles_off;
+}
+
+// The program's registers come back with the power, by firmware, and the OS lock open, by the system; what a
+// debugger and the monitor had does not (DDI 0406C C7.2)
+void v7_idle(struct armv7 *v7)
+{
+    if (!v7->debug.idles_off || (v7->debug.prcr & PRCR_NO_POWERDOWN))
+        return;
+    lose_debug(v7);
+    v7->debug.os_locked = false;
+    v7->debug.was_reset = true;
+    pmu_v7_reset(&v7->pmu);
+    v7_comparators_changed(v7);
+}
+
+static bool set_state(struct core *core, const char *name, bool on)
+{
+    struct armv7 *v7 = (struct armv7 *)core;
+    struct v7_debug *d = &v7->debug;
+    if (!strcmp(name, "lying-lock")) {
+        d->locked = d->monitor_locked = true;
+        d->lock_for_all = on;
+    } else if (!strcmp(name, "breakpoints-cleared")) { // as an operating system does that takes a core down
+        memset(d->bcr, 0, sizeof d->bcr);
+    } else if (!strcmp(name, "dirty-lines")) {
+        v7->bus->dirty = on;
+    } else if (!strcmp(name, "idles-off")) {
+        d->idles_off = on;
+    } else if (!strcmp(name, "secure-low")) {
+        d->secure_low = on;
+    } else {
+        return false;
+    }
+    v7_comparators_changed(v7);
+    return true;
+}
+
 static void power(struct core *core, bool on)
 {
     struct armv7 *v7 = (struct armv7 *)core;
     v7->off = !on;
     if (!on)
         return;
-    v7->debug = fresh_debug(v7->profile);
+    lose_debug(v7);
     v7->work_at_run = UINT64_MAX;
     v7_reset(v7);
 }
@@ -189,6 +236,7 @@ static const struct core_ops operations = {
     .power = power,
     .interrupt = interrupt,
     .describe = describe,
+    .set_state = set_state,
     .destroy = destroy,
 };
 

@@ -93,6 +93,9 @@ struct v7_debug {
     uint32_t dtr_rx, dtr_tx, itr, wfar, vcr, ecr, dsccr, dsmcr, prcr;
     uint32_t bvr[V7_BREAKPOINTS], bcr[V7_BREAKPOINTS], wvr[V7_WATCHPOINTS], wcr[V7_WATCHPOINTS];
     bool os_locked, locked, monitor_locked; // the latter two: the software locks
+    bool lock_for_all;                      // which hold for a debugger too, and read as if there were none
+    bool secure_low;                        // Secure debug is not allowed; only DBGAUTHSTATUS says so
+    bool idles_off;                         // WFI is taken for a powerdown
     bool was_off, was_reset;                // DBGPRSR.SPD, SR
     uint8_t claims, monitor_claims;
     // What the comparators may match, to dismiss the rest fast
@@ -200,5 +203,6 @@ void v7_debug_write(struct armv7 *, uint32_t offset, uint32_t value);
 // armv7.c
 struct core *v7_create(const struct core_plan *);
 void v7_reset(struct armv7 *);
+void v7_idle(struct armv7 *); // asleep, when the chip may take its power
 
 #endif

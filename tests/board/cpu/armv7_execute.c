@@ -228,6 +228,7 @@ static void sleep_now(struct armv7 *v7)
     if (v7->pending)
         return;
     v7->state = V7_ASLEEP;
+    v7_idle(v7);
     v7_log(v7, TRUTH_SLEEP, v7->pc, 0);
 }
 

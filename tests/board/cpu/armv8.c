@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SCRATCH_SIZE = 4096, LEVEL_AT_RESET = 3 };
+enum { SCRATCH_SIZE = 4096, LEVEL_AT_RESET = 3, PRCR_CORENPDRQ = 1 };
 
 // What a device refuses reads as zero to the program: no abort
 static uint64_t device_read(uc_engine *uc, uint64_t offset, unsigned size, void *user)
@@ -70,6 +70,8 @@ void v8_reset(struct armv8 *v8, bool cold)
         d->unsigned_non_secure = was.unsigned_non_secure; // these are wires
         d->unsigned_secure = was.unsigned_secure;
         d->lock_for_all = was.lock_for_all;
+        d->lock_lies = was.lock_lies;
+        d->idles_off = was.idles_off;
         cti_power_on(&v8->cti);
     }
     d->was_reset = true;
@@ -93,6 +95,26 @@ void v8_reset(struct armv8 *v8, bool cold)
     l1d_empty(&v8->l1d);
     v8_comparators_changed(v8);
     v8_log(v8, TRUTH_RESET, v8->pc, 0);
+}
+
+// The program's registers come back with the power, by firmware, and the OS lock open, by the system; what a
+// debugger and the monitor had does not (DDI 0487H H6.3)
+void v8_idle(struct armv8 *v8)
+{
+    struct v8_debug *d = &v8->debug;
+    if (!d->idles_off || (d->edprcr & PRCR_CORENPDRQ))
+        return;
+    const struct v8_debug was = *d;
+    *d = fresh_debug();
+    d->os_locked = false;
+    d->was_reset = true;
+    d->edecr = was.edecr;
+    d->edprcr = was.edprcr;
+    d->unsigned_non_secure = was.unsigned_non_secure;
+    d->unsigned_secure = was.unsigned_secure;
+    d->idles_off = true;
+    pmu_v3_reset(&v8->pmu);
+    v8_comparators_changed(v8);
 }
 
 static bool runnable(const struct core *core)
@@ -143,10 +165,18 @@ static void set_signals(struct armv8 *v8, bool non_secure_low, bool secure_low)
     v8_level_changed(v8);
 }
 
-static void lock_software(struct armv8 *v8, bool on)
+static void lock_software(struct armv8 *v8, bool on, bool lies)
 {
     v8->debug.locked = v8->debug.monitor_locked = v8->cti.locked = true;
     v8->debug.lock_for_all = v8->cti.lock_for_all = on;
+    v8->debug.lock_lies = v8->cti.lock_lies = on && lies;
+}
+
+// As an operating system clears them when it takes a core down
+static void clear_breakpoints(struct armv8 *v8)
+{
+    for (unsigned i = 0; i < V8_BREAKPOINTS; i++)
+        v8->debug.bcr[i] = 0;
 }
 
 static bool set_state(struct core *core, const char *name, bool on)
@@ -167,7 +197,17 @@ static bool set_state(struct core *core, const char *name, bool on)
         v8->regs[R_MDCR_EL3] = (v8->regs[R_MDCR_EL3] & ~(uint64_t)MDCR_EPMAD) | (on ? MDCR_EPMAD : 0);
         set_signals(v8, false, on);
     } else if (!strcmp(name, "soft-locked")) {
-        lock_software(v8, on);
+        lock_software(v8, on, false);
+    } else if (!strcmp(name, "lying-lock")) {
+        lock_software(v8, on, true);
+    } else if (!strcmp(name, "breakpoints-cleared")) {
+        clear_breakpoints(v8);
+    } else if (!strcmp(name, "dirty-lines")) {
+        v8->bus->dirty = on;
+    } else if (!strcmp(name, "idles-off")) {
+        d->idles_off = on;
+    } else if (!strcmp(name, "secure-low")) {
+        set_signals(v8, false, on);
     } else if (!strcmp(name, "unauthenticated")) {
         set_signals(v8, on, on);
     } else {

@@ -132,6 +132,8 @@ struct v8_debug {
     bool os_locked, double_lock;                                  // OSLSR_EL1.OSLK, OSDLR_EL1.DLK
     bool locked, monitor_locked;                                  // the software locks
     bool lock_for_all;                                            // which hold for a debugger too
+    bool lock_lies;                                               // and read as if there were none
+    bool idles_off;                                               // WFI is taken for a powerdown
     bool unsigned_non_secure, unsigned_secure;                    // the authentication signals are low
     bool was_off, was_reset, restarted, refused, monitor_refused; // EDPRSR.SPD, SR, SDR, SDAD, SPMAD
     uint8_t claims;
@@ -257,5 +259,6 @@ void v8_describe(struct core *, FILE *json);
 // armv8.c
 struct core *v8_create(const struct core_plan *);
 void v8_reset(struct armv8 *, bool cold);
+void v8_idle(struct armv8 *); // asleep, when the chip may take its power
 
 #endif

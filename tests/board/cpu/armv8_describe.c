@@ -51,6 +51,7 @@ static void print_cti(FILE *json, const struct cti *c)
 {
     fprintf(json, ",\"cti_control\":%" PRIu32 ",\"cti_gate\":%" PRIu32 ",\"cti_app\":%" PRIu32, c->control,
             c->gate, c->app);
+    print_flag(json, "cti_locked", c->locked);
     print_words(json, "cti_inen", c->in_enable, CTI_TRIGGERS);
     print_words(json, "cti_outen", c->out_enable, CTI_TRIGGERS);
 }

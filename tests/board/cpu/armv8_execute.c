@@ -171,6 +171,7 @@ static void sleep_now(struct armv8 *v8)
     if (v8->pending)
         return;
     v8->state = V8_ASLEEP;
+    v8_idle(v8);
     v8_log(v8, TRUTH_SLEEP, v8->pc, 0);
 }
 

@@ -111,7 +111,9 @@ static uint32_t page_read(void *self, uint32_t offset, enum bus_master master)
     case DEVAFF0:
         return c->affinity;
     case LSR:
-        return master != BUS_CORE && !c->lock_for_all ? 0 : c->locked ? LSR_LOCKED : LSR_OPEN;
+        if (master != BUS_CORE && (!c->lock_for_all || c->lock_lies))
+            return 0;
+        return c->locked ? LSR_LOCKED : LSR_OPEN;
     case AUTHSTATUS:
         return c->authstatus & 0x0F;
     default:

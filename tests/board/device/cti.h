@@ -18,6 +18,7 @@ struct cti {
     uint8_t authstatus;
     bool locked;       // the software lock
     bool lock_for_all; // which holds for a debugger too
+    bool lock_lies;    // and reads as if there were none
     uint32_t control, gate, app, in_enable[CTI_TRIGGERS], out_enable[CTI_TRIGGERS];
     uint32_t held; // trigger outputs that wait for an acknowledge
     void (*restart)(void *self);

@@ -57,6 +57,13 @@ enum {
     PRSR_OSLK = 1 << 5
 };
 
+// A field a kind of debug; 2 is "there, not allowed". The Secure ones are the upper two.
+static uint8_t v7_authstatus(const struct armv7 *v7)
+{
+    uint8_t all = v7->profile->authstatus;
+    return v7->debug.secure_low ? (all & 0x0F) | 0xA0 : all;
+}
+
 uint32_t v7_dscr(struct armv7 *v7)
 {
     const struct v7_debug *d = &v7->debug;
@@ -192,7 +199,7 @@ static uint32_t read_identity(const struct armv7 *v7, uint32_t offset)
     case CLAIMCLR:
         return v7->debug.claims;
     case AUTHSTATUS:
-        return v7->profile->authstatus;
+        return v7_authstatus(v7);
     case DBGDEVID:
         return v7->profile->devid;
     default:
@@ -312,9 +319,10 @@ static uint32_t page_read(void *self, uint32_t offset, enum bus_master master)
 static void page_write(void *self, uint32_t offset, uint32_t value, enum bus_master master)
 {
     struct armv7 *v7 = self;
-    if (offset == LAR && master == BUS_CORE)
+    bool lockable = master == BUS_CORE || v7->debug.lock_for_all;
+    if (offset == LAR && lockable)
         v7->debug.locked = value != LOCK_KEY;
-    else if (master != BUS_CORE || !v7->debug.locked)
+    else if (!lockable || !v7->debug.locked)
         v7_debug_write(v7, offset, value);
 }
 
@@ -345,7 +353,7 @@ static uint32_t monitor_read(void *self, uint32_t offset, enum bus_master master
     case CLAIMCLR:
         return v7->debug.monitor_claims;
     case AUTHSTATUS:
-        return v7->profile->authstatus & 0xCC; // non-invasive debug only
+        return v7_authstatus(v7) & 0xCC; // non-invasive debug only
     default:
         return offset >= COMPONENT_IDS ? component_read(&v7->profile->monitor, offset)
                                        : pmu_v7_read(&v7->pmu, offset);
@@ -355,9 +363,10 @@ static uint32_t monitor_read(void *self, uint32_t offset, enum bus_master master
 static void monitor_write(void *self, uint32_t offset, uint32_t value, enum bus_master master)
 {
     struct armv7 *v7 = self;
-    if (offset == LAR && master == BUS_CORE)
+    bool lockable = master == BUS_CORE || v7->debug.lock_for_all;
+    if (offset == LAR && lockable)
         v7->debug.monitor_locked = value != LOCK_KEY;
-    else if (master == BUS_CORE && v7->debug.monitor_locked)
+    else if (lockable && v7->debug.monitor_locked)
         return;
     else if (offset == CLAIMSET)
         v7->debug.monitor_claims |= value & CLAIM_TAGS;

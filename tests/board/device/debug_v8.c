@@ -186,7 +186,7 @@ static uint32_t read_identity(const struct armv8 *v8, uint32_t offset)
 
 static uint32_t lock_status(const struct armv8 *v8, bool locked, enum bus_master master)
 {
-    bool counts = master == BUS_CORE || v8->debug.lock_for_all;
+    bool counts = master == BUS_CORE || (v8->debug.lock_for_all && !v8->debug.lock_lies);
     return !counts ? 0 : locked ? LSR_LOCKED : LSR_OPEN;
 }
 
@@ -227,7 +227,9 @@ static uint32_t page_read(void *self, uint32_t offset, enum bus_master master)
 
 static void write_prcr(struct armv8 *v8, uint32_t value)
 {
-    v8->debug.edprcr = value & PRCR_WRITABLE;
+    bool open = !v8->off && !v8_double_locked(v8) && !v8->debug.os_locked; // else CORENPDRQ stays, H9.2.42
+    uint32_t writable = open ? PRCR_WRITABLE : PRCR_WRITABLE & ~1u;
+    v8->debug.edprcr = (v8->debug.edprcr & ~writable) | (value & writable);
     if ((value & PRCR_CWRR) && !v8->off && v8_may_halt(v8))
         v8_reset(v8, false);
 }

@@ -34,11 +34,12 @@ struct model {
     bool restarted, complete, complete_l, tx_full, tx_l, rx_full, rx_l;
     uint32_t control, sticky, dtr_tx, dtr_rx;
     uint32_t bvr[MODEL_COMPARATORS], bcr[MODEL_COMPARATORS], vcr;
-    bool extended;           /* the core reaches all debug registers by CP14 ... */
-    bool refuses;            /* ... but does not do it */
-    bool narrow;             /* no comparator holds a whole word */
-    unsigned taken, refused; /* messages in DBGDTRTX; instructions */
-    bool has_lock, locked, os_locked, was_reset;
+    bool extended;                                     /* the core reaches all debug registers by CP14 ... */
+    bool refuses;                                      /* ... but does not do it */
+    bool narrow;                                       /* no comparator holds a whole word */
+    unsigned taken, refused;                           /* messages in DBGDTRTX; instructions */
+    bool has_lock, locked, lies, os_locked, was_reset; /* lies: the lock says that there is none */
+    uint32_t prcr;
     uint32_t counter;
 
     uint64_t wall;

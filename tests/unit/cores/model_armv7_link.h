@@ -54,13 +54,15 @@ static inline uint32_t model_read_debug(struct model *m, uint32_t offset)
         return model_read_tx(m);
     case 0x304:
         return 0x8 | (m->os_locked ? 2 : 0);
+    case 0x310:
+        return m->prcr;
     case 0x314:
         m->was_reset = false;
         return 1 | (sr ? 8 : 0);
     case 0xD00:
         return 0x413FC090;
     case 0xFB4:
-        return m->has_lock ? 1 | (m->locked ? 2 : 0) : 0;
+        return m->has_lock && !m->lies ? 1 | (m->locked ? 2 : 0) : 0;
     case 0xFB8:
         return 0xAF;
     case MODEL_COUNTER:
@@ -83,14 +85,17 @@ static inline void model_write_debug(struct model *m, uint32_t offset, uint32_t 
         return;
     }
     if (m->locked) {
-        m->careless++;
+        m->careless += !m->lies;
         return;
     }
     if (offset == 0x300) {
         m->os_locked = value == 0xC5ACCE55;
         return;
     }
-    if (offset == 0x01C) {
+    if (offset == 0x310) {
+        m->prcr = value & 1;
+        m->careless += (value & 2) != 0; /* a reset */
+    } else if (offset == 0x01C) {
         m->vcr = value;
     } else if (offset == 0x080) {
         if (m->rx_l)
@@ -180,6 +185,7 @@ static inline const char *model_difference(const struct model *m, const struct m
            : memcmp(m->bcr, before->bcr, sizeof m->bcr) != 0 ? "DBGBCR"
            : m->control != before->control                   ? "DBGDSCR"
            : m->vcr != before->vcr                           ? "DBGVCR"
+           : m->prcr != before->prcr                         ? "DBGPRCR"
            : m->locked != before->locked                     ? "the software lock"
            : m->os_locked != before->os_locked               ? "the OS lock"
            : m->halted != before->halted                     ? "halted"

@@ -45,7 +45,8 @@ struct model {
     uint32_t bcr[MODEL_COMPARATORS], edecr, edeccr;
     struct model_cti cti;
     bool asked; /* the request to halt, until it is acknowledged */
-    bool has_lock, locked, os_locked, was_reset, restarted;
+    bool has_lock, locked, lies, os_locked, was_reset, restarted; /* lies: locks say that there are none */
+    uint32_t prcr;
     uint64_t counter;
 
     uint64_t wall;

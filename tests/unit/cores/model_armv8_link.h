@@ -76,6 +76,8 @@ static inline uint32_t model_read_debug(struct model *m, uint32_t offset)
         return model_read_tx(m);
     case 0x098:
         return m->edeccr;
+    case 0x310:
+        return m->prcr;
     case 0x314:
         return model_read_prsr(m);
     case 0xD00:
@@ -83,7 +85,7 @@ static inline uint32_t model_read_debug(struct model *m, uint32_t offset)
     case 0xD28:
         return 0x10305106;
     case 0xFB4:
-        return m->has_lock ? 1 | (m->locked ? 2 : 0) : 0;
+        return m->has_lock && !m->lies ? 1 | (m->locked ? 2 : 0) : 0;
     case 0xFB8:
         return 0xFF;
     default:
@@ -96,7 +98,7 @@ static inline void model_write_debug(struct model *m, uint32_t offset, uint32_t 
     uint32_t *comparator = model_comparator(m, offset);
     bool there = m->halted && m->going == 0;
     if (m->locked && offset != 0xFB0) {
-        m->careless++;
+        m->careless += !m->lies;
         return;
     }
     if (offset == 0xFB0) {
@@ -124,6 +126,9 @@ static inline void model_write_debug(struct model *m, uint32_t offset, uint32_t 
         m->ito = m->ito && !(value & 4);
     } else if (offset == 0x300) {
         m->os_locked = value & 1;
+    } else if (offset == 0x310) {
+        m->careless += (value & 2) != 0 || m->os_locked; /* a reset, or ignored */
+        m->prcr = value & 9;
     } else {
         m->careless++;
     }
@@ -150,7 +155,7 @@ static inline uint32_t model_read_cti(const struct model *m, uint32_t offset)
     case 0x140:
         return cti->gate;
     case 0xFB4:
-        return m->has_lock ? 1 | (cti->locked ? 2 : 0) : 0;
+        return m->has_lock && !m->lies ? 1 | (cti->locked ? 2 : 0) : 0;
     case 0xFC8:
         return 0x00040800;
     default:
@@ -163,7 +168,7 @@ static inline void model_write_cti(struct model *m, uint32_t offset, uint32_t va
     struct model_cti *cti = &m->cti;
     uint32_t trigger = offset >= 0x0A0 ? (offset - 0x0A0) / 4 : (offset - 0x020) / 4;
     if (cti->locked && offset != 0xFB0) {
-        m->careless++;
+        m->careless += !m->lies;
         return;
     }
     if (offset == 0xFB0)
@@ -237,6 +242,7 @@ static inline void model_init(struct model *m, const struct model_event *script,
                         .was_reset = true,
                         .control = 0x200000,
                         .edecr = 1,
+                        .prcr = 8,
                         .edeccr = 0x20,
                         .bvr = {0x7000, 0xFFFF000000007100, 0x7200, 0x7300},
                         .cti = {.gate = 0xF,
@@ -289,6 +295,7 @@ static inline const char *model_difference(const struct model *m, const struct m
            : m->control != before->control                     ? "EDSCR"
            : m->edecr != before->edecr                         ? "EDECR"
            : m->edeccr != before->edeccr                       ? "EDECCR"
+           : m->prcr != before->prcr                           ? "EDPRCR"
            : memcmp(&m->cti, &before->cti, sizeof m->cti) != 0 ? "the cross trigger interface"
            : m->locked != before->locked                       ? "the software lock"
            : m->os_locked != before->os_locked                 ? "the OS lock"

@@ -104,7 +104,7 @@ static inline struct rig *rig_fresh(const struct model_event *script, size_t n)
 }
 
 /* Everything up to the engine; the model is as model_init left it, or changed since. */
-static inline void rig_begin(struct rig *rig)
+static inline bool rig_try_begin(struct rig *rig)
 {
     rig->before = rig->model;
     rig->deadline = deadline_in_ms(60000, &rig->model.cancelled);
@@ -120,9 +120,16 @@ static inline void rig_begin(struct rig *rig)
     rig->target.reading = (struct reading){.n = 1, .counted = 1};
     rig->target.reading.counters[0] = rig_counter(&rig->target.cores[0].core);
     assert_int_equal(rig->model.writes, 0);
-    assert_true(target_take(&rig->target, false, "nowhere", &rig->deadline, &rig->error));
+    if (!target_take(&rig->target, false, "nowhere", &rig->deadline, &rig->error))
+        return false;
     rig->engine = lowered_new(&rig->target);
     assert_non_null(rig->engine);
+    return true;
+}
+
+static inline void rig_begin(struct rig *rig)
+{
+    assert_true(rig_try_begin(rig));
 }
 
 static inline bool rig_run(struct rig *rig, uint64_t hits, unsigned rehits)
@@ -169,7 +176,7 @@ static inline const char *rig_end(struct rig *rig)
     for (int tries = 0; tries < 2 && !undone; tries++) {
         struct error error = {0};
         struct deadline deadline = deadline_in_ms(5000, NULL);
-        undone = rig->engine->ops->disarm(rig->engine, &deadline, &error) &&
+        undone = (rig->engine == NULL || rig->engine->ops->disarm(rig->engine, &deadline, &error)) &&
                  target_undo(&rig->target, &deadline, &error);
     }
     rig_free(rig);

@@ -54,6 +54,47 @@ RIG_TEST(every_kind_of_region_is_measured)
         }
 }
 
+/* Of each component. That it is closed again, and what it hides is as it was, rig_end sees. */
+RIG_TEST(locks_that_lie_are_opened_by_their_keys)
+{
+    for (size_t i = 0; i < COUNT(scenes); i++) {
+        struct rig *rig = rig_fresh(scenes[i].script, scenes[i].n);
+        set_way(&rig->model, 4);
+        rig->model.lies = true;
+        rig_begin(rig);
+        if (!rig_go(rig, &scenes[i]))
+            fail_msg("%s: %s", scenes[i].name, rig->error.text);
+        check_hits(rig, &scenes[i]);
+        assert_int_equal(rig->model.prcr & 1, 1);
+        assert_nothing(rig_end(rig), scenes[i].name);
+    }
+}
+
+RIG_TEST(a_comparator_that_somebody_clears_is_an_error)
+{
+    struct rig *rig = rig_fresh(plain, COUNT(plain));
+    rig_begin(rig);
+    assert_true(rig_arm(rig, &scenes[0].region));
+    assert_true(rig_run(rig, 1, 0));
+    memset(rig->model.bcr, 0, sizeof rig->model.bcr);
+    assert_false(rig_run(rig, 1, 0));
+    assert_int_equal(rig->error.kind, ERROR_CLEARED);
+    assert_int_equal(rig->n_hits, 1);
+    assert_null(rig_end(rig));
+}
+
+RIG_TEST(halting_debug_that_somebody_switches_off_is_an_error)
+{
+    struct rig *rig = rig_fresh(plain, COUNT(plain));
+    rig_begin(rig);
+    assert_true(rig_arm(rig, &scenes[0].region));
+    rig->model.control &= ~0x4000U;
+    assert_false(rig_run(rig, 1, 0));
+    assert_int_equal(rig->error.kind, ERROR_CLEARED);
+    assert_non_null(strstr(rig->error.text, "halting debug"));
+    assert_null(rig_end(rig));
+}
+
 RIG_TEST(a_plain_hit_costs_few_accesses)
 {
     struct rig *rig = rig_fresh(plain, COUNT(plain));

@@ -4,6 +4,8 @@
  */
 #include "rig_armv7.h"
 
+#include "cores/armv7_transfer.h"
+
 static bool identify(uint32_t midr, uint32_t didr, uint32_t authstatus, struct core *core)
 {
     uint64_t values[ARMV7_IDENTITY] = {
@@ -239,5 +241,28 @@ TEST(registers_are_read_in_both_instruction_sets)
             assert_int_equal(m->r[0], 0x12345678);
             assert_int_equal(m->careless, 0);
         }
+    }
+}
+
+/* What was read last may be lost with the link, and R0 with it, if that had been changed by then. */
+TEST(r0_is_with_us_before_it_is_changed)
+{
+    static const enum core_register through_r0[] = {CORE_PC, CORE_STATUS};
+    const struct core core = a9();
+    for (size_t i = 0; i < COUNT(through_r0); i++) {
+        struct step made[64];
+        struct steps to_read = {.items = made, .room = COUNT(made)};
+        armv7_add_register(&core, &to_read, through_r0[i]);
+        size_t shown = 0, checked = 0, changed = 0;
+        for (size_t k = 0; k < to_read.n; k++) {
+            bool instruction = made[k].op == OP_WRITE && made[k].at.offset == STEPS_BASE + 0x084;
+            if (instruction && made[k].value == 0xEE000E15 && shown == 0)
+                shown = k;
+            if (made[k].op == OP_CHECK && checked == 0)
+                checked = k;
+            if (instruction && made[k].value != 0xEE000E15 && changed == 0)
+                changed = k;
+        }
+        assert_true(shown != 0 && shown < checked && checked < changed);
     }
 }

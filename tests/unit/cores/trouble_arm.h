@@ -62,6 +62,35 @@ static void at_every_access(enum model_trouble what, judge_run *judge)
             in_scene(&scenes[i], way, what, judge);
 }
 
+/* While it is opened, too, and what was set before that is set again. */
+static void in_front_of_a_lock_that_lies(enum model_trouble what)
+{
+    bool struck = true;
+    struct rig *rig = rig_fresh(plain, COUNT(plain));
+    (void)rig_identify(&rig->model);
+    for (long at = rig->model.accesses; struck; at++) {
+        rig = rig_fresh(plain, COUNT(plain));
+        set_way(&rig->model, 4);
+        rig->model.lies = true;
+        rig->model.what = what;
+        rig->model.trouble_at = at;
+        bool ran = rig_try_begin(rig) && rig_arm(rig, &scenes[0].region);
+        struck = rig->model.accesses > at;
+        const char *left = rig_end(rig);
+        if (left != NULL || (!ran && rig->error.kind == ERROR_NONE))
+            fail_msg("%d at access %ld: %s (%s)", (int)what, at, left, rig->error.text);
+    }
+}
+
+RIG_TEST(whatever_befalls_a_lock_that_lies_it_is_closed_again)
+{
+    in_front_of_a_lock_that_lies(MODEL_WAIT);
+    in_front_of_a_lock_that_lies(MODEL_TWICE);
+    in_front_of_a_lock_that_lies(MODEL_CANCEL);
+    in_front_of_a_lock_that_lies(MODEL_LOSE);
+    in_front_of_a_lock_that_lies(MODEL_LOSE_AFTER);
+}
+
 static const char *nothing_left(struct rig *rig, bool ran)
 {
     (void)ran;

@@ -240,6 +240,24 @@ FAKE_TEST(a_divided_cycle_counter_is_not_called_cycles)
     assert_int_equal(pmu_v7_kind.counters_for(&block, 0x11), 0x1E);
 }
 
+/* The R7 and the R8 have no event for cycles (DDI 0458, 100400): where the program has the counter, there are
+ * none. */
+FAKE_TEST(a_core_may_have_no_event_for_cycles)
+{
+    struct fake_pmu *f = *state;
+    struct counter_block block;
+    static const uint32_t midr[] = {0x411FC170, 0x411FC180};
+    for (size_t i = 0; i < 2; i++) {
+        struct core core = place(f, midr[i], 0x41094009);
+        *fake_word(f, 0xC00) = 0x80000000;
+        assert_true(fake_identify(f, &pmu_v7_kind, &core, &block));
+        assert_false(block.counts_cycles);
+        assert_int_equal(pmu_v7_kind.counters_for(&block, 0x11), 0);
+        assert_int_equal(pmu_v7_kind.counters_for(&block, 0x12), 0x1FE);
+        assert_int_equal(pmu_v7_kind.counters_for(&block, 0x14), 0x1FE);
+    }
+}
+
 /* Set up by the program and stopped as a whole: it counts on, as PMCR has one bit for all, and gets its value
  * back. */
 FAKE_TEST(a_stopped_pmu_gets_its_values_back)

@@ -109,7 +109,9 @@ static void add_core(uint64_t base, uint32_t midr)
     debug_put(&f.words, base + 0xFB8, 0xAF);
 }
 
-enum { CORE = 1, PMU, CTI, TRACE };
+/* PMU_V3 says what it is; so does CLUSTER, a monitor of something else with the DEVTYPE of a core's. */
+enum { CORE = 1, PMU, CTI, TRACE, PMU_V3, CLUSTER };
+static const uint32_t devarch[] = {[PMU_V3] = 0x47732A16, [CLUSTER] = 0x47702A56};
 
 /* One table with components a page apart, in this order. */
 static void add_table(const unsigned *kinds, size_t n)
@@ -122,10 +124,10 @@ static void add_table(const unsigned *kinds, size_t n)
             add_core(base, 0x413FC090);
         else
             debug_component(&f.words, base, 9, 0x9A0,
-                            kinds[i] == PMU   ? 0x16
-                            : kinds[i] == CTI ? 0x14
-                                              : 0x13,
-                            0);
+                            kinds[i] == CTI     ? 0x14
+                            : kinds[i] == TRACE ? 0x13
+                                                : 0x16,
+                            devarch[kinds[i]]);
     }
     debug_put(&f.words, 0x80000000 + 4ULL * n, 0);
 }
@@ -265,6 +267,9 @@ FRESH_TEST(what_belongs_to_which_core)
         {{CORE, TRACE, CORE, TRACE}, {0, 0}, {0, 0}},
         {{CORE, PMU, CORE, PMU, PMU}, {1, 3}, {0, 0}},
         {{CTI, CORE, CORE, PMU, PMU}, {3, 4}, {0, 0}},
+        {{CORE, CLUSTER, PMU_V3, CTI, CORE, PMU_V3, CTI}, {2, 5}, {3, 6}},
+        {{CORE, PMU_V3, CORE, CLUSTER}, {1, 0}, {0, 0}},
+        {{CORE, CLUSTER, CORE, CLUSTER}, {0, 0}, {0, 0}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         size_t n = 0, cores = 0;

@@ -276,3 +276,58 @@ TEST(hyp_mode_is_not_gone_into)
     check_whole("Hyp", 0);
     tear_down();
 }
+
+static bool look(uint64_t at, uint32_t *words, size_t n)
+{
+    return target_keep(&f.target, &f.deadline, &f.error) && (f.errand = errand_new(&f.target)) != NULL &&
+           errand_look(f.errand, at, words, n, &f.deadline, &f.error) &&
+           errand_look(f.errand, at + 4 * n, words + n, n, &f.deadline, &f.error);
+}
+
+TEST(memory_is_looked_at_as_the_core_sees_it)
+{
+    for (size_t i = 0; i < sizeof states / sizeof *states; i++)
+        for (int halted = 0; halted < 2; halted++) {
+            uint32_t words[8] = {0};
+            set_up_core(states[i], halted);
+            assert_true(look(MODEL_RAM + 0x40, words, 4));
+            for (uint32_t k = 0; k < 8; k++)
+                assert_int_equal(words[k], 0x44440010 + k);
+            assert_int_equal(f.model.runs, 0);
+            check_whole("nothing", 0);
+            tear_down();
+        }
+}
+
+TEST(memory_that_cannot_be_looked_at)
+{
+    uint32_t words[4];
+    set_up_core(SUPERVISOR, false);
+    assert_false(look(0x90000, words, 2));
+    assert_int_equal(f.error.kind, ERROR_PLACE);
+    check_whole("no memory", 0);
+    tear_down();
+    set_up_core(SUPERVISOR, false);
+    assert_false(look(MODEL_RAM + 2, words, 2));
+    check_whole("no word", 0);
+    tear_down();
+}
+
+TEST(a_look_that_is_interrupted)
+{
+    static const enum model_trouble kinds[] = {WAIT_ONCE, FAULT_ONCE, LOSE_ONCE, CANCEL};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        bool struck = true;
+        for (long at = 0; struck; at++) {
+            uint32_t words[4];
+            set_up_core(at % 2 ? USER | THUMB : SUPERVISOR, false);
+            f.model.what = kinds[i];
+            f.model.trouble_at = at;
+            if (look(MODEL_RAM + 0x40, words, 2) && words[3] != 0x44440013)
+                fail_msg("kind %zu at %ld: 0x%x", i, at, words[3]);
+            check_whole("a look", at);
+            struck = f.model.accesses > at;
+            tear_down();
+        }
+    }
+}
