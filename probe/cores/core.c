@@ -68,6 +68,13 @@ void core_end_proofs(const struct core *core, struct steps *list, const struct c
         steps_add(list, step_check(list->n - proofs[i].at, UINT64_MAX, proofs[i].value));
 }
 
+void core_add_let_go(const struct core *core, struct steps *list)
+{
+    if (core->ops->add_hold != NULL)
+        core->ops->add_hold(core, list, false);
+    core->ops->add_run(core, list);
+}
+
 struct address core_word(const struct core *core, uint64_t offset)
 {
     return word(core->memory_unit, offset);

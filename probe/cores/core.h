@@ -75,6 +75,12 @@ struct core_ops {
     void (*add_wait_halt)(const struct core *, struct steps *);
     void (*add_run)(const struct core *, struct steps *);
     void (*add_halt)(const struct core *, struct steps *);
+    /* While it is halted: interrupts are held off from here on, or no more; add_run_held lets it run with
+     * them held off. What cannot be held off is told by held_pending, of what add_pending has read. All NULL:
+     * it cannot. */
+    void (*add_hold)(const struct core *, struct steps *, bool held);
+    void (*add_run_held)(const struct core *, struct steps *);
+    bool (*held_pending)(const struct core *, uint64_t value);
     /* One instruction with interrupts held off, from `here`; ends halted. Comparator `n` is off, serves for
      * it where one is needed, and is off again afterwards. */
     void (*add_single_step)(const struct core *, struct steps *, unsigned n, uint64_t here);
@@ -167,6 +173,8 @@ struct core_ops {
     /* Whether `lr` at a function's entry is no return address: that of a handler on Cortex-M, and any on
      * x86-64, where the stack has it: which words of it, and what they say. These two are NULL elsewhere. */
     bool (*returns_by_frame)(const struct core *, uint64_t lr);
+    /* Why `lr` at a function's entry is neither that nor a place; NULL: it is one of them. May be NULL. */
+    const char *(*no_return)(const struct core *, uint64_t lr);
     uint64_t (*frame)(const struct core *, uint64_t lr, uint64_t sp, uint64_t psp); /* of FRAME_WORDS words */
     struct return_place (*frame_return)(const struct core *, uint64_t lr, uint64_t frame,
                                         const uint64_t *words);
@@ -198,6 +206,8 @@ struct core {
     /* So many of them, the last ones, hold a whole word, which the halted core itself can put there. */
     unsigned whole_comparators;
     struct core_spares spares;
+    /* A breakpoint that is reached just when an exception comes may halt it in that one's handler */
+    bool halts_in_handler;
     const char *unstoppable; /* why it cannot be halted; NULL: it can */
     /* Channels of the cross trigger interface, as bits: those that halt it and let it run for us; whether the
      * interface was found switched off, when what it held counts for nothing. */
@@ -231,6 +241,8 @@ uint64_t core_register_value(const struct core *core, enum core_register which, 
  */
 void core_begin_proofs(const struct core *core, struct steps *list, struct core_proof *proofs, size_t n);
 void core_end_proofs(const struct core *core, struct steps *list, const struct core_proof *proofs, size_t n);
+/* Lets a core go on that somebody has halted, whatever was held off there. */
+void core_add_let_go(const struct core *core, struct steps *list);
 /* Word-sized memory as the core sees it. */
 struct address core_word(const struct core *core, uint64_t offset);
 /* Words of its debug registers, of its PMU and of its cross trigger interface. */

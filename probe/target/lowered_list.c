@@ -1,5 +1,7 @@
 #include "target/lowered_list.h"
 
+#include "target/handler_stop.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -40,20 +42,41 @@ static bool at_wait(const struct lowered *self, size_t at)
            self->core->ops->state(self->core, self->items[at].value) == CORE_HALTED;
 }
 
+/* What the last write of the core's control register was. */
+static void note_held(struct lowered *self, const struct step *control)
+{
+    const struct core_ops *ops = self->core->ops;
+    struct step items[2];
+    struct steps hold = {.items = items, .room = 2};
+    if (ops->add_hold == NULL)
+        return;
+    ops->add_hold(self->core, &hold, true);
+    ops->add_run_held(self->core, &hold);
+    self->held = control->value == items[0].value || control->value == items[1].value;
+}
+
 /* Whether the core stands where we know it to: after a halt that was proved to be ours, or a step of our own.
  */
 static void note_halt(struct lowered *self, size_t done)
 {
-    struct step items[4];
-    struct steps run = {.items = items, .room = 4};
-    self->core->ops->add_run(self->core, &run);
+    const struct core_ops *ops = self->core->ops;
+    struct step items[8];
+    struct steps run = {.items = items, .room = 4}, held = {.items = items + 4, .room = 4};
+    ops->add_run(self->core, &run);
+    if (ops->add_run_held != NULL)
+        ops->add_run_held(self->core, &held);
     const struct step *let_go = &items[run.n - 1];
-    bool proved = false, halted = false;
+    bool proved = false, halted = false, noted = false;
     for (size_t i = done; i-- > 0;) {
         const struct step *step = &self->items[i];
         bool control = step->op == OP_WRITE && step->at.offset == let_go->at.offset;
-        if (control && (halted || step->value == let_go->value)) {
-            self->halted_by_us = halted && (proved || step->value != let_go->value);
+        bool goes = control && (step->value == let_go->value ||
+                                (held.n > 0 && step->value == held.items[held.n - 1].value));
+        if (control && !noted)
+            note_held(self, step);
+        noted = noted || control;
+        if (control && (halted || goes)) {
+            self->halted_by_us = halted && (proved || !goes);
             return;
         }
         proved = proved || ((step->op == OP_EXPECT || step->op == OP_CHECK) && !halted);
@@ -372,8 +395,11 @@ bool lowered_look(struct lowered *self, struct stop *stop, const struct deadline
                   struct error *error)
 {
     const struct core_ops *ops = self->core->ops;
+    bool held = self->held;
     lowered_new_list(self);
     ops->add_wait_halt(self->core, &self->list);
+    if (held)
+        ops->add_hold(self->core, &self->list, false);
     size_t cause = ops->add_cause(self->core, &self->list);
     if (ops->unreadable != NULL) {
         if (!lowered_run_plain(self, deadline, error))
@@ -393,11 +419,29 @@ bool lowered_look(struct lowered *self, struct stop *stop, const struct deadline
     size_t status = ops->add_register(self->core, &self->list, CORE_STATUS);
     if (!lowered_run_plain(self, deadline, error))
         return false;
-    *stop = (struct stop){
-        .pc = core_register_value(self->core, CORE_PC, self->results, pc),
-        .cause = ops->cause(self->core, self->results[cause],
-                            core_register_value(self->core, CORE_STATUS, self->results, status))};
+    *stop = (struct stop){.pc = core_register_value(self->core, CORE_PC, self->results, pc),
+                          .status = core_register_value(self->core, CORE_STATUS, self->results, status)};
+    stop->cause = ops->cause(self->core, self->results[cause], stop->status);
     return true;
+}
+
+bool lowered_is_in_handler(struct lowered *self, const struct stop *stop, bool *is,
+                           const struct deadline *deadline, struct error *error)
+{
+    *is = stop->unreadable == NULL && stop->cause == STOP_BREAKPOINT;
+    return !*is ||
+           handler_stop_check(self->target->ledger, self->core, stop->pc, stop->status, is, deadline, error);
+}
+
+/* From a stop in a handler, which is nobody's, to the breakpoint where the handler returns. */
+static bool leave_handler(struct lowered *self, const struct deadline *deadline, struct error *error)
+{
+    const struct core_ops *ops = self->core->ops;
+    lowered_new_list(self);
+    ops->add_clear_breakpoint(self->core, &self->list);
+    ops->add_run(self->core, &self->list);
+    ops->add_wait_breakpoint(self->core, &self->list);
+    return lowered_check_time(self, error) && lowered_run_plain(self, deadline, error);
 }
 
 bool lowered_settle(struct lowered *self, uint64_t wanted, const struct deadline *deadline,
@@ -416,6 +460,12 @@ bool lowered_settle(struct lowered *self, uint64_t wanted, const struct deadline
         self->halted_by_us = stop.pc == wanted && stop.cause != STOP_RESET && !stays;
         if (self->halted_by_us)
             return true;
+        bool in_handler;
+        if (!lowered_is_in_handler(self, &stop, &in_handler, deadline, error))
+            return false;
+        if (in_handler && !leave_handler(self, deadline, error))
+            return false;
+        i -= in_handler;
     }
     self->engine.stopped_at = core_code_place(stop.pc);
     self->was_reset = stop.cause == STOP_RESET;

@@ -50,12 +50,13 @@ struct lowered {
     bool looked;       /* whether the start is in user mode */
     bool slow;         /* something had to be waited for in it: so hits are not to be held back */
     bool halted_by_us; /* as far as the steps of the last list tell */
+    bool held;         /* likewise: it left interrupts held off */
     bool foreign, was_reset;
 };
 
 /* Where the core stands, and why. */
 struct stop {
-    uint64_t pc;
+    uint64_t pc, status;
     enum stop_cause cause;
     const char *unreadable; /* why its PC could not be read; NULL: it could */
 };
@@ -91,7 +92,11 @@ bool lowered_check_mode(struct lowered *self, const struct deadline *deadline, s
 /* Waits for the halt and reads where it is. */
 bool lowered_look(struct lowered *self, struct stop *stop, const struct deadline *deadline,
                   struct error *error);
-/* True when the core does stand at `wanted`: its status was read before it had left the stop before. */
+/* Whether that is no breakpoint's stop, but one in a handler that came just then. */
+bool lowered_is_in_handler(struct lowered *self, const struct stop *stop, bool *is,
+                           const struct deadline *deadline, struct error *error);
+/* True when the core does stand at `wanted`: its status was read before it had left the stop before, or it
+ * was stopped in a handler first. */
 bool lowered_settle(struct lowered *self, uint64_t wanted, const struct deadline *deadline,
                     struct error *error);
 /* The engine's first verb and its last, engine.h. */

@@ -48,13 +48,21 @@ static bool was_pending(const struct reception *reception, const uint64_t *resul
     return at != SIZE_MAX && reception->core->ops->pending(reception->core, results[at]);
 }
 
+static bool was_disturbed(const struct reception *reception, const uint64_t *results, size_t at)
+{
+    const struct core_ops *ops = reception->core->ops;
+    if (ops->held_pending == NULL)
+        return was_pending(reception, results, at);
+    return ops->held_pending(reception->core, results[at]);
+}
+
 static void deliver_rehits(const struct reception *reception, const struct passage *passage, unsigned which,
                            const uint64_t *results)
 {
     for (unsigned i = 0; i < passage->rehits; i++) {
         struct raw_hit rehit = {.pairs = 1};
         size_t at = passage->disturbed_at[which][i];
-        if (at != PASSAGE_NEVER && was_pending(reception, results, at))
+        if (at != PASSAGE_NEVER && was_disturbed(reception, results, at))
             continue; /* a handler ran in it */
         reading_take(reception->reading, false, results, passage->reading_at[which][i], rehit.from);
         reading_take(reception->reading, false, results, passage->reading_at[which][i + 1], rehit.to);
@@ -139,6 +147,12 @@ void reception_passed(struct reception *reception, bool tainted)
     reception->hit.tainted = reception->hit.tainted || tainted;
     reception->hit.pairs += 2;
     reception->hit.past++;
+}
+
+void reception_interrupted(struct reception *reception)
+{
+    reception->hit.tainted = true;
+    reception->hit.pairs++;
 }
 
 static void take_segment(struct reception *reception, const struct expected_passage *expected,

@@ -1,6 +1,7 @@
 #include "target/stepwise_stops.h"
 
 #include "cores/cortex_m.h"
+#include "target/handler_stop.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -186,6 +187,32 @@ static bool is_reset(struct stepwise *self, uint64_t pc, const struct deadline *
            core_code_place(entry) == pc;
 }
 
+/* A stop in a handler that came just when the breakpoint was reached: on to that, and `pc` is it then. */
+static bool leave_handlers(struct stepwise *self, uint64_t wanted, uint64_t *pc,
+                           const struct deadline *deadline, struct error *error)
+{
+    for (;;) {
+        uint64_t status = 0;
+        bool is = core_place(self->core, *pc) != core_place(self->core, wanted) &&
+                  self->stop.why == DEBUGGER_TRAP && self->core->halts_in_handler;
+        struct deadline limit = soon(deadline);
+        if (!is)
+            return true;
+        if (!stepwise_register(self, CORE_STATUS, &status, deadline, error) ||
+            !handler_stop_check(self->target->ledger, self->core, *pc, status, &is, &limit, error))
+            return false;
+        if (!is)
+            return true;
+        if (!stepwise_check_time(self, error) || !stepwise_run(self, WAIT_END, deadline, error) ||
+            !stepwise_register(self, CORE_PC, pc, deadline, error))
+            return false;
+        self->disturbed = self->hit.tainted = true;
+        self->hit.after_us = (uint64_t)deadline_now_us();
+        self->hit.pairs += 1 + self->stop.halts;
+        self->hit.steps += (self->stop.halts + 1) / 2;
+    }
+}
+
 bool stepwise_prove(struct stepwise *self, uint64_t wanted, const struct deadline *deadline,
                     struct error *error)
 {
@@ -196,7 +223,8 @@ bool stepwise_prove(struct stepwise *self, uint64_t wanted, const struct deadlin
                                        [DEBUGGER_OTHERS] = "someone else's breakpoint",
                                        [DEBUGGER_ENDED] = "the end of the program"};
     uint64_t pc;
-    if (!stepwise_register(self, CORE_PC, &pc, deadline, error))
+    if (!stepwise_register(self, CORE_PC, &pc, deadline, error) ||
+        !leave_handlers(self, wanted, &pc, deadline, error))
         return false;
     const char *name = self->target->chosen->view.name;
     if (self->stop.core[0] != '\0' && strcmp(self->stop.core, name) != 0)

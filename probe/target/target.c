@@ -257,7 +257,6 @@ static bool tell_core(struct target *target, void (*add)(const struct core *, st
 bool target_take(struct target *target, bool resume, const char *place, const struct deadline *deadline,
                  struct error *error)
 {
-    const struct core *core = &target->chosen->core;
     if (target->chosen->state == CORE_HALTED && !resume)
         return error_set(error, ERROR_HALTED, "the core is halted at %s", place);
     if (!reach_core(target, deadline, error))
@@ -278,7 +277,7 @@ bool target_take(struct target *target, bool resume, const char *place, const st
     target->held = link_hold(target->link, true, error);
     if (!target->held)
         return false;
-    return !halted || link_has_server(target->link) || tell_core(target, core->ops->add_run, deadline, error);
+    return !halted || link_has_server(target->link) || tell_core(target, core_add_let_go, deadline, error);
 }
 
 static bool halt_again(struct target *target, const struct deadline *deadline, struct error *error)

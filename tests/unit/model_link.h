@@ -229,6 +229,14 @@ static inline void model_init(struct model_core *m, const struct model_event *sc
     m->left += m->left == UINT64_MAX ? 0 : m->lead;
 }
 
+/* That as a Cortex-M7 r1p1. */
+static inline void model_be_m7(struct model_core *m)
+{
+    m->cpuid = 0x411FC271;
+    m->fp_ctrl = 0x10000080;
+    m->halts_in_handler = true;
+}
+
 /* The first thing that is not as it was before; NULL: all is. */
 static inline const char *model_difference(const struct model_core *m, const struct model_core *before)
 {

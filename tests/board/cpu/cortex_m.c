@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define PPB_BASE 0xE0000000u
 #define PPB_SIZE 0x00100000u
@@ -91,7 +92,8 @@ void cm_reset(struct cortex_m *cm)
     systick_reset(&cm->systick, cm->core.counted);
     dwt_reset(&cm->dwt, cm->core.counted);
     l1d_empty(&cm->l1d);
-    cm->system = (struct cm_system){.vtor = cm->reset_vtor, .ccr = cm->profile->v7m ? 0x200 : 0x208};
+    cm->system = (struct cm_system){.vtor = cm->reset_vtor,
+                                    .ccr = (cm->profile->v7m ? 0x200 : 0x208) | cm->profile->ccr_always};
     reset_registers(cm);
     cm->state = CM_RUNNING;
     cm->core.in_debug = false;
@@ -128,6 +130,7 @@ static void power(struct core *core, bool on)
         return;
     cm->debug = (struct cm_debug){0};
     cm->work_at_run = UINT64_MAX;
+    cm->dwt_lock_closed = cm->profile->dwt_lock;
     fpb_power_on(&cm->fpb);
     pmu_v81m_power_on(&cm->pmu);
     cm_reset(cm);
@@ -138,6 +141,18 @@ static bool interrupt(struct core *core, unsigned irq)
     if (irq >= NVIC_IRQS)
         return false;
     cm_pend((struct cortex_m *)core, EXC_IRQ0 + irq);
+    return true;
+}
+
+static bool set_state(struct core *core, const char *name, bool on)
+{
+    struct cortex_m *cm = (struct cortex_m *)core;
+    if (strcmp(name, "dwt-locked") == 0 && cm->profile->dwt_lock)
+        cm->flavour.dwt_locked = on;
+    else if (strcmp(name, "no-cyccnt") == 0)
+        cm->flavour.no_cyccnt = on;
+    else
+        return false;
     return true;
 }
 
@@ -220,6 +235,7 @@ static const struct core_ops operations = {
     .hold = hold,
     .power = power,
     .interrupt = interrupt,
+    .set_state = set_state,
     .describe = describe,
     .destroy = destroy,
 };
@@ -248,9 +264,11 @@ struct core *cm_create(const struct core_plan *plan)
     cm->decoder.cost = profile->cost;
     cm->decoder.has_it = profile->v7m;
     cm->work_at_run = UINT64_MAX;
+    cm->dwt_lock_closed = profile->dwt_lock;
     cm->nvic.priority_mask = profile->priority_mask;
     cm->dwt.has_counters = profile->v7m;
-    cm->dwt.v8m = cm->fpb.v2 = profile->v81m;
+    cm->dwt.v8m = profile->v81m;
+    cm->fpb.v2 = profile->fpb_v2;
     cm->dwt.comparators = profile->watchpoints;
     cm->fpb.code = profile->code_comparators;
     cm->fpb.literal = profile->literal_comparators;

@@ -25,8 +25,16 @@ struct cm_profile {
     uint32_t vtor_mask;
     uint8_t priority_mask;
     unsigned code_comparators, literal_comparators, watchpoints;
+    bool fpb_v2;
     unsigned entry_cycles, return_cycles, tail_cycles; // exceptions
     bool any_read_clears_countflag;                    // else only a read as the core does it
+    // A breakpoint that is reached while an exception can be taken halts at the handler's first instruction
+    // (Cortex-M7 erratum 3092511)
+    bool halts_in_handler;
+    bool dwt_lock;        // DWT_LAR, which holds for software, closed at power-on
+    bool hides_dwt;       // its registers read as zero without DEMCR.TRCENA
+    uint32_t ccr_always;  // the caches, on from reset
+    unsigned miss_cycles; // that a miss of the data cache takes; 0: there is none
     uint32_t mvfr0, mvfr1;
     struct component rom, scs, dwt, fpb, pmu;
     const uint32_t *rom_entries;
@@ -66,6 +74,12 @@ struct cm_debug {
     bool retired, was_reset, restarted; // S_RETIRE_ST, S_RESET_ST, S_RESTART_ST
 };
 
+// What some parts are like, and --core-state can make of this one
+struct cm_flavour {
+    bool dwt_locked; // the DWT's lock holds for a debugger too
+    bool no_cyccnt;  // the DWT has no counters
+};
+
 struct cm_system {
     uint32_t vtor, prigroup, scr, ccr, shcsr, cfsr, hfsr, faultaddr, cpacr;
 };
@@ -92,6 +106,8 @@ struct cortex_m {
     struct l1d l1d;
     struct cm_debug debug;
     struct cm_system system;
+    struct cm_flavour flavour;
+    bool dwt_lock_closed;
 
     enum cm_state state;
     bool held_in_reset, off;
@@ -114,6 +130,7 @@ struct cortex_m {
     int raised;                     // emulator interrupt, -1 none
     const struct decoded *last;     // the instruction that is being executed
     bool loaded, stored, unaligned; // what it did, where a performance monitor counts that
+    unsigned stalled;               // cycles that it waited for the data cache
     struct decoder decoder;
 };
 

@@ -34,6 +34,13 @@ enum {
     DAUTHSTATUS = 0xFB8,
 };
 
+// Offsets from 0xE0001000; the lock as on every CoreSight component (IHI 0029 B2.3)
+enum { DWT_PCSR = 0x1C, DWT_LAR = 0xFB0, DWT_LSR = 0xFB4 };
+#define LAR_KEY         0xC5ACCE55u
+#define LSR_IMPLEMENTED (1u << 0)
+#define LSR_LOCKED      (1u << 1)
+#define NO_COUNTERS     0x03000000u // DWT_CTRL.NOPRFCNT and NOCYCCNT
+
 // ICSR, DDI 0403E B3.2.4
 #define NMIPENDSET      (1u << 31)
 #define PENDSVSET       (1u << 28)
@@ -212,7 +219,7 @@ static void write_system(struct cortex_m *cm, uint32_t offset, uint32_t value, e
         break;
     case CCR:
         if (cm->profile->v7m)
-            cm->system.ccr = value & 0x31B;
+            cm->system.ccr = (value & 0x31B) | cm->profile->ccr_always;
         break;
     case SHCSR:
         cm->system.shcsr = value & 0x70000;
@@ -261,19 +268,35 @@ static void scs_write(void *self, uint32_t offset, uint32_t value, enum bus_mast
         write_system(cm, offset, value, master);
 }
 
+// The lock does not hold for a debugger, who sees none, unless its access port says that it is the core
+static bool dwt_lock_holds(const struct cortex_m *cm, enum bus_master master)
+{
+    return cm->profile->dwt_lock && (master != BUS_DEBUGGER || cm->flavour.dwt_locked);
+}
+
 static uint32_t dwt_unit_read(void *self, uint32_t offset, enum bus_master master)
 {
     const struct cortex_m *cm = self;
-    (void)master;
     if (offset >= COMPONENT_IDS)
         return component_read(&cm->profile->dwt, offset);
+    if (offset == DWT_LSR)
+        return dwt_lock_holds(cm, master) ? LSR_IMPLEMENTED | (cm->dwt_lock_closed ? LSR_LOCKED : 0) : 0;
+    if (cm->profile->hides_dwt && !(cm->debug.demcr & TRCENA))
+        return 0;
+    if (cm->flavour.no_cyccnt && offset < DWT_PCSR)
+        return offset == 0 ? NO_COUNTERS | (uint32_t)cm->dwt.comparators << 28 : 0;
     return dwt_read(&cm->dwt, offset, cm->core.counted, cm->state == CM_HALTED ? UINT32_MAX : cm_pc(cm));
 }
 
 static void dwt_unit_write(void *self, uint32_t offset, uint32_t value, enum bus_master master)
 {
     struct cortex_m *cm = self;
-    (void)master;
+    if (offset == DWT_LAR && cm->profile->dwt_lock)
+        cm->dwt_lock_closed = value != LAR_KEY;
+    if (dwt_lock_holds(cm, master) && cm->dwt_lock_closed)
+        return;
+    if (cm->flavour.no_cyccnt && offset < DWT_PCSR)
+        return;
     dwt_write(&cm->dwt, offset, value, cm->core.counted);
 }
 
