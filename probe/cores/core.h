@@ -188,6 +188,9 @@ struct core_spares {
     unsigned first, second;
 };
 
+/* The Security Extension of Armv8-M: none, Secure code can be debugged, or it runs unseen. */
+enum core_security { SECURITY_NONE, SECURITY_OPEN, SECURITY_HIDDEN };
+
 enum core_family { CORE_M, CORE_ARMV7, CORE_ARMV8, CORE_KNC, CORE_X86_64 };
 
 struct core {
@@ -208,6 +211,7 @@ struct core {
     struct core_spares spares;
     /* A breakpoint that is reached just when an exception comes may halt it in that one's handler */
     bool halts_in_handler;
+    enum core_security security;
     const char *unstoppable; /* why it cannot be halted; NULL: it can */
     /* Channels of the cross trigger interface, as bits: those that halt it and let it run for us; whether the
      * interface was found switched off, when what it held counts for nothing. */
@@ -241,6 +245,8 @@ uint64_t core_register_value(const struct core *core, enum core_register which, 
  */
 void core_begin_proofs(const struct core *core, struct steps *list, struct core_proof *proofs, size_t n);
 void core_end_proofs(const struct core *core, struct steps *list, const struct core_proof *proofs, size_t n);
+/* What a stop that never comes may be owed to, to be put behind "not reached"; "" if nothing is known. */
+const char *core_may_be_unseen(const struct core *core);
 /* Lets a core go on that somebody has halted, whatever was held off there. */
 void core_add_let_go(const struct core *core, struct steps *list);
 /* Word-sized memory as the core sees it. */

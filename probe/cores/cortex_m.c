@@ -16,7 +16,8 @@ enum {
     DEMCR = 0xE000EDFC,
     ICIMVAU = 0xE000EF58,
     DCCMVAU = 0xE000EF64,
-    FP_CTRL = 0xE0002000, /* BP_CTRL on Armv6-M */
+    DAUTHSTATUS = 0xE000EFB8, /* Armv8-M only, DDI 0553 D1.2 */
+    FP_CTRL = 0xE0002000,     /* BP_CTRL on Armv6-M */
     FP_COMP0 = 0xE0002008,
 };
 
@@ -393,7 +394,8 @@ static const struct {
 };
 
 /* Of its SDEN (Software Developers Errata Notice), erratum 3092511: all revisions. */
-enum { PART_M7 = 0xC27 };
+enum { PART_M7 = 0xC27, PART_STAR = 0x132 };
+enum { FIRST_V8_PART = 0xD00, SID = 3 << 4, SID_ALLOWED = 3 << 4, SID_REFUSED = 2 << 4 };
 
 bool cortex_m_identify(uint16_t unit, const uint64_t *values, struct core *out)
 {
@@ -423,6 +425,34 @@ bool cortex_m_identify(uint16_t unit, const uint64_t *values, struct core *out)
 bool cortex_m_is_v6(const struct core *core)
 {
     return (core->id >> 16 & 0xF) == 0xC && (core->id >> 4 & 0xFFF) < 0xD00;
+}
+
+bool cortex_m_is_v8(const struct core *core)
+{
+    unsigned part = core->id >> 4 & 0xFFF;
+    return core->family == CORE_M && (part >= FIRST_V8_PART || part == PART_STAR);
+}
+
+bool cortex_m_is_baseline(const struct core *core)
+{
+    return (core->id >> 16 & 0xF) == 0xC;
+}
+
+struct address cortex_m_authentication(const struct core *core)
+{
+    return word_at(core->unit, DAUTHSTATUS);
+}
+
+void cortex_m_take_authentication(struct core *core, uint64_t status)
+{
+    core->security = (status & SID) == SID_ALLOWED   ? SECURITY_OPEN
+                     : (status & SID) == SID_REFUSED ? SECURITY_HIDDEN
+                                                     : SECURITY_NONE;
+}
+
+bool cortex_m_has_dwt_lock(const struct core *core)
+{
+    return core->family == CORE_M && (core->id >> 4 & 0xFFF) == PART_M7;
 }
 
 struct address cortex_m_vectors(const struct core *core)
