@@ -119,15 +119,16 @@ static bool tell_end(const struct lowered *self, struct error *error)
                  self->reception.hit.past);
     if (self->lost > 0)
         snprintf(lost, sizeof lost, "; %" PRIu64 " calls in a row were left without returning", self->lost);
-    return error_set(error, ERROR_END, "the end was not reached within %.3g s of the start%s%s", seconds,
-                     past, lost);
+    return error_set(error, ERROR_END, "the end was not reached within %.3g s of the start%s%s%s", seconds,
+                     past, lost, core_may_be_unseen(self->core));
 }
 
 static bool tell_start(const struct lowered *self, struct error *error)
 {
     double seconds = (double)self->reception.wish->timeout_ms / 1000;
     if (self->inner == 0)
-        return error_set(error, ERROR_START, "the start was not reached within %.3g s", seconds);
+        return error_set(error, ERROR_START, "the start was not reached within %.3g s%s", seconds,
+                         core_may_be_unseen(self->core));
     return error_set(error, ERROR_START,
                      "the start was reached %" PRIu64
                      " times within %.3g s, each time with a return address inside the function itself "

@@ -33,6 +33,22 @@ bool target_run(struct target *target, const struct steps *list, uint64_t *resul
     return true;
 }
 
+/* Where it cannot be read nothing is known of it. False only when the link fails. */
+static bool look_at_security(struct target *target, struct core *core, const struct deadline *deadline,
+                             struct error *error)
+{
+    uint64_t status;
+    struct error unread = {0};
+    if (!cortex_m_is_v8(core))
+        return true;
+    if (ledger_read(target->ledger, cortex_m_authentication(core), &status, deadline, &unread)) {
+        cortex_m_take_authentication(core, status);
+        return true;
+    }
+    return unread.kind == ERROR_FAULT || unread.kind == ERROR_ASLEEP ||
+           error_set(error, unread.kind, "%s", unread.text);
+}
+
 /* A block that refuses to be read is there all the same, and doctor tells why. */
 static bool identify_blocks(struct target *target, struct target_core *core, const struct deadline *deadline,
                             struct error *error)
@@ -200,6 +216,7 @@ bool target_open(struct target *target, struct link *link, const struct target_w
         return false;
     for (size_t i = 0; i < target->n_cores; i++)
         if (!look_at_state(target, &target->cores[i], deadline, error) ||
+            !look_at_security(target, &target->cores[i].core, deadline, error) ||
             !identify_blocks(target, &target->cores[i], deadline, error))
             return false;
     return true;

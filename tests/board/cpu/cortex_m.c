@@ -90,6 +90,7 @@ void cm_reset(struct cortex_m *cm)
     cm->work++;
     nvic_reset(&cm->nvic);
     systick_reset(&cm->systick, cm->core.counted);
+    systick_reset(&cm->other_systick, cm->core.counted);
     dwt_reset(&cm->dwt, cm->core.counted);
     l1d_empty(&cm->l1d);
     cm->system = (struct cm_system){.vtor = cm->reset_vtor,
@@ -98,7 +99,7 @@ void cm_reset(struct cortex_m *cm)
     cm->state = CM_RUNNING;
     cm->core.in_debug = false;
     cm_log(cm, TRUTH_RESET, cm_pc(cm), 0);
-    if ((cm->debug.demcr & VC_CORERESET) && (cm->debug.control & C_DEBUGEN))
+    if ((cm->debug.demcr & VC_CORERESET) && cm_may_halt(cm))
         cm_halt(cm, DFSR_VCATCH);
 }
 
@@ -151,6 +152,10 @@ static bool set_state(struct core *core, const char *name, bool on)
         cm->flavour.dwt_locked = on;
     else if (strcmp(name, "no-cyccnt") == 0)
         cm->flavour.no_cyccnt = on;
+    else if (strcmp(name, "no-secure-debug") == 0 && cm->profile->security)
+        cm->flavour.security.refuses_secure = on;
+    else if (strcmp(name, "non-secure") == 0 && cm->profile->security)
+        cm->flavour.security.non_secure_program = on;
     else
         return false;
     return true;
@@ -275,6 +280,7 @@ struct core *cm_create(const struct core_plan *plan)
     cm->pmu.counters = profile->event_counters;
     cm->pmu.counted = &cm->core.counted;
     name_counts(profile, plan->truth);
+    plan->bus->security = profile->security ? &cm->flavour.security : NULL;
     plan->bus->changed = memory_changed;
     plan->bus->changed_self = cm;
     // Not UC_MODE_MCLASS: it forces another model, whatever is asked for

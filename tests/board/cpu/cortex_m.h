@@ -19,8 +19,9 @@
 // What differs between the cores; the tables are in chip/
 struct cm_profile {
     uc_cpu_arm emulated_as;
-    bool v7m;  // or later
-    bool v81m; // as it is without the Security Extension
+    bool v7m;      // or later
+    bool v81m;     // or Armv8-M
+    bool security; // the Security Extension; the program stays in one of the states
     uint32_t cpuid;
     uint32_t vtor_mask;
     uint8_t priority_mask;
@@ -55,6 +56,7 @@ enum cm_state { CM_RUNNING, CM_ASLEEP, CM_HALTED, CM_LOCKUP };
 #define S_HALT       (1u << 17)
 #define S_SLEEP      (1u << 18)
 #define S_LOCKUP     (1u << 19)
+#define S_SDE        (1u << 20) // Armv8-M
 #define S_RETIRE_ST  (1u << 24)
 #define S_RESET_ST   (1u << 25)
 #define S_RESTART_ST (1u << 26) // Armv8-M
@@ -78,6 +80,7 @@ struct cm_debug {
 struct cm_flavour {
     bool dwt_locked; // the DWT's lock holds for a debugger too
     bool no_cyccnt;  // the DWT has no counters
+    struct bus_security security;
 };
 
 struct cm_system {
@@ -108,6 +111,8 @@ struct cortex_m {
     struct cm_system system;
     struct cm_flavour flavour;
     bool dwt_lock_closed;
+    struct systick other_systick; // of the state that the program is not in: nobody takes its interrupts
+    uint32_t bank_select;         // DSCSR.SBRSEL and SBRSELEN
 
     enum cm_state state;
     bool held_in_reset, off;
@@ -177,6 +182,7 @@ bool cm_looks_for_overflow(const struct cortex_m *); // after each instruction
 bool cm_overflow_halts(struct cortex_m *);           // one has happened; asking clears that
 
 // debug.c
+bool cm_may_halt(const struct cortex_m *);
 void cm_halt(struct cortex_m *, uint32_t cause);
 void cm_write_dhcsr(struct cortex_m *, uint32_t value, enum bus_master);
 uint32_t cm_read_dhcsr(struct cortex_m *, enum bus_master);

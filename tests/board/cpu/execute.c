@@ -95,7 +95,7 @@ bool cm_hook(struct cortex_m *cm)
 
 static void breakpoint_instruction(struct cortex_m *cm, uint32_t pc)
 {
-    if (cm->debug.control & C_DEBUGEN)
+    if (cm_may_halt(cm))
         cm_halt(cm, DFSR_BKPT);
     else
         cm_fault(cm, pc, 0);
@@ -142,7 +142,7 @@ static bool clear_to_execute(struct cortex_m *cm, bool stepping)
         cm_reset(cm);
         return false;
     }
-    if ((cm->debug.control & (C_DEBUGEN | C_HALT)) == (C_DEBUGEN | C_HALT)) { // the core asked for it itself
+    if (cm_may_halt(cm) && (cm->debug.control & C_HALT)) { // the core asked for it itself
         cm_halt(cm, DFSR_HALTED);
         return false;
     }
@@ -151,7 +151,7 @@ static bool clear_to_execute(struct cortex_m *cm, bool stepping)
         return false;
     }
     unsigned exception = cm_exception_to_take(cm);
-    bool breakpoint = !stepping && (cm->debug.control & C_DEBUGEN) && fpb_match(&cm->fpb, pc);
+    bool breakpoint = !stepping && cm_may_halt(cm) && fpb_match(&cm->fpb, pc);
     if (exception) {
         cm_enter(cm, exception, pc);
         if (breakpoint && cm->profile->halts_in_handler && cm->state == CM_RUNNING)

@@ -143,6 +143,22 @@ TIDY_TEST(an_interrupt_right_at_the_breakpoint_of_an_m7)
     end(rig, false);
 }
 
+TIDY_TEST(a_return_to_the_secure_state_is_refused_too)
+{
+    static const struct model_event script[] = {
+        {.cycles = 500, .pc = 0x1000, .sp = 0x20007F00, .lr = 0xFEFFFFFF},
+        {.cycles = 1000, .pc = 0x2004, .sp = 0x20007F00},
+    };
+    struct rig *rig = begin_fresh(script, COUNT(script));
+    assert_true(begin(rig));
+    assert_true(
+        rig_arm(rig, &(struct region){.start = 0x1000, .to_return = true, .low = 0x1000, .high = 0x1080}));
+    assert_false(rig_run(rig, 2, 0));
+    assert_int_equal(rig->error.kind, ERROR_STATE);
+    assert_non_null(strstr(rig->error.text, "called from the Secure state"));
+    end(rig, false);
+}
+
 TIDY_TEST(halts_on_the_way_are_told)
 {
     for (unsigned halts = 0; halts < 6; halts++) {
