@@ -541,7 +541,7 @@ static bool lowered_run(struct engine *engine, const struct engine_wish *wish, c
         else if (!lowered_pay_back(self, deadline, error) || !recover(self, at, &from, deadline, error))
             return false;
     }
-    return true;
+    return lowered_look_at_neighbours(self, true, error);
 }
 
 static void lowered_free(struct engine *engine)
@@ -560,6 +560,8 @@ struct engine *lowered_new(struct target *target)
     self->target = target;
     self->core = &target->chosen->core;
     points_init(&self->points, target->ledger, &target->chosen->core);
+    neighbours_init(&self->neighbours, target);
+    self->points.neighbours = &self->neighbours;
     reception_init(&self->reception, self->core, &target->reading, &target->witness);
     return &self->engine;
 }

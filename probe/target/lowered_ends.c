@@ -109,5 +109,5 @@ bool lowered_disarm(struct engine *engine, const struct deadline *deadline, stru
 {
     struct lowered *self = (struct lowered *)engine;
     return lowered_give_back(self, deadline, error) && points_remove(&self->points, deadline, error) &&
-           leave_stop(self, deadline, error);
+           neighbours_let_go(&self->neighbours, deadline, error) && leave_stop(self, deadline, error);
 }

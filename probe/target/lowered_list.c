@@ -241,6 +241,17 @@ bool lowered_settle_held(struct lowered *self, struct error *error)
     return settle_held(self, PLAIN_TRIES, error);
 }
 
+bool lowered_look_at_neighbours(struct lowered *self, bool now, struct error *error)
+{
+    struct deadline soon = deadline_in_ms(patience_ms(LOOK_MS), NULL);
+    struct error why = {0};
+    if (neighbours_look(&self->neighbours, now, &soon, &why))
+        return true;
+    /* What does not answer for now is looked at again. */
+    bool over = why.kind != ERROR_ASLEEP && why.kind != ERROR_FAULT;
+    return !over || error_set(error, why.kind, "%s", why.text);
+}
+
 bool lowered_run_list(struct lowered *self, size_t *at, uint64_t *saw, const struct deadline *deadline,
                       struct error *error)
 {
@@ -259,6 +270,8 @@ bool lowered_run_list(struct lowered *self, size_t *at, uint64_t *saw, const str
         bool waits = outcome.why == NOT_YET && at_wait(self, done);
         reception_take(&self->reception, self->results, done);
         if (!is_sound(self, error))
+            return false;
+        if (outcome.why != LINK_LOST && !lowered_look_at_neighbours(self, false, error))
             return false;
         bool refuses = outcome.why == TARGET_WAIT || outcome.why == TARGET_FAULT;
         bool cancelled = deadline_cancelled(deadline);

@@ -21,6 +21,7 @@ struct lowered {
     struct target *target;
     const struct core *core;
     struct points points;
+    struct neighbours neighbours;
     struct region region;
 
     bool guess; /* the last call's return is likely to be the next one's */
@@ -76,6 +77,8 @@ void lowered_new_registers(struct lowered *self);
  */
 bool lowered_run_list(struct lowered *self, size_t *at, uint64_t *saw, const struct deadline *deadline,
                       struct error *error);
+/* ERROR_ADDRESS when another core has stopped at a breakpoint of ours. */
+bool lowered_look_at_neighbours(struct lowered *self, bool now, struct error *error);
 /* The hits that are held are not to wait for a passage that may be long in coming, or never come. */
 bool lowered_settle_held(struct lowered *self, struct error *error);
 /* A short list in which nothing comes out unexpected, unless an access was garbled, for which it is run once

@@ -251,18 +251,19 @@ class Passage:
 
 def passages(log, start, is_end):
     """Pairs the stops in the board's log. `is_end(event, entry)` says whether a halt ends what `entry` began."""
-    found, entry, tainted = [], None, False
+    found, entry, tainted, again = [], None, False, False
     for event in log:
         if event.kind == "halt":
             if entry is not None and event.pc != start and is_end(event, entry):
                 found.append(Passage(entry, tainted, event))
                 entry = None
             elif event.pc == start and entry is None or event.pc == start and event.cycles != entry.cycles:
-                entry, tainted = event, False
+                entry, tainted, again = event, False, False
             elif event.pc == start:
-                tainted = False  # a re-hit: the region begins at the last of them
+                tainted, again = False, True  # a re-hit: the region begins at the last of them
         elif event.kind == "run" and entry is not None:
-            if event.extra & Board.PREEMPTED and event.extra & Board.PENDED_WHILE_HALTED:
+            # What pended in re-hits was held off until the last of them
+            if event.extra & Board.PREEMPTED and (again or event.extra & Board.PENDED_WHILE_HALTED):
                 tainted = True
     return found
 
