@@ -229,6 +229,7 @@ static bool measure_once(struct delta_command *self, const struct clock *clock, 
         error_set(error, ERROR_FOREIGN_STOP, "%.*s at %s",
                   (int)(address != NULL ? address - stop : (ptrdiff_t)strlen(stop)), stop, place);
     }
+    self->summary.slept = session->target.slept;
     snprintf(self->summary.uncalibrated, sizeof self->summary.uncalibrated, "%s", engine->uncalibrated);
     engine->ops->free(engine);
     return ok;

@@ -12,6 +12,7 @@ bool lowered_arm(struct engine *engine, const struct region *region, const struc
     struct setting settings[CORE_SETTINGS];
     size_t n = self->core->ops->settings(self->core, settings, CORE_SETTINGS);
     self->region = *region;
+    self->target->slept = false;
     self->entry_is_call = self->onward = false;
     self->region.start = core_code(self->core, region->start, region->start_is_thumb);
     self->region.end = core_code(self->core, region->end, region->end_is_thumb);

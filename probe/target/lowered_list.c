@@ -288,6 +288,8 @@ bool lowered_run_list(struct lowered *self, size_t *at, uint64_t *saw, const str
         case NOT_YET:
             if (waits && self->core->ops->state(self->core, outcome.saw) == CORE_LOCKUP)
                 return error_set(error, ERROR_LOCKUP, "the core locked up");
+            if (waits && segment_at(self, done) == SEGMENT_AT_END)
+                self->target->slept |= self->core->ops->state(self->core, outcome.saw) == CORE_ASLEEP;
             if (in_vain)
                 return waited_in_vain(self, error);
             if (waits && segment_at(self, done) == SEGMENT_AT_END && !look_at_counters(self, deadline, error))

@@ -258,6 +258,7 @@ static bool read_running(struct target *target, uint64_t *values, uint64_t *befo
         return true;
     look->changed = witness_changed(&target->witness, results, &places, &look->saw);
     look->reset = tells_reset && ops->reset_since(&counted->core, results[reset]);
+    target->slept |= tells_reset && ops->state(&counted->core, results[reset]) == CORE_ASLEEP;
     return true;
 }
 
