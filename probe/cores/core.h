@@ -141,6 +141,8 @@ struct core_ops {
     /* Whether an interrupt will run before the next instruction; SIZE_MAX where the core cannot tell. */
     size_t (*add_pending)(const struct core *, struct steps *);
     bool (*pending)(const struct core *, uint64_t value);
+    /* Whether a handler was entered between two such reads; NULL where nothing `steps_into_handlers`. */
+    bool (*entered)(const struct core *, uint64_t before, uint64_t after);
 
     /* What tells whether it stopped in a program of an operating system, where other programs may have other
      * code at the same address; and CONTEXTIDR, which tells them apart, NULL: it cannot be read there. For
@@ -211,6 +213,8 @@ struct core {
     struct core_spares spares;
     /* A breakpoint that is reached just when an exception comes may halt it in that one's handler */
     bool halts_in_handler;
+    /* A single step enters a handler that is held off, and executes nothing */
+    bool steps_into_handlers;
     enum core_security security;
     const char *unstoppable; /* why it cannot be halted; NULL: it can */
     /* Channels of the cross trigger interface, as bits: those that halt it and let it run for us; whether the

@@ -23,6 +23,7 @@ enum {
 
 enum {
     ICSR_ISRPREEMPT = 1 << 23, /* a pending exception will be taken on leaving Debug state */
+    ICSR_VECTACTIVE = 0x1FF,
     CCR_IC = 1 << 17,
     C_DEBUGEN = 1 << 0,
     C_HALT = 1 << 1,
@@ -261,6 +262,12 @@ static bool pending_in(const struct core *core, uint64_t value)
     return (value & ICSR_ISRPREEMPT) != 0;
 }
 
+static bool entered(const struct core *core, uint64_t before, uint64_t after)
+{
+    (void)core;
+    return ((before ^ after) & ICSR_VECTACTIVE) != 0;
+}
+
 /* C_MASKINTS holds off PendSV, SysTick and the external interrupts only, DDI 0403 C1.6.2. */
 static bool held_pending(const struct core *core, uint64_t value)
 {
@@ -350,6 +357,7 @@ static const struct core_ops cortex_m_ops = {
     .add_hold = add_hold,
     .add_run_held = add_run_held,
     .held_pending = held_pending,
+    .entered = entered,
     .add_single_step = add_single_step,
     .add_register = add_register,
     .add_expect_register = add_expect_register,
@@ -393,8 +401,9 @@ static const struct {
     {0x132, "Star-MC1"},
 };
 
-/* Of its SDEN (Software Developers Errata Notice), erratum 3092511: all revisions. */
-enum { PART_M7 = 0xC27, PART_STAR = 0x132 };
+/* Of its SDEN (Software Developers Errata Notice) erratum 3092511 is all revisions', 702596 r0p0's and
+ * r0p1's. */
+enum { PART_M7 = 0xC27, PART_STAR = 0x132, REVISION = 0xF << 20 };
 enum { FIRST_V8_PART = 0xD00, SID = 3 << 4, SID_ALLOWED = 3 << 4, SID_REFUSED = 2 << 4 };
 
 bool cortex_m_identify(uint16_t unit, const uint64_t *values, struct core *out)
@@ -417,6 +426,7 @@ bool cortex_m_identify(uint16_t unit, const uint64_t *values, struct core *out)
                          .comparators = (fp >> 4 & 0xF) | (fp >> 8 & 0x70),
                          .comparator_revision = fp >> 28,
                          .halts_in_handler = (id >> 4 & 0xFFF) == PART_M7,
+                         .steps_into_handlers = (id >> 4 & 0xFFF) == PART_M7 && (id & REVISION) == 0,
                          .caches = (values[CORTEX_M_CCR] & CCR_IC) != 0};
     snprintf(out->name, sizeof out->name, "%s r%up%u", name, id >> 20 & 0xF, id & 0xF);
     return true;

@@ -87,6 +87,8 @@ static void add_leave(const struct passage_plan *plan, struct steps *list, struc
     const struct core_ops *ops = plan->core->ops;
     add_rehits(plan, plan->start, 0, list, out);
     if (plan->start == plan->end) {
+        if (plan->core->steps_into_handlers)
+            out->pending_early_at = ops->add_pending(plan->core, list);
         out->before_at = steps_add(list, step_time(TIME_BEFORE));
         out->pending_at = passage_add_past(plan, plan->start, plan->end, list);
         return;
@@ -123,8 +125,11 @@ void passage_add(const struct passage_plan *plan, enum segment from, struct step
 {
     const struct core_ops *ops = plan->core->ops;
     bool round = plan->start == plan->end;
-    *out =
-        (struct passage){.from = from, .rehits = plan->rehits, .pending_at = SIZE_MAX, .reset_at = SIZE_MAX};
+    *out = (struct passage){.from = from,
+                            .rehits = plan->rehits,
+                            .pending_at = SIZE_MAX,
+                            .pending_early_at = SIZE_MAX,
+                            .reset_at = SIZE_MAX};
     for (int segment = 0; segment < SEGMENTS; segment++) {
         out->first[segment] = list->n;
         if (segment < (int)from)

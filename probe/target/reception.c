@@ -48,6 +48,14 @@ static bool was_pending(const struct reception *reception, const uint64_t *resul
     return at != SIZE_MAX && reception->core->ops->pending(reception->core, results[at]);
 }
 
+static bool was_entered(const struct reception *reception, const struct passage *passage,
+                        const uint64_t *results)
+{
+    return passage->pending_early_at != SIZE_MAX &&
+           reception->core->ops->entered(reception->core, results[passage->pending_early_at],
+                                         results[passage->pending_at]);
+}
+
 static bool was_disturbed(const struct reception *reception, const uint64_t *results, size_t at)
 {
     const struct core_ops *ops = reception->core->ops;
@@ -163,7 +171,8 @@ static void take_segment(struct reception *reception, const struct expected_pass
     case SEGMENT_LEAVE:
         deliver_rehits(reception, passage, 0, results);
         reception->hit = (struct raw_hit){.pairs = expected->pairs,
-                                          .tainted = was_pending(reception, results, passage->pending_at),
+                                          .tainted = was_pending(reception, results, passage->pending_at) ||
+                                                     was_entered(reception, passage, results),
                                           .end_address = core_code_place(expected->end)};
         reading_take(reception->reading, false, results, passage->reading_at[0][passage->rehits],
                      reception->hit.from);

@@ -55,6 +55,7 @@ struct model_core {
     unsigned transfer_only;          /* likewise */
     uint32_t slice;                  /* reads of an OP_UNTIL until NOT_YET */
     bool ram_is_rom, deep_sleep;     /* accesses to a sleeping core wait */
+    bool steps_into_handlers;        /* whatever C_MASKINTS says: Cortex-M7 r0, 702596 */
     bool halts_in_handler;           /* a breakpoint reached just then halts it there: Cortex-M7, 3092511 */
 
     uint32_t lead; /* cycles until the script begins, also after a reset */
@@ -177,17 +178,22 @@ static inline void model_arrive(struct model_core *m)
         m->escalated++;
 }
 
+static inline void model_be_in_handler(struct model_core *m)
+{
+    m->in_handler = true;
+    m->back_pc = m->pc;
+    m->back_xpsr = m->xpsr;
+    m->pc = MODEL_HANDLER;
+    m->xpsr = 0x01000013;
+}
+
 /* An interrupt is taken before what stands at the PC. */
 static inline void model_take(struct model_core *m)
 {
     m->busy = m->handler;
     if (!m->halts_in_handler || !m->debug || !model_breaks(m))
         return;
-    m->in_handler = true;
-    m->back_pc = m->pc;
-    m->back_xpsr = m->xpsr;
-    m->pc = MODEL_HANDLER;
-    m->xpsr = 0x01000013;
+    model_be_in_handler(m);
     model_enter_debug(m, 0x2);
 }
 
@@ -306,6 +312,13 @@ static inline void model_go(struct model_core *m)
 {
     model_count(m, m->leave_cost);
     m->halted = false;
+    if (m->pending && m->step && m->steps_into_handlers) {
+        m->pending = false;
+        m->busy = m->handler;
+        model_be_in_handler(m);
+        model_enter_debug(m, 0x1);
+        return;
+    }
     if (m->pending && !m->maskints && !m->in_handler) {
         m->pending = false;
         model_take(m);

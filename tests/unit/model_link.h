@@ -15,7 +15,7 @@ static inline uint32_t model_read(struct model_core *m, uint32_t address, unsign
     case 0xE000ED00:
         return m->cpuid;
     case 0xE000ED04:
-        return m->pending && !m->maskints ? 0x00C00000 : 0;
+        return (m->pending && !m->maskints ? 0x00C00000 : 0) | (m->xpsr & 0x1FF);
     case 0xE000ED14:
         return 0x200;
     case 0xE000ED30:

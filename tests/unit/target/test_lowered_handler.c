@@ -109,3 +109,33 @@ RIG_TEST(no_other_core_stops_so)
     rig_begin(rig);
     check_foreign(rig);
 }
+
+/* r0p1, erratum 702596: a round is stepped past its start, and the step enters the handler instead. */
+RIG_TEST(a_step_into_a_handler_taints_the_round)
+{
+    static const struct model_event loop[] = {
+        {.cycles = 1000, .grow = 7, .pc = 0x1000, .sp = 0x20007F00},
+    };
+    unsigned tainted = 0, wrong = 0;
+    for (long k = 6; k < 120; k++) { /* from the first stop on */
+        struct rig *rig = rig_fresh(loop, COUNT(loop));
+        model_be_m7(&rig->model);
+        rig->model.cpuid = 0x410FC271;
+        rig->model.steps_into_handlers = true;
+        rig->model.pace = 200;
+        rig_begin(rig);
+        assert_true(rig_arm(rig, &(struct region){.start = 0x1000, .end = 0x1000}));
+        rig->model.what = TROUBLE_PEND;
+        rig->model.trouble_at = rig->model.accesses + k;
+        rig->model.trouble_for = 1;
+        assert_string_equal(rig_run(rig, 4, 0) ? "" : rig->error.text, "");
+        for (size_t i = 0; i < rig->n_hits; i++) {
+            tainted += rig->hits[i].tainted;
+            wrong += !rig->hits[i].tainted && rig_work(&rig->hits[i]) < 1000;
+        }
+        rig->model.trouble_at = -1;
+        rig_end_clean(rig);
+    }
+    assert_true(tainted > 10);
+    assert_int_equal(wrong, 0);
+}
