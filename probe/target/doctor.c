@@ -249,6 +249,9 @@ static void examine_m(struct examination *e)
     note(e, "trace", FINDING_OK, traced ? "ok" : "off", "DEMCR.TRCENA = %u%s", traced,
          traced ? "" : ": switched on while it is measured");
     test_security(e);
+    if (e->core->halts_in_handler)
+        note(e, "erratum 3092511", FINDING_OK, "minded",
+             "a stop in a handler at a breakpoint is passed over, the hit tainted");
 }
 
 bool doctor_examine(struct target *target, const struct target_core *core, struct diagnosis *out,

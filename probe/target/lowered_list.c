@@ -46,7 +46,7 @@ static bool at_wait(const struct lowered *self, size_t at)
 static void note_held(struct lowered *self, const struct step *control)
 {
     const struct core_ops *ops = self->core->ops;
-    struct step items[2];
+    struct step items[2] = {0};
     struct steps hold = {.items = items, .room = 2};
     if (ops->add_hold == NULL)
         return;

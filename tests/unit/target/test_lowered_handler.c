@@ -23,10 +23,10 @@ RIG_TEST(at_the_start_it_runs_before_the_hit)
         {.cycles = 500, .pc = 0x1000, .sp = 0x20007F00, .lr = 0x2005, .pended = true},
         {.cycles = 1000, .grow = 7, .pc = 0x2004, .sp = 0x20007F00, .lr = 0x2005},
     };
-    const struct region *const regions[] = {&whole, &(struct region){.start = 0x1000, .end = 0x2004}};
+    const struct region regions[] = {whole, {.start = 0x1000, .end = 0x2004}};
     for (size_t i = 0; i < COUNT(regions); i++) {
         struct rig *rig = m7(script, COUNT(script));
-        assert_true(rig_arm(rig, regions[i]));
+        assert_true(rig_arm(rig, &regions[i]));
         assert_true(rig_run(rig, 1, 4));
         assert_true(rig_run(rig, 20, 0));
         rig_check_hits(rig, 21, 1000, 7);
@@ -43,10 +43,10 @@ RIG_TEST(at_the_end_it_runs_inside_and_taints)
         {.cycles = 500, .pc = 0x1000, .sp = 0x20007F00, .lr = 0x2005},
         {.cycles = 1000, .grow = 7, .pc = 0x2004, .sp = 0x20007F00, .lr = 0x2005, .pended = true},
     };
-    const struct region *const regions[] = {&whole, &(struct region){.start = 0x1000, .end = 0x2004}};
+    const struct region regions[] = {whole, {.start = 0x1000, .end = 0x2004}};
     for (size_t i = 0; i < COUNT(regions); i++) {
         struct rig *rig = m7(script, COUNT(script));
-        assert_true(rig_arm(rig, regions[i]));
+        assert_true(rig_arm(rig, &regions[i]));
         assert_true(rig_run(rig, 1, 4));
         assert_true(rig_run(rig, 20, 0));
         rig_check_hits(rig, 21, 1000 + HANDLER, 7);

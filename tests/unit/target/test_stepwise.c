@@ -136,7 +136,7 @@ TIDY_TEST(an_interrupt_right_at_the_breakpoint_of_an_m7)
         bool at_end = k % 2 == 1;
         assert_int_equal(rig->hits[k].tainted, at_end);
         assert_int_equal(rig->hits[k].pairs, at_end ? 2 : 1);
-        assert_int_equal(rig_work(&rig->hits[k]), 1000 + 7 * (k / 2) + (at_end ? HANDLER : 0));
+        assert_int_equal(rig_work(&rig->hits[k]), 1000 + UINT64_C(7) * (k / 2) + (at_end ? HANDLER : 0));
     }
     for (size_t k = 0; k < rig->n_rehits; k++)
         assert_int_equal(rig->rehits[k], RIG_COST);
