@@ -46,6 +46,7 @@ static bool identify(const struct core *core, const uint64_t *values, struct cou
     if (core->family != CORE_M)
         return false;
     uint64_t demcr = values[0], ctrl = values[1];
+    bool ours = out->look_again; /* TRCENA: it was off */
     *out = (struct counter_block){.kind = &dwt_kind, .events = "dwt", .counts_cycles = true};
     snprintf(out->text, sizeof out->text, "DWT CYCCNT, 32 bits");
     if (cortex_m_is_baseline(core)) {
@@ -59,7 +60,7 @@ static bool identify(const struct core *core, const uint64_t *values, struct cou
         snprintf(out->unusable, sizeof out->unusable, "this core has no CYCCNT (DWT_CTRL.NOCYCCNT is set)");
         return true;
     }
-    bool runs = traced && (ctrl & CTRL_CYCCNTENA);
+    bool runs = traced && !ours && (ctrl & CTRL_CYCCNTENA);
     snprintf(out->state, sizeof out->state, "%s", runs ? "runs" : "idle");
     out->look_again = !traced; /* DWT_CTRL may read as zero until then */
     if (!runs)

@@ -250,7 +250,7 @@ static void examine_m(struct examination *e)
          traced ? "" : ": switched on while it is measured");
     test_security(e);
     if (e->core->halts_in_handler)
-        note(e, "erratum 3092511", FINDING_OK, "minded",
+        note(e, "erratum 3092511", FINDING_OK, "handled",
              "a stop in a handler at a breakpoint is passed over, the hit tainted");
 }
 

@@ -247,9 +247,8 @@ bool lowered_look_at_neighbours(struct lowered *self, bool now, struct error *er
     struct error why = {0};
     if (neighbours_look(&self->neighbours, now, &soon, &why))
         return true;
-    /* What does not answer for now is looked at again. */
-    bool over = why.kind != ERROR_ASLEEP && why.kind != ERROR_FAULT;
-    return !over || error_set(error, why.kind, "%s", why.text);
+    bool later = why.kind == ERROR_ASLEEP || why.kind == ERROR_FAULT;
+    return later || error_set(error, why.kind, "%s", why.text);
 }
 
 bool lowered_run_list(struct lowered *self, size_t *at, uint64_t *saw, const struct deadline *deadline,

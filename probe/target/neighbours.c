@@ -1,8 +1,9 @@
 #include "target/neighbours.h"
 
 #include <inttypes.h>
+#include <unistd.h>
 
-enum { LIST_ROOM = 16, OFTEN_US = 100000 };
+enum { LIST_ROOM = 16, OFTEN_US = 100000, TRIES = 3, NAP_US = 5000 };
 
 void neighbours_init(struct neighbours *neighbours, struct target *target)
 {
@@ -32,6 +33,12 @@ static bool switch_on(struct target *target, const struct core *core, const stru
     return true;
 }
 
+/* It has no power or no clock: then it runs onto nothing. */
+static bool is_away(const struct error *why)
+{
+    return why->kind == ERROR_FAULT || why->kind == ERROR_ASLEEP;
+}
+
 static bool is_place(const struct neighbours *neighbours, uint64_t pc)
 {
     for (size_t i = 0; i < neighbours->n && i < NEIGHBOURS_PLACES; i++)
@@ -46,10 +53,12 @@ bool neighbours_guard(struct neighbours *neighbours, uint64_t place, const struc
     struct target *target = neighbours->target;
     if (!is_place(neighbours, place))
         neighbours->places[neighbours->n++ % NEIGHBOURS_PLACES] = place;
-    for (size_t i = 0; !neighbours->guarded && i < target->n_cores; i++)
+    for (size_t i = 0; !neighbours->guarded && i < target->n_cores; i++) {
+        struct error why = {0};
         if (is_neighbour(target, &target->cores[i]) &&
-            !switch_on(target, &target->cores[i].core, deadline, error))
-            return error_prefix(error, "core %zu may run onto a breakpoint in RAM: ", i);
+            !switch_on(target, &target->cores[i].core, deadline, &why) && !is_away(&why))
+            return error_set(error, why.kind, "core %zu may run onto a breakpoint in RAM: %s", i, why.text);
+    }
     neighbours->guarded = true;
     neighbours->looked_us = deadline_now_us();
     return true;
@@ -102,23 +111,36 @@ bool neighbours_look(struct neighbours *neighbours, bool now, const struct deadl
     return true;
 }
 
+static bool let_one_go(struct neighbours *neighbours, const struct target_core *one,
+                       const struct deadline *deadline, struct error *error)
+{
+    const struct core *core = &one->core;
+    struct step items[LIST_ROOM];
+    uint64_t results[LIST_ROOM], pc;
+    struct steps list = {.items = items, .room = LIST_ROOM};
+    bool stopped;
+    if (!has_stopped(neighbours, one, &stopped, &pc, deadline, error))
+        return false;
+    if (!stopped)
+        return true;
+    core->ops->add_clear_breakpoint(core, &list);
+    core_add_let_go(core, &list);
+    return target_run(neighbours->target, &list, results, deadline, error);
+}
+
 bool neighbours_let_go(struct neighbours *neighbours, const struct deadline *deadline, struct error *error)
 {
     struct target *target = neighbours->target;
     for (size_t i = 0; neighbours->guarded && i < target->n_cores; i++) {
-        const struct core *core = &target->cores[i].core;
-        struct step items[LIST_ROOM];
-        uint64_t results[LIST_ROOM], pc;
-        struct steps list = {.items = items, .room = LIST_ROOM};
-        bool stopped;
-        if (!has_stopped(neighbours, &target->cores[i], &stopped, &pc, deadline, error))
-            return false;
-        if (!stopped)
-            continue;
-        core->ops->add_clear_breakpoint(core, &list);
-        core_add_let_go(core, &list);
-        if (!target_run(target, &list, results, deadline, error))
-            return false;
+        struct error why = {0};
+        for (int tries = 0; tries < TRIES; tries++) {
+            why = (struct error){0};
+            if (let_one_go(neighbours, &target->cores[i], deadline, &why) || !is_away(&why))
+                break;
+            usleep(NAP_US);
+        }
+        if (why.kind != ERROR_NONE && !is_away(&why))
+            return error_set(error, why.kind, "%s", why.text);
     }
     neighbours->guarded = false;
     neighbours->n = 0;

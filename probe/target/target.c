@@ -61,6 +61,7 @@ static bool identify_blocks(struct target *target, struct target_core *core, con
         uint64_t values[BLOCK_IDENTITY];
         struct steps list = {.items = items, .room = BLOCK_IDENTITY};
         struct counter_block *block = &core->blocks[core->n_blocks];
+        block->look_again = false;
         struct error unread = {0};
         if (kinds[i]->by_core) {
             core->n_blocks += kinds[i]->identify(&core->core, NULL, block);

@@ -24,7 +24,7 @@ static struct counter_block block_of(const struct block_kind *kind, const struct
 {
     struct step items[BLOCK_IDENTITY];
     struct steps list = {.items = items, .room = BLOCK_IDENTITY};
-    struct counter_block block;
+    struct counter_block block = {0};
     kind->add_identity(core, &list);
     assert_int_equal(list.n, n);
     assert_true(kind->identify(core, values, &block));
@@ -43,6 +43,11 @@ TEST(a_dwt_is_looked_at_again_with_trace_on)
     assert_true(block.look_again);
     assert_string_equal(block.unusable, "");
     assert_int_equal(block.settings[0].at.offset, 0xE000EDFC);
+    /* CYCCNTENA was set, but nothing counted: the count is put back as that of one that was off */
+    struct core m4 = core_of(0x410FC241);
+    assert_true(dwt_kind.identify(&m4, (uint64_t[]){0x01000000, 0x40000001}, &block));
+    assert_string_equal(block.state, "idle");
+    assert_false(block.look_again);
     block = dwt_of(0x410FD214, 0x01000000, 0x41000000);
     assert_false(block.look_again);
     assert_int_equal(block.n, 1);
