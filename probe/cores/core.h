@@ -213,6 +213,8 @@ struct core {
     struct core_spares spares;
     /* A breakpoint that is reached just when an exception comes may halt it in that one's handler */
     bool halts_in_handler;
+    /* Its clock is so slow that a register transfer may outlast a probe's next access. */
+    bool slow;
     /* A single step enters a handler that is held off, and executes nothing */
     bool steps_into_handlers;
     enum core_security security;

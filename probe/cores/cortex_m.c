@@ -187,7 +187,8 @@ static size_t add_register(const struct core *core, struct steps *list, enum cor
 static void add_expect_register(const struct core *core, struct steps *list, enum core_register which,
                                 uint64_t value, bool repeated)
 {
-    add_transfer(core, list, which, repeated);
+    /* DCRSR must not be written before the transfer is done, DDI 0403 C1.6.3. */
+    add_transfer(core, list, which, repeated || core->slow);
     steps_add(list, step_expect(word_at(core->unit, DCRDR), UINT32_MAX, value));
 }
 

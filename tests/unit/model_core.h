@@ -91,6 +91,7 @@ struct model_core {
     unsigned resumes;   /* times that it was told to go, steps included */
     unsigned careless;  /* C_MASKINTS changed by the write that leaves Debug state: unpredictable */
     unsigned transfers;
+    unsigned hasty;     /* transfers that were asked for before the one before was done: unpredictable */
     unsigned escalated; /* breakpoints met with debug switched off */
 };
 
@@ -394,6 +395,7 @@ static inline uint32_t model_register(const struct model_core *m, uint32_t selec
 static inline void model_transfer(struct model_core *m, uint32_t selector)
 {
     m->dcrdr_next = model_register(m, selector);
+    m->hasty += m->transfer_left > 0;
     m->transfers++;
     bool late = m->transfer_only == 0 || m->transfers == m->transfer_only;
     m->transfer_left = late ? m->transfer : 0;
