@@ -108,7 +108,7 @@ TIDY_TEST(an_interrupt_is_not_what_a_halt_costs)
         assert_string_equal(rig_run(rig, 1, REHITS) ? "" : rig->error.text, "");
         for (size_t k = 0; k < rig->n_rehits; k++)
             assert_int_equal(rig->rehits[k], RIG_COST);
-        left_out += 2 * REHITS - rig->n_rehits;
+        left_out += (size_t)2 * REHITS - rig->n_rehits;
         end(rig, false);
     }
     assert_int_equal(left_out, 2 * REHITS);
