@@ -9,7 +9,7 @@ import itertools
 import zlib
 
 WIRES = {"", "swd", "jtag", "v1", "v2"}
-FAMILIES = {"rp2040": "Cortex-M", "m4": "Cortex-M", "m55": "Cortex-M", "a9": "Armv7-A", "a7": "Armv7-A"}
+FAMILIES = {"rp2040": "Cortex-M", "m4": "Cortex-M", "m7": "Cortex-M", "m33": "Cortex-M", "m55": "Cortex-M", "a9": "Armv7-A", "a7": "Armv7-A"}
 
 
 def row_of(params):

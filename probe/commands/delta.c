@@ -173,6 +173,9 @@ static bool clock_of_boot(struct session *session, struct clock *clock, struct e
     return true;
 }
 
+/* Two accesses at 10 MHz SWD are some 10 us apart. */
+enum { SLOW_HZ = 4000000 };
+
 /* With the counter that is taken. */
 static bool measure_once(struct delta_command *self, const struct clock *clock, double seen_hz,
                          struct error *error)
@@ -203,6 +206,7 @@ static bool measure_once(struct delta_command *self, const struct clock *clock, 
     if (engine == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
     struct deadline deadline = session_deadline(session);
+    session->target.chosen->core.slow = clock->hz > 0 && clock->hz < SLOW_HZ;
     bool ok = engine->ops->arm(engine, &self->region, &deadline, error);
     if (ok) { /* what cannot be told of a hit is known only now */
         session_conditions(session, clock, &self->conditions);
@@ -229,6 +233,7 @@ static bool measure_once(struct delta_command *self, const struct clock *clock, 
         error_set(error, ERROR_FOREIGN_STOP, "%.*s at %s",
                   (int)(address != NULL ? address - stop : (ptrdiff_t)strlen(stop)), stop, place);
     }
+    self->summary.slept = session->target.slept;
     snprintf(self->summary.uncalibrated, sizeof self->summary.uncalibrated, "%s", engine->uncalibrated);
     engine->ops->free(engine);
     return ok;

@@ -234,6 +234,7 @@ static bool run_windows(struct stat_command *self, struct error *error)
     struct deadline deadline = session_last_deadline();
     if (self->reset.kind == ERROR_NONE && !target_check_witness(&self->session.target, &deadline, error))
         return false;
+    self->counts.slept = self->session.target.slept;
     self->counts.n_metrics =
         counting_metrics(&self->counting, row_mean, &self->counts, self->clock.hz, self->counts.metrics);
     command_has_result(context);

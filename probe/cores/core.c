@@ -73,6 +73,20 @@ void core_end_proofs(const struct core *core, struct steps *list, const struct c
         steps_add(list, step_check(list->n - proofs[i].at, UINT64_MAX, proofs[i].value));
 }
 
+const char *core_may_be_unseen(const struct core *core)
+{
+    return core->security == SECURITY_HIDDEN
+               ? ". The chip allows no Secure debug (DAUTHSTATUS): Secure code is never stopped"
+               : "";
+}
+
+void core_add_let_go(const struct core *core, struct steps *list)
+{
+    if (core->ops->add_hold != NULL)
+        core->ops->add_hold(core, list, false);
+    core->ops->add_run(core, list);
+}
+
 struct address core_word(const struct core *core, uint64_t offset)
 {
     return word(core->memory_unit, offset);

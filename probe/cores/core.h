@@ -75,6 +75,12 @@ struct core_ops {
     void (*add_wait_halt)(const struct core *, struct steps *);
     void (*add_run)(const struct core *, struct steps *);
     void (*add_halt)(const struct core *, struct steps *);
+    /* While it is halted: interrupts are held off from here on, or no more; add_run_held lets it run with
+     * them held off. What cannot be held off is told by held_pending, of what add_pending has read. All NULL:
+     * it cannot. */
+    void (*add_hold)(const struct core *, struct steps *, bool held);
+    void (*add_run_held)(const struct core *, struct steps *);
+    bool (*held_pending)(const struct core *, uint64_t value);
     /* One instruction with interrupts held off, from `here`; ends halted. Comparator `n` is off, serves for
      * it where one is needed, and is off again afterwards. */
     void (*add_single_step)(const struct core *, struct steps *, unsigned n, uint64_t here);
@@ -135,6 +141,8 @@ struct core_ops {
     /* Whether an interrupt will run before the next instruction; SIZE_MAX where the core cannot tell. */
     size_t (*add_pending)(const struct core *, struct steps *);
     bool (*pending)(const struct core *, uint64_t value);
+    /* Whether a handler was entered between two such reads; NULL where nothing `steps_into_handlers`. */
+    bool (*entered)(const struct core *, uint64_t before, uint64_t after);
 
     /* What tells whether it stopped in a program of an operating system, where other programs may have other
      * code at the same address; and CONTEXTIDR, which tells them apart, NULL: it cannot be read there. For
@@ -167,6 +175,8 @@ struct core_ops {
     /* Whether `lr` at a function's entry is no return address: that of a handler on Cortex-M, and any on
      * x86-64, where the stack has it: which words of it, and what they say. These two are NULL elsewhere. */
     bool (*returns_by_frame)(const struct core *, uint64_t lr);
+    /* Why `lr` at a function's entry is neither that nor a place; NULL: it is one of them. May be NULL. */
+    const char *(*no_return)(const struct core *, uint64_t lr);
     uint64_t (*frame)(const struct core *, uint64_t lr, uint64_t sp, uint64_t psp); /* of FRAME_WORDS words */
     struct return_place (*frame_return)(const struct core *, uint64_t lr, uint64_t frame,
                                         const uint64_t *words);
@@ -179,6 +189,9 @@ struct core_spares {
     enum { SPARES_NONE, SPARES_UNTRIED, SPARES_WORK } state;
     unsigned first, second;
 };
+
+/* The Security Extension of Armv8-M: none, Secure code can be debugged, or it runs unseen. */
+enum core_security { SECURITY_NONE, SECURITY_OPEN, SECURITY_HIDDEN };
 
 enum core_family { CORE_M, CORE_ARMV7, CORE_ARMV8, CORE_KNC, CORE_X86_64 };
 
@@ -198,6 +211,13 @@ struct core {
     /* So many of them, the last ones, hold a whole word, which the halted core itself can put there. */
     unsigned whole_comparators;
     struct core_spares spares;
+    /* A breakpoint that is reached just when an exception comes may halt it in that one's handler */
+    bool halts_in_handler;
+    /* Its clock is so slow that a register transfer may outlast a probe's next access. */
+    bool slow;
+    /* A single step enters a handler that is held off, and executes nothing */
+    bool steps_into_handlers;
+    enum core_security security;
     const char *unstoppable; /* why it cannot be halted; NULL: it can */
     bool keeps_secure;       /* it does not halt in Secure code: SPIDEN is low */
     /* Channels of the cross trigger interface, as bits: those that halt it and let it run for us; whether the
@@ -234,6 +254,10 @@ uint64_t core_register_value(const struct core *core, enum core_register which, 
  */
 void core_begin_proofs(const struct core *core, struct steps *list, struct core_proof *proofs, size_t n);
 void core_end_proofs(const struct core *core, struct steps *list, const struct core_proof *proofs, size_t n);
+/* What a stop that never comes may be owed to, to be put behind "not reached"; "" if nothing is known. */
+const char *core_may_be_unseen(const struct core *core);
+/* Lets a core go on that somebody has halted, whatever was held off there. */
+void core_add_let_go(const struct core *core, struct steps *list);
 /* Word-sized memory as the core sees it. */
 struct address core_word(const struct core *core, uint64_t offset);
 /* Words of its debug registers, of its PMU and of its cross trigger interface. */

@@ -16,12 +16,14 @@ enum {
     DEMCR = 0xE000EDFC,
     ICIMVAU = 0xE000EF58,
     DCCMVAU = 0xE000EF64,
-    FP_CTRL = 0xE0002000, /* BP_CTRL on Armv6-M */
+    DAUTHSTATUS = 0xE000EFB8, /* Armv8-M only, DDI 0553 D1.2 */
+    FP_CTRL = 0xE0002000,     /* BP_CTRL on Armv6-M */
     FP_COMP0 = 0xE0002008,
 };
 
 enum {
     ICSR_ISRPREEMPT = 1 << 23, /* a pending exception will be taken on leaving Debug state */
+    ICSR_VECTACTIVE = 0x1FF,
     CCR_IC = 1 << 17,
     C_DEBUGEN = 1 << 0,
     C_HALT = 1 << 1,
@@ -43,7 +45,9 @@ enum {
     IPSR = 0x1FF,
 };
 
-static const uint32_t DHCSR_KEY = 0xA05F0000, AIRCR_SYSRESETREQ = 0x05FA0004;
+static const uint32_t DHCSR_KEY = 0xA05F0000, AIRCR_SYSRESETREQ = 0x05FA0004, ICSR_NMIPENDSET = 1U << 31;
+/* The LR of a Non-secure function that the Secure state has called, DDI 0553 B3.15; bit 0 is the state's. */
+static const uint32_t FNC_RETURN = 0xFEFFFFFE;
 
 static struct address word_at(uint16_t unit, uint32_t offset)
 {
@@ -141,17 +145,27 @@ static void add_halt(const struct core *core, struct steps *list)
     add_wait_halt(core, list);
 }
 
+/* C_MASKINTS may change only while C_HALT stays set, DDI 0403 C1.6.2. */
+static void add_hold(const struct core *core, struct steps *list, bool held)
+{
+    write_control(core, list, C_HALT | (held ? C_MASKINTS : 0));
+}
+
+static void add_run_held(const struct core *core, struct steps *list)
+{
+    write_control(core, list, C_MASKINTS);
+}
+
 static void add_single_step(const struct core *core, struct steps *list, unsigned n, uint64_t here)
 {
     (void)n;
     (void)here;
-    /* C_MASKINTS may change only while C_HALT stays set, DDI 0403 C1.6.2. */
-    write_control(core, list, C_HALT | C_MASKINTS);
+    add_hold(core, list, true);
     steps_add(list, step_write(word_at(core->unit, DFSR), DFSR_HALTED));
     write_control(core, list, C_STEP | C_MASKINTS);
     steps_add(list, step_until(word_at(core->unit, DFSR), DFSR_HALTED, DFSR_HALTED));
     add_wait_halt(core, list);
-    write_control(core, list, C_HALT);
+    add_hold(core, list, false);
 }
 
 static void add_transfer(const struct core *core, struct steps *list, enum core_register which, bool wait)
@@ -173,7 +187,8 @@ static size_t add_register(const struct core *core, struct steps *list, enum cor
 static void add_expect_register(const struct core *core, struct steps *list, enum core_register which,
                                 uint64_t value, bool repeated)
 {
-    add_transfer(core, list, which, repeated);
+    /* DCRSR must not be written before the transfer is done, DDI 0403 C1.6.3. */
+    add_transfer(core, list, which, repeated || core->slow);
     steps_add(list, step_expect(word_at(core->unit, DCRDR), UINT32_MAX, value));
 }
 
@@ -248,6 +263,19 @@ static bool pending_in(const struct core *core, uint64_t value)
     return (value & ICSR_ISRPREEMPT) != 0;
 }
 
+static bool entered(const struct core *core, uint64_t before, uint64_t after)
+{
+    (void)core;
+    return ((before ^ after) & ICSR_VECTACTIVE) != 0;
+}
+
+/* C_MASKINTS holds off PendSV, SysTick and the external interrupts only, DDI 0403 C1.6.2. */
+static bool held_pending(const struct core *core, uint64_t value)
+{
+    (void)core;
+    return (value & ICSR_NMIPENDSET) != 0;
+}
+
 /* Flash Patch revision 0 compares bits 28:2 in the code half of memory only, DDI 0403 C1.11.5. */
 static bool can_compare(const struct core *core, uint64_t address)
 {
@@ -307,6 +335,15 @@ static bool returns_by_frame(const struct core *core, uint64_t lr)
     return lr >= 0xFFFFFF00U && lr <= 0xFFFFFFFFU;
 }
 
+static const char *no_return(const struct core *core, uint64_t lr)
+{
+    (void)core;
+    return (lr | 1) == (FNC_RETURN | 1)
+               ? "it was called from the Secure state, to which the processor itself "
+                 "goes back (LR is FNC_RETURN)"
+               : NULL;
+}
+
 static const struct core_ops cortex_m_ops = {
     .settings = settings,
     .commands = commands,
@@ -318,6 +355,10 @@ static const struct core_ops cortex_m_ops = {
     .add_wait_halt = add_wait_halt,
     .add_run = add_run,
     .add_halt = add_halt,
+    .add_hold = add_hold,
+    .add_run_held = add_run_held,
+    .held_pending = held_pending,
+    .entered = entered,
     .add_single_step = add_single_step,
     .add_register = add_register,
     .add_expect_register = add_expect_register,
@@ -340,6 +381,7 @@ static const struct core_ops cortex_m_ops = {
     .breakpoint_instruction = breakpoint_instruction,
     .add_code_changed = add_code_changed,
     .returns_by_frame = returns_by_frame,
+    .no_return = no_return,
 };
 
 void cortex_m_add_identity(uint16_t unit, struct steps *list)
@@ -357,7 +399,13 @@ static const struct {
     {0xC20, "Cortex-M0"},   {0xC60, "Cortex-M0+"}, {0xC21, "Cortex-M1"},  {0xC23, "Cortex-M3"},
     {0xC24, "Cortex-M4"},   {0xC27, "Cortex-M7"},  {0xD20, "Cortex-M23"}, {0xD21, "Cortex-M33"},
     {0xD31, "Cortex-M35P"}, {0xD22, "Cortex-M55"}, {0xD24, "Cortex-M52"}, {0xD23, "Cortex-M85"},
+    {0x132, "Star-MC1"},
 };
+
+/* Of its SDEN (Software Developers Errata Notice) erratum 3092511 is all revisions', 702596 r0p0's and
+ * r0p1's. */
+enum { PART_M7 = 0xC27, PART_STAR = 0x132, REVISION = 0xF << 20 };
+enum { FIRST_V8_PART = 0xD00, SID = 3 << 4, SID_ALLOWED = 3 << 4, SID_REFUSED = 2 << 4 };
 
 bool cortex_m_identify(uint16_t unit, const uint64_t *values, struct core *out)
 {
@@ -378,6 +426,8 @@ bool cortex_m_identify(uint16_t unit, const uint64_t *values, struct core *out)
                          .id = id,
                          .comparators = (fp >> 4 & 0xF) | (fp >> 8 & 0x70),
                          .comparator_revision = fp >> 28,
+                         .halts_in_handler = (id >> 4 & 0xFFF) == PART_M7,
+                         .steps_into_handlers = (id >> 4 & 0xFFF) == PART_M7 && (id & REVISION) == 0,
                          .caches = (values[CORTEX_M_CCR] & CCR_IC) != 0};
     snprintf(out->name, sizeof out->name, "%s r%up%u", name, id >> 20 & 0xF, id & 0xF);
     return true;
@@ -386,6 +436,34 @@ bool cortex_m_identify(uint16_t unit, const uint64_t *values, struct core *out)
 bool cortex_m_is_v6(const struct core *core)
 {
     return (core->id >> 16 & 0xF) == 0xC && (core->id >> 4 & 0xFFF) < 0xD00;
+}
+
+bool cortex_m_is_v8(const struct core *core)
+{
+    unsigned part = core->id >> 4 & 0xFFF;
+    return core->family == CORE_M && (part >= FIRST_V8_PART || part == PART_STAR);
+}
+
+bool cortex_m_is_baseline(const struct core *core)
+{
+    return (core->id >> 16 & 0xF) == 0xC;
+}
+
+struct address cortex_m_authentication(const struct core *core)
+{
+    return word_at(core->unit, DAUTHSTATUS);
+}
+
+void cortex_m_take_authentication(struct core *core, uint64_t status)
+{
+    core->security = (status & SID) == SID_ALLOWED   ? SECURITY_OPEN
+                     : (status & SID) == SID_REFUSED ? SECURITY_HIDDEN
+                                                     : SECURITY_NONE;
+}
+
+bool cortex_m_has_dwt_lock(const struct core *core)
+{
+    return core->family == CORE_M && (core->id >> 4 & 0xFFF) == PART_M7;
 }
 
 struct address cortex_m_vectors(const struct core *core)

@@ -47,6 +47,8 @@ struct counter_block {
     size_t n;
     struct setting settings[BLOCK_SETTINGS]; /* in this order */
     size_t n_settings;
+    bool look_again;    /* what it has is only known once the first of them holds: then it is identified anew,
+                           and    this is still set */
     const char *events; /* the events that its counters can be given; NULL: each has its own */
     bool counts_cycles; /* counter 0 runs with the core's clock */
     struct pmu pmu;     /* of the kinds that are PMUs */

@@ -5,6 +5,9 @@
 #include <stdio.h>
 
 enum { DEMCR = 0xE000EDFC, DWT_CTRL = 0xE0001000, DWT_CYCCNT = 0xE0001004 };
+/* IHI 0029 B2.3 */
+enum { DWT_LAR = 0xE0001FB0, DWT_LSR = 0xE0001FB4, LSR_LOCKED = 1 << 1 };
+static const uint32_t LAR_KEY = 0xC5ACCE55;
 enum {
     DEMCR_TRCENA = 1 << 24,
     CTRL_CYCCNTENA = 1 << 0,
@@ -43,11 +46,13 @@ static bool identify(const struct core *core, const uint64_t *values, struct cou
     if (core->family != CORE_M)
         return false;
     uint64_t demcr = values[0], ctrl = values[1];
+    bool ours = out->look_again; /* TRCENA: it was off */
     *out = (struct counter_block){.kind = &dwt_kind, .events = "dwt", .counts_cycles = true};
     snprintf(out->text, sizeof out->text, "DWT CYCCNT, 32 bits");
-    if (cortex_m_is_v6(core)) {
+    if (cortex_m_is_baseline(core)) {
         snprintf(out->text, sizeof out->text, "DWT");
-        snprintf(out->unusable, sizeof out->unusable, "Armv6-M has a DWT without counters");
+        snprintf(out->unusable, sizeof out->unusable, "%s has a DWT without counters",
+                 cortex_m_is_v6(core) ? "Armv6-M" : "Armv8-M Baseline");
         return true;
     }
     bool traced = (demcr & DEMCR_TRCENA) != 0;
@@ -55,8 +60,9 @@ static bool identify(const struct core *core, const uint64_t *values, struct cou
         snprintf(out->unusable, sizeof out->unusable, "this core has no CYCCNT (DWT_CTRL.NOCYCCNT is set)");
         return true;
     }
-    bool runs = traced && (ctrl & CTRL_CYCCNTENA);
+    bool runs = traced && !ours && (ctrl & CTRL_CYCCNTENA);
     snprintf(out->state, sizeof out->state, "%s", runs ? "runs" : "idle");
+    out->look_again = !traced; /* DWT_CTRL may read as zero until then */
     if (!runs)
         snprintf(out->note, sizeof out->note, "CYCCNT was off; enabled for this measurement");
     add_counters(core, out, ctrl & CTRL_NOPRFCNT ? PROFILE : COUNTERS);
@@ -65,6 +71,12 @@ static bool identify(const struct core *core, const uint64_t *values, struct cou
                                                         .set = DEMCR_TRCENA,
                                                         .keep = UINT64_MAX,
                                                         .watched = "DEMCR"};
+    if (cortex_m_has_dwt_lock(core))
+        out->settings[out->n_settings++] = (struct setting){.at = core_word(core, DWT_LAR),
+                                                            .test_at = core_word(core, DWT_LSR),
+                                                            .test = LSR_LOCKED,
+                                                            .key = LAR_KEY,
+                                                            .restore = {.mask = 1}};
     if (!runs) /* a counter that nobody runs gets its value back */
         out->settings[out->n_settings++] =
             (struct setting){.at = core_word(core, DWT_CYCCNT), .always = true, .keep = UINT64_MAX};

@@ -1,9 +1,14 @@
 #include "counters/systick.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum { SYST_CSR = 0xE000E010, SYST_RVR = 0xE000E014, SYST_CVR = 0xE000E018 };
 enum { CSR_ENABLE = 1 << 0, CSR_TICKINT = 1 << 1, CSR_CLKSOURCE = 1 << 2, RELOAD = 0xFFFFFF };
+
+/* Which of the banked registers a debugger's Secure access meets, DDI 0553 D1.2: those of the state that the
+ * core is in at that moment, unless SBRSELEN says that SBRSEL does. CDS is written where CDSKEY is not. */
+enum { DSCSR = 0xE000EE08, SBRSELEN = 1 << 0, SBRSEL = 1 << 1, CDS = 1 << 16, CDSKEY = 1 << 17 };
 
 static const char syst_rvr[] = "SYST_RVR";
 
@@ -14,6 +19,25 @@ static void add_identity(const struct core *core, struct steps *list)
     /* The one read of CSR: it may clear COUNTFLAG, which the program could be waiting for. */
     steps_add(list, step_read(core_word(core, SYST_CSR)));
     steps_add(list, step_read(core_word(core, SYST_RVR)));
+    if (core->security == SECURITY_OPEN)
+        steps_add(list, step_read(core_word(core, DSCSR)));
+}
+
+/* There are two: that of the state that the core is in when it is looked at, for as long as it is used. */
+static void add_bank(const struct core *core, uint64_t dscsr, struct counter_block *out)
+{
+    bool selected = dscsr & SBRSELEN, secure = (dscsr & (selected ? SBRSEL : CDS)) != 0;
+    uint64_t bank = SBRSELEN | (secure ? SBRSEL : 0);
+    out->look_again = !selected;
+    /* That it reads as zero is no harm: then accesses are Non-secure, and there is no other. */
+    out->settings[out->n_settings++] = (struct setting){.at = core_word(core, DSCSR),
+                                                        .test = secure ? SBRSELEN | SBRSEL : 0,
+                                                        .set = bank,
+                                                        .always = !selected,
+                                                        .key = CDSKEY,
+                                                        .restore = {.mask = SBRSELEN | SBRSEL, .key = CDSKEY},
+                                                        .watched = secure ? "DSCSR" : NULL};
+    snprintf(out->text, sizeof out->text, "%s SysTick", secure ? "Secure" : "Non-secure");
 }
 
 static bool identify(const struct core *core, const uint64_t *values, struct counter_block *out)
@@ -24,6 +48,9 @@ static bool identify(const struct core *core, const uint64_t *values, struct cou
     bool idle = (csr & CSR_ENABLE) == 0;
     uint64_t reload = idle ? RELOAD : rvr;
     *out = (struct counter_block){.kind = &systick_kind, .n = 1};
+    snprintf(out->text, sizeof out->text, "SysTick");
+    if (core->security == SECURITY_OPEN)
+        add_bank(core, values[2], out);
     out->counts_cycles = idle || (csr & CSR_CLKSOURCE) != 0;
     out->counters[0] = (struct counter){.low = core_word(core, SYST_CVR),
                                         .bits = 24,
@@ -33,7 +60,8 @@ static bool identify(const struct core *core, const uint64_t *values, struct cou
                                         .modulus = reload + 1};
     snprintf(out->counters[0].name, sizeof out->counters[0].name, "%s",
              out->counts_cycles ? "CPU_CYCLES" : "SYSTICK");
-    snprintf(out->text, sizeof out->text, "SysTick, 24 bits, reload 0x%06X", (unsigned)reload);
+    size_t named = strlen(out->text);
+    snprintf(out->text + named, sizeof out->text - named, ", 24 bits, reload 0x%06X", (unsigned)reload);
     if (!idle) {
         snprintf(out->state, sizeof out->state, "runs%s%s", csr & CSR_TICKINT ? ", interrupts the core" : "",
                  out->counts_cycles ? "" : ", from a clock that is not the core's");

@@ -19,6 +19,12 @@ struct result_words {
     size_t n;
 };
 
+/* Under a delta as under a stat. */
+#define RESULT_SLEPT                                                                                         \
+    "the core was seen asleep: while it is debugged its clock may go on in WFI and WFE, and cycles count "   \
+    "that "                                                                                                  \
+    "do not without a debugger"
+
 enum { RESULT_METRICS = 16 };
 
 /* What -M asked for, made of means. */
@@ -80,6 +86,7 @@ struct summary {
     uint64_t hits, tainted, wanted; /* wanted 0: as many as came in the time; of each pass */
     char disagreement[160];         /* how the passes' cycles differ beyond their spread; "" if they do not */
     uint64_t left;                  /* calls that were made again before they returned; not among the hits */
+    bool slept;                     /* the core was seen asleep inside a hit */
     uint64_t steps_past;            /* passages through the end in another frame, stepped past */
     double seconds;                 /* how long the run took */
     struct statistics

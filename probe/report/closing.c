@@ -89,6 +89,8 @@ static void put_left_out(const struct closing *closing)
     if (summary->steps_past > 0)
         put_line(closing, "%s time%s the end was reached in another frame: passed over, not a hit", past,
                  summary->steps_past == 1 ? "" : "s");
+    if (summary->slept)
+        put_line(closing, "%s", RESULT_SLEPT);
     if (summary->uncalibrated[0] != '\0')
         put_line(closing, "overhead not measured: %s", summary->uncalibrated);
     if (summary->advice[0] != '\0')

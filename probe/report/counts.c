@@ -150,6 +150,8 @@ static void put_closing(FILE *out, const struct counts *counts)
         snprintf(line, sizeof line, COUNTS_LOST, number_unsigned(number, sizeof number, counts->lost));
         fold_text(out, columns, INDENT, line);
     }
+    if (counts->slept)
+        fold_text(out, columns, INDENT, RESULT_SLEPT);
     for (size_t i = 0; i < counts->n_metrics; i++) {
         const struct metric_result *metric = &counts->metrics[i];
         if (isfinite(metric->value) || metric->why[0] == '\0')

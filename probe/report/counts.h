@@ -31,6 +31,7 @@ struct counts {
     double clock_hz;             /* 0: unknown */
     uint64_t skew_us;            /* the counters of one sample were read within this */
     uint64_t halts, halted_us;   /* for samples, which cannot be had otherwise; 0: none */
+    bool slept;                  /* the core was seen asleep */
     uint64_t lost;               /* samples that came too late for one of the counters */
 };
 

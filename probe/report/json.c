@@ -180,6 +180,8 @@ bool json_summary(FILE *out, const struct summary *summary)
         json_part_unsigned(&line, "left", summary->left);
     if (summary->steps_past > 0)
         json_part_unsigned(&line, "steps_past", summary->steps_past);
+    if (summary->slept)
+        json_part_put(&line, "slept", json_true());
     json_part_real(&line, "seconds", summary->seconds);
     if (summary->passes > 1)
         json_part_unsigned(&line, "passes", summary->passes);
@@ -240,5 +242,7 @@ bool json_counts(FILE *out, const char *type, const struct counts *counts)
         json_part_unsigned(&line, "halted_us", counts->halted_us);
     }
     json_part_unsigned(&line, "lost", counts->lost);
+    if (counts->slept)
+        json_part_put(&line, "slept", json_true());
     return json_part_write(out, line);
 }

@@ -1,5 +1,7 @@
 #include "target/doctor.h"
 
+#include "cores/cortex_m.h"
+
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -19,7 +21,7 @@ enum { DBGOSLSR = 0x304, OSLSR_OSLK = 1 << 1, PRSR_SPD = 1 << 1 };
 /* Every CoreSight component, IHI 0029 B2.3. */
 enum { LAR = 0xFB0, LSR = 0xFB4, AUTHSTATUS = 0xFB8, LSR_SLI = 1 << 0, LSR_SLK = 1 << 1 };
 static const uint32_t LAR_KEY = 0xC5ACCE55;
-/* Cortex-M, DDI 0403 C1.6.5; DAUTHSTATUS is Armv8-M's. */
+/* Cortex-M, DDI 0403 C1.6.5. */
 enum { DEMCR = 0xE000EDFC, DEMCR_TRCENA = 1 << 24 };
 
 struct examination {
@@ -230,6 +232,31 @@ static void examine_v7(struct examination *e)
     test_software_lock(e);
 }
 
+/* DDI 0553 D1.2: NSID and SID, 3 where a debugger may halt the core in that state. */
+static void test_security(struct examination *e)
+{
+    enum { NSID = 3, SID = 3 << 4 };
+    uint32_t status;
+    if (!cortex_m_is_v8(e->core))
+        return;
+    if (!look(e, cortex_m_authentication(e->core), &status)) {
+        unknown(e, "authentication", "DAUTHSTATUS refuses to be read");
+        return;
+    }
+    bool allowed = (status & NSID) == NSID, hidden = e->core->security == SECURITY_HIDDEN;
+    note(e, "authentication", allowed ? FINDING_OK : FINDING_BAD,
+         !allowed  ? "REFUSED"
+         : !hidden ? "ok"
+                   : "Non-secure only",
+         "DAUTHSTATUS = 0x%02" PRIX32 "%s", status,
+         hidden ? ": Secure code is never stopped nor counted" : "");
+    if (!allowed && (status & SID) != SID)
+        blame(e, "the chip does not allow a debugger to halt the core (DBGEN is low)",
+              "Only the chip itself can allow it: its life cycle state, a certificate, or a register of its "
+              "own.",
+              NULL);
+}
+
 static void examine_m(struct examination *e)
 {
     uint32_t demcr;
@@ -243,6 +270,10 @@ static void examine_m(struct examination *e)
     /* Not a fault: it is switched on for the time */
     note(e, "trace", FINDING_OK, traced ? "ok" : "off", "DEMCR.TRCENA = %u%s", traced,
          traced ? "" : ": switched on while it is measured");
+    test_security(e);
+    if (e->core->halts_in_handler)
+        note(e, "erratum 3092511", FINDING_OK, "handled",
+             "a stop in a handler at a breakpoint is passed over, the hit tainted");
 }
 
 bool doctor_examine(struct target *target, const struct target_core *core, struct diagnosis *out,

@@ -42,6 +42,13 @@ bool entry_call(struct target *target, uint64_t lr, uint64_t *call, const struct
     return true;
 }
 
+bool entry_check_return(const struct core *core, uint64_t lr, struct error *error)
+{
+    const char *why = core->ops->no_return != NULL ? core->ops->no_return(core, lr) : NULL;
+    return why == NULL || error_set(error, ERROR_STATE,
+                                    "where this call returns to is not known: %s. Name an end as well", why);
+}
+
 bool entry_check(struct target *target, uint64_t status, uint64_t lr, uint64_t function,
                  const struct deadline *deadline, struct error *error)
 {

@@ -154,6 +154,8 @@ static bool check_return(const struct lowered *self, struct error *error)
 {
     const struct region *region = &self->region;
     uint64_t to = core_code_place(self->place.pc);
+    if (!entry_check_return(self->core, self->entry_lr, error))
+        return false;
     if (self->by_frame || region->is_return == NULL || region->is_return(region->context, to))
         return true;
     return error_set(error, ERROR_STATE,
@@ -374,13 +376,27 @@ static bool look_at_exit(struct lowered *self, size_t which, enum segment *from,
     return go_on_after_wrong_frame(self, deadline, error);
 }
 
+/* Stopped in a handler that came just when the end was reached: that runs first, and the end is waited for
+ * again. */
+static bool go_on_in_handler(struct lowered *self, enum segment *from, const struct deadline *deadline,
+                             struct error *error)
+{
+    lowered_new_list(self);
+    self->core->ops->add_clear_breakpoint(self->core, &self->list);
+    self->core->ops->add_run(self->core, &self->list);
+    *from = SEGMENT_AT_END;
+    reception_interrupted(&self->reception);
+    return lowered_check_time(self, error) && lowered_run_plain(self, deadline, error);
+}
+
 /* Not the end, as it seems, or seen before it was there. */
 static bool settle_end(struct lowered *self, enum segment *from, const struct deadline *deadline,
                        struct error *error)
 {
     struct stop stop = {0};
+    bool in_handler;
     *from = SEGMENT_FRAME;
-    if (self->n_others > 0) {
+    if (self->n_others > 0 || self->core->halts_in_handler) {
         if (!lowered_pay_back(self, deadline, error) || !lowered_look(self, &stop, deadline, error))
             return false;
         bool ours = stop.unreadable == NULL && stop.cause == STOP_BREAKPOINT;
@@ -389,6 +405,10 @@ static bool settle_end(struct lowered *self, enum segment *from, const struct de
         for (unsigned i = 0; ours && !self->watching && i < self->n_others; i++)
             if (stop.pc == self->others[i])
                 return look_at_exit(self, i + 1, from, deadline, error);
+        if (!lowered_is_in_handler(self, &stop, &in_handler, deadline, error))
+            return false;
+        if (in_handler)
+            return go_on_in_handler(self, from, deadline, error);
     }
     return lowered_settle(self, lowered_end(self), deadline, error) && note_time(self, deadline, error);
 }
@@ -521,7 +541,7 @@ static bool lowered_run(struct engine *engine, const struct engine_wish *wish, c
         else if (!lowered_pay_back(self, deadline, error) || !recover(self, at, &from, deadline, error))
             return false;
     }
-    return true;
+    return lowered_look_at_neighbours(self, true, error);
 }
 
 static void lowered_free(struct engine *engine)
@@ -540,6 +560,8 @@ struct engine *lowered_new(struct target *target)
     self->target = target;
     self->core = &target->chosen->core;
     points_init(&self->points, target->ledger, &target->chosen->core);
+    neighbours_init(&self->neighbours, target);
+    self->points.neighbours = &self->neighbours;
     reception_init(&self->reception, self->core, &target->reading, &target->witness);
     return &self->engine;
 }

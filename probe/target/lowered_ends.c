@@ -11,6 +11,7 @@ bool lowered_arm(struct engine *engine, const struct region *region, const struc
 {
     struct lowered *self = (struct lowered *)engine;
     self->region = *region;
+    self->target->slept = false;
     self->entry_is_call = self->onward = false;
     self->region.start = core_code(self->core, region->start, region->start_is_thumb);
     self->region.end = core_code(self->core, region->end, region->end_is_thumb);
@@ -65,12 +66,18 @@ static bool leave_stop(struct lowered *self, const struct deadline *deadline, st
     static const struct engine_sink quiet;
     static const struct engine_wish soon = {.timeout_ms = 1000};
     lowered_begin(self, &soon, &quiet);
-    bool busy = self->halted_by_us || self->was_reset, halted = !busy;
+    bool busy = self->halted_by_us || self->was_reset, halted = !busy, in_handler;
     /* A core that was let go may look halted for a moment yet, and one that steps may not yet. */
     for (int i = 0; i < LEAVE_LOOKS && halted != busy; i++) {
         if (!ledger_read(self->target->ledger, ops->status(self->core), &status, deadline, error))
             return false;
         halted = ops->state(self->core, status) == CORE_HALTED;
+    }
+    if (!halted && self->held) { /* in what cannot be held off */
+        lowered_new_list(self);
+        ops->add_halt(self->core, &self->list);
+        core_add_let_go(self->core, &self->list);
+        return lowered_run_plain(self, deadline, error);
     }
     if (!halted)
         return true;
@@ -78,12 +85,13 @@ static bool leave_stop(struct lowered *self, const struct deadline *deadline, st
         self->target->leave_halted = true;
         return true;
     }
-    if (!lowered_look(self, &stop, deadline, error))
+    if (!lowered_look(self, &stop, deadline, error) ||
+        !lowered_is_in_handler(self, &stop, &in_handler, deadline, error))
         return false;
     /* Nobody but us has a breakpoint there, whatever state its code is in. */
     bool other_code = stop.unreadable != NULL && stop.cause == STOP_BREAKPOINT && self->core->sole_breakpoint;
-    bool ours = busy || other_code || stop.cause == STOP_RESET || stop.pc == self->region.start ||
-                stop.pc == lowered_end(self) || is_other(self, stop.pc);
+    bool ours = busy || other_code || in_handler || stop.cause == STOP_RESET ||
+                stop.pc == self->region.start || stop.pc == lowered_end(self) || is_other(self, stop.pc);
     if (self->foreign || !ours) {
         self->target->leave_halted = true;
         self->engine.stopped_at = core_code_place(stop.pc);
@@ -91,7 +99,7 @@ static bool leave_stop(struct lowered *self, const struct deadline *deadline, st
     }
     lowered_new_list(self);
     ops->add_halt(self->core,
-                  &self->list); /* ends a step that was under way, and its masking of interrupts */
+                  &self->list); /* ends a step that was under way, and the holding off of interrupts */
     ops->add_run(self->core, &self->list);
     return lowered_run_plain(self, deadline, error);
 }
@@ -100,5 +108,5 @@ bool lowered_disarm(struct engine *engine, const struct deadline *deadline, stru
 {
     struct lowered *self = (struct lowered *)engine;
     return lowered_give_back(self, deadline, error) && points_remove(&self->points, deadline, error) &&
-           leave_stop(self, deadline, error);
+           neighbours_let_go(&self->neighbours, deadline, error) && leave_stop(self, deadline, error);
 }

@@ -1,5 +1,7 @@
 #include "target/lowered_list.h"
 
+#include "target/handler_stop.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -47,20 +49,41 @@ static bool at_wait(const struct lowered *self, size_t at)
            self->core->ops->state(self->core, self->items[at].value) == CORE_HALTED;
 }
 
+/* What the last write of the core's control register was. */
+static void note_held(struct lowered *self, const struct step *control)
+{
+    const struct core_ops *ops = self->core->ops;
+    struct step items[2] = {0};
+    struct steps hold = {.items = items, .room = 2};
+    if (ops->add_hold == NULL)
+        return;
+    ops->add_hold(self->core, &hold, true);
+    ops->add_run_held(self->core, &hold);
+    self->held = control->value == items[0].value || control->value == items[1].value;
+}
+
 /* Whether the core stands where we know it to: after a halt that was proved to be ours, or a step of our own.
  */
 static void note_halt(struct lowered *self, size_t done)
 {
-    struct step items[4];
-    struct steps run = {.items = items, .room = 4};
-    self->core->ops->add_run(self->core, &run);
+    const struct core_ops *ops = self->core->ops;
+    struct step items[8];
+    struct steps run = {.items = items, .room = 4}, held = {.items = items + 4, .room = 4};
+    ops->add_run(self->core, &run);
+    if (ops->add_run_held != NULL)
+        ops->add_run_held(self->core, &held);
     const struct step *let_go = &items[run.n - 1];
-    bool proved = false, halted = false;
+    bool proved = false, halted = false, noted = false;
     for (size_t i = done; i-- > 0;) {
         const struct step *step = &self->items[i];
         bool control = step->op == OP_WRITE && step->at.offset == let_go->at.offset;
-        if (control && (halted || step->value == let_go->value)) {
-            self->halted_by_us = halted && (proved || step->value != let_go->value);
+        bool goes = control && (step->value == let_go->value ||
+                                (held.n > 0 && step->value == held.items[held.n - 1].value));
+        if (control && !noted)
+            note_held(self, step);
+        noted = noted || control;
+        if (control && (halted || goes)) {
+            self->halted_by_us = halted && (proved || !goes);
             return;
         }
         proved = proved || ((step->op == OP_EXPECT || step->op == OP_CHECK) && !halted);
@@ -103,8 +126,8 @@ static bool tell_end(const struct lowered *self, struct error *error)
                  self->reception.hit.past);
     if (self->lost > 0)
         snprintf(lost, sizeof lost, "; %" PRIu64 " calls in a row were left without returning", self->lost);
-    return error_set(error, ERROR_END, "the end was not reached within %.3g s of the start%s%s", seconds,
-                     past, lost);
+    return error_set(error, ERROR_END, "the end was not reached within %.3g s of the start%s%s%s", seconds,
+                     past, lost, core_may_be_unseen(self->core));
 }
 
 static bool tell_start(const struct lowered *self, struct error *error)
@@ -112,9 +135,7 @@ static bool tell_start(const struct lowered *self, struct error *error)
     double seconds = (double)self->reception.wish->timeout_ms / 1000;
     if (self->inner == 0)
         return error_set(error, ERROR_START, "the start was not reached within %.3g s%s", seconds,
-                         self->core->keeps_secure
-                             ? "; Secure code would not stop there, for SPIDEN is low (pmu-probe doctor)"
-                             : "");
+                         core_may_be_unseen(self->core));
     return error_set(error, ERROR_START,
                      "the start was reached %" PRIu64
                      " times within %.3g s, each time with a return address inside the function itself "
@@ -259,6 +280,16 @@ bool lowered_settle_held(struct lowered *self, struct error *error)
     return settle_held(self, PLAIN_TRIES, error);
 }
 
+bool lowered_look_at_neighbours(struct lowered *self, bool now, struct error *error)
+{
+    struct deadline soon = deadline_in_ms(patience_ms(LOOK_MS), NULL);
+    struct error why = {0};
+    if (neighbours_look(&self->neighbours, now, &soon, &why))
+        return true;
+    bool later = why.kind == ERROR_ASLEEP || why.kind == ERROR_FAULT;
+    return later || error_set(error, why.kind, "%s", why.text);
+}
+
 bool lowered_run_list(struct lowered *self, size_t *at, uint64_t *saw, const struct deadline *deadline,
                       struct error *error)
 {
@@ -278,6 +309,8 @@ bool lowered_run_list(struct lowered *self, size_t *at, uint64_t *saw, const str
         reception_take(&self->reception, self->results, done);
         if (!is_sound(self, error))
             return false;
+        if (outcome.why != LINK_LOST && !lowered_look_at_neighbours(self, false, error))
+            return false;
         bool refuses = outcome.why == TARGET_WAIT || outcome.why == TARGET_FAULT;
         bool cancelled = deadline_cancelled(deadline);
         struct error unread = {0};
@@ -295,6 +328,8 @@ bool lowered_run_list(struct lowered *self, size_t *at, uint64_t *saw, const str
                 return error_set(error, ERROR_LOCKUP, "the core locked up");
             if (waits && !check_points(self, done, in_vain, deadline, error))
                 return false;
+            if (waits && segment_at(self, done) == SEGMENT_AT_END)
+                self->target->slept |= self->core->ops->state(self->core, outcome.saw) == CORE_ASLEEP;
             if (in_vain)
                 return waited_in_vain(self, error);
             if (waits && segment_at(self, done) == SEGMENT_AT_END && !look_at_counters(self, deadline, error))
@@ -416,8 +451,11 @@ bool lowered_look(struct lowered *self, struct stop *stop, const struct deadline
                   struct error *error)
 {
     const struct core_ops *ops = self->core->ops;
+    bool held = self->held;
     lowered_new_list(self);
     ops->add_wait_halt(self->core, &self->list);
+    if (held)
+        ops->add_hold(self->core, &self->list, false);
     size_t cause = ops->add_cause(self->core, &self->list);
     if (ops->unreadable != NULL) {
         if (!lowered_run_plain(self, deadline, error))
@@ -437,11 +475,29 @@ bool lowered_look(struct lowered *self, struct stop *stop, const struct deadline
     size_t status = ops->add_register(self->core, &self->list, CORE_STATUS);
     if (!lowered_run_plain(self, deadline, error))
         return false;
-    *stop = (struct stop){
-        .pc = core_register_value(self->core, CORE_PC, self->results, pc),
-        .cause = ops->cause(self->core, self->results[cause],
-                            core_register_value(self->core, CORE_STATUS, self->results, status))};
+    *stop = (struct stop){.pc = core_register_value(self->core, CORE_PC, self->results, pc),
+                          .status = core_register_value(self->core, CORE_STATUS, self->results, status)};
+    stop->cause = ops->cause(self->core, self->results[cause], stop->status);
     return true;
+}
+
+bool lowered_is_in_handler(struct lowered *self, const struct stop *stop, bool *is,
+                           const struct deadline *deadline, struct error *error)
+{
+    *is = stop->unreadable == NULL && stop->cause == STOP_BREAKPOINT;
+    return !*is ||
+           handler_stop_check(self->target->ledger, self->core, stop->pc, stop->status, is, deadline, error);
+}
+
+/* From a stop in a handler, which is nobody's, to the breakpoint where the handler returns. */
+static bool leave_handler(struct lowered *self, const struct deadline *deadline, struct error *error)
+{
+    const struct core_ops *ops = self->core->ops;
+    lowered_new_list(self);
+    ops->add_clear_breakpoint(self->core, &self->list);
+    ops->add_run(self->core, &self->list);
+    ops->add_wait_breakpoint(self->core, &self->list);
+    return lowered_check_time(self, error) && lowered_run_plain(self, deadline, error);
 }
 
 bool lowered_settle(struct lowered *self, uint64_t wanted, const struct deadline *deadline,
@@ -460,6 +516,12 @@ bool lowered_settle(struct lowered *self, uint64_t wanted, const struct deadline
         self->halted_by_us = stop.pc == wanted && stop.cause != STOP_RESET && !stays;
         if (self->halted_by_us)
             return true;
+        bool in_handler;
+        if (!lowered_is_in_handler(self, &stop, &in_handler, deadline, error))
+            return false;
+        if (in_handler && !leave_handler(self, deadline, error))
+            return false;
+        i -= in_handler;
     }
     self->engine.stopped_at = core_code_place(stop.pc);
     self->was_reset = stop.cause == STOP_RESET;

@@ -21,6 +21,7 @@ struct lowered {
     struct target *target;
     const struct core *core;
     struct points points;
+    struct neighbours neighbours;
     struct region region;
 
     bool guess; /* the last call's return is likely to be the next one's */
@@ -51,12 +52,13 @@ struct lowered {
     bool looked;       /* whether the start is in user mode */
     bool slow;         /* something had to be waited for in it: so hits are not to be held back */
     bool halted_by_us; /* as far as the steps of the last list tell */
+    bool held;         /* likewise: it left interrupts held off */
     bool foreign, was_reset;
 };
 
 /* Where the core stands, and why. */
 struct stop {
-    uint64_t pc;
+    uint64_t pc, status;
     enum stop_cause cause;
     const char *unreadable; /* why its PC could not be read; NULL: it could */
 };
@@ -76,6 +78,8 @@ void lowered_new_registers(struct lowered *self);
  */
 bool lowered_run_list(struct lowered *self, size_t *at, uint64_t *saw, const struct deadline *deadline,
                       struct error *error);
+/* ERROR_ADDRESS when another core has stopped at a breakpoint of ours. */
+bool lowered_look_at_neighbours(struct lowered *self, bool now, struct error *error);
 /* The hits that are held are not to wait for a passage that may be long in coming, or never come. */
 bool lowered_settle_held(struct lowered *self, struct error *error);
 /* A short list in which nothing comes out unexpected, unless an access was garbled, for which it is run once
@@ -92,7 +96,11 @@ bool lowered_check_mode(struct lowered *self, const struct deadline *deadline, s
 /* Waits for the halt and reads where it is. */
 bool lowered_look(struct lowered *self, struct stop *stop, const struct deadline *deadline,
                   struct error *error);
-/* True when the core does stand at `wanted`: its status was read before it had left the stop before. */
+/* Whether that is no breakpoint's stop, but one in a handler that came just then. */
+bool lowered_is_in_handler(struct lowered *self, const struct stop *stop, bool *is,
+                           const struct deadline *deadline, struct error *error);
+/* True when the core does stand at `wanted`: its status was read before it had left the stop before, or it
+ * was stopped in a handler first. */
 bool lowered_settle(struct lowered *self, uint64_t wanted, const struct deadline *deadline,
                     struct error *error);
 /* The engine's first verb and its last, engine.h. */

@@ -1,21 +1,27 @@
 #include "target/passage.h"
 
 /* Reads the counters, and again after each of the re-hits: resumed onto its own breakpoint, the core stops
- * with nothing executed, so the counters have moved by what leaving and entering Debug state costs. */
+ * with nothing executed, so the counters have moved by what leaving and entering Debug state costs.
+ * Interrupts that came up meanwhile wait until that is over. */
 static void add_rehits(const struct passage_plan *plan, uint64_t here, unsigned which, struct steps *list,
                        struct passage *out)
 {
     const struct core_ops *ops = plan->core->ops;
     if (which != 0 || !out->read_early)
         out->reading_at[which][0] = (uint16_t)reading_add(plan->reading, false, list);
+    bool held = plan->rehits > 0 && ops->add_hold != NULL;
+    if (held)
+        ops->add_hold(plan->core, list, true);
     for (unsigned i = 0; i < plan->rehits; i++) {
         out->disturbed_at[which][i] = (uint16_t)ops->add_pending(plan->core, list);
         ops->add_clear_breakpoint(plan->core, list);
-        ops->add_run(plan->core, list);
+        held ? ops->add_run_held(plan->core, list) : ops->add_run(plan->core, list);
         ops->add_wait_breakpoint(plan->core, list);
         ops->add_expect_register(plan->core, list, CORE_PC, here, true);
         out->reading_at[which][i + 1] = (uint16_t)reading_add(plan->reading, false, list);
     }
+    if (held)
+        ops->add_hold(plan->core, list, false);
 }
 
 static void add_words(const struct passage_plan *plan, struct steps *list, struct passage *out)
@@ -81,6 +87,8 @@ static void add_leave(const struct passage_plan *plan, struct steps *list, struc
     const struct core_ops *ops = plan->core->ops;
     add_rehits(plan, plan->start, 0, list, out);
     if (plan->start == plan->end) {
+        if (plan->core->steps_into_handlers)
+            out->pending_early_at = ops->add_pending(plan->core, list);
         out->before_at = steps_add(list, step_time(TIME_BEFORE));
         out->pending_at = passage_add_past(plan, plan->start, plan->end, list);
         return;
@@ -117,8 +125,11 @@ void passage_add(const struct passage_plan *plan, enum segment from, struct step
 {
     const struct core_ops *ops = plan->core->ops;
     bool round = plan->start == plan->end;
-    *out =
-        (struct passage){.from = from, .rehits = plan->rehits, .pending_at = SIZE_MAX, .reset_at = SIZE_MAX};
+    *out = (struct passage){.from = from,
+                            .rehits = plan->rehits,
+                            .pending_at = SIZE_MAX,
+                            .pending_early_at = SIZE_MAX,
+                            .reset_at = SIZE_MAX};
     for (int segment = 0; segment < SEGMENTS; segment++) {
         out->first[segment] = list->n;
         if (segment < (int)from)

@@ -32,6 +32,7 @@ struct passage {
     unsigned rehits;
     bool read_early;                  /* the counters, at the start: before the segment in which it is left */
     size_t pending_at;                /* SIZE_MAX: none */
+    size_t pending_early_at;          /* likewise, before a step that may enter a handler */
     size_t before_at, after_at;       /* OP_TIME */
     size_t reset_at;                  /* SIZE_MAX: a passage behind it tells */
     struct witness_places witness_at; /* with reset_at */

@@ -127,6 +127,8 @@ static bool prepare_soft(struct points *points, uint64_t address, const struct d
         points->soft[oldest] = points->soft[--points->n_soft];
     }
     uint64_t original;
+    if (points->neighbours != NULL && !neighbours_guard(points->neighbours, address, deadline, error))
+        return false;
     if (!ledger_hold(points->ledger, instruction_at(points, address), (struct restore){0}, &original,
                      deadline, error))
         return error_prefix(error, "no breakpoint at 0x%08" PRIX64 ": ", address);

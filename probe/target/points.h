@@ -7,6 +7,7 @@
 
 #include "cores/core.h"
 #include "target/ledger.h"
+#include "target/neighbours.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,7 +19,8 @@ static const uint64_t POINT_NONE = UINT64_MAX;
 struct points {
     struct ledger *ledger;
     struct core *core;
-    unsigned comparator; /* the one that is ours */
+    struct neighbours *neighbours; /* NULL: none are minded */
+    unsigned comparator;           /* the one that is ours */
     bool comparator_held;
     bool by_context; /* only where CONTEXTIDR is `context` */
     uint32_t context;

@@ -48,13 +48,29 @@ static bool was_pending(const struct reception *reception, const uint64_t *resul
     return at != SIZE_MAX && reception->core->ops->pending(reception->core, results[at]);
 }
 
+static bool was_entered(const struct reception *reception, const struct passage *passage,
+                        const uint64_t *results)
+{
+    return passage->pending_early_at != SIZE_MAX &&
+           reception->core->ops->entered(reception->core, results[passage->pending_early_at],
+                                         results[passage->pending_at]);
+}
+
+static bool was_disturbed(const struct reception *reception, const uint64_t *results, size_t at)
+{
+    const struct core_ops *ops = reception->core->ops;
+    if (ops->held_pending == NULL)
+        return was_pending(reception, results, at);
+    return ops->held_pending(reception->core, results[at]);
+}
+
 static void deliver_rehits(const struct reception *reception, const struct passage *passage, unsigned which,
                            const uint64_t *results)
 {
     for (unsigned i = 0; i < passage->rehits; i++) {
         struct raw_hit rehit = {.pairs = 1};
         size_t at = passage->disturbed_at[which][i];
-        if (at != PASSAGE_NEVER && was_pending(reception, results, at))
+        if (at != PASSAGE_NEVER && was_disturbed(reception, results, at))
             continue; /* a handler ran in it */
         reading_take(reception->reading, false, results, passage->reading_at[which][i], rehit.from);
         reading_take(reception->reading, false, results, passage->reading_at[which][i + 1], rehit.to);
@@ -141,6 +157,12 @@ void reception_passed(struct reception *reception, bool tainted)
     reception->hit.past++;
 }
 
+void reception_interrupted(struct reception *reception)
+{
+    reception->hit.tainted = true;
+    reception->hit.pairs++;
+}
+
 static void take_segment(struct reception *reception, const struct expected_passage *expected,
                          enum segment segment, const uint64_t *results)
 {
@@ -149,7 +171,8 @@ static void take_segment(struct reception *reception, const struct expected_pass
     case SEGMENT_LEAVE:
         deliver_rehits(reception, passage, 0, results);
         reception->hit = (struct raw_hit){.pairs = expected->pairs,
-                                          .tainted = was_pending(reception, results, passage->pending_at),
+                                          .tainted = was_pending(reception, results, passage->pending_at) ||
+                                                     was_entered(reception, passage, results),
                                           .end_address = core_code_place(expected->end)};
         reading_take(reception->reading, false, results, passage->reading_at[0][passage->rehits],
                      reception->hit.from);

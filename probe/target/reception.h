@@ -65,6 +65,7 @@ void reception_look(struct reception *reception, const uint64_t *values, uint64_
 /* For hits that go another way than planned: */
 void reception_stopped(struct reception *reception, uint64_t after_us);
 void reception_passed(struct reception *reception, bool tainted); /* a stop in another frame */
+void reception_interrupted(struct reception *reception);          /* a stop in a handler that ran first */
 void reception_left(struct reception *reception);                 /* it will never end */
 /* There was no reset in the hit; nor in those that are held, which go first. */
 void reception_deliver(struct reception *reception, const struct passage *passage, const uint64_t *results);

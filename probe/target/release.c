@@ -287,7 +287,7 @@ static bool let_go(struct target *target, const struct deadline *deadline, struc
     if (server)
         return link_server_run(target->link, target->chosen->server_unit, true, deadline, error);
     stops_add_ready(core, &list);
-    core->ops->add_run(core, &list);
+    core_add_let_go(core, &list);
     return target_run(target, &list, results, deadline, error);
 }
 

@@ -90,6 +90,8 @@ static bool check_return(const struct stepwise *self, struct error *error)
 {
     const struct region *region = &self->region;
     uint64_t to = core_place(self->core, self->place.pc);
+    if (!entry_check_return(self->core, self->entry_lr, error))
+        return false;
     if (region->is_return == NULL || region->is_return(region->context, to))
         return true;
     return error_set(error, ERROR_STATE,

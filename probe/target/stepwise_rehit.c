@@ -101,11 +101,12 @@ bool stepwise_rehits(struct stepwise *self, uint64_t here, unsigned rehits, bool
     for (unsigned i = 0; i < rehits && i < REHITS; i++) {
         struct raw_hit rehit = {.pairs = 1};
         bool pending = false;
+        self->disturbed = false;
         if (!stepwise_read(self, rehit.from, &pending, NULL, deadline, error) ||
             !stepwise_run(self, WAIT_END, deadline, error) || !stepwise_prove(self, here, deadline, error) ||
             !stepwise_read(self, rehit.to, NULL, NULL, deadline, error))
             return false;
-        if (!pending) /* else a handler ran in it */
+        if (!pending && !self->disturbed) /* else a handler ran in it */
             self->sink->rehit(self->sink->context, &rehit);
     }
     return true;

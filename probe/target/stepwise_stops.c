@@ -1,6 +1,7 @@
 #include "target/stepwise_stops.h"
 
 #include "cores/cortex_m.h"
+#include "target/handler_stop.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -88,10 +89,11 @@ static bool in_vain(const struct stepwise *self, struct error *error)
     if (self->lost > 0)
         snprintf(lost, sizeof lost, "; %" PRIu64 " calls in a row were left without returning", self->lost);
     if (self->under_way || self->lost > 0)
-        return error_set(error, ERROR_END, "the end was not reached within %.3g s of the start%s%s", seconds,
-                         past, lost);
+        return error_set(error, ERROR_END, "the end was not reached within %.3g s of the start%s%s%s",
+                         seconds, past, lost, core_may_be_unseen(self->core));
     if (self->inner == 0)
-        return error_set(error, ERROR_START, "the start was not reached within %.3g s", seconds);
+        return error_set(error, ERROR_START, "the start was not reached within %.3g s%s", seconds,
+                         core_may_be_unseen(self->core));
     return error_set(error, ERROR_START,
                      "the start was reached %" PRIu64
                      " times within %.3g s, each time with a return address inside the function itself "
@@ -186,6 +188,32 @@ static bool is_reset(struct stepwise *self, uint64_t pc, const struct deadline *
            core_code_place(entry) == pc;
 }
 
+/* A stop in a handler that came just when the breakpoint was reached: on to that, and `pc` is it then. */
+static bool leave_handlers(struct stepwise *self, uint64_t wanted, uint64_t *pc,
+                           const struct deadline *deadline, struct error *error)
+{
+    for (;;) {
+        uint64_t status = 0;
+        bool is = core_place(self->core, *pc) != core_place(self->core, wanted) &&
+                  self->stop.why == DEBUGGER_TRAP && self->core->halts_in_handler;
+        struct deadline limit = soon(deadline);
+        if (!is)
+            return true;
+        if (!stepwise_register(self, CORE_STATUS, &status, deadline, error) ||
+            !handler_stop_check(self->target->ledger, self->core, *pc, status, &is, &limit, error))
+            return false;
+        if (!is)
+            return true;
+        if (!stepwise_check_time(self, error) || !stepwise_run(self, WAIT_END, deadline, error) ||
+            !stepwise_register(self, CORE_PC, pc, deadline, error))
+            return false;
+        self->disturbed = self->hit.tainted = true;
+        self->hit.after_us = (uint64_t)deadline_now_us();
+        self->hit.pairs += 1 + self->stop.halts;
+        self->hit.steps += (self->stop.halts + 1) / 2;
+    }
+}
+
 bool stepwise_prove(struct stepwise *self, uint64_t wanted, const struct deadline *deadline,
                     struct error *error)
 {
@@ -196,7 +224,8 @@ bool stepwise_prove(struct stepwise *self, uint64_t wanted, const struct deadlin
                                        [DEBUGGER_OTHERS] = "someone else's breakpoint",
                                        [DEBUGGER_ENDED] = "the end of the program"};
     uint64_t pc;
-    if (!stepwise_register(self, CORE_PC, &pc, deadline, error))
+    if (!stepwise_register(self, CORE_PC, &pc, deadline, error) ||
+        !leave_handlers(self, wanted, &pc, deadline, error))
         return false;
     const char *name = self->target->chosen->view.name;
     if (self->stop.core[0] != '\0' && strcmp(self->stop.core, name) != 0)

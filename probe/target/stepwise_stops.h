@@ -32,6 +32,7 @@ struct stepwise {
     struct debugger_stop stop; /* the last one */
     char thread[32];           /* that passed the start */
     bool foreign, was_reset;
+    bool disturbed; /* a handler ran before the stop that was proved last */
 
     struct return_place place;
     bool entry_is_call;

@@ -34,6 +34,22 @@ bool target_run(struct target *target, const struct steps *list, uint64_t *resul
     return true;
 }
 
+/* Where it cannot be read nothing is known of it. False only when the link fails. */
+static bool look_at_security(struct target *target, struct core *core, const struct deadline *deadline,
+                             struct error *error)
+{
+    uint64_t status;
+    struct error unread = {0};
+    if (!cortex_m_is_v8(core))
+        return true;
+    if (ledger_read(target->ledger, cortex_m_authentication(core), &status, deadline, &unread)) {
+        cortex_m_take_authentication(core, status);
+        return true;
+    }
+    return unread.kind == ERROR_FAULT || unread.kind == ERROR_ASLEEP ||
+           error_set(error, unread.kind, "%s", unread.text);
+}
+
 /* A block that refuses to be read is there all the same, and doctor tells why. */
 static bool identify_blocks(struct target *target, struct target_core *core, const struct deadline *deadline,
                             struct error *error)
@@ -46,6 +62,7 @@ static bool identify_blocks(struct target *target, struct target_core *core, con
         uint64_t values[BLOCK_IDENTITY];
         struct steps list = {.items = items, .room = BLOCK_IDENTITY};
         struct counter_block *block = &core->blocks[core->n_blocks];
+        block->look_again = false;
         struct error unread = {0};
         if (kinds[i]->by_core) {
             core->n_blocks += kinds[i]->identify(&core->core, NULL, block);
@@ -198,6 +215,7 @@ bool target_open(struct target *target, struct link *link, const struct target_w
         return false;
     for (size_t i = 0; i < target->n_cores; i++)
         if (!look_at_state(target, &target->cores[i], deadline, error) ||
+            !look_at_security(target, &target->cores[i].core, deadline, error) ||
             !identify_blocks(target, &target->cores[i], deadline, error))
             return false;
     return true;
@@ -255,7 +273,6 @@ static bool tell_core(struct target *target, void (*add)(const struct core *, st
 bool target_take(struct target *target, bool resume, const char *place, const struct deadline *deadline,
                  struct error *error)
 {
-    const struct core *core = &target->chosen->core;
     if (target->chosen->state == CORE_HALTED && !resume)
         return error_set(error, ERROR_HALTED, "the core is halted at %s", place);
     if (!reach_core(target, deadline, error))
@@ -276,7 +293,7 @@ bool target_take(struct target *target, bool resume, const char *place, const st
     target->held = link_hold(target->link, true, error);
     if (!target->held)
         return false;
-    return !halted || link_has_server(target->link) || tell_core(target, core->ops->add_run, deadline, error);
+    return !halted || link_has_server(target->link) || tell_core(target, core_add_let_go, deadline, error);
 }
 
 static bool halt_again(struct target *target, const struct deadline *deadline, struct error *error)

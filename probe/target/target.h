@@ -74,6 +74,7 @@ struct target {
     bool divide;                     /* wanted before target_take_block: cycles by 64 */
     bool held;                       /* the server, if any, is kept away */
     bool halt_at_end;                /* it was halted when we came */
+    bool slept;                      /* it was seen asleep while it was counted */
     bool leave_halted;               /* somebody else's stop: not ours to resume */
     uint64_t stopped_at;             /* by a reading that halts the core: where that stop was found */
 };

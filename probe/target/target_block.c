@@ -112,11 +112,46 @@ bool target_retake_block(struct target *target, const struct deadline *deadline,
     return apply_all(target, target->block, deadline, error) && leave_core(target, deadline, error);
 }
 
+/* A block that shows what it has only once its first setting holds. */
+static bool look_again(struct target *target, struct counter_block *block, const struct deadline *deadline,
+                       struct error *error)
+{
+    const struct core *core = &target_counted(target)->core;
+    const struct block_kind *kind = block->kind;
+    struct step items[BLOCK_IDENTITY];
+    uint64_t values[BLOCK_IDENTITY];
+    struct steps list = {.items = items, .room = BLOCK_IDENTITY};
+    bool again; /* it stands behind no lock */
+    if (!apply_setting(target, block, &block->settings[0], &again, deadline, error))
+        return false;
+    kind->add_identity(core, &list);
+    if (!target_run(target, &list, values, deadline, error))
+        return false;
+    kind->identify(core, values, block);
+    block->look_again = false;
+    return true;
+}
+
+/* The named block, or the best one that can be used. */
+static struct counter_block *choose_block(struct target *target, const char *name,
+                                          const struct deadline *deadline, struct error *error)
+{
+    for (;;) {
+        struct counter_block *block = find_block(target, name, error);
+        if (block == NULL || !check_usable(block, error))
+            return NULL;
+        if (!block->look_again)
+            return block;
+        if (!look_again(target, block, deadline, error))
+            return NULL;
+    }
+}
+
 bool target_take_block(struct target *target, const char *name, const struct deadline *deadline,
                        struct error *error)
 {
-    struct counter_block *block = find_block(target, name, error);
-    if (block == NULL || !check_usable(block, error))
+    struct counter_block *block = choose_block(target, name, deadline, error);
+    if (block == NULL)
         return false;
     if (block->kind->by_core &&
         (!look_by_core(target, block, deadline, error) || !check_usable(block, error)))
@@ -227,6 +262,7 @@ static bool read_running(struct target *target, uint64_t *values, uint64_t *befo
         return true;
     look->changed = witness_changed(&target->witness, results, &places, &look->saw);
     look->reset = tells_reset && ops->reset_since(&counted->core, results[reset]);
+    target->slept |= tells_reset && ops->state(&counted->core, results[reset]) == CORE_ASLEEP;
     return true;
 }
 

@@ -35,6 +35,8 @@ enum {
 #define CSW_DEVICEEN   (1u << 6)
 #define CSW_WRITABLE   0x7F000037u
 #define CSW_MASTERTYPE (1u << 29) // of the AHB-AP: 1 debugger, 0 as the core (DDI 0314)
+#define CSW_HNONSEC    (1u << 30) // IHI 0031 E1.3, where the bus minds it
+#define CSW_SPIDEN     (1u << 23)
 #define CSW_RESET      0x43000042u
 
 bool adi_add_ap(struct adi *adi, struct mem_ap ap)
@@ -175,6 +177,8 @@ void adi_power_on(struct adi *adi)
 
 static enum bus_master master_of(const struct mem_ap *ap)
 {
+    if (ap->bus->security && (ap->csw & CSW_HNONSEC))
+        return BUS_DEBUGGER_NON_SECURE;
     return (ap->csw & CSW_MASTERTYPE) ? BUS_DEBUGGER : BUS_DEBUGGER_AS_CORE;
 }
 
@@ -248,7 +252,8 @@ static bool ap_access(struct mem_ap *ap, unsigned reg, bool read, uint32_t *valu
             ap->tar = *value;
         return true;
     }
-    *value = reg == AP_CSW    ? ap->csw
+    bool secure = ap->bus->security && !ap->bus->security->refuses_secure;
+    *value = reg == AP_CSW    ? ap->csw | (secure ? CSW_SPIDEN : 0)
              : reg == AP_TAR  ? ap->tar
              : reg == AP_BASE ? ap->base
              : reg == AP_IDR  ? ap->idr

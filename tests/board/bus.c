@@ -69,6 +69,17 @@ static void decode_master(const struct bus *bus, uint32_t *address, enum bus_mas
     *master = BUS_CORE;
 }
 
+// Devices are the core's own: they answer either state
+static bool is_refused(const struct bus *bus, bool memory, enum bus_master master)
+{
+    const struct bus_security *s = bus->security;
+    if (!s || master == BUS_CORE)
+        return false;
+    if (master != BUS_DEBUGGER_NON_SECURE)
+        return s->refuses_secure;
+    return memory && !s->non_secure_program;
+}
+
 static const struct device *answering(const struct bus *bus, uint32_t address, bool write,
                                       enum bus_master master)
 {
@@ -88,6 +99,8 @@ bool bus_read(struct bus *bus, uint32_t address, unsigned size, uint32_t *value,
 {
     const uint8_t *bytes = bus_bytes(bus, address, size);
     *value = 0;
+    if (is_refused(bus, bytes != NULL, master))
+        return false;
     if (bytes) {
         memcpy(value, bytes, size);
         if (bus->dirty && master != BUS_CORE && (address & DIRTY_LINE))
@@ -106,6 +119,8 @@ bool bus_read(struct bus *bus, uint32_t address, unsigned size, uint32_t *value,
 bool bus_write(struct bus *bus, uint32_t address, unsigned size, uint32_t value, enum bus_master master)
 {
     const struct memory *m = memory_at(bus, address, size);
+    if (is_refused(bus, m != NULL, master))
+        return false;
     if (m) {
         if (!m->writable)
             return false;

@@ -9,8 +9,15 @@
 
 enum { BUS_MEMORIES = 8, BUS_DEVICES = 32 };
 
-// Who reads or writes. BUS_DEBUGGER_AS_CORE is an access port that poses as the core (AHB-AP MasterType = 0).
-enum bus_master { BUS_CORE, BUS_DEBUGGER, BUS_DEBUGGER_AS_CORE };
+// Who reads or writes. BUS_DEBUGGER_AS_CORE is an access port that poses as the core (AHB-AP MasterType = 0),
+// BUS_DEBUGGER_NON_SECURE one whose transfers are Non-secure (HNONSEC = 1) on a bus that minds it.
+enum bus_master { BUS_CORE, BUS_DEBUGGER, BUS_DEBUGGER_AS_CORE, BUS_DEBUGGER_NON_SECURE };
+
+// TrustZone for Armv8-M, as a debugger meets it
+struct bus_security {
+    bool refuses_secure;     // SPIDEN is low: Secure transfers of a debugger are refused
+    bool non_secure_program; // and so is its memory
+};
 
 struct memory {
     uint32_t base, size;
@@ -42,6 +49,7 @@ struct bus {
     // Of a debug bus: the address bit that tells a debugger (set) from software, whose accesses are
     // BUS_CORE's; the devices stand where it is set. 0: there is no such bit.
     uint32_t debugger_bit;
+    const struct bus_security *security; // NULL: there is but one state
 };
 
 bool bus_add_memory(struct bus *, struct memory);

@@ -17,6 +17,8 @@ static uint32_t core1_stack[STACK_WORDS] __attribute__((aligned(8), section(".no
 ITS_OWN volatile uint32_t core1_rounds, core1_ticks, core1_irq3_count, core1_result;
 // Set, it sleeps, and the first core runs as fast as the host can; an interrupt lets it look again
 volatile uint32_t core1_rest;
+// Set, it runs what the first core runs in RAM as well
+volatile uint32_t core1_in_ram;
 static ITS_OWN volatile uint32_t core1_random;
 
 ALONE void core1_work(void)
@@ -40,6 +42,10 @@ __attribute__((used, noreturn)) void core1_main(void)
     for (;;) {
         core1_work();
         core1_rounds++;
+        if (core1_in_ram) {
+            void (*volatile there)(uint32_t) = in_ram;
+            there(3);
+        }
         while (core1_rest)
             __asm volatile("wfi");
     }

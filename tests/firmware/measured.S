@@ -65,6 +65,20 @@
     bx lr
     ends long_region
 
+// An interrupt comes up just before the start, and before the end: what r0 and r1 are written to NVIC_ISPR. r2 rounds
+    function pended
+    ldr r3, =0xE000E200
+    str r0, [r3]
+    place pended_start
+    nop
+1:  subs r2, #1
+    bne 1b
+    str r1, [r3]
+    place pended_end
+    nop
+    bx lr
+    ends pended
+
 #ifdef CHIP_M4
 // Begins with a 32-bit instruction; an IT block and a division inside
     function wide_entry

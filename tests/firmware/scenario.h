@@ -46,6 +46,8 @@ enum {
     DO_DWT_SLEEP = 1 << 26,
     DO_DWT_LSU = 1 << 27,
     DO_DWT_FOLD = 1 << 28,
+    // Cortex-M only
+    DO_PENDED = 1 << 29,
     // Armv7-A/R only
     DO_COUNTED = 1 << 29,
     DO_SUPERVISOR = 1 << 30,
@@ -80,6 +82,7 @@ void in_ram(uint32_t rounds);
 void reload_inside(void);
 void long_region(void);
 void wide_entry(uint32_t value);
+void pended(uint32_t at_start, uint32_t at_end, uint32_t rounds);
 
 // spans.S, edges.S, profile.S
 void span_10(void);

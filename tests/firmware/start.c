@@ -20,6 +20,7 @@ const uint32_t SystemCoreClock __attribute__((used)) = CORE_HZ;
 volatile uint32_t scenario = SHORT_ONES;
 volatile uint32_t idle_spin = 10;
 volatile uint32_t tick_count, irq3_count, round_count, sink;
+volatile uint32_t pended_at = 3;
 volatile uint32_t plain_result, nop_result;
 // Outlives a reset
 volatile uint32_t boot_count __attribute__((section(".noinit")));
@@ -114,6 +115,13 @@ static void idle(void)
         __asm volatile("");
 }
 
+// IRQ 3 now and then; bits of pended_at: before the start, before the end
+static void pended_round(void)
+{
+    uint32_t at = pended_at & random_number();
+    pended(at & 1 ? 1u << IRQ3 : 0, at & 2 ? 1u << IRQ3 : 0, 5 + (random_number() & 31));
+}
+
 static void one_round(uint32_t what)
 {
     if (what & DO_ARTICLE_PLAIN)
@@ -155,6 +163,8 @@ static void one_round(uint32_t what)
     if (what & DO_WIDE_ENTRY)
         wide_entry(round_count | 1);
 #endif
+    if (what & DO_PENDED)
+        pended_round();
     timed_round(what);
     written_round();
 #ifdef TICK_MS

@@ -19,7 +19,7 @@ TOOL = os.path.join(BUILD, "asan", "pmu-probe")
 ARTICLE_PLAIN, ARTICLE_NOP, WORK_BY_DATA, CALLED_TWICE, RECURSE, PREEMPTED, SLEEPER, LOOP_ROUND, IN_RAM, \
     RELOAD_INSIDE, LONG_REGION, RESETTING, LOCKING, MASKED_WORK, PING, WIDE_ENTRY, SPAN_10, SPAN_1K, SPAN_1M, \
     SPAN_100M, NOP_MORE, TICK_EDGE, ABOVE_TICK, SUSPENDED, DWT_CPI, DWT_EXC, DWT_SLEEP, DWT_LSU, \
-    DWT_FOLD = (1 << i for i in range(29))
+    DWT_FOLD, PENDED = (1 << i for i in range(30))
 DAP_WAYS = ["rp2040/swd", "m4/swd", "m4/jtag", "rp2040/v2", "m4/v1"]
 SLOW_CLOCK = 2000000  # Hz
 QUICK_WIRE = 1000000000  # Hz
@@ -251,18 +251,19 @@ class Passage:
 
 def passages(log, start, is_end):
     """Pairs the stops in the board's log. `is_end(event, entry)` says whether a halt ends what `entry` began."""
-    found, entry, tainted = [], None, False
+    found, entry, tainted, again = [], None, False, False
     for event in log:
         if event.kind == "halt":
             if entry is not None and event.pc != start and is_end(event, entry):
                 found.append(Passage(entry, tainted, event))
                 entry = None
             elif event.pc == start and entry is None or event.pc == start and event.cycles != entry.cycles:
-                entry, tainted = event, False
+                entry, tainted, again = event, False, False
             elif event.pc == start:
-                tainted = False  # a re-hit: the region begins at the last of them
+                tainted, again = False, True  # a re-hit: the region begins at the last of them
         elif event.kind == "run" and entry is not None:
-            if event.extra & Board.PREEMPTED and event.extra & Board.PENDED_WHILE_HALTED:
+            # What pended in re-hits was held off until the last of them
+            if event.extra & Board.PREEMPTED and (again or event.extra & Board.PENDED_WHILE_HALTED):
                 tainted = True
     return found
 

@@ -26,6 +26,7 @@ struct model_event {
     uint32_t grow;   /* and so many more in each round of the script */
     uint32_t pc, sp, lr, psp, ipsr;
     uint32_t length;
+    bool pended; /* MODEL_AT: just as an interrupt comes up */
 };
 
 enum model_trouble {
@@ -54,6 +55,8 @@ struct model_core {
     unsigned transfer_only;          /* likewise */
     uint32_t slice;                  /* reads of an OP_UNTIL until NOT_YET */
     bool ram_is_rom, deep_sleep;     /* accesses to a sleeping core wait */
+    bool steps_into_handlers;        /* whatever C_MASKINTS says: Cortex-M7 r0, 702596 */
+    bool halts_in_handler;           /* a breakpoint reached just then halts it there: Cortex-M7, 3092511 */
 
     uint32_t lead; /* cycles until the script begins, also after a reset */
     const struct model_event *script;
@@ -62,6 +65,8 @@ struct model_core {
     unsigned round;
 
     uint32_t pc, sp, lr, psp, xpsr;
+    bool in_handler; /* halted there: so it goes back to these */
+    uint32_t back_pc, back_xpsr;
     bool halted, locked_up, pending, debug, maskints, step, was_reset;
     uint32_t going, transfer_left;
     uint32_t dcrdr, dcrdr_next, demcr, dfsr, fp_ctrl, comparators[MODEL_COMPARATORS];
@@ -86,11 +91,13 @@ struct model_core {
     unsigned resumes;   /* times that it was told to go, steps included */
     unsigned careless;  /* C_MASKINTS changed by the write that leaves Debug state: unpredictable */
     unsigned transfers;
+    unsigned hasty;     /* transfers that were asked for before the one before was done: unpredictable */
     unsigned escalated; /* breakpoints met with debug switched off */
 };
 
 static const uint32_t MODEL_VECTOR = 0x00000100; /* where a reset leads */
 static const uint32_t MODEL_RAM = 0x20000000;
+static const uint32_t MODEL_HANDLER = 0x3000;
 
 /* --- memory --------------------------------------------------------------------------------------------- */
 
@@ -172,6 +179,35 @@ static inline void model_arrive(struct model_core *m)
         m->escalated++;
 }
 
+static inline void model_be_in_handler(struct model_core *m)
+{
+    m->in_handler = true;
+    m->back_pc = m->pc;
+    m->back_xpsr = m->xpsr;
+    m->pc = MODEL_HANDLER;
+    m->xpsr = 0x01000013;
+}
+
+/* An interrupt is taken before what stands at the PC. */
+static inline void model_take(struct model_core *m)
+{
+    m->busy = m->handler;
+    if (!m->halts_in_handler || !m->debug || !model_breaks(m))
+        return;
+    model_be_in_handler(m);
+    model_enter_debug(m, 0x2);
+}
+
+static inline void model_leave_handler(struct model_core *m)
+{
+    if (m->in_handler) {
+        m->pc = m->back_pc;
+        m->xpsr = m->back_xpsr;
+    }
+    m->in_handler = false;
+    model_arrive(m);
+}
+
 static inline void model_load_event(struct model_core *m)
 {
     if (m->next >= m->n_script) {
@@ -206,7 +242,7 @@ static inline void model_reset(struct model_core *m)
     m->sp = 0x20008000;
     m->lr = 0xFFFFFFFF;
     m->xpsr = 0x01000000;
-    m->pending = m->maskints = m->step = m->locked_up = false;
+    m->pending = m->maskints = m->step = m->locked_up = m->in_handler = false;
     m->busy = m->asleep = m->going = 0;
     m->csr = m->cvr = m->cyccnt = 0;
     m->was_reset = true;
@@ -234,7 +270,7 @@ static inline void model_happen(struct model_core *m)
     switch (event->kind) {
     case MODEL_AT:
         model_reach(m, event);
-        model_arrive(m);
+        event->pended ? model_take(m) : model_arrive(m);
         break;
     case MODEL_PEND:
         model_pend(m);
@@ -265,7 +301,7 @@ static inline void model_advance(struct model_core *m, uint64_t cycles)
         if (what != &m->asleep)
             model_count(m, taken);
         if (what == &m->busy && m->busy == 0)
-            model_arrive(m); /* back from the handler */
+            model_leave_handler(m);
         else if (what == &m->left && m->left == 0)
             model_happen(m);
     }
@@ -277,10 +313,17 @@ static inline void model_go(struct model_core *m)
 {
     model_count(m, m->leave_cost);
     m->halted = false;
-    if (m->pending && !m->maskints) {
+    if (m->pending && m->step && m->steps_into_handlers) {
         m->pending = false;
         m->busy = m->handler;
-    } else {
+        model_be_in_handler(m);
+        model_enter_debug(m, 0x1);
+        return;
+    }
+    if (m->pending && !m->maskints && !m->in_handler) {
+        m->pending = false;
+        model_take(m);
+    } else if (!m->in_handler) {
         model_arrive(m);
     }
     if (!m->step || m->halted)
@@ -352,6 +395,7 @@ static inline uint32_t model_register(const struct model_core *m, uint32_t selec
 static inline void model_transfer(struct model_core *m, uint32_t selector)
 {
     m->dcrdr_next = model_register(m, selector);
+    m->hasty += m->transfer_left > 0;
     m->transfers++;
     bool late = m->transfer_only == 0 || m->transfers == m->transfer_only;
     m->transfer_left = late ? m->transfer : 0;

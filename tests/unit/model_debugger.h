@@ -77,7 +77,9 @@ static inline bool model_debugger_point(struct debugger *debugger, uint64_t at, 
                                         const struct deadline *deadline, struct error *error)
 {
     struct model_debugger *d = model_debugger_of(debugger);
-    uint32_t value = (uint32_t)(at & 0x1FFFFFFC) | (at & 2 ? 0x80000001 : 0x40000001);
+    uint32_t value = d->m->fp_ctrl >> 28 != 0
+                         ? (uint32_t)at | 1
+                         : (uint32_t)(at & 0x1FFFFFFC) | (at & 2 ? 0x80000001 : 0x40000001);
     if (d->waits != d->waits_at_point) /* which may have taken any time */
         assert_int_not_equal(deadline->at_us, d->point_until_us);
     d->waits_at_point = d->waits;

@@ -15,7 +15,7 @@ static inline uint32_t model_read(struct model_core *m, uint32_t address, unsign
     case 0xE000ED00:
         return m->cpuid;
     case 0xE000ED04:
-        return m->pending && !m->maskints ? 0x00C00000 : 0;
+        return (m->pending && !m->maskints ? 0x00C00000 : 0) | (m->xpsr & 0x1FF);
     case 0xE000ED14:
         return 0x200;
     case 0xE000ED30:
@@ -227,6 +227,14 @@ static inline void model_init(struct model_core *m, const struct model_event *sc
                              .trouble_at = -1};
     model_load_event(m);
     m->left += m->left == UINT64_MAX ? 0 : m->lead;
+}
+
+/* That as a Cortex-M7 r1p1. */
+static inline void model_be_m7(struct model_core *m)
+{
+    m->cpuid = 0x411FC271;
+    m->fp_ctrl = 0x10000080;
+    m->halts_in_handler = true;
 }
 
 /* The first thing that is not as it was before; NULL: all is. */

@@ -12,6 +12,9 @@ enum { TYPE_AHB3 = 1, TYPE_APB = 2, TYPE_AHB5 = 5, TYPE_APB4 = 6, TYPE_AHB5_HPRO
 /* CSW, IHI 0031 C2.6.3 and E1: what a debugger's accesses look like on the bus. */
 enum { CSW_READ_ONLY = 1 << 6 | 1 << 7, CSW_KEPT_OUT = CSW_SIZE | CSW_INCREMENT | CSW_READ_ONLY };
 static const uint32_t CSW_AHB_DEBUGGER = 0x22000000, CSW_APB_DEBUGGER = 0x80000000;
+/* Of an AHB: Non-secure transfers, and whether Secure ones are allowed. Chips come out of reset with either.
+ */
+static const uint32_t CSW_HNONSEC = 1U << 30, CSW_SPIDEN = 1U << 23;
 
 /* CoreSight identification, IHI 0029 B2; ROM tables of class 9, D7. */
 enum {
@@ -88,6 +91,14 @@ static uint32_t debugger_bits(uint32_t idr)
     }
 }
 
+/* What has been written of CSW, as it reads back. */
+static uint32_t with_security(uint32_t idr, uint32_t written, uint32_t back)
+{
+    if (debugger_bits(idr) != CSW_AHB_DEBUGGER)
+        return written;
+    return (written & ~CSW_HNONSEC) | (back & CSW_SPIDEN ? 0 : CSW_HNONSEC);
+}
+
 static bool add_port(struct finding *f, bool v6, uint32_t base, uint8_t number, uint32_t idr)
 {
     struct reach *reach = f->reach;
@@ -108,6 +119,7 @@ static bool add_port(struct finding *f, bool v6, uint32_t base, uint8_t number, 
         port->csw_base = (csw & ~(uint32_t)CSW_KEPT_OUT) | debugger_bits(idr);
         if (!write_ap(f, select, AP_CSW, port->csw_base) || !read_ap(f, select, AP_CSW, &back))
             return false;
+        port->csw_base = with_security(idr, port->csw_base, back);
         port->narrow = (back & CSW_SIZE) == 0; /* a size that is not implemented does not stay */
     }
     reach->n++;

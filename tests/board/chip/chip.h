@@ -49,7 +49,8 @@ struct chip {
     uint32_t sysinfo_base, chip_id; // SYSINFO's CHIP_ID; base 0: there is none
 };
 
-extern const struct chip chip_rp2040, chip_m4, chip_m55, chip_a9, chip_a7, chip_r5, chip_a53;
+extern const struct chip chip_rp2040, chip_m4, chip_m7, chip_m33, chip_m55, chip_a9, chip_a7, chip_r5,
+    chip_a53;
 
 // NULL if there is none of that name
 const struct chip *chip_named(const char *name);

@@ -22,6 +22,7 @@ static const struct cm_profile cortex_m55 = {
     .code_comparators = 8,
     .literal_comparators = 0,
     .watchpoints = 4,
+    .fpb_v2 = true,
     .entry_cycles = 12, // as the M4's
     .return_cycles = 10,
     .tail_cycles = 6,

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define PPB_BASE 0xE0000000u
 #define PPB_SIZE 0x00100000u
@@ -89,14 +90,16 @@ void cm_reset(struct cortex_m *cm)
     cm->work++;
     nvic_reset(&cm->nvic);
     systick_reset(&cm->systick, cm->core.counted);
+    systick_reset(&cm->other_systick, cm->core.counted);
     dwt_reset(&cm->dwt, cm->core.counted);
     l1d_empty(&cm->l1d);
-    cm->system = (struct cm_system){.vtor = cm->reset_vtor, .ccr = cm->profile->v7m ? 0x200 : 0x208};
+    cm->system = (struct cm_system){.vtor = cm->reset_vtor,
+                                    .ccr = (cm->profile->v7m ? 0x200 : 0x208) | cm->profile->ccr_always};
     reset_registers(cm);
     cm->state = CM_RUNNING;
     cm->core.in_debug = false;
     cm_log(cm, TRUTH_RESET, cm_pc(cm), 0);
-    if ((cm->debug.demcr & VC_CORERESET) && (cm->debug.control & C_DEBUGEN))
+    if ((cm->debug.demcr & VC_CORERESET) && cm_may_halt(cm))
         cm_halt(cm, DFSR_VCATCH);
 }
 
@@ -128,6 +131,7 @@ static void power(struct core *core, bool on)
         return;
     cm->debug = (struct cm_debug){0};
     cm->work_at_run = UINT64_MAX;
+    cm->dwt_lock_closed = cm->profile->dwt_lock;
     fpb_power_on(&cm->fpb);
     pmu_v81m_power_on(&cm->pmu);
     cm_reset(cm);
@@ -138,6 +142,22 @@ static bool interrupt(struct core *core, unsigned irq)
     if (irq >= NVIC_IRQS)
         return false;
     cm_pend((struct cortex_m *)core, EXC_IRQ0 + irq);
+    return true;
+}
+
+static bool set_state(struct core *core, const char *name, bool on)
+{
+    struct cortex_m *cm = (struct cortex_m *)core;
+    if (strcmp(name, "dwt-locked") == 0 && cm->profile->dwt_lock)
+        cm->flavour.dwt_locked = on;
+    else if (strcmp(name, "no-cyccnt") == 0)
+        cm->flavour.no_cyccnt = on;
+    else if (strcmp(name, "no-secure-debug") == 0 && cm->profile->security)
+        cm->flavour.security.refuses_secure = on;
+    else if (strcmp(name, "non-secure") == 0 && cm->profile->security)
+        cm->flavour.security.non_secure_program = on;
+    else
+        return false;
     return true;
 }
 
@@ -220,6 +240,7 @@ static const struct core_ops operations = {
     .hold = hold,
     .power = power,
     .interrupt = interrupt,
+    .set_state = set_state,
     .describe = describe,
     .destroy = destroy,
 };
@@ -248,15 +269,18 @@ struct core *cm_create(const struct core_plan *plan)
     cm->decoder.cost = profile->cost;
     cm->decoder.has_it = profile->v7m;
     cm->work_at_run = UINT64_MAX;
+    cm->dwt_lock_closed = profile->dwt_lock;
     cm->nvic.priority_mask = profile->priority_mask;
     cm->dwt.has_counters = profile->v7m;
-    cm->dwt.v8m = cm->fpb.v2 = profile->v81m;
+    cm->dwt.v8m = profile->v81m;
+    cm->fpb.v2 = profile->fpb_v2;
     cm->dwt.comparators = profile->watchpoints;
     cm->fpb.code = profile->code_comparators;
     cm->fpb.literal = profile->literal_comparators;
     cm->pmu.counters = profile->event_counters;
     cm->pmu.counted = &cm->core.counted;
     name_counts(profile, plan->truth);
+    plan->bus->security = profile->security ? &cm->flavour.security : NULL;
     plan->bus->changed = memory_changed;
     plan->bus->changed_self = cm;
     // Not UC_MODE_MCLASS: it forces another model, whatever is asked for

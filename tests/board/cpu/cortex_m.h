@@ -19,14 +19,23 @@
 // What differs between the cores; the tables are in chip/
 struct cm_profile {
     uc_cpu_arm emulated_as;
-    bool v7m;  // or later
-    bool v81m; // as it is without the Security Extension
+    bool v7m;      // or later
+    bool v81m;     // or Armv8-M
+    bool security; // the Security Extension; the program stays in one of the states
     uint32_t cpuid;
     uint32_t vtor_mask;
     uint8_t priority_mask;
     unsigned code_comparators, literal_comparators, watchpoints;
+    bool fpb_v2;
     unsigned entry_cycles, return_cycles, tail_cycles; // exceptions
     bool any_read_clears_countflag;                    // else only a read as the core does it
+    // A breakpoint that is reached while an exception can be taken halts at the handler's first instruction
+    // (Cortex-M7 erratum 3092511)
+    bool halts_in_handler;
+    bool dwt_lock;        // DWT_LAR, which holds for software, closed at power-on
+    bool hides_dwt;       // its registers read as zero without DEMCR.TRCENA
+    uint32_t ccr_always;  // the caches, on from reset
+    unsigned miss_cycles; // that a miss of the data cache takes; 0: there is none
     uint32_t mvfr0, mvfr1;
     struct component rom, scs, dwt, fpb, pmu;
     const uint32_t *rom_entries;
@@ -47,6 +56,7 @@ enum cm_state { CM_RUNNING, CM_ASLEEP, CM_HALTED, CM_LOCKUP };
 #define S_HALT       (1u << 17)
 #define S_SLEEP      (1u << 18)
 #define S_LOCKUP     (1u << 19)
+#define S_SDE        (1u << 20) // Armv8-M
 #define S_RETIRE_ST  (1u << 24)
 #define S_RESET_ST   (1u << 25)
 #define S_RESTART_ST (1u << 26) // Armv8-M
@@ -64,6 +74,13 @@ struct cm_debug {
     uint32_t control; // the C_ bits of DHCSR
     uint32_t demcr, dfsr, dcrdr;
     bool retired, was_reset, restarted; // S_RETIRE_ST, S_RESET_ST, S_RESTART_ST
+};
+
+// What some parts are like, and --core-state can make of this one
+struct cm_flavour {
+    bool dwt_locked; // the DWT's lock holds for a debugger too
+    bool no_cyccnt;  // the DWT has no counters
+    struct bus_security security;
 };
 
 struct cm_system {
@@ -92,6 +109,10 @@ struct cortex_m {
     struct l1d l1d;
     struct cm_debug debug;
     struct cm_system system;
+    struct cm_flavour flavour;
+    bool dwt_lock_closed;
+    struct systick other_systick; // of the state that the program is not in: nobody takes its interrupts
+    uint32_t bank_select;         // DSCSR.SBRSEL and SBRSELEN
 
     enum cm_state state;
     bool held_in_reset, off;
@@ -114,6 +135,7 @@ struct cortex_m {
     int raised;                     // emulator interrupt, -1 none
     const struct decoded *last;     // the instruction that is being executed
     bool loaded, stored, unaligned; // what it did, where a performance monitor counts that
+    unsigned stalled;               // cycles that it waited for the data cache
     struct decoder decoder;
 };
 
@@ -160,6 +182,7 @@ bool cm_looks_for_overflow(const struct cortex_m *); // after each instruction
 bool cm_overflow_halts(struct cortex_m *);           // one has happened; asking clears that
 
 // debug.c
+bool cm_may_halt(const struct cortex_m *);
 void cm_halt(struct cortex_m *, uint32_t cause);
 void cm_write_dhcsr(struct cortex_m *, uint32_t value, enum bus_master);
 uint32_t cm_read_dhcsr(struct cortex_m *, enum bus_master);

@@ -8,6 +8,13 @@
 // The interrupt that a peripheral may raise while the core is halted
 #define HALT_IRQ (EXC_IRQ0 + 3)
 
+bool cm_may_halt(const struct cortex_m *cm)
+{
+    const struct bus_security *s = &cm->flavour.security;
+    bool permitted = !cm->profile->security || s->non_secure_program || !s->refuses_secure;
+    return permitted && (cm->debug.control & C_DEBUGEN);
+}
+
 void cm_halt(struct cortex_m *cm, uint32_t cause)
 {
     cm->was_asleep = cm->state == CM_ASLEEP;
@@ -68,7 +75,8 @@ void cm_write_dhcsr(struct cortex_m *cm, uint32_t value, enum bus_master master)
     cm->attention = true;
     if (cm->state == CM_HALTED && !(control & C_HALT))
         resume(cm);
-    else if (cm->state != CM_HALTED && (control & C_HALT) && !cm->held_in_reset && master != BUS_CORE)
+    else if (cm->state != CM_HALTED && (control & C_HALT) && !cm->held_in_reset && master != BUS_CORE &&
+             cm_may_halt(cm))
         cm_halt(cm, DFSR_HALTED);
 }
 
@@ -77,7 +85,8 @@ uint32_t cm_peek_dhcsr(const struct cortex_m *cm)
     return cm->debug.control | S_REGRDY | (cm->state == CM_HALTED ? S_HALT : 0) |
            (cm->state == CM_ASLEEP ? S_SLEEP : 0) | (cm->state == CM_LOCKUP ? S_LOCKUP : 0) |
            (cm->debug.retired ? S_RETIRE_ST : 0) | (cm->debug.was_reset ? S_RESET_ST : 0) |
-           (cm->debug.restarted ? S_RESTART_ST : 0);
+           (cm->debug.restarted ? S_RESTART_ST : 0) |
+           (cm->profile->security && !cm->flavour.security.refuses_secure ? S_SDE : 0);
 }
 
 uint32_t cm_read_dhcsr(struct cortex_m *cm, enum bus_master master)

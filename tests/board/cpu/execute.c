@@ -44,6 +44,9 @@ static void finish(struct cortex_m *cm, uint32_t next)
     bool always = (last->is & OP_PC_WRITE) && (last->is & OP_ALWAYS) && follower > cm->it_end;
     bool jumped = always || (next != follower && (next < follower || next > cm->it_end));
     cm_retire(cm, last->cost[jumped]);
+    if (cm->stalled)
+        cm_spend(cm, DWT_LSU, cm->stalled);
+    cm->stalled = 0;
     if (cm->pmu.counters)
         cm_account(cm, last, jumped);
     if (!jumped)
@@ -92,7 +95,7 @@ bool cm_hook(struct cortex_m *cm)
 
 static void breakpoint_instruction(struct cortex_m *cm, uint32_t pc)
 {
-    if (cm->debug.control & C_DEBUGEN)
+    if (cm_may_halt(cm))
         cm_halt(cm, DFSR_BKPT);
     else
         cm_fault(cm, pc, 0);
@@ -139,7 +142,7 @@ static bool clear_to_execute(struct cortex_m *cm, bool stepping)
         cm_reset(cm);
         return false;
     }
-    if ((cm->debug.control & (C_DEBUGEN | C_HALT)) == (C_DEBUGEN | C_HALT)) { // the core asked for it itself
+    if (cm_may_halt(cm) && (cm->debug.control & C_HALT)) { // the core asked for it itself
         cm_halt(cm, DFSR_HALTED);
         return false;
     }
@@ -148,11 +151,14 @@ static bool clear_to_execute(struct cortex_m *cm, bool stepping)
         return false;
     }
     unsigned exception = cm_exception_to_take(cm);
+    bool breakpoint = !stepping && cm_may_halt(cm) && fpb_match(&cm->fpb, pc);
     if (exception) {
         cm_enter(cm, exception, pc);
+        if (breakpoint && cm->profile->halts_in_handler && cm->state == CM_RUNNING)
+            cm_halt(cm, DFSR_BKPT);
         return false;
     }
-    if (!stepping && (cm->debug.control & C_DEBUGEN) && fpb_match(&cm->fpb, pc)) {
+    if (breakpoint) {
         cm_halt(cm, DFSR_BKPT);
         return false;
     }

@@ -15,14 +15,16 @@ static void on_memory(uc_engine *uc, uc_mem_type type, uint64_t address, int siz
     cm->unaligned |= (address & (unsigned)(size - 1)) != 0;
     if (!bus_bytes(cm->core.bus, (uint32_t)address, (uint32_t)size)) // a device, or nothing
         return;
+    bool missed = l1d_refills(&cm->l1d, (uint32_t)address);
     cm->pmu.total[V81M_L1D]++;
-    cm->pmu.total[V81M_L1D_REFILL] += l1d_refills(&cm->l1d, (uint32_t)address);
+    cm->pmu.total[V81M_L1D_REFILL] += missed;
+    cm->stalled += missed ? cm->profile->miss_cycles : 0;
 }
 
 bool cm_hook_monitor(struct cortex_m *cm)
 {
     uc_hook memory;
-    if (!cm->pmu.counters)
+    if (!cm->pmu.counters && !cm->profile->miss_cycles)
         return true;
     return uc_hook_add(cm->uc, &memory, UC_HOOK_MEM_READ | UC_HOOK_MEM_WRITE, (void *)on_memory, cm, 1, 0) ==
            UC_ERR_OK;

@@ -31,8 +31,16 @@ enum {
     DEMCR = 0xDFC,
     MVFR0 = 0xF40,
     MVFR1 = 0xF44,
+    DSCSR = 0xE08,
     DAUTHSTATUS = 0xFB8,
 };
+
+// Offsets from 0xE0001000; the lock as on every CoreSight component (IHI 0029 B2.3)
+enum { DWT_PCSR = 0x1C, DWT_LAR = 0xFB0, DWT_LSR = 0xFB4 };
+#define LAR_KEY         0xC5ACCE55u
+#define LSR_IMPLEMENTED (1u << 0)
+#define LSR_LOCKED      (1u << 1)
+#define NO_COUNTERS     0x03000000u // DWT_CTRL.NOPRFCNT and NOCYCCNT
 
 // ICSR, DDI 0403E B3.2.4
 #define NMIPENDSET      (1u << 31)
@@ -53,7 +61,14 @@ enum {
 #define VECTCLRACTIVE  (1u << 1)
 #define VECTRESET      (1u << 0)
 
-#define DAUTH_NON_SECURE 0xFu // all of Non-secure debug is allowed, there is no Secure state (DDI 0553B D1.2)
+// DDI 0553B D1.2. All of Non-secure debug is allowed, and of Secure debug all or nothing
+#define DAUTH_NON_SECURE 0xFu
+#define DAUTH_SECURE     0xF0u
+#define DAUTH_NO_SECURE  0xA0u
+#define DSCSR_CDSKEY     (1u << 17) // clear: CDS is written
+#define DSCSR_CDS        (1u << 16) // the state is Secure
+#define DSCSR_SBRSEL     (1u << 1)
+#define DSCSR_SBRSELEN   (1u << 0)
 #define DCRSR_WRITE      (1u << 16)
 #define DCRSR_SELECT     0x7Fu
 #define DEMCR_V7M        0x010F07F1u
@@ -119,6 +134,52 @@ static void write_dcrsr(struct cortex_m *cm, uint32_t value)
         cm->debug.dcrdr = cm_selected(cm, value & DCRSR_SELECT);
 }
 
+static uint32_t read_dauthstatus(const struct cortex_m *cm)
+{
+    if (!cm->profile->v81m)
+        return 0;
+    uint32_t secure = cm->flavour.security.refuses_secure ? DAUTH_NO_SECURE : DAUTH_SECURE;
+    return DAUTH_NON_SECURE | (cm->profile->security ? secure : 0);
+}
+
+// Of banked registers a Non-secure access meets the Non-secure ones, a debugger's Secure one those of the
+// state that the core is in unless DSCSR says which. Whether those are the program's.
+static bool is_own_bank(const struct cortex_m *cm, enum bus_master master)
+{
+    bool program = !cm->flavour.security.non_secure_program, secure = program;
+    if (!cm->profile->security || master == BUS_CORE)
+        return true;
+    if (master == BUS_DEBUGGER_NON_SECURE)
+        secure = false;
+    else if (cm->bank_select & DSCSR_SBRSELEN)
+        secure = cm->bank_select & DSCSR_SBRSEL;
+    return secure == program;
+}
+
+static struct systick *systick_for(struct cortex_m *cm, enum bus_master master)
+{
+    if (is_own_bank(cm, master))
+        return &cm->systick;
+    systick_advance(&cm->other_systick, cm->core.counted);
+    return &cm->other_systick;
+}
+
+static uint32_t read_dscsr(const struct cortex_m *cm, enum bus_master master)
+{
+    if (!cm->profile->security || master == BUS_DEBUGGER_NON_SECURE || master == BUS_CORE)
+        return 0;
+    return cm->bank_select | (cm->flavour.security.non_secure_program ? 0 : DSCSR_CDS);
+}
+
+static void write_dscsr(struct cortex_m *cm, uint32_t value, enum bus_master master)
+{
+    if (!cm->profile->security || master == BUS_DEBUGGER_NON_SECURE || master == BUS_CORE)
+        return;
+    cm->bank_select = value & (DSCSR_SBRSEL | DSCSR_SBRSELEN);
+    if (!(value & DSCSR_CDSKEY))
+        cm->flavour.security.non_secure_program = !(value & DSCSR_CDS);
+}
+
 static uint32_t read_v7m(const struct cortex_m *cm, uint32_t offset)
 {
     switch (offset) {
@@ -136,7 +197,7 @@ static uint32_t read_v7m(const struct cortex_m *cm, uint32_t offset)
     case MVFR1:
         return cm->profile->mvfr1;
     case DAUTHSTATUS:
-        return cm->profile->v81m ? DAUTH_NON_SECURE : 0;
+        return read_dauthstatus(cm);
     default:
         return 0;
     }
@@ -148,9 +209,11 @@ static uint32_t read_system(struct cortex_m *cm, uint32_t offset, enum bus_maste
     case CPUID:
         return cm->profile->cpuid;
     case ICSR:
-        return cm_icsr(cm);
+        return is_own_bank(cm, master) ? cm_icsr(cm) : cm_icsr(cm) & ~(PENDSTSET | PENDSVSET);
     case VTOR:
-        return cm->system.vtor;
+        return is_own_bank(cm, master) ? cm->system.vtor : 0;
+    case DSCSR:
+        return read_dscsr(cm, master);
     case AIRCR:
         return AIRCR_KEYSTAT | cm->system.prigroup << 8;
     case SCR:
@@ -179,8 +242,9 @@ static uint32_t scs_read(void *self, uint32_t offset, enum bus_master master)
     struct cortex_m *cm = self;
     cm_settle(cm);
     if (offset >= SYSTICK && offset < SYSTICK_END)
-        return systick_read(&cm->systick, offset - SYSTICK,
-                            master != BUS_DEBUGGER || cm->profile->any_read_clears_countflag);
+        return systick_read(systick_for(cm, master), offset - SYSTICK,
+                            (master != BUS_DEBUGGER && master != BUS_DEBUGGER_NON_SECURE) ||
+                                cm->profile->any_read_clears_countflag);
     if (offset >= NVIC && offset < NVIC_END)
         return nvic_read(&cm->nvic, offset - NVIC);
     if (offset >= COMPONENT_IDS)
@@ -212,7 +276,7 @@ static void write_system(struct cortex_m *cm, uint32_t offset, uint32_t value, e
         break;
     case CCR:
         if (cm->profile->v7m)
-            cm->system.ccr = value & 0x31B;
+            cm->system.ccr = (value & 0x31B) | cm->profile->ccr_always;
         break;
     case SHCSR:
         cm->system.shcsr = value & 0x70000;
@@ -241,6 +305,9 @@ static void write_system(struct cortex_m *cm, uint32_t offset, uint32_t value, e
     case DEMCR:
         write_demcr(cm, value);
         break;
+    case DSCSR:
+        write_dscsr(cm, value, master);
+        break;
     default:
         if (offset >= SHPR1 && offset <= SHPR3)
             nvic_set_priorities(&cm->nvic, 4 + (offset - SHPR1), value);
@@ -254,26 +321,43 @@ static void scs_write(void *self, uint32_t offset, uint32_t value, enum bus_mast
     cm_settle(cm);
     cm->attention = true;
     if (offset >= SYSTICK && offset < SYSTICK_END)
-        systick_write(&cm->systick, offset - SYSTICK, value);
+        systick_write(systick_for(cm, master), offset - SYSTICK, value);
     else if (offset >= NVIC && offset < NVIC_END)
         nvic_write(&cm->nvic, offset - NVIC, value);
     else
         write_system(cm, offset, value, master);
 }
 
+// The lock does not hold for a debugger, who sees none, unless its access port says that it is the core
+static bool dwt_lock_holds(const struct cortex_m *cm, enum bus_master master)
+{
+    return cm->profile->dwt_lock &&
+           (master == BUS_CORE || master == BUS_DEBUGGER_AS_CORE || cm->flavour.dwt_locked);
+}
+
 static uint32_t dwt_unit_read(void *self, uint32_t offset, enum bus_master master)
 {
     const struct cortex_m *cm = self;
-    (void)master;
     if (offset >= COMPONENT_IDS)
         return component_read(&cm->profile->dwt, offset);
+    if (offset == DWT_LSR)
+        return dwt_lock_holds(cm, master) ? LSR_IMPLEMENTED | (cm->dwt_lock_closed ? LSR_LOCKED : 0) : 0;
+    if (cm->profile->hides_dwt && !(cm->debug.demcr & TRCENA))
+        return 0;
+    if (cm->flavour.no_cyccnt && offset < DWT_PCSR)
+        return offset == 0 ? NO_COUNTERS | (uint32_t)cm->dwt.comparators << 28 : 0;
     return dwt_read(&cm->dwt, offset, cm->core.counted, cm->state == CM_HALTED ? UINT32_MAX : cm_pc(cm));
 }
 
 static void dwt_unit_write(void *self, uint32_t offset, uint32_t value, enum bus_master master)
 {
     struct cortex_m *cm = self;
-    (void)master;
+    if (offset == DWT_LAR && cm->profile->dwt_lock)
+        cm->dwt_lock_closed = value != LAR_KEY;
+    if (dwt_lock_holds(cm, master) && cm->dwt_lock_closed)
+        return;
+    if (cm->flavour.no_cyccnt && offset < DWT_PCSR)
+        return;
     dwt_write(&cm->dwt, offset, value, cm->core.counted);
 }
 

@@ -35,6 +35,42 @@ TEST(names_cores)
     assert_false(cortex_m_identify(0, zero, &other));
 }
 
+TEST(tells_architectures_and_security)
+{
+    struct core star = identify(0x631F1320, 0x10000080), m23 = identify(0x411CD200, 0x10000040);
+    struct core m33 = identify(0x410FD214, 0x10000080), m4 = identify(0x410FC241, 0x260);
+    assert_string_equal(star.name, "Star-MC1 r1p0");
+    assert_true(cortex_m_is_v8(&star) && cortex_m_is_v8(&m23) && cortex_m_is_v8(&m33));
+    assert_false(cortex_m_is_v8(&m4));
+    assert_true(cortex_m_is_baseline(&m23) && !cortex_m_is_v6(&m23));
+    assert_false(cortex_m_is_baseline(&star) || cortex_m_is_baseline(&m33) || cortex_m_is_baseline(&m4));
+    assert_int_equal(cortex_m_authentication(&m33).offset, 0xE000EFB8);
+    cortex_m_take_authentication(&m33, 0xFF);
+    assert_int_equal(m33.security, SECURITY_OPEN);
+    assert_string_equal(core_may_be_unseen(&m33), "");
+    cortex_m_take_authentication(&m33, 0xAF);
+    assert_int_equal(m33.security, SECURITY_HIDDEN);
+    assert_non_null(strstr(core_may_be_unseen(&m33), "Secure code is never stopped"));
+    cortex_m_take_authentication(&m33, 0x0F);
+    assert_int_equal(m33.security, SECURITY_NONE);
+}
+
+TEST(interrupts_are_held_off_while_it_stays_halted)
+{
+    struct core core = identify(0x410FC241, 0x260);
+    struct step items[4];
+    struct steps list = {.items = items, .room = 4};
+    static const uint64_t values[] = {0xA05F000B, 0xA05F0009, 0xA05F0003, 0xA05F0001};
+    core.ops->add_hold(&core, &list, true);
+    core.ops->add_run_held(&core, &list);
+    core_add_let_go(&core, &list);
+    assert_int_equal(list.n, 4);
+    for (size_t i = 0; i < list.n; i++)
+        assert_int_equal(items[i].value, values[i]);
+    assert_true(core.ops->held_pending(&core, 0x80000000)); /* NMI */
+    assert_false(core.ops->held_pending(&core, 0x14C00000));
+}
+
 /* What is written to move comparator 3 there. */
 static uint64_t moved_to(const struct core *core, uint64_t to)
 {
@@ -88,6 +124,10 @@ TEST(tells_handlers_from_calls)
     assert_true(m4.ops->returns_by_frame(&m4, 0xFFFFFFF9));
     assert_true(m4.ops->returns_by_frame(&m4, 0xFFFFFFE1));
     assert_false(m4.ops->returns_by_frame(&m4, 0x08000101));
+    assert_null(m4.ops->no_return(&m4, 0xFFFFFFF9));
+    assert_null(m4.ops->no_return(&m4, 0x08000101));
+    assert_non_null(m4.ops->no_return(&m4, 0xFEFFFFFF));
+    assert_non_null(m4.ops->no_return(&m4, 0xFEFFFFFE));
 }
 
 /* xPSR, and whether what comes next is done: EQ and NE, LT and GE, the last but one and the last of a block.

@@ -81,9 +81,14 @@ struct end {
     enum error_kind kind;
 };
 
+enum scene_core { SCENE_M4, SCENE_M7 };
+static enum scene_core scene_core;
+
 static inline struct rig *set_up(const struct scene *scene)
 {
     struct rig *rig = rig_fresh(scene->script, scene->n);
+    if (scene_core == SCENE_M7)
+        model_be_m7(&rig->model);
     rig_begin(rig);
     return rig;
 }
@@ -127,8 +132,7 @@ static inline const char *wrong_hits(const struct rig *rig, unsigned *unseen)
 static inline const char *wrong_rehits(const struct rig *rig)
 {
     for (size_t i = 0; i < rig->n_rehits; i++)
-        if (rig->rehits[i] != RIG_COST &&
-            !(rig->model.what == TROUBLE_PEND && rig->rehits[i] == RIG_COST + HANDLER))
+        if (rig->rehits[i] != RIG_COST)
             return "a wrong re-hit";
     return NULL;
 }

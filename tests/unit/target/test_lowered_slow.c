@@ -198,3 +198,19 @@ RIG_TEST(a_register_may_come_late_anywhere)
     }
     assert_int_equal(wrong, 0);
 }
+
+/* Known to be slow, it is waited for before the next register is asked for. */
+RIG_TEST(a_core_of_a_slow_clock_is_not_hurried)
+{
+    for (size_t i = 0; i < COUNT(scenes); i++)
+        for (uint32_t transfer = 1; transfer < 8; transfer += 3) {
+            struct rig *rig = set_up(&scenes[i]);
+            rig->model.transfer = transfer;
+            rig->target.chosen->core.slow = true;
+            struct end end = go(rig, &scenes[i]);
+            unsigned hasty = rig->model.hasty;
+            const char *words = judge(rig, &end, must_succeed, NULL);
+            assert_string_equal(words == NULL ? "" : words, "");
+            assert_int_equal(hasty, 0);
+        }
+}

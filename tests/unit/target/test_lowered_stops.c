@@ -241,3 +241,23 @@ RIG_TEST(a_reset_after_the_last_hit_does_not_leave_the_core_halted)
     model_reset(&rig->model);
     rig_end_clean(rig);
 }
+
+/* --- TrustZone ------------------------------------------------------------------------------------------ */
+
+/* A Non-secure function that the Secure state called: LR is FNC_RETURN. */
+RIG_TEST(a_return_to_the_secure_state_is_refused)
+{
+    static const struct model_event script[] = {
+        {.cycles = 500, .pc = 0x1000, .sp = 0x20007F00, .lr = 0xFEFFFFFF},
+        {.cycles = 1000, .pc = 0x2004, .sp = 0x20007F00},
+    };
+    struct rig *rig = rig_fresh(script, COUNT(script));
+    rig_begin(rig);
+    assert_true(rig_arm(rig, &whole));
+    assert_false(rig_run(rig, 10, 3));
+    assert_int_equal(rig->error.kind, ERROR_STATE);
+    assert_non_null(strstr(rig->error.text, "called from the Secure state"));
+    error_clear(&rig->error);
+    assert_int_equal(rig->n_hits, 0);
+    rig_end_clean(rig);
+}

@@ -79,6 +79,15 @@ RIG_TEST(an_interrupt_may_come_up_anywhere)
     assert_true(unseen <= COUNT(scenes) * 2 * HITS);
 }
 
+RIG_TEST(an_interrupt_may_come_up_anywhere_on_an_m7)
+{
+    unseen = 0;
+    scene_core = SCENE_M7;
+    everywhere(TROUBLE_PEND, 1, must_succeed);
+    scene_core = SCENE_M4;
+    assert_true(unseen <= COUNT(scenes) * 2 * HITS);
+}
+
 /* --- what ends a run ------------------------------------------------------------------------------------ */
 
 static const char *link_came_back(struct rig *rig, const struct end *end)

@@ -11,7 +11,7 @@
 enum { ROOM = 2048, COUNTER = 0xE0001004, COMPARATOR = 0xE000201C };
 enum { DHCSR = 0xE000EDF0, DCRSR = 0xE000EDF4, DCRDR = 0xE000EDF8, DFSR = 0xE000ED30, ICSR = 0xE000ED04 };
 
-static const uint64_t RUN = 0xA05F0001;
+static const uint64_t RUN = 0xA05F0001, RUN_HELD = 0xA05F0009;
 
 static struct core core;
 static struct points points;
@@ -199,7 +199,8 @@ FRESH_TEST(indices_hold_behind_other_passages)
     assert_int_equal(second.reading_at[1][0], passage.reading_at[1][0] + n);
 }
 
-/* Each re-hit: pending interrupts, cause cleared, run, wait, a new breakpoint here, the counters. */
+/* Each re-hit: pending interrupts, cause cleared, run, wait, a new breakpoint here, the counters. Interrupts
+ * are held off from before the first to behind the last, by writes that keep C_HALT. */
 FRESH_TEST(rehits_prove_themselves)
 {
     struct passage_plan plan = plan_to(0x1100);
@@ -213,12 +214,17 @@ FRESH_TEST(rehits_prove_themselves)
             assert_step(passage.disturbed_at[which][i], OP_READ, ICSR, 0);
             assert_true(from < passage.disturbed_at[which][i]);
             size_t clear = find(passage.disturbed_at[which][i], to, OP_WRITE, DFSR, 0x2);
-            size_t run = find(clear, to, OP_WRITE, DHCSR, RUN);
+            size_t run = find(clear, to, OP_WRITE, DHCSR, RUN_HELD);
             size_t again = find(run, to, OP_UNTIL, DFSR, 0x2);
             size_t wait = find(again, to, OP_UNTIL, DHCSR, 0x20000);
             assert_proof(wait, to, 15, which == 0 ? 0x1000 : 0x1100);
             assert_int_equal(count(from, to, OP_WRITE, COMPARATOR), 0);
+            assert_int_equal(count(from, to, OP_WRITE, DHCSR), i == 0 ? 2 : 1);
         }
+    for (unsigned which = 0; which < 2; which++) {
+        assert_step(passage.reading_at[which][0] + 1, OP_WRITE, DHCSR, 0xA05F000B);
+        assert_step(passage.reading_at[which][REHITS] + 1, OP_WRITE, DHCSR, 0xA05F0003);
+    }
 }
 
 FRESH_TEST(a_round_steps_past_its_point_with_interrupts_off)

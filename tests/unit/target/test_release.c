@@ -109,3 +109,17 @@ RELEASE_TEST(what_it_took_stays_away)
     assert_int_equal(f.model.comparators[2], 0);
     assert_int_equal(f.model.demcr & 1, 0);
 }
+
+/* Killed between two re-hits: C_MASKINTS may only change while C_HALT stays set. */
+RELEASE_TEST(interrupts_that_were_held_off_are_let_in_before_it_goes_on)
+{
+    struct release out;
+    f.model.debug = f.model.halted = f.model.maskints = true;
+    f.model.pc = 0x1234;
+    f.model.dfsr = 0x2;
+    take();
+    assert_true(release_run(&f.target, &out, &f.deadline, &f.error));
+    assert_true(out.was_halted && !out.halted_again);
+    assert_int_equal(f.model.careless, 0);
+    assert_false(f.model.maskints || f.model.halted);
+}

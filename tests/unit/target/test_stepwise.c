@@ -108,13 +108,57 @@ TIDY_TEST(an_interrupt_is_not_what_a_halt_costs)
         assert_string_equal(rig_run(rig, 1, REHITS) ? "" : rig->error.text, "");
         for (size_t k = 0; k < rig->n_rehits; k++)
             assert_int_equal(rig->rehits[k], RIG_COST);
-        left_out += 2 * REHITS - rig->n_rehits;
+        left_out += (size_t)2 * REHITS - rig->n_rehits;
         end(rig, false);
     }
     assert_int_equal(left_out, 2 * REHITS);
 }
 
 /* Halts of the debugger's own, of which every second one is a step. */
+/* A Cortex-M7's erratum 3092511: it halts in the handler, and nobody has a breakpoint there. */
+TIDY_TEST(an_interrupt_right_at_the_breakpoint_of_an_m7)
+{
+    static const struct model_event script[] = {
+        {.cycles = 500, .pc = 0x1000, .sp = 0x20007F00, .lr = 0x2005, .pended = true},
+        {.cycles = 1000, .grow = 7, .pc = 0x2004, .sp = 0x20007F00, .lr = 0x2005},
+        {.cycles = 500, .pc = 0x1000, .sp = 0x20007F00, .lr = 0x2005},
+        {.cycles = 1000, .grow = 7, .pc = 0x2004, .sp = 0x20007F00, .lr = 0x2005, .pended = true},
+    };
+    struct rig *rig = begin_fresh(script, COUNT(script));
+    model_be_m7(&rig->model);
+    model_be_m7(&rig->before);
+    assert_true(begin(rig));
+    assert_true(
+        rig_arm(rig, &(struct region){.start = 0x1000, .to_return = true, .low = 0x1000, .high = 0x1080}));
+    assert_string_equal(rig_run(rig, 6, 4) ? "" : rig->error.text, "");
+    assert_int_equal(rig->n_hits, 6);
+    for (size_t k = 0; k < rig->n_hits; k++) {
+        bool at_end = k % 2 == 1;
+        assert_int_equal(rig->hits[k].tainted, at_end);
+        assert_int_equal(rig->hits[k].pairs, at_end ? 2 : 1);
+        assert_int_equal(rig_work(&rig->hits[k]), 1000 + UINT64_C(7) * (k / 2) + (at_end ? HANDLER : 0));
+    }
+    for (size_t k = 0; k < rig->n_rehits; k++)
+        assert_int_equal(rig->rehits[k], RIG_COST);
+    end(rig, false);
+}
+
+TIDY_TEST(a_return_to_the_secure_state_is_refused_too)
+{
+    static const struct model_event script[] = {
+        {.cycles = 500, .pc = 0x1000, .sp = 0x20007F00, .lr = 0xFEFFFFFF},
+        {.cycles = 1000, .pc = 0x2004, .sp = 0x20007F00},
+    };
+    struct rig *rig = begin_fresh(script, COUNT(script));
+    assert_true(begin(rig));
+    assert_true(
+        rig_arm(rig, &(struct region){.start = 0x1000, .to_return = true, .low = 0x1000, .high = 0x1080}));
+    assert_false(rig_run(rig, 2, 0));
+    assert_int_equal(rig->error.kind, ERROR_STATE);
+    assert_non_null(strstr(rig->error.text, "called from the Secure state"));
+    end(rig, false);
+}
+
 TIDY_TEST(halts_on_the_way_are_told)
 {
     for (unsigned halts = 0; halts < 6; halts++) {

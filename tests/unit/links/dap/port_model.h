@@ -65,6 +65,7 @@ struct model {
     struct model_port {
         uint32_t select, control, csw, tar, posted;
         bool sticky, data_error, stuck;
+        bool secure; /* CSW.SPIDEN */
     } ports[2];
     size_t n_ports;
     uint32_t dpidr;
@@ -176,7 +177,7 @@ static uint32_t model_ap(struct model *m, struct model_port *p, uint8_t request,
     case 0x00:
         if (!read)
             p->csw = (data & 0xFF00003F) | 0x40;
-        return p->csw;
+        return p->csw | (p->secure ? 1U << 23 : 0);
     case 0x04:
         if (!read)
             p->tar = data & m->tar_mask;

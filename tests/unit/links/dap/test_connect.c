@@ -36,6 +36,18 @@ TEST(test_one_port)
     assert_int_equal(bench.model.n_log, 0); /* nothing of the target was touched */
 }
 
+/* CSW.HNONSEC, however it was found: Secure transfers where they are allowed. */
+TEST(test_transfers_are_as_secure_as_they_may_be)
+{
+    for (int row = 0; row < 4; row++) {
+        begin();
+        bench.model.ports[0].secure = row & 1;
+        bench.model.ports[0].csw = row & 2 ? 0x43000042 : 0x03000042;
+        assert_true(bench_connect(&bench));
+        assert_int_equal(bench.executor.compiler.reach.ports[0].csw_base >> 30 & 1, !(row & 1));
+    }
+}
+
 TEST(test_two_ports_on_two_wires)
 {
     for (int asleep = 0; asleep < 2; asleep++) {

@@ -1,0 +1,26 @@
+"""A core that sleeps while it is counted: a debugger may keep its clock going, and that is said."""
+import pytest
+
+from harness import SLEEPER, WORK_BY_DATA, Place, unfolded
+
+SAID = "the core was seen asleep: while it is debugged its clock may go on in WFI and WFE"
+
+
+@pytest.mark.parametrize("way", ["m4/swd", "rp2040/swd", "m4"])
+def test_a_hit_that_sleeps(way):
+    with Place(way, "tick", SLEEPER) as place:
+        assert place.delta("sleeper", "-r", 3).summary["slept"] is True
+        assert SAID in unfolded(place.run("delta", "sleeper", "-r", 3).out)
+
+
+@pytest.mark.parametrize("way", ["m4/swd", "rp2040/swd"])
+def test_a_window_that_sleeps(way):
+    with Place(way, "tick", SLEEPER) as place:
+        assert place.run("stat", "--for", "500ms", "-j").summary["slept"] is True
+        assert SAID in unfolded(place.run("stat", "--for", "500ms").out)
+
+
+def test_one_that_does_not():
+    with Place("m4/swd", "tick", WORK_BY_DATA) as place:
+        assert "slept" not in place.delta("work_by_data", "-r", 3).summary
+        assert "slept" not in place.run("stat", "--for", "200ms", "-j").summary

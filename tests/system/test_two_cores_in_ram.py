@@ -1,0 +1,50 @@
+"""Code in RAM that both cores of an RP2040 may run: a breakpoint there is an instruction, which a core without a debugger
+takes for a fault."""
+import pytest
+
+from harness import IN_RAM, WORK_BY_DATA, Place, passages, returned, unfolded, wait_for
+
+
+def lives(core1, place):
+    rounds = place.board.read_word("core1_rounds")
+    wait_for(lambda: place.board.read_word("core1_rounds") > rounds + 3, "the second core to go on")
+    return core1.state()["run"] in ("running", "asleep")
+
+
+@pytest.mark.parametrize("way", ["rp2040/swd", "rp2040/v2"])
+def test_the_other_core_runs_onto_it(way):
+    """It neither faults nor stays: the run ends with what it was."""
+    with Place(way, "free", IN_RAM) as place:
+        core1 = place.board.core(1)
+        code = place.board.read("in_ram", 16)
+        tool = place.start("delta", "in_ram", "-r", "1000000", "--for", "60s")
+        place.wait_for_stops(5)
+        place.board.write_word("core1_in_ram", 1)
+        out, err = tool.communicate(timeout=100)
+        assert tool.returncode == 3, (out, err)
+        assert "core 1 has run onto the breakpoint at 0x2" in unfolded(err) and "both run" in unfolded(err), err
+        assert place.board.read("in_ram", 16) == code
+        assert lives(core1, place)
+        assert core1.state()["dhcsr"] == 0 and core1.state()["dfsr"] == 0
+
+
+def test_one_that_stands_there_at_the_end_goes_on():
+    with Place("rp2040/swd", "free", WORK_BY_DATA) as place:
+        core1 = place.board.core(1)
+        place.board.write_word("core1_in_ram", 1)
+        result = place.run("delta", "in_ram", "--timeout", "3s")
+        assert result.code == 3, result.err
+        assert lives(core1, place)
+
+
+@pytest.mark.parametrize("way", ["rp2040/swd", "rp2040"])
+def test_one_that_stays_away_is_not_disturbed(way):
+    with Place(way, "free", IN_RAM) as place:
+        core1 = place.board.core(1)
+        before = core1.state()
+        result = place.delta("in_ram", "-r", 100)
+        truth = passages(place.board.log(), place.symbol("in_ram"), returned)
+        assert result.cycles == [passage.cycles for passage in truth][:len(result.hits)]
+        assert lives(core1, place)
+        after = core1.state()
+        assert (after["dhcsr"], after["halts"]) == (before["dhcsr"], before["halts"])
