@@ -75,6 +75,8 @@ void core_end_proofs(const struct core *core, struct steps *list, const struct c
 
 const char *core_may_be_unseen(const struct core *core)
 {
+    if (core->keeps_secure)
+        return "; Secure code would not stop there, for SPIDEN is low (pmu-probe doctor)";
     return core->security == SECURITY_HIDDEN
                ? ". The chip allows no Secure debug (DAUTHSTATUS): Secure code is never stopped"
                : "";

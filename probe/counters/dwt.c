@@ -74,6 +74,7 @@ static bool identify(const struct core *core, const uint64_t *values, struct cou
     if (cortex_m_has_dwt_lock(core))
         out->settings[out->n_settings++] = (struct setting){.at = core_word(core, DWT_LAR),
                                                             .test_at = core_word(core, DWT_LSR),
+                                                            .lock = true,
                                                             .test = LSR_LOCKED,
                                                             .key = LAR_KEY,
                                                             .restore = {.mask = 1}};

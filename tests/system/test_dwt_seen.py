@@ -4,7 +4,7 @@ import pytest
 from cmsis_dap import Dap
 from harness import WORK_BY_DATA, Place, hits_of, passages, returned, unfolded
 
-DWT_LAR, DWT_LSR = 0xE0001FB0, 0xE0001FB4
+DEMCR, DWT_CTRL, DWT_LSR = 0xE000EDFC, 0xE0001000, 0xE0001FB4
 
 
 def exact(place, result):
@@ -32,7 +32,7 @@ def test_profiling_counters_that_are_not_there():
         assert "not_supported" in result.summary["columns"]["LSUCNT"], result.summary
 
 
-@pytest.mark.parametrize("state", [None, "dwt-locked"])
+@pytest.mark.parametrize("state", [None, "dwt-locked", "dwt-lock-lies"])
 @pytest.mark.parametrize("way", ["m7/swd", "m7/jtag"])
 def test_the_lock_is_opened_and_closed(way, state):
     with Place(way, "free", WORK_BY_DATA, **({"core_state": state} if state else {})) as place:
@@ -44,4 +44,7 @@ def test_the_lock_is_opened_and_closed(way, state):
             with Dap(place.board.dap_port) as dap:
                 dap.swd()
                 dap.power_up()
-                assert dap.word(DWT_LSR) == (3 if state else 0)
+                dap.set_word(DEMCR, 1 << 24)
+                dap.set_word(DWT_CTRL, 1)  # dropped, for it is closed again
+                assert not state or not dap.word(DWT_CTRL) & 1
+                assert dap.word(DWT_LSR) == (3 if state == "dwt-locked" else 0)

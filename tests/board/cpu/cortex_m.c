@@ -150,6 +150,8 @@ static bool set_state(struct core *core, const char *name, bool on)
     struct cortex_m *cm = (struct cortex_m *)core;
     if (strcmp(name, "dwt-locked") == 0 && cm->profile->dwt_lock)
         cm->flavour.dwt_locked = on;
+    else if (strcmp(name, "dwt-lock-lies") == 0 && cm->profile->dwt_lock)
+        cm->flavour.dwt_locked = cm->flavour.dwt_lock_lies = on;
     else if (strcmp(name, "no-cyccnt") == 0)
         cm->flavour.no_cyccnt = on;
     else if (strcmp(name, "no-secure-debug") == 0 && cm->profile->security)

@@ -78,8 +78,9 @@ struct cm_debug {
 
 // What some parts are like, and --core-state can make of this one
 struct cm_flavour {
-    bool dwt_locked; // the DWT's lock holds for a debugger too
-    bool no_cyccnt;  // the DWT has no counters
+    bool dwt_locked;    // the DWT's lock holds for a debugger too
+    bool dwt_lock_lies; // and says that it is open
+    bool no_cyccnt;     // the DWT has no counters
     struct bus_security security;
 };
 

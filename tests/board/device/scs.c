@@ -340,6 +340,8 @@ static uint32_t dwt_unit_read(void *self, uint32_t offset, enum bus_master maste
     const struct cortex_m *cm = self;
     if (offset >= COMPONENT_IDS)
         return component_read(&cm->profile->dwt, offset);
+    if (offset == DWT_LSR && cm->flavour.dwt_lock_lies)
+        return 0;
     if (offset == DWT_LSR)
         return dwt_lock_holds(cm, master) ? LSR_IMPLEMENTED | (cm->dwt_lock_closed ? LSR_LOCKED : 0) : 0;
     if (cm->profile->hides_dwt && !(cm->debug.demcr & TRCENA))

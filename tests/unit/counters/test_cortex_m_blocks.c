@@ -66,6 +66,7 @@ TEST(the_lock_of_an_m7_is_opened_behind_trace)
     assert_int_equal(block.settings[1].at.offset, 0xE0001FB0);
     assert_int_equal(block.settings[1].test_at.offset, 0xE0001FB4);
     assert_int_equal(block.settings[1].key, 0xC5ACCE55);
+    assert_true(block.settings[1].lock);
     block = dwt_of(0x410FC241, 0, 0x40000000);
     for (size_t i = 0; i < block.n_settings; i++)
         assert_int_not_equal(block.settings[i].at.offset, 0xE0001FB0);
