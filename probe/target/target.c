@@ -302,6 +302,8 @@ bool target_undo(struct target *target, const struct deadline *deadline, struct 
         if (core->ops->cause_register != NULL)
             ledger_forget(target->ledger, core->ops->cause_register(core));
     }
+    if (target->leave_halted || target->halt_at_end)
+        link_leave_power(target->link, LINK_POWER_UP);
     /* Without a server nobody else can halt a core whose debug is about to be switched off. */
     bool halt = target->chosen != NULL && target->halt_at_end && !target->leave_halted;
     if (target->debugger != NULL) {

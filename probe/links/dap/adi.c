@@ -1,8 +1,7 @@
 #include "links/dap/adi.h"
 
+#include "links/dap/power.h"
 #include "links/dap/wires.h"
-
-#include <unistd.h>
 
 /* IHI 0031 B2.2.1 (ABORT) and B2.2.2 (CTRL/STAT). */
 enum {
@@ -13,7 +12,7 @@ enum {
     STAT_STICKY = STAT_STICKY_ORUN | STAT_STICKY_CMP | STAT_STICKY_ERR,
 };
 
-static const uint32_t POWER_REQUESTS = 1U << 28 | 1U << 30, POWER_ANSWERS = 1U << 29 | 1U << 31;
+static const uint32_t POWER_REQUESTS = 1U << 28 | 1U << 30;
 
 enum {
     WAIT_RETRY_US = 5000, /* how long one access may be answered with WAIT */
@@ -28,7 +27,6 @@ enum {
     SELECT_TRIES = 2,
     RESUME_TRIES = 4,
     SLOWEST_HZ = 100000,
-    POWER_NAP_US = 1000,
 };
 
 /* ---- transfers */
@@ -168,7 +166,7 @@ enum adi_end adi_resume(struct adi *adi, struct error *error)
     return end;
 }
 
-/* ---- power and sticky flags */
+/* ---- sticky flags */
 
 static enum adi_end write_abort(struct adi *adi, uint32_t value, struct error *error)
 {
@@ -195,30 +193,11 @@ enum adi_end adi_clear_sticky(struct adi *adi, struct error *error)
     return clear_sticky(adi, false, error);
 }
 
-enum adi_end adi_power_up(struct adi *adi, const struct deadline *deadline, struct error *error)
-{
-    uint32_t stat = 0;
-    enum adi_end end = clear_sticky(adi, false, error);
-    if (end == ADI_OK)
-        end = adi_write_dp(adi, DP_SELECT, 0, error);
-    if (end == ADI_OK)
-        end = adi_write_dp(adi, DP_CTRL_STAT, POWER_REQUESTS, error);
-    while (end == ADI_OK) {
-        end = adi_read_dp(adi, DP_CTRL_STAT, &stat, error);
-        if (end != ADI_OK || (stat & POWER_ANSWERS) == POWER_ANSWERS)
-            return end;
-        if (deadline_passed(deadline))
-            return ADI_WAIT;
-        usleep(POWER_NAP_US);
-    }
-    return end;
-}
-
 static enum adi_health health_of(struct adi *adi, uint32_t stat, struct error *error)
 {
-    if ((stat & POWER_ANSWERS) != POWER_ANSWERS) {
+    if (!power_is_up(adi, stat)) {
         struct deadline soon = deadline_in_ms(patience_ms(100), NULL);
-        enum adi_end end = adi_power_up(adi, &soon, error);
+        enum adi_end end = power_up(adi, &soon, error);
         return end == ADI_LOST ? ADI_GONE : end == ADI_OK ? ADI_POWERLESS : ADI_SILENT;
     }
     if (stat & (STAT_STICKY_ERR | STAT_STICKY_ORUN | STAT_STICKY_CMP))

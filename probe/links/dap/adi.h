@@ -13,6 +13,13 @@
 
 enum { ADI_PORTS = 16, ADI_BATCH = 10 };
 
+/* Of one debug port; see power.h. */
+struct adi_power {
+    bool known;
+    uint32_t found; /* in CTRL/STAT before us: requests and modes */
+    uint32_t up;    /* what was acknowledged */
+};
+
 struct adi {
     struct dap_probe *probe;
     bool jtag;
@@ -26,7 +33,8 @@ struct adi {
     uint32_t targets[ADI_PORTS]; /* what selects them; unused when there is one */
     bool multidrop;
     size_t selected; /* SIZE_MAX: none */
-    bool match;      /* the firmware compares values */
+    struct adi_power power[ADI_PORTS];
+    bool match; /* the firmware compares values */
     uint16_t match_retry;
     uint32_t match_ns, match_least_ns; /* one re-read, as it looks now; as it was measured */
     unsigned impatient;                /* failed waits until a match may take long again */
@@ -55,10 +63,8 @@ enum adi_end adi_write_dp(struct adi *adi, uint8_t offset, uint32_t value, struc
 
 /* Makes debug port `number` the one that listens. */
 enum adi_end adi_select(struct adi *adi, size_t number, struct error *error);
-/* Requests debug and system power and waits for it; clears what an earlier debugger left sticking. */
 /* Sticky flags that somebody left set: with one of them, little more than this is answered. */
 enum adi_end adi_clear_sticky(struct adi *adi, struct error *error);
-enum adi_end adi_power_up(struct adi *adi, const struct deadline *deadline, struct error *error);
 /* Half the clock, down to 100 kHz: the wires may be too long for it. */
 bool adi_slow_down(struct adi *adi, struct error *error);
 /* Line reset or what JTAG has for it, the debug port selected again, its identity checked. */

@@ -3,6 +3,7 @@
 #include "links/dap/carriers.h"
 #include "links/dap/connect.h"
 #include "links/dap/executor.h"
+#include "links/dap/power.h"
 #include "links/dap/wires.h"
 
 #include <inttypes.h>
@@ -17,6 +18,7 @@ struct dap {
     struct dap_wish wish;
     struct dap_probe probe;
     struct executor executor;
+    enum link_power leave_power;
 };
 
 static struct dap *dap_of(struct link *link)
@@ -49,8 +51,9 @@ static bool begin(struct dap *dap, const struct deadline *deadline, struct error
         dap->probe.lost = true;
         return false;
     }
-    memset(&executor->adi, 0, sizeof executor->adi);
-    executor->adi.probe = &dap->probe;
+    struct adi fresh = {.probe = &dap->probe};
+    memcpy(fresh.power, executor->adi.power, sizeof fresh.power); /* as found the first time */
+    executor->adi = fresh;
     if (!probe_identify(&dap->probe, deadline, error) ||
         !connect_target(&executor->adi, dap->wish.wires, dap->wish.hz, deadline, error))
         return false;
@@ -122,6 +125,13 @@ static void dap_describe(struct link *link, char *out, size_t size)
              adi->match ? "" : ", waits by polling (the probe has no value match)");
 }
 
+static void dap_leave_power(struct link *link, enum link_power wish)
+{
+    struct dap *dap = dap_of(link);
+    if (wish > dap->leave_power)
+        dap->leave_power = wish;
+}
+
 /* What our accesses look like on the bus was ours alone to decide. */
 static void restore_ports(struct dap *dap)
 {
@@ -144,6 +154,7 @@ static void dap_close(struct link *link)
     uint8_t packet[PROTOCOL_ROOM];
     struct error ignored = {0};
     restore_ports(dap);
+    power_leave(&dap->executor.adi, dap->leave_power, &ignored);
     if (!dap->probe.lost)
         (void)probe_tell(&dap->probe, packet, protocol_host_status(packet, false), "", &ignored);
     if (!dap->probe.lost)
@@ -163,6 +174,9 @@ static void log_ports(const struct dap *dap)
         log_line(dap->wish.log, "DP %d AP %d: IDR 0x%08" PRIx32 ", CSW 0x%08" PRIx32,
                  reach->ports[i].unit >> 8, reach->ports[i].unit & 0xFF, reach->ports[i].idr,
                  reach->ports[i].csw_found);
+    for (size_t i = 0; i < adi->n_ports; i++)
+        if (power_lacks_system(adi, i))
+            log_line(dap->wish.log, "DP %zu: system power is not acknowledged (CSYSPWRUPACK)", i);
 }
 
 struct link *dap_open(const struct dap_wish *wish, const struct deadline *deadline, struct error *error)
@@ -170,6 +184,7 @@ struct link *dap_open(const struct dap_wish *wish, const struct deadline *deadli
     static const struct link_ops ops = {.execute = dap_execute,
                                         .views = dap_views,
                                         .describe = dap_describe,
+                                        .leave_power = dap_leave_power,
                                         .close = dap_close,
                                         .comes_back = true};
     struct dap *dap = calloc(1, sizeof *dap);
