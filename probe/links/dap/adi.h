@@ -38,6 +38,9 @@ struct adi {
     uint16_t match_retry;
     uint32_t match_ns, match_least_ns; /* one re-read, as it looks now; as it was measured */
     unsigned impatient;                /* failed waits until a match may take long again */
+    uint32_t wait_us;                  /* how long an access may take before it is aborted; 0: the usual */
+    int64_t waits_since_us;            /* one takes long; 0: none */
+    bool patient;                      /* the firmware itself waits longer than usual */
 };
 
 /* One transfer: a TRANSFER_* request byte, and what is written or was read. */
@@ -74,6 +77,7 @@ enum adi_health {
     ADI_FINE,      /* on with it */
     ADI_REFUSED,   /* an access was refused by the target's bus */
     ADI_GARBLED,   /* a write's data did not arrive whole, and was not carried out */
+    ADI_LATE,      /* an access took long and has ended: on with what was not accepted meanwhile */
     ADI_STUCK,     /* an access never ended and was given up */
     ADI_POWERLESS, /* the debug port has lost its power since it was switched on; it has it again */
     ADI_SILENT,    /* nobody answers */
@@ -82,6 +86,8 @@ enum adi_health {
 
 /* After a packet that ended in `end`: what it was, and everything sticky cleared. */
 enum adi_health adi_mend(struct adi *adi, enum adi_end end, struct error *error);
+/* What was waited for has come. */
+bool adi_end_wait(struct adi *adi, struct error *error);
 /* Time a re-read takes and whether the firmware compares at all; sets the retries from that. */
 bool adi_measure_match(struct adi *adi, struct error *error);
 bool adi_configure(struct adi *adi, uint16_t match_retry, struct error *error);

@@ -39,6 +39,7 @@ enum {
     CSW_SIZE_WORD = 2 << 0,
     CSW_INCREMENT = 3 << 4,
     CSW_INCREMENT_SINGLE = 1 << 4,
+    CSW_IN_PROGRESS = 1 << 7,
 };
 
 enum { REACH_PORTS = 64 };
