@@ -121,8 +121,9 @@ static void dap_describe(struct link *link, char *out, size_t size)
     const struct dap *dap = dap_of(link);
     const struct adi *adi = &dap->executor.adi;
     const char *name = dap->probe.carrier != NULL ? dap->probe.carrier->name : "cmsis-dap";
-    snprintf(out, size, "%s  %s %.3g MHz%s", name, adi->jtag ? "JTAG" : "SWD", adi->hz / 1e6,
-             adi->match ? "" : ", waits by polling (the probe has no value match)");
+    snprintf(out, size, "%s  %s %.3g MHz%s%s", name, adi->jtag ? "JTAG" : "SWD", adi->hz / 1e6,
+             adi->match ? "" : ", waits by polling (the probe has no value match)",
+             dap->executor.compiler.reach.cut ? ", not all access ports are looked at" : "");
 }
 
 static void dap_leave_power(struct link *link, enum link_power wish)
@@ -141,10 +142,11 @@ static void restore_ports(struct dap *dap)
     for (size_t i = 0; i < reach->n && !dap->probe.lost; i++) {
         const struct access_port *port = &reach->ports[i];
         struct adi_access list[] = {{.request = DP_SELECT, .value = reach_select(port, AP_CSW)},
-                                    {.request = TRANSFER_AP | AP_CSW, .value = port->csw_found}};
+                                    {.request = TRANSFER_AP | AP_CSW, .value = port->csw_found},
+                                    {.request = TRANSFER_AP | AP_TAR_HIGH, .value = port->tar_high_found}};
         size_t done;
         if (port->memory && adi_select(adi, port->unit >> 8, &ignored) == ADI_OK)
-            (void)adi_transfer(adi, list, 2, &done, &ignored);
+            (void)adi_transfer(adi, list, port->tar_high_found != 0 ? 3 : 2, &done, &ignored);
     }
 }
 
