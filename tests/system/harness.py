@@ -191,8 +191,9 @@ class Place:
         return result
 
     def check_debug_port(self, before, result):
-        """Whatever the test is about: debug power is as it was."""
+        """Whatever the test is about: debug power is as it was, and nobody looked for what the chip does not have."""
         after = self.board.state()
+        assert after["strays"] == before["strays"], "somebody looked for a Cortex-M"
         if self.wires and result.code == 0 and after["run"] != "halted":
             assert after["control"] in (before["control"], 0), f"CTRL/STAT {after['control']:#x}"
 
