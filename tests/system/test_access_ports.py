@@ -76,5 +76,5 @@ def test_an_address_that_never_answers(way):
         place.board.command(f"slow {VECTORS[place.chip]:x} 4 0")
         result = place.run("delta", "work_by_data", "-r", 3)
         assert result.code == 3 and "hangs" in result.err, result.err
-        assert place.board.state()["aborts"] == 1
+        assert place.board.state()["aborts"] > 0
         assert not any(controls(place))

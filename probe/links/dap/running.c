@@ -55,7 +55,7 @@ static bool noise(struct running *r, size_t step)
 }
 
 static const char never_ends[] =
-    "the access never ends, not even by an abort: the target's bus hangs until a reset or the next power-on";
+    "the access goes on even after an abort: the target's bus hangs, or has no clock while the target sleeps";
 
 /* IHI 0031 C2.6.3: once an access was aborted, TRINPROG says whether the bus behind the port goes on with it.
  */
@@ -112,7 +112,7 @@ static bool mend(struct running *r, const struct decoded *decoded)
         if (bus_hangs(r, decoded->step))
             return r->executor->adi.probe->lost
                        ? running_lost(r)
-                       : running_end(r, TARGET_FAULT, decoded->step, ERROR_ASLEEP, never_ends);
+                       : running_end(r, TARGET_WAIT, decoded->step, ERROR_ASLEEP, never_ends);
         return running_end(r, TARGET_WAIT, decoded->step, ERROR_ASLEEP,
                            "the target does not answer in time (WAIT)");
     case ADI_POWERLESS:
