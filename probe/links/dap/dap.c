@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FOUND = 32, REOPEN_MS = 2000 };
+enum { FOUND = 32, REOPEN_MS = 2000, CLOSE_TRIES = 3 };
 
 struct dap {
     struct link link; /* first */
@@ -150,13 +150,29 @@ static void restore_ports(struct dap *dap)
     }
 }
 
+/* The probe may be lost just then, and be back at once. One that was waited for in vain has no carrier. */
+static void leave_target(struct dap *dap)
+{
+    struct error ignored = {0};
+    for (int i = 0; i < CLOSE_TRIES && dap->probe.carrier != NULL; i++) {
+        struct deadline deadline = deadline_in_ms(patience_ms(REOPEN_MS), NULL);
+        bool back =
+            !dap->probe.lost || (power_is_ours(&dap->executor.adi) && reopen(dap, &deadline, &ignored));
+        if (!back)
+            return;
+        restore_ports(dap);
+        power_leave(&dap->executor.adi, dap->leave_power, &ignored);
+        if (!dap->probe.lost)
+            return;
+    }
+}
+
 static void dap_close(struct link *link)
 {
     struct dap *dap = dap_of(link);
     uint8_t packet[PROTOCOL_ROOM];
     struct error ignored = {0};
-    restore_ports(dap);
-    power_leave(&dap->executor.adi, dap->leave_power, &ignored);
+    leave_target(dap);
     if (!dap->probe.lost)
         (void)probe_tell(&dap->probe, packet, protocol_host_status(packet, false), "", &ignored);
     if (!dap->probe.lost)

@@ -75,6 +75,14 @@ bool power_lacks_system(const struct adi *adi, size_t port)
     return adi->power[port].up == DEBUG_ANSWER;
 }
 
+bool power_is_ours(const struct adi *adi)
+{
+    bool ours = false;
+    for (size_t i = 0; i < ADI_PORTS; i++)
+        ours = ours || adi->power[i].known;
+    return ours;
+}
+
 /* System power first, then debug power. */
 static enum adi_end take_down(struct adi *adi, struct error *error)
 {

@@ -17,5 +17,7 @@ enum adi_end power_up(struct adi *adi, const struct deadline *deadline, struct e
 bool power_is_up(const struct adi *adi, uint32_t stat);
 /* Where it is reached without. */
 bool power_lacks_system(const struct adi *adi, size_t port);
+/* Whether any port was powered up. */
+bool power_is_ours(const struct adi *adi);
 /* Every port that was powered up, as far as it still answers. */
 void power_leave(struct adi *adi, enum link_power wish, struct error *error);
