@@ -253,7 +253,7 @@ static enum adi_health settle(struct adi *adi, enum adi_end end, enum adi_health
 enum adi_health adi_mend(struct adi *adi, enum adi_end failure, struct error *error)
 {
     uint32_t stat = 0, ignored;
-    enum adi_end end = ADI_OK;
+    enum adi_end end = ADI_OK, before = ADI_OK;
     bool stuck = false, late = false;
     if (failure == ADI_LOST)
         return ADI_GONE;
@@ -268,6 +268,12 @@ enum adi_health adi_mend(struct adi *adi, enum adi_end failure, struct error *er
         end = adi_resume(adi, error);
     if (end == ADI_OK)
         end = adi_read_dp(adi, DP_CTRL_STAT, &stat, error);
+    if (end == ADI_WAIT && !stuck) { /* over JTAG an access that is under way holds up this, too */
+        before = wait_out(adi, error);
+        stuck = before == ADI_WAIT;
+        if (!stuck)
+            end = adi_read_dp(adi, DP_CTRL_STAT, &stat, error);
+    }
     if (end == ADI_WAIT || end == ADI_FAULT) { /* only older ports answer CTRL/STAT like that */
         stuck = stuck || end == ADI_WAIT;
         end = clear_sticky(adi, stuck, error);
@@ -276,7 +282,6 @@ enum adi_health adi_mend(struct adi *adi, enum adi_end failure, struct error *er
     }
     if (end == ADI_OK)
         end = clear_sticky(adi, stuck, error);
-    enum adi_end before = ADI_OK;
     if (end == ADI_OK && !stuck && !late && adi_read_dp(adi, DP_RDBUFF, &ignored, error) == ADI_WAIT) {
         before = wait_out(adi, error); /* an access from before is still under way */
         stuck = before == ADI_WAIT;
