@@ -70,6 +70,14 @@ def test_an_address_that_takes_long(way, us):
         assert place.board.state()["aborts"] == 0
 
 
+def test_a_status_register_that_takes_long():
+    """Waits and proofs read it again and again."""
+    with Place("m4/swd", "free", WORK_BY_DATA, dap_wire=REAL_WIRE) as place:
+        place.board.command("slow e000edf0 4 20000")
+        exact(place, 2, "--no-calibrate")
+        assert place.board.state()["aborts"] == 0
+
+
 @pytest.mark.parametrize("way", ["m4/swd", "m4/jtag"])
 def test_an_address_that_never_answers(way):
     with Place(way, "free", WORK_BY_DATA, dap_wire=REAL_WIRE) as place:

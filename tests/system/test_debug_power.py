@@ -27,8 +27,8 @@ def power(place, value):
     assert controls(place) == [value]
 
 
-def exact(place, hits=10):
-    result = place.delta("work_by_data", "-r", hits)
+def exact(place, hits=10, *options):
+    result = place.delta("work_by_data", "-r", hits, *options)
     truth = passages(place.board.log(), place.symbol("work_by_data"), returned)
     assert result.cycles == [passage.cycles for passage in truth[:hits]]
     return result

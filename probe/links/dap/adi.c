@@ -21,7 +21,8 @@ enum {
     PATIENT_US = 100000,  /* likewise once an access has taken longer */
     WAIT_US = 200000,     /* how long an access may take, a page of flash being erased or a slow clock */
     WAIT_NAP_US = 1000,
-    WAIT_BITS = 13, /* on the wires, each time */
+    PATIENT_MATCHES = 4, /* re-reads meanwhile, each of which may take as long */
+    WAIT_BITS = 13,      /* on the wires, each time */
     READ_BITS = 46,
     LONG_SLICE_US = 10000, /* a match that does not come out is over after this */
     SHORT_SLICE_US = 1000,
@@ -310,6 +311,8 @@ static uint16_t between(uint64_t value, uint16_t low, uint16_t high)
 bool adi_configure(struct adi *adi, uint16_t match_retry, struct error *error)
 {
     uint8_t packet[PROTOCOL_ROOM];
+    if (adi->patient && match_retry > PATIENT_MATCHES)
+        match_retry = PATIENT_MATCHES;
     uint64_t waits = (uint64_t)adi->hz * (adi->patient ? PATIENT_US : WAIT_RETRY_US) / 1000000 / WAIT_BITS;
     size_t n = protocol_transfer_configure(packet, 0, between(waits, 64, adi->patient ? UINT16_MAX : 20000),
                                            match_retry);
