@@ -271,6 +271,10 @@ static bool print(struct session *session, bool opened, struct error *error)
         if (core->core.family != CORE_KNC && info_is_shown(session, core) && !print_core(session, i, error))
             return false;
     }
+    if (session->target.buses_cut)
+        fprintf(out, "\nthere are more debug buses: %d are looked at\n", TARGET_BUSES);
+    if (session->target.cores_cut)
+        fprintf(out, "\nthere are more cores: %zu are looked at\n", session->target.room);
     print_threads(session);
     if (session->target.chosen->core.family != CORE_KNC)
         print_clock(session);

@@ -160,6 +160,10 @@ bool info_json(struct session *session, struct error *error)
         return false;
     struct json_part line = json_part_new("summary");
     json_part_unsigned(&line, "cores", shown);
+    if (session->target.buses_cut)
+        json_part_bool(&line, "more_buses", true);
+    if (session->target.cores_cut)
+        json_part_bool(&line, "more_cores", true);
     if (session->target.chosen->core.family != CORE_KNC && info_clock(session, &hz)) {
         struct json_part clock = json_part_new(NULL);
         json_part_unsigned(&clock, "hz", hz);

@@ -129,6 +129,8 @@ static bool release_all(struct release_command *self, struct error *error)
         else
             ok = error_add(error, &failed);
     }
+    if (ok) /* who was killed had switched it on */
+        link_leave_power(session->link, LINK_POWER_DOWN);
     return ok;
 }
 

@@ -93,6 +93,12 @@ struct debugger *link_debugger(struct link *link)
     return link->ops->debugger == NULL ? NULL : link->ops->debugger(link);
 }
 
+void link_leave_power(struct link *link, enum link_power wish)
+{
+    if (link->ops->leave_power != NULL)
+        link->ops->leave_power(link, wish);
+}
+
 bool link_comes_back(const struct link *link)
 {
     return link->ops->comes_back;

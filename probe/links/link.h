@@ -30,6 +30,13 @@ struct link_view {
     bool counts_only;      /* counters are taken there, for a core of another link: see pair.h */
 };
 
+/* What becomes of the target's debug power when the link is closed. */
+enum link_power {
+    LINK_POWER_AS_FOUND,
+    LINK_POWER_DOWN, /* nobody is left to debug */
+    LINK_POWER_UP,   /* a core is left halted, for somebody to find */
+};
+
 struct link;
 struct debugger;
 
@@ -46,6 +53,8 @@ struct link_ops {
     /* What does run control in place of the core's registers, and lets memory be seen only while the core is
      * halted. NULL: nothing does. */
     struct debugger *(*debugger)(struct link *);
+    /* Not the core's view. NULL: somebody else's. */
+    void (*leave_power)(struct link *, enum link_power);
     void (*close)(struct link *);
     bool exact_faults; /* TARGET_FAULT is told of the very step; else of that or the one behind it */
     bool comes_back;   /* a lost link is opened anew by the next call */
@@ -80,6 +89,8 @@ bool link_server_forget(struct link *link, uint16_t unit, const struct deadline 
 bool link_server_reset(struct link *link, uint16_t unit, bool halt, const struct deadline *deadline,
                        struct error *error);
 struct debugger *link_debugger(struct link *link); /* NULL: there is none */
+/* Of several wishes the last in the enumeration counts. Nothing to do where a server has the power. */
+void link_leave_power(struct link *link, enum link_power wish);
 bool link_comes_back(const struct link *link);
 bool link_faults_are_exact(const struct link *link);
 bool link_has_server(const struct link *link);

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { CORESIGHT_COMPONENTS = 64 };
+enum { CORESIGHT_COMPONENTS = 256 };
 
 /* DEVTYPE, IHI 0029 B2.3.4. */
 enum { DEVTYPE_CTI = 0x14, DEVTYPE_CORE = 0x15, DEVTYPE_PMU = 0x16 };
@@ -35,12 +35,15 @@ void component_name(const struct component *component, char *out, size_t size);
 struct coresight {
     struct component components[CORESIGHT_COMPONENTS]; /* in the tables' order */
     size_t n;
-    bool cut; /* there are more of them */
+    bool cut; /* there are more of them, or the bus did not answer any more */
 };
 
 /* Walks the table at `rom` and those that it names. What cannot be read is listed as such; false only when
  * the link itself fails. */
 bool coresight_walk(struct ledger *ledger, uint16_t unit, uint64_t rom, struct coresight *out,
+                    const struct deadline *deadline, struct error *error);
+/* Likewise, but only up to the component at `base`: unreadable when no table leads there. */
+bool coresight_find(struct ledger *ledger, uint16_t unit, uint64_t rom, uint64_t base, struct component *out,
                     const struct deadline *deadline, struct error *error);
 /* What stands at `base`, whether a table names it or not; unreadable when nothing there says what it is. */
 bool coresight_look(struct ledger *ledger, uint16_t unit, uint64_t base, struct component *out,

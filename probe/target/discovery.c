@@ -10,7 +10,8 @@
 #include <string.h>
 
 /* IHI 0031 C2.6: what kind of access port it is, and where its ROM table is. */
-enum { AP_BASE = 0xF8, AP_IDR = 0xFC, IDR_TYPE = 0xF, TYPE_APB = 2, TYPE_APB4 = 6 };
+enum { AP_BASE = 0xF8, AP_IDR = 0xFC, IDR_TYPE = 0xF };
+enum { TYPE_AHB3 = 1, TYPE_APB = 2, TYPE_AHB5 = 5, TYPE_APB4 = 6, TYPE_AHB5_HPROT = 8 };
 enum { IDR_CLASS = 0xF << 13, IDR_CLASS_MEMORY = 8 << 13, BASE_NONE = 3 };
 static const uint32_t BASE_ADDRESS = 0xFFFFF000, BASE_LEGACY_NONE = 0xFFFFFFFF;
 
@@ -32,10 +33,42 @@ static bool read_port(struct target *target, uint16_t port, uint64_t offset, uin
     return read;
 }
 
-static bool is_apb(uint32_t idr)
+bool discovery_port(struct target *target, uint16_t port, enum discovery_port *kind,
+                    const struct deadline *deadline, struct error *error)
 {
-    return (idr & IDR_CLASS) == IDR_CLASS_MEMORY &&
-           ((idr & IDR_TYPE) == TYPE_APB || (idr & IDR_TYPE) == TYPE_APB4);
+    uint32_t idr;
+    *kind = PORT_UNREADABLE;
+    if (!read_port(target, port, AP_IDR, &idr, deadline, error))
+        return error->kind == ERROR_NONE;
+    if ((idr & IDR_CLASS) != IDR_CLASS_MEMORY)
+        return true;
+    switch (idr & IDR_TYPE) {
+    case TYPE_AHB3:
+    case TYPE_AHB5:
+    case TYPE_AHB5_HPROT:
+        *kind = PORT_AHB;
+        break;
+    case TYPE_APB:
+    case TYPE_APB4:
+        *kind = PORT_APB;
+        break;
+    default:
+        *kind = PORT_OTHER_MEMORY;
+        break;
+    }
+    return true;
+}
+
+bool discovery_rom(struct target *target, uint16_t port, struct discovery_table *rom,
+                   const struct deadline *deadline, struct error *error)
+{
+    uint32_t base;
+    *rom = (struct discovery_table){0};
+    if (!read_port(target, port, AP_BASE, &base, deadline, error))
+        return false;
+    rom->there = base != BASE_LEGACY_NONE && (base & BASE_NONE) != 2;
+    rom->base = rom->there ? base & BASE_ADDRESS : 0;
+    return true;
 }
 
 static const struct target_bus *find_bus(const struct target *target, uint16_t port)
@@ -51,13 +84,12 @@ static bool find_memory(struct target *target, const struct link_view *views, si
                         uint16_t *unit, const struct deadline *deadline, struct error *error)
 {
     for (size_t i = 0; i < n; i++) {
-        uint32_t idr;
+        enum discovery_port kind;
         bool plain = strcmp(views[i].type, "ap") == 0 || strcmp(views[i].type, "mem_ap") == 0;
         if (!plain || !views[i].has_port || views[i].port >> 8 != port >> 8 || views[i].port == port)
             continue;
-        if (!read_port(target, views[i].port, AP_IDR, &idr, deadline, error))
-            continue;
-        if ((idr & IDR_CLASS) == IDR_CLASS_MEMORY && !is_apb(idr)) {
+        if (discovery_port(target, views[i].port, &kind, deadline, error) &&
+            (kind == PORT_AHB || kind == PORT_OTHER_MEMORY)) {
             *unit = views[i].unit;
             return true;
         }
@@ -175,8 +207,12 @@ bool discovery_add_core(struct target *target, const struct link_view *views, si
     const struct component *debug = &coresight->components[at];
     const struct link_view *view = view_of(views, n, bus, debug->base, number);
     struct target_core *core = &target->cores[target->n_cores];
-    if (view == NULL || target->n_cores == target->room)
+    if (view == NULL)
         return true;
+    if (target->n_cores == target->room) {
+        target->cores_cut = true;
+        return true;
+    }
     *core = (struct target_core){.view = *view};
     const struct component *pmu = follower(coresight, at, DEVTYPE_PMU);
     const struct component *cti = follower(coresight, at, DEVTYPE_CTI);
@@ -206,15 +242,17 @@ static bool add_told(struct target *target, const struct link_view *views, size_
 static bool add_bus(struct target *target, const struct link_view *views, size_t n,
                     const struct link_view *view, const struct deadline *deadline, struct error *error)
 {
-    uint32_t base;
-    if (target->n_buses == TARGET_BUSES || find_bus(target, view->port) != NULL)
+    struct discovery_table rom;
+    if (find_bus(target, view->port) != NULL)
         return true;
-    if (!read_port(target, view->port, AP_BASE, &base, deadline, error))
+    if (target->n_buses == TARGET_BUSES) {
+        target->buses_cut = true;
+        return true;
+    }
+    if (!discovery_rom(target, view->port, &rom, deadline, error))
         return error->kind == ERROR_NONE;
     struct target_bus *bus = &target->buses[target->n_buses++];
-    *bus = (struct target_bus){.unit = view->unit, .port = view->port};
-    bus->has_rom = base != BASE_LEGACY_NONE && (base & BASE_NONE) != 2;
-    bus->rom = bus->has_rom ? base & BASE_ADDRESS : 0;
+    *bus = (struct target_bus){.unit = view->unit, .port = view->port, .has_rom = rom.there, .rom = rom.base};
     bool walked = !bus->has_rom ||
                   coresight_walk(target->ledger, bus->unit, bus->rom, &bus->coresight, deadline, error);
     if (!walked)
@@ -253,19 +291,16 @@ bool discovery_run(struct target *target, const struct link_view *views, size_t 
                    const struct deadline *deadline, struct error *error)
 {
     for (size_t i = 0; i < n; i++) {
-        uint32_t idr;
+        enum discovery_port kind;
         if (strcmp(views[i].type, "msr") == 0)
             add_thread(target, &views[i]);
         if (strcmp(views[i].type, "x86_64") == 0)
             add_program(target, &views[i]);
         if (!views[i].has_port)
             continue;
-        if (!read_port(target, views[i].port, AP_IDR, &idr, deadline, error)) {
-            if (error->kind != ERROR_NONE)
-                return false;
-            continue;
-        }
-        if (is_apb(idr) && !add_bus(target, views, n, &views[i], deadline, error))
+        if (!discovery_port(target, views[i].port, &kind, deadline, error))
+            return false;
+        if (kind == PORT_APB && !add_bus(target, views, n, &views[i], deadline, error))
             return false;
     }
     return true;

@@ -6,6 +6,25 @@
 
 #include "target/target.h"
 
+/* What an access port leads to. */
+enum discovery_port {
+    PORT_UNREADABLE, /* or no memory */
+    PORT_AHB,
+    PORT_APB, /* a debug bus */
+    PORT_OTHER_MEMORY,
+};
+
+/* False only when the link fails. */
+bool discovery_port(struct target *target, uint16_t port, enum discovery_port *kind,
+                    const struct deadline *deadline, struct error *error);
+struct discovery_table {
+    bool there;
+    uint64_t base;
+};
+
+/* What it says of its ROM table. False: it cannot be read; ERROR_* only when the link failed. */
+bool discovery_rom(struct target *target, uint16_t port, struct discovery_table *rom,
+                   const struct deadline *deadline, struct error *error);
 /* Adds the cores that it finds, without state and counter blocks, and the buses. What cannot be read is left
  * out; false only when the link fails. */
 bool discovery_run(struct target *target, const struct link_view *views, size_t n,

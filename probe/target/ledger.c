@@ -113,7 +113,8 @@ static bool do_step(struct ledger *ledger, const struct step *step, uint64_t *re
             return error_set(error, why.kind, "%s", why.text);
         if (deadline_passed(deadline))
             return error_set(error, deadline_cancelled(deadline) ? ERROR_CANCELLED : ERROR_ASLEEP,
-                             "no answer in time for 0x%08" PRIx64, step->at.offset);
+                             "no answer in time for 0x%08" PRIx64 "%s%.200s", step->at.offset,
+                             why.text[0] != '\0' ? ": " : "", why.text);
         if (outcome.why == TARGET_WAIT)
             usleep(NAP_US);
     }

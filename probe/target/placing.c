@@ -2,6 +2,7 @@
 
 #include "cores/armv8.h"
 #include "target/discovery.h"
+#include "target/discovery_m.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -104,11 +105,37 @@ static int core_at(const struct target *target, const struct target_bus *bus, ui
     return -1;
 }
 
+/* Behind an access port that the user vouches for. */
+static bool place_cortex_m(const struct placing *p, const struct place *place, int *number)
+{
+    struct target *target = p->target;
+    for (size_t i = 0; i < p->n; i++) {
+        const struct link_view *view = &p->views[i];
+        if (!view->is_core || !view->has_port || (view->port & 0xFF) != place->port)
+            continue;
+        for (size_t k = 0; k < target->n_cores; k++)
+            if (target->cores[k].core.family == CORE_M && target->cores[k].core.unit == view->unit) {
+                *number = (int)k;
+                return true;
+            }
+        size_t before = target->n_cores;
+        *number = (int)before;
+        if (!discovery_m_look(target, view, p->deadline, p->error))
+            return false;
+        return target->n_cores > before ||
+               error_set(p->error, ERROR_NO_CORE, "--debug-base: no Cortex-M answers behind access port %u",
+                         place->port);
+    }
+    return error_set(p->error, ERROR_NO_CORE, "--debug-base: no access port %u is seen", place->port);
+}
+
 static bool place_core(const struct placing *p, const struct place *place, int *number)
 {
     uint16_t unit = 0;
     struct component there;
     struct target_bus *bus = find_bus(p, place);
+    if (bus == NULL && place->base == DISCOVERY_M_SCS)
+        return place_cortex_m(p, place, number);
     if (bus == NULL)
         return error_set(p->error, ERROR_NO_CORE, "--debug-base: access port %u leads to no debug bus",
                          place->port);

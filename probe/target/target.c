@@ -5,6 +5,7 @@
 #include "target/apply.h"
 #include "target/attached.h"
 #include "target/discovery.h"
+#include "target/discovery_m.h"
 #include "target/elsewhere.h"
 #include "target/placing.h"
 
@@ -151,46 +152,6 @@ static bool open_locks(struct target *target, const struct deadline *deadline, s
     return identify_blocks(target, core, deadline, error);
 }
 
-/* A view that shows no core of ours, or cannot be read at all, is no error. */
-static bool look_at_view(struct target *target, const struct link_view *view, const struct deadline *deadline,
-                         struct error *error)
-{
-    struct step items[CORTEX_M_IDENTITY];
-    uint64_t values[CORTEX_M_IDENTITY];
-    struct steps list = {.items = items, .room = CORTEX_M_IDENTITY};
-    struct target_core *core = &target->cores[target->n_cores];
-    *core = (struct target_core){.view = *view};
-    cortex_m_add_identity(view->unit, &list);
-    struct error unreadable = {0};
-    bool read = target_run(target, &list, values, deadline, &unreadable);
-    if (!read && unreadable.kind == ERROR_FAULT) { /* just once? The next core must not take its number */
-        unreadable = (struct error){0};
-        read = target_run(target, &list, values, deadline, &unreadable);
-    }
-    if (!read) {
-        if (unreadable.kind == ERROR_LINK_LOST || unreadable.kind == ERROR_CANCELLED ||
-            unreadable.kind == ERROR_LINK_PROTOCOL)
-            return error_set(error, unreadable.kind, "%s", unreadable.text);
-        return true;
-    }
-    if (!cortex_m_identify(view->unit, values, &core->core))
-        return true;
-    core->server_unit = view->unit;
-    core->has_memory = true;
-    target->n_cores++;
-    return true;
-}
-
-/* By what a server calls it; a bare access port may be anything. */
-static bool may_be_cortex_m(const struct link_view *view)
-{
-    static const char *const others[] = {"cortex_a", "cortex_r4", "aarch64", "armv8r", "x86_64"};
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (strcmp(view->type, others[i]) == 0)
-            return false;
-    return view->is_core;
-}
-
 bool target_open(struct target *target, struct link *link, const struct target_wish *wish,
                  const struct deadline *deadline, struct error *error)
 {
@@ -207,10 +168,8 @@ bool target_open(struct target *target, struct link *link, const struct target_w
     target->buses = calloc(TARGET_BUSES, sizeof *target->buses);
     if (target->cores == NULL || target->buses == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
-    for (size_t i = 0; i < n && target->n_cores < target->room; i++)
-        if (may_be_cortex_m(&views[i]) && !look_at_view(target, &views[i], deadline, error))
-            return false;
-    if (!discovery_run(target, views, n, deadline, error) ||
+    if (!discovery_m_run(target, views, n, deadline, error) ||
+        !discovery_run(target, views, n, deadline, error) ||
         !placing_run(target, views, n, wish, deadline, error))
         return false;
     for (size_t i = 0; i < target->n_cores; i++)
@@ -223,6 +182,11 @@ bool target_open(struct target *target, struct link *link, const struct target_w
 
 bool target_choose(struct target *target, int number, struct error *error)
 {
+    if (target->n_cores == 0 && target->has_passed_over)
+        return error_set(error, ERROR_NO_CORE,
+                         "no core that can be measured was found; nobody looked for a Cortex-M behind access "
+                         "port %u, which no ROM table tells of: --debug-base %u:0x%08X does",
+                         target->passed_over & 0xFFU, target->passed_over & 0xFFU, (unsigned)DISCOVERY_M_SCS);
     if (target->n_cores == 0)
         return error_set(error, ERROR_NO_CORE, "no core that can be measured was found");
     if (elsewhere_is_there(target))
@@ -232,7 +196,8 @@ bool target_choose(struct target *target, int number, struct error *error)
         for (chosen = 0; chosen < target->n_cores && target->cores[chosen].core.unit != number;)
             chosen++;
     if (chosen >= target->n_cores)
-        return error_set(error, ERROR_NO_CORE, "there is no core %d: the last one is core %zu", number,
+        return error_set(error, ERROR_NO_CORE, "there is no core %d: the last one%s is core %zu", number,
+                         target->cores_cut ? " that is looked at" : "",
                          target->cores[0].core.family == CORE_KNC
                              ? target->cores[target->n_cores - 1].core.unit
                              : target->n_cores - 1);
@@ -317,6 +282,8 @@ bool target_undo(struct target *target, const struct deadline *deadline, struct 
         if (core->ops->cause_register != NULL)
             ledger_forget(target->ledger, core->ops->cause_register(core));
     }
+    if (target->leave_halted || target->halt_at_end)
+        link_leave_power(target->link, LINK_POWER_UP);
     /* Without a server nobody else can halt a core whose debug is about to be switched off. */
     bool halt = target->chosen != NULL && target->halt_at_end && !target->leave_halted;
     if (target->debugger != NULL) {

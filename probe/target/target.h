@@ -22,7 +22,7 @@
 #include <stdint.h>
 
 /* A Knights Corner has up to 61 cores of 4 threads, which are cores to us. */
-enum { TARGET_CORES = 16, TARGET_BLOCKS = 4, TARGET_BUSES = 4, TARGET_VIEWS = 256 };
+enum { TARGET_CORES = 16, TARGET_BLOCKS = 4, TARGET_BUSES = 8, TARGET_VIEWS = 256 };
 
 /* A debug bus: the one behind an access port that has a ROM table. */
 struct target_bus {
@@ -61,6 +61,9 @@ struct target {
     size_t n_cores;
     struct target_bus *buses; /* TARGET_BUSES of them */
     size_t n_buses;
+    bool cores_cut, buses_cut; /* there are more */
+    bool has_passed_over;      /* an access port behind which a Cortex-M might be, and nobody looked: */
+    uint16_t passed_over;
     int preferred;                 /* the core that nobody chose otherwise */
     struct target_core *chosen;    /* one of `cores` */
     struct target_core *elsewhere; /* by another link: whose counters are taken; NULL: those of `chosen` */

@@ -2,6 +2,9 @@
 // detection, MASKLANE, access ports other than MEM-AP.
 #include "adi.h"
 
+#include <string.h>
+#include <time.h>
+
 // DP registers, IHI 0031 (ADIv5.2) B2.2
 enum { DP_ABORT_DPIDR = 0x0, DP_CTRL_STAT = 0x4, DP_SELECT_RESEND = 0x8, DP_RDBUFF = 0xC };
 #define WDATAERR       (1u << 7)
@@ -11,6 +14,7 @@ enum { DP_ABORT_DPIDR = 0x0, DP_CTRL_STAT = 0x4, DP_SELECT_RESEND = 0x8, DP_RDBU
 #define CTRL_WRITABLE  0x54000F0Du // the three requests, MASKLANE, TRNMODE, ORUNDETECT
 #define CTRL_REQUESTS  0x54000000u // each is acknowledged by the bit above it
 #define CDBGPWRUPREQ   (1u << 28)
+#define CSYSPWRUPACK   (1u << 31)
 #define ABORT_DAPABORT (1u << 0)
 #define ABORT_STKERR   (1u << 2)
 #define ABORT_WDERR    (1u << 3)
@@ -21,6 +25,7 @@ enum { DP_ABORT_DPIDR = 0x0, DP_CTRL_STAT = 0x4, DP_SELECT_RESEND = 0x8, DP_RDBU
 enum {
     AP_CSW = 0x00,
     AP_TAR = 0x04,
+    AP_TAR_HIGH = 0x08,
     AP_DRW = 0x0C,
     AP_BD0 = 0x10,
     AP_BD3 = 0x1C,
@@ -33,25 +38,31 @@ enum {
 #define CSW_SINGLE     (1u << 4)
 #define CSW_PACKED     (2u << 4)
 #define CSW_DEVICEEN   (1u << 6)
+#define CSW_TRINPROG   (1u << 7)
+#define CFG_LA         (1u << 1)
 #define CSW_WRITABLE   0x7F000037u
 #define CSW_MASTERTYPE (1u << 29) // of the AHB-AP: 1 debugger, 0 as the core (DDI 0314)
 #define CSW_HNONSEC    (1u << 30) // IHI 0031 E1.3, where the bus minds it
 #define CSW_SPIDEN     (1u << 23)
 #define CSW_RESET      0x43000042u
+#define PPB            0xE0000000u // a Cortex-M's private peripheral bus, 1 MB
 
 bool adi_add_ap(struct adi *adi, struct mem_ap ap)
 {
     if (adi->ap_count == ADI_APS)
         return false;
     ap.csw = CSW_RESET;
+    ap.tar_high = adi->quirks & ADI_LARGE ? 1 : 0;
     adi->aps[adi->ap_count++] = ap;
     return true;
 }
 
 static uint32_t ctrl_stat(const struct adi *adi)
 {
-    return adi->control | (adi->control & CTRL_REQUESTS) << 1 | (adi->sticky_error ? STICKYERR : 0) |
-           (adi->write_error ? WDATAERR : 0);
+    uint32_t answers = (adi->control & CTRL_REQUESTS) << 1;
+    if (adi->quirks & ADI_NO_SYSTEM_POWER)
+        answers &= ~CSYSPWRUPACK;
+    return adi->control | answers | (adi->sticky_error ? STICKYERR : 0) | (adi->write_error ? WDATAERR : 0);
 }
 
 // Address 4 by SELECT.DPBANKSEL, IHI 0031 B2.2.2. Without multidrop there are two banks only.
@@ -123,8 +134,56 @@ void adi_abort(struct adi *adi, uint32_t value)
         adi->sticky_error = false;
     if (value & ABORT_WDERR)
         adi->write_error = false;
-    if (value & ABORT_DAPABORT)
+    if (value & ABORT_DAPABORT) {
         adi->trouble.count = adi->trouble.ack == ACK_WAIT ? 0 : adi->trouble.count;
+        adi->slow.aborts += adi_is_busy(adi);
+        adi->slow.hung = adi->slow.hung || adi->slow.ends_us == UINT64_MAX;
+        adi->slow.ends_us = 0;
+    }
+}
+
+static uint64_t now_us(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+bool adi_is_busy(struct adi *adi)
+{
+    if (adi->slow.ends_us && adi->slow.ends_us != UINT64_MAX && now_us() >= adi->slow.ends_us)
+        adi->slow.ends_us = 0;
+    return adi->slow.ends_us != 0;
+}
+
+// Whether the access is one that never ends
+static bool begins_slow(struct adi *adi, const struct mem_ap *ap, unsigned reg)
+{
+    struct adi_slow *slow = &adi->slow;
+    if (reg != AP_DRW && (reg < AP_BD0 || reg > AP_BD3))
+        return false;
+    uint32_t address = reg == AP_DRW ? ap->tar : (ap->tar & ~0xFu) + (reg - AP_BD0);
+    adi->strays += ap->no_cortex_m && address >> 20 == PPB >> 20;
+    if (!slow->hung && address - slow->at >= slow->size)
+        return false;
+    slow->ends_us = slow->hung || !slow->us ? UINT64_MAX : now_us() + slow->us;
+    return slow->ends_us == UINT64_MAX;
+}
+
+bool adi_parse_quirks(const char *text, unsigned *quirks)
+{
+    static const char *const names[] = {"no-system-power", "aliased", "large"};
+    *quirks = 0;
+    while (*text) {
+        size_t length = strcspn(text, ","), i = 0;
+        while (i < 3 && (strlen(names[i]) != length || memcmp(names[i], text, length) != 0))
+            i++;
+        if (i == 3)
+            return false;
+        *quirks |= 1u << i;
+        text += length + (text[length] == ',');
+    }
+    return true;
 }
 
 // Whether an access goes on, waits, or dies. Dying sets the sticky error; the access that does so is itself
@@ -158,6 +217,8 @@ static enum ack admit(struct adi *adi, bool *perform)
 bool adi_ap_waits(struct adi *adi)
 {
     struct adi_trouble *t = &adi->trouble;
+    if (adi_is_busy(adi))
+        return true;
     if (adi->sticky_error || t->skip || !t->count || t->ack != ACK_WAIT)
         return false;
     adi->accesses++;
@@ -168,9 +229,11 @@ bool adi_ap_waits(struct adi *adi)
 void adi_power_on(struct adi *adi)
 {
     adi->control = adi->dlcr = adi->select = adi->rdbuff = 0;
-    adi->sticky_error = adi->write_error = false;
+    adi->sticky_error = adi->write_error = adi->slow.hung = false;
+    adi->slow.ends_us = 0;
     for (size_t i = 0; i < adi->ap_count; i++) {
         adi->aps[i].csw = CSW_RESET;
+        adi->aps[i].tar_high = 0;
         adi->aps[i].tar = 0;
     }
 }
@@ -191,7 +254,7 @@ static void step_tar(struct mem_ap *ap, unsigned size)
 static bool transfer_read(struct mem_ap *ap, unsigned size, uint32_t *value)
 {
     uint32_t lane = 8 * (ap->tar & 3 & ~(size - 1)), part;
-    if (!bus_read(ap->bus, ap->tar & ~(size - 1), size, &part, master_of(ap)))
+    if (ap->tar_high || !bus_read(ap->bus, ap->tar & ~(size - 1), size, &part, master_of(ap)))
         return false;
     *value |= part << lane;
     return true;
@@ -202,7 +265,7 @@ static bool transfer_write(struct mem_ap *ap, unsigned size, uint32_t value)
     uint32_t lane = 8 * (ap->tar & 3 & ~(size - 1)), part = value >> lane;
     if (size < 4)
         part &= (1u << (8 * size)) - 1;
-    return bus_write(ap->bus, ap->tar & ~(size - 1), size, part, master_of(ap));
+    return !ap->tar_high && bus_write(ap->bus, ap->tar & ~(size - 1), size, part, master_of(ap));
 }
 
 // One access to DRW: one transfer, or with packed increment as many as fill the word
@@ -224,6 +287,8 @@ static bool data_access(struct mem_ap *ap, bool read, uint32_t *value)
 static bool banked_access(struct mem_ap *ap, unsigned reg, bool read, uint32_t *value)
 {
     uint32_t address = (ap->tar & ~0xFu) + (reg - AP_BD0);
+    if (ap->tar_high)
+        return false;
     if (read)
         return bus_read(ap->bus, address, 4, value, master_of(ap));
     return bus_write(ap->bus, address, 4, *value, master_of(ap));
@@ -239,7 +304,7 @@ static void write_csw(struct mem_ap *ap, uint32_t value)
         ap->csw &= ~CSW_INCREMENT;
 }
 
-static bool ap_access(struct mem_ap *ap, unsigned reg, bool read, uint32_t *value)
+static bool ap_access(struct mem_ap *ap, bool large, unsigned reg, bool read, uint32_t *value)
 {
     if (reg == AP_DRW)
         return data_access(ap, read, value);
@@ -250,14 +315,18 @@ static bool ap_access(struct mem_ap *ap, unsigned reg, bool read, uint32_t *valu
             write_csw(ap, *value);
         else if (reg == AP_TAR)
             ap->tar = *value;
+        else if (reg == AP_TAR_HIGH && large)
+            ap->tar_high = *value;
         return true;
     }
     bool secure = ap->bus->security && !ap->bus->security->refuses_secure;
-    *value = reg == AP_CSW    ? ap->csw | (secure ? CSW_SPIDEN : 0)
-             : reg == AP_TAR  ? ap->tar
-             : reg == AP_BASE ? ap->base
-             : reg == AP_IDR  ? ap->idr
-                              : 0;
+    *value = reg == AP_CSW                 ? ap->csw | (secure ? CSW_SPIDEN : 0)
+             : reg == AP_TAR               ? ap->tar
+             : reg == AP_TAR_HIGH && large ? ap->tar_high
+             : reg == AP_CFG && large      ? CFG_LA
+             : reg == AP_BASE              ? ap->base
+             : reg == AP_IDR               ? ap->idr
+                                           : 0;
     return true;
 }
 
@@ -271,10 +340,16 @@ static enum ack access_port(struct adi *adi, unsigned address, bool read, uint32
         return ack;
     size_t ap = adi->select >> 24;
     unsigned reg = (adi->select & 0xF0) | address;
+    if (adi->quirks & ADI_ALIASED)
+        ap %= adi->ap_count;
     if (ap >= adi->ap_count) // an access port that is not there reads as zero
         return ACK_OK;
-    if (!ap_access(&adi->aps[ap], reg, read, value))
+    if (begins_slow(adi, &adi->aps[ap], reg))
+        return ACK_OK;
+    if (!ap_access(&adi->aps[ap], adi->quirks & ADI_LARGE, reg, read, value))
         adi->sticky_error = true;
+    if (read && reg == AP_CSW && adi->slow.hung)
+        *value |= CSW_TRINPROG;
     return ACK_OK;
 }
 

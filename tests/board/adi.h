@@ -18,7 +18,8 @@ struct mem_ap {
     uint32_t idr, base;
     uint32_t tar_wrap; // its auto-increment wraps within so many bytes, a power of two
     bool words_only;   // as APB is: no smaller transfer, no packed one
-    uint32_t csw, tar;
+    bool no_cortex_m;  // no private peripheral bus of one is behind it: whoever looks for it there strays
+    uint32_t csw, tar, tar_high;
 };
 
 // Trouble on order: after `skip` more AP accesses, `count` of them answer so, or find the system reset
@@ -27,8 +28,27 @@ struct adi_trouble {
     uint32_t skip, count;
 };
 
+// An address whose accesses do not end for `us`, or never. Meanwhile WAIT is the answer to all that would
+// need the access port (IHI 0031 B4.2.4); an abort lets go of the port, but not of the bus of one that never
+// ends.
+struct adi_slow {
+    uint32_t at, size; // of size 0: there is none
+    uint64_t us;       // 0: never
+    uint64_t ends_us;  // of the one under way; UINT64_MAX: it does not; 0: there is none
+    bool hung;         // it was aborted, and goes on
+    uint64_t aborts;   // that met one under way
+};
+
+// What an odd chip does
+enum {
+    ADI_NO_SYSTEM_POWER = 1 << 0, // CSYSPWRUPACK never comes
+    ADI_ALIASED = 1 << 1,         // APSEL is decoded in part: the access ports come again and again
+    ADI_LARGE = 1 << 2,           // CFG.LA: TAR has an upper word, and somebody has left something in it
+};
+
 struct adi {
     enum wire wire;
+    unsigned quirks;
     bool off; // no power: whatever wire is there, nobody answers
     uint32_t dpidr;
     uint32_t targetid; // with the instance in [31:28] what TARGETSEL takes; 0: a debug port without multidrop
@@ -42,6 +62,8 @@ struct adi {
     struct mem_ap aps[ADI_APS];
     size_t ap_count;
     struct adi_trouble trouble;
+    struct adi_slow slow;
+    uint64_t strays;
     void (*reset_system)(void *);
     void *system;
     uint64_t accesses; // to access ports
@@ -60,6 +82,10 @@ void adi_abort(struct adi *, uint32_t value);
 // For wires whose acknowledge comes before the data: whether the next AP access would be answered with WAIT.
 // If so it counts as asked; if not, the access itself will not wait.
 bool adi_ap_waits(struct adi *);
+// Whether an access of before is still under way
+bool adi_is_busy(struct adi *);
+// false: there is no quirk of such a name. NAME,...
+bool adi_parse_quirks(const char *, unsigned *quirks);
 // As power gives it: every register, but not the access ports' own numbers
 void adi_power_on(struct adi *);
 

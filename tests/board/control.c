@@ -79,6 +79,9 @@ static void state(struct command *c)
     c->core->core->ops->describe(c->core->core, c->out);
     fprintf(c->out, ",\"csw\":%" PRIu32 ",\"tar\":%" PRIu32 ",\"sticky\":%s,\"accesses\":%" PRIu64, ap->csw,
             ap->tar, adi->sticky_error ? "true" : "false", adi->accesses);
+    fprintf(c->out,
+            ",\"control\":%" PRIu32 ",\"tar_high\":%" PRIu32 ",\"strays\":%" PRIu64 ",\"aborts\":%" PRIu64,
+            adi->control, ap->tar_high, adi->strays, adi->slow.aborts);
     for (size_t i = 1; i < adi->ap_count; i++)
         fprintf(c->out, ",\"csw%zu\":%" PRIu32 ",\"tar%zu\":%" PRIu32, i, adi->aps[i].csw, i,
                 adi->aps[i].tar);
@@ -178,6 +181,20 @@ static bool make_trouble(struct command *c, const char *kind, uint32_t count, ui
     else
         return false;
     return true;
+}
+
+// Of the debug port's access ports, whichever bus the address is on
+static void slow(struct command *c)
+{
+    struct adi_slow *slow = &c->core->adi->slow;
+    uint64_t at, size, us;
+    if (c->count != 4 || !number(c->words[1], 16, UINT32_MAX, &at) ||
+        !number(c->words[2], 10, UINT32_MAX, &size) || !number(c->words[3], 10, UINT32_MAX, &us)) {
+        fail(c, "slow ADDR SIZE US");
+        return;
+    }
+    *slow = (struct adi_slow){.at = (uint32_t)at, .size = (uint32_t)size, .us = us};
+    done(c);
 }
 
 static void fault(struct command *c)
@@ -308,6 +325,7 @@ static void obey(struct command *c)
         {"write", write_memory},
         {"set", set},
         {"fault", fault},
+        {"slow", slow},
         {"reset", reset},
         {"irq", irq},
         {"dap", dap},

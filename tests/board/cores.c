@@ -20,6 +20,7 @@ static bool add_port(struct cores *c, const struct chip *chip, struct bus *of_th
                         .dpidr = chip->dpidr,
                         .targetid = chip->targetid,
                         .instance = (uint32_t)c->port_count,
+                        .quirks = c->port_quirks,
                         .reset_system = reset_all,
                         .system = c,
                         .trace = c->trace};
@@ -30,7 +31,8 @@ static bool add_port(struct cores *c, const struct chip *chip, struct bus *of_th
                                              .idr = ap->idr,
                                              .base = ap->base,
                                              .tar_wrap = ap->wrap,
-                                             .words_only = ap->words_only}))
+                                             .words_only = ap->words_only,
+                                             .no_cortex_m = chip->debug != NULL}))
             return false;
     }
     return true;

@@ -31,7 +31,8 @@ struct cores {
     struct bus debug_bus; // empty where the chip has none
     struct timer timer;   // without cores where the chip has none
     struct halt_cost *halt_cost;
-    FILE *trace; // of access port transactions, NULL for none
+    unsigned port_quirks; // ADI_*
+    FILE *trace;          // of access port transactions, NULL for none
 };
 
 // The first core, whose bus has the memories; cores_add_second() once the firmware is in them. false: no

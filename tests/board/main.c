@@ -118,6 +118,7 @@ static bool put_together(struct board *b, const struct options *o)
     b->chip = o->no_rom_table ? hide_rom_tables(&b->without_rom, o->chip) : o->chip;
     b->halt_cost = o->halt_cost;
     b->cores.halt_cost = &b->halt_cost;
+    b->cores.port_quirks = o->port_quirks;
     b->cores.trace = o->verbose ? stderr : NULL;
     struct bus *bus = &b->cores.each[0].bus;
     if (!add_memory(bus, &b->chip->flash, &b->flash) || !add_memory(bus, &b->chip->ram, &b->ram))

@@ -20,6 +20,7 @@ enum {
     HALT_IRQ,
     CORE_STATE,
     NO_ROM_TABLE,
+    PORT_QUIRKS,
     DIE,
     VERBOSE,
     JTAG_SOCKET,
@@ -55,6 +56,7 @@ static const struct option long_options[] = {
     {"halt-irq", required_argument, NULL, HALT_IRQ},
     {"core-state", required_argument, NULL, CORE_STATE},
     {"no-rom-table", no_argument, NULL, NO_ROM_TABLE},
+    {"port-quirks", required_argument, NULL, PORT_QUIRKS},
     {"die-with-parent", no_argument, NULL, DIE},
     {"verbose", no_argument, NULL, VERBOSE},
     {"dap-tcp", required_argument, NULL, DAP_TCP},
@@ -139,6 +141,8 @@ static bool take(struct options *o, int option, const char *text)
     case NO_ROM_TABLE:
         o->no_rom_table = true;
         return true;
+    case PORT_QUIRKS:
+        return adi_parse_quirks(text, &o->port_quirks);
     case DAP_TCP:
         ok = number(text, 0, UINT16_MAX, &value);
         o->dap_tcp = (uint16_t)value;
@@ -241,7 +245,8 @@ bool options_parse(struct options *o, int argc, char **argv)
         fprintf(stderr,
                 " --firmware ELF [--jtag PORT] [--jtag-socket PATH] [--control PORT]\n"
                 "             [--clock HZ] [--seed N] [--halt-cost N|N..M] [--halt-irq PERMILLE]\n"
-                "             [--core-state NAME] [--no-rom-table] [--die-with-parent]\n"
+                "             [--core-state NAME] [--no-rom-table] [--port-quirks NAME,...]\n"
+                "             [--die-with-parent]\n"
                 "             [--dap-tcp PORT] [--dap-packet BYTES] [--dap-count N] [--dap-latency US]\n"
                 "             [--dap-wire HZ] [--dap-timer] [--dap-plain] [--dap-serial TEXT] [--dap-quirks "
                 "NAME,...]\n"

@@ -31,6 +31,7 @@ struct options {
     struct halt_cost halt_cost;
     const char *core_state; // that all cores begin in, NULL for none
     bool no_rom_table;      // the access ports know of none
+    unsigned port_quirks;   // of debug ports and access ports
     bool die_with_parent, verbose;
 };
 

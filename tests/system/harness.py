@@ -185,7 +185,17 @@ class Place:
         return start_tool(self.words(*args, **kwargs))
 
     def run(self, *args, **kwargs):
-        return finish_tool(self.start(*args, **kwargs))
+        before = self.board.state()
+        result = finish_tool(self.start(*args, **kwargs))
+        self.check_debug_port(before, result)
+        return result
+
+    def check_debug_port(self, before, result):
+        """Whatever the test is about: debug power is as it was, and nobody looked for what the chip does not have."""
+        after = self.board.state()
+        assert after["strays"] == before["strays"], "somebody looked for a Cortex-M"
+        if self.wires and result.code == 0 and after["run"] != "halted":
+            assert after["control"] in (before["control"], 0), f"CTRL/STAT {after['control']:#x}"
 
     def delta(self, *args, code=0):
         """`delta` with JSON lines, and the board's truth over the same time."""

@@ -198,7 +198,7 @@ static inline size_t model_views(struct link *link, struct link_view *out, size_
     (void)link;
     (void)error;
     if (room > 0)
-        out[0] = (struct link_view){.unit = 0, .name = "model", .type = "ap", .is_core = true};
+        out[0] = (struct link_view){.unit = 0, .name = "model", .type = "cortex_m", .is_core = true};
     return 1;
 }
 

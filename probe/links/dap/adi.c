@@ -1,5 +1,6 @@
 #include "links/dap/adi.h"
 
+#include "links/dap/power.h"
 #include "links/dap/wires.h"
 
 #include <unistd.h>
@@ -13,11 +14,15 @@ enum {
     STAT_STICKY = STAT_STICKY_ORUN | STAT_STICKY_CMP | STAT_STICKY_ERR,
 };
 
-static const uint32_t POWER_REQUESTS = 1U << 28 | 1U << 30, POWER_ANSWERS = 1U << 29 | 1U << 31;
+static const uint32_t POWER_REQUESTS = 1U << 28 | 1U << 30;
 
 enum {
-    WAIT_RETRY_US = 5000, /* how long one access may be answered with WAIT */
-    WAIT_BITS = 13,       /* on the wires, each time */
+    WAIT_RETRY_US = 5000, /* how long the firmware repeats what is answered with WAIT */
+    PATIENT_US = 100000,  /* likewise once an access has taken longer */
+    WAIT_US = 200000,     /* how long an access may take, a page of flash being erased or a slow clock */
+    WAIT_NAP_US = 1000,
+    PATIENT_MATCHES = 4, /* re-reads meanwhile, each of which may take as long */
+    WAIT_BITS = 13,      /* on the wires, each time */
     READ_BITS = 46,
     LONG_SLICE_US = 10000, /* a match that does not come out is over after this */
     SHORT_SLICE_US = 1000,
@@ -28,7 +33,6 @@ enum {
     SELECT_TRIES = 2,
     RESUME_TRIES = 4,
     SLOWEST_HZ = 100000,
-    POWER_NAP_US = 1000,
 };
 
 /* ---- transfers */
@@ -186,7 +190,7 @@ enum adi_end adi_resume(struct adi *adi, struct error *error)
     return end;
 }
 
-/* ---- power and sticky flags */
+/* ---- sticky flags */
 
 static enum adi_end write_abort(struct adi *adi, uint32_t value, struct error *error)
 {
@@ -213,30 +217,11 @@ enum adi_end adi_clear_sticky(struct adi *adi, struct error *error)
     return clear_sticky(adi, false, error);
 }
 
-enum adi_end adi_power_up(struct adi *adi, const struct deadline *deadline, struct error *error)
-{
-    uint32_t stat = 0;
-    enum adi_end end = clear_sticky(adi, false, error);
-    if (end == ADI_OK)
-        end = adi_write_dp(adi, DP_SELECT, 0, error);
-    if (end == ADI_OK)
-        end = adi_write_dp(adi, DP_CTRL_STAT, POWER_REQUESTS, error);
-    while (end == ADI_OK) {
-        end = adi_read_dp(adi, DP_CTRL_STAT, &stat, error);
-        if (end != ADI_OK || (stat & POWER_ANSWERS) == POWER_ANSWERS)
-            return end;
-        if (deadline_passed(deadline))
-            return ADI_WAIT;
-        usleep(POWER_NAP_US);
-    }
-    return end;
-}
-
 static enum adi_health health_of(struct adi *adi, uint32_t stat, struct error *error)
 {
-    if ((stat & POWER_ANSWERS) != POWER_ANSWERS) {
+    if (!power_is_up(adi, stat)) {
         struct deadline soon = deadline_in_ms(patience_ms(100), NULL);
-        enum adi_end end = adi_power_up(adi, &soon, error);
+        enum adi_end end = power_up(adi, &soon, error);
         return end == ADI_LOST ? ADI_GONE : end == ADI_OK ? ADI_POWERLESS : ADI_SILENT;
     }
     if (stat & (STAT_STICKY_ERR | STAT_STICKY_ORUN | STAT_STICKY_CMP))
@@ -244,18 +229,71 @@ static enum adi_health health_of(struct adi *adi, uint32_t stat, struct error *e
     return !adi->jtag && (stat & STAT_WDATA_ERR) ? ADI_GARBLED : ADI_FINE;
 }
 
+/*
+ * An access is under way: RDBUFF is answered when it has ended. Only what takes too long is aborted, for
+ * behind an abort an access port may be of no use (IHI 0031 B1.3). ADI_WAIT: it takes too long, or the port
+ * accepts nothing although nothing is under way.
+ */
+static enum adi_end wait_out(struct adi *adi, struct error *error)
+{
+    uint32_t ignored;
+    int64_t most_us = adi->wait_us != 0 ? adi->wait_us : WAIT_US;
+    if (adi->waits_since_us == 0)
+        adi->waits_since_us = deadline_now_us();
+    enum adi_end end;
+    while ((end = adi_read_dp(adi, DP_RDBUFF, &ignored, error)) == ADI_WAIT &&
+           deadline_now_us() - adi->waits_since_us < most_us)
+        usleep(WAIT_NAP_US);
+    if (end != ADI_OK)
+        return end;
+    if (deadline_now_us() - adi->waits_since_us >= most_us && adi->patient)
+        return ADI_WAIT;
+    adi->patient = true;
+    return adi_configure(adi, adi->match_retry, error) ? ADI_OK : ADI_LOST;
+}
+
+bool adi_end_wait(struct adi *adi, struct error *error)
+{
+    bool patient = adi->patient;
+    adi->waits_since_us = 0;
+    adi->patient = false;
+    return !patient || adi_configure(adi, adi->match_retry, error);
+}
+
+/* What the access that took long has come to may stick. */
+static enum adi_health settle(struct adi *adi, enum adi_end end, enum adi_health otherwise,
+                              struct error *error)
+{
+    if (end == ADI_FAULT)
+        end = clear_sticky(adi, false, error) == ADI_LOST ? ADI_LOST : end;
+    return end == ADI_LOST ? ADI_GONE : end == ADI_FAULT ? ADI_REFUSED : otherwise;
+}
+
 enum adi_health adi_mend(struct adi *adi, enum adi_end failure, struct error *error)
 {
     uint32_t stat = 0, ignored;
-    enum adi_end end = ADI_OK;
-    bool stuck = failure == ADI_WAIT;
+    enum adi_end end = ADI_OK, before = ADI_OK;
+    bool stuck = false, late = false;
     if (failure == ADI_LOST)
         return ADI_GONE;
+    if (failure == ADI_WAIT) {
+        end = wait_out(adi, error);
+        late = end == ADI_OK;
+        stuck = end == ADI_WAIT;
+        failure = end == ADI_NO_ACK ? ADI_NO_ACK : failure;
+        end = end == ADI_LOST ? ADI_LOST : ADI_OK;
+    }
     adi->probe->unanswered = failure == ADI_NO_ACK;
     if (failure == ADI_NO_ACK)
         end = adi_resume(adi, error);
     if (end == ADI_OK)
         end = adi_read_dp(adi, DP_CTRL_STAT, &stat, error);
+    if (end == ADI_WAIT && !stuck) { /* over JTAG an access that is under way holds up this, too */
+        before = wait_out(adi, error);
+        stuck = before == ADI_WAIT;
+        if (!stuck)
+            end = adi_read_dp(adi, DP_CTRL_STAT, &stat, error);
+    }
     if (end == ADI_WAIT || end == ADI_FAULT) { /* only older ports answer CTRL/STAT like that */
         stuck = stuck || end == ADI_WAIT;
         end = clear_sticky(adi, stuck, error);
@@ -264,16 +302,22 @@ enum adi_health adi_mend(struct adi *adi, enum adi_end failure, struct error *er
     }
     if (end == ADI_OK)
         end = clear_sticky(adi, stuck, error);
-    if (end == ADI_OK && !stuck && adi_read_dp(adi, DP_RDBUFF, &ignored, error) == ADI_WAIT) {
-        stuck = true; /* an access from before is still under way */
-        end = clear_sticky(adi, true, error);
+    if (end == ADI_OK && !stuck && !late && adi_read_dp(adi, DP_RDBUFF, &ignored, error) == ADI_WAIT) {
+        before = wait_out(adi, error); /* an access from before is still under way */
+        stuck = before == ADI_WAIT;
+        if (stuck)
+            end = clear_sticky(adi, true, error);
     }
     if (end == ADI_LOST || adi->probe->lost)
         return ADI_GONE;
     if (end != ADI_OK)
         return failure == ADI_NO_ACK ? ADI_SILENT : adi_mend(adi, ADI_NO_ACK, error);
-    enum adi_health health = health_of(adi, stat, error);
-    return stuck && (health == ADI_FINE || health == ADI_REFUSED) ? ADI_STUCK : health;
+    enum adi_health health = settle(adi, before, health_of(adi, stat, error), error);
+    if (stuck) {
+        adi->waits_since_us = 0; /* the next one has its own time */
+        return health == ADI_FINE || health == ADI_REFUSED ? ADI_STUCK : health;
+    }
+    return late && health == ADI_FINE ? ADI_LATE : health;
 }
 
 /* ---- value match */
@@ -286,8 +330,11 @@ static uint16_t between(uint64_t value, uint16_t low, uint16_t high)
 bool adi_configure(struct adi *adi, uint16_t match_retry, struct error *error)
 {
     uint8_t packet[PROTOCOL_ROOM];
-    uint64_t waits = (uint64_t)adi->hz * WAIT_RETRY_US / 1000000 / WAIT_BITS;
-    size_t n = protocol_transfer_configure(packet, 0, between(waits, 64, 20000), match_retry);
+    if (adi->patient && match_retry > PATIENT_MATCHES)
+        match_retry = PATIENT_MATCHES;
+    uint64_t waits = (uint64_t)adi->hz * (adi->patient ? PATIENT_US : WAIT_RETRY_US) / 1000000 / WAIT_BITS;
+    size_t n = protocol_transfer_configure(packet, 0, between(waits, 64, adi->patient ? UINT16_MAX : 20000),
+                                           match_retry);
     return probe_tell(adi->probe, packet, n, "set its retries", error) == ANSWER_GOOD;
 }
 

@@ -13,6 +13,13 @@
 
 enum { ADI_PORTS = 16, ADI_BATCH = 10 };
 
+/* Of one debug port; see power.h. */
+struct adi_power {
+    bool known;
+    uint32_t found; /* in CTRL/STAT before us: requests and modes */
+    uint32_t up;    /* what was acknowledged */
+};
+
 struct adi {
     struct dap_probe *probe;
     bool jtag;
@@ -26,10 +33,14 @@ struct adi {
     uint32_t targets[ADI_PORTS]; /* what selects them; unused when there is one */
     bool multidrop;
     size_t selected; /* SIZE_MAX: none */
-    bool match;      /* the firmware compares values */
+    struct adi_power power[ADI_PORTS];
+    bool match; /* the firmware compares values */
     uint16_t match_retry;
     uint32_t match_ns, match_least_ns; /* one re-read, as it looks now; as it was measured */
     unsigned impatient;                /* failed waits until a match may take long again */
+    uint32_t wait_us;                  /* how long an access may take before it is aborted; 0: the usual */
+    int64_t waits_since_us;            /* one takes long; 0: none */
+    bool patient;                      /* the firmware itself waits longer than usual */
 };
 
 /* One transfer: a TRANSFER_* request byte, and what is written or was read. */
@@ -55,10 +66,8 @@ enum adi_end adi_write_dp(struct adi *adi, uint8_t offset, uint32_t value, struc
 
 /* Makes debug port `number` the one that listens. */
 enum adi_end adi_select(struct adi *adi, size_t number, struct error *error);
-/* Requests debug and system power and waits for it; clears what an earlier debugger left sticking. */
 /* Sticky flags that somebody left set: with one of them, little more than this is answered. */
 enum adi_end adi_clear_sticky(struct adi *adi, struct error *error);
-enum adi_end adi_power_up(struct adi *adi, const struct deadline *deadline, struct error *error);
 /* Half the clock, down to 100 kHz: the wires may be too long for it. */
 bool adi_slow_down(struct adi *adi, struct error *error);
 /* Line reset or what JTAG has for it, the debug port selected again, its identity checked. */
@@ -68,6 +77,7 @@ enum adi_health {
     ADI_FINE,      /* on with it */
     ADI_REFUSED,   /* an access was refused by the target's bus */
     ADI_GARBLED,   /* a write's data did not arrive whole, and was not carried out */
+    ADI_LATE,      /* an access took long and has ended: on with what was not accepted meanwhile */
     ADI_STUCK,     /* an access never ended and was given up */
     ADI_POWERLESS, /* the debug port has lost its power since it was switched on; it has it again */
     ADI_SILENT,    /* nobody answers */
@@ -76,6 +86,8 @@ enum adi_health {
 
 /* After a packet that ended in `end`: what it was, and everything sticky cleared. */
 enum adi_health adi_mend(struct adi *adi, enum adi_end end, struct error *error);
+/* What was waited for has come. */
+bool adi_end_wait(struct adi *adi, struct error *error);
 /* Time a re-read takes and whether the firmware compares at all; sets the retries from that. */
 bool adi_measure_match(struct adi *adi, struct error *error);
 bool adi_configure(struct adi *adi, uint16_t match_retry, struct error *error);

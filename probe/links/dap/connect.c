@@ -1,6 +1,7 @@
 #include "links/dap/connect.h"
 
 #include "links/dap/chain.h"
+#include "links/dap/power.h"
 #include "links/dap/wires.h"
 
 /* TARGETSEL of chips with several debug ports on two wires, IHI 0031 B2.2.13. Never more than their cores:
@@ -197,7 +198,7 @@ static enum adi_end power_port(struct adi *adi, size_t number, struct error *err
         adi->selected = i == 0 ? adi->selected : SIZE_MAX; /* from a line reset on */
         end = adi_select(adi, number, error);
         if (end == ADI_OK)
-            end = adi_power_up(adi, &deadline, error);
+            end = power_up(adi, &deadline, error);
     }
     return end;
 }

@@ -3,6 +3,7 @@
 #include "links/dap/carriers.h"
 #include "links/dap/connect.h"
 #include "links/dap/executor.h"
+#include "links/dap/power.h"
 #include "links/dap/wires.h"
 
 #include <inttypes.h>
@@ -10,13 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FOUND = 32, REOPEN_MS = 2000 };
+enum { FOUND = 32, REOPEN_MS = 2000, CLOSE_TRIES = 3 };
 
 struct dap {
     struct link link; /* first */
     struct dap_wish wish;
     struct dap_probe probe;
     struct executor executor;
+    enum link_power leave_power;
 };
 
 static struct dap *dap_of(struct link *link)
@@ -49,8 +51,9 @@ static bool begin(struct dap *dap, const struct deadline *deadline, struct error
         dap->probe.lost = true;
         return false;
     }
-    memset(&executor->adi, 0, sizeof executor->adi);
-    executor->adi.probe = &dap->probe;
+    struct adi fresh = {.probe = &dap->probe};
+    memcpy(fresh.power, executor->adi.power, sizeof fresh.power); /* as found the first time */
+    executor->adi = fresh;
     if (!probe_identify(&dap->probe, deadline, error) ||
         !connect_target(&executor->adi, dap->wish.wires, dap->wish.hz, deadline, error))
         return false;
@@ -146,9 +149,17 @@ static void dap_describe(struct link *link, char *out, size_t size)
     const char *name = dap->probe.carrier != NULL ? dap->probe.carrier->name : "cmsis-dap";
     const char *single =
         dap->probe.window == 1 && dap->probe.carrier != NULL ? dap->probe.carrier->loses_several : NULL;
-    snprintf(out, size, "%s  %s %.3g MHz%s%s%s", name, adi->jtag ? "JTAG" : "SWD", adi->hz / 1e6,
+    snprintf(out, size, "%s  %s %.3g MHz%s%s%s%s", name, adi->jtag ? "JTAG" : "SWD", adi->hz / 1e6,
              adi->match ? "" : ", waits by polling (the probe has no value match)",
-             single != NULL ? ", one packet at a time: " : "", single != NULL ? single : "");
+             single != NULL ? ", one packet at a time: " : "", single != NULL ? single : "",
+             dap->executor.compiler.reach.cut ? ", not all access ports are looked at" : "");
+}
+
+static void dap_leave_power(struct link *link, enum link_power wish)
+{
+    struct dap *dap = dap_of(link);
+    if (wish > dap->leave_power)
+        dap->leave_power = wish;
 }
 
 /* What our accesses look like on the bus was ours alone to decide. */
@@ -160,10 +171,28 @@ static void restore_ports(struct dap *dap)
     for (size_t i = 0; i < reach->n && !dap->probe.lost; i++) {
         const struct access_port *port = &reach->ports[i];
         struct adi_access list[] = {{.request = DP_SELECT, .value = reach_select(port, AP_CSW)},
-                                    {.request = TRANSFER_AP | AP_CSW, .value = port->csw_found}};
+                                    {.request = TRANSFER_AP | AP_CSW, .value = port->csw_found},
+                                    {.request = TRANSFER_AP | AP_TAR_HIGH, .value = port->tar_high_found}};
         size_t done;
         if (port->memory && adi_select(adi, port->unit >> 8, &ignored) == ADI_OK)
-            (void)adi_transfer(adi, list, 2, &done, &ignored);
+            (void)adi_transfer(adi, list, port->tar_high_found != 0 ? 3 : 2, &done, &ignored);
+    }
+}
+
+/* The probe may be lost just then, and be back at once. One that was waited for in vain has no carrier. */
+static void leave_target(struct dap *dap)
+{
+    struct error ignored = {0};
+    for (int i = 0; i < CLOSE_TRIES && dap->probe.carrier != NULL; i++) {
+        struct deadline deadline = deadline_in_ms(patience_ms(REOPEN_MS), NULL);
+        bool back =
+            !dap->probe.lost || (power_is_ours(&dap->executor.adi) && reopen(dap, &deadline, &ignored));
+        if (!back)
+            return;
+        restore_ports(dap);
+        power_leave(&dap->executor.adi, dap->leave_power, &ignored);
+        if (!dap->probe.lost)
+            return;
     }
 }
 
@@ -172,7 +201,7 @@ static void dap_close(struct link *link)
     struct dap *dap = dap_of(link);
     uint8_t packet[PROTOCOL_ROOM];
     struct error ignored = {0};
-    restore_ports(dap);
+    leave_target(dap);
     if (!dap->probe.lost)
         (void)probe_tell(&dap->probe, packet, protocol_host_status(packet, false), "", &ignored);
     if (!dap->probe.lost)
@@ -192,6 +221,9 @@ static void log_ports(const struct dap *dap)
         log_line(dap->wish.log, "DP %d AP %d: IDR 0x%08" PRIx32 ", CSW 0x%08" PRIx32,
                  reach->ports[i].unit >> 8, reach->ports[i].unit & 0xFF, reach->ports[i].idr,
                  reach->ports[i].csw_found);
+    for (size_t i = 0; i < adi->n_ports; i++)
+        if (power_lacks_system(adi, i))
+            log_line(dap->wish.log, "DP %zu: system power is not acknowledged (CSYSPWRUPACK)", i);
 }
 
 struct link *dap_open(const struct dap_wish *wish, const struct deadline *deadline, struct error *error)
@@ -199,6 +231,7 @@ struct link *dap_open(const struct dap_wish *wish, const struct deadline *deadli
     static const struct link_ops ops = {.execute = dap_execute,
                                         .views = dap_views,
                                         .describe = dap_describe,
+                                        .leave_power = dap_leave_power,
                                         .close = dap_close,
                                         .comes_back = true};
     struct dap *dap = calloc(1, sizeof *dap);

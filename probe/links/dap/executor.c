@@ -79,7 +79,8 @@ static uint32_t token(unsigned packet)
 static size_t find_row_end(const struct running *r)
 {
     size_t at = r->done, first = next_access(r);
-    if (first == r->n || r->executor->adi.jtag || !r->executor->compiler.match || r->look)
+    if (first == r->n || r->executor->adi.jtag || r->executor->adi.patient || !r->executor->compiler.match ||
+        r->look)
         return at;
     for (; at < r->n; at++) {
         const struct step *step = &r->steps[at];
@@ -131,9 +132,18 @@ static bool recall(struct running *r)
 
 /* ---- packets */
 
+/* Each access of a packet may take as long as the firmware waits for one. */
+static size_t packet_size(const struct adi *adi)
+{
+    enum { SMALL = 64 };
+    size_t most = adi->probe->info.packet_size;
+    return adi->patient && most > SMALL ? SMALL : most;
+}
+
 static bool send_packet(struct running *r)
 {
     struct executor *executor = r->executor;
+    executor->compiler.packet_size = packet_size(&executor->adi);
     struct executor_flight *out = flight(r, r->sent);
     struct compiler_gates gates = {.behind = r->sent > r->received,
                                    .ahead = row_is_long(r, r->ahead),
@@ -173,6 +183,14 @@ static bool send_packets(struct running *r)
     return true;
 }
 
+/* Something was carried out: what took long is behind us. */
+static bool wait_is_over(struct running *r)
+{
+    struct adi *adi = &r->executor->adi;
+    bool waited = adi->waits_since_us != 0 || adi->patient;
+    return !waited || r->sent != r->received || adi_end_wait(adi, r->error);
+}
+
 static bool run_packet(struct running *r)
 {
     struct executor *executor = r->executor;
@@ -202,6 +220,8 @@ static bool run_packet(struct running *r)
     if (decoded.step > r->done) {
         r->noise = 0;
         r->look = false;
+        if (!wait_is_over(r))
+            return running_lost(r);
     }
     bool whole = decoded.end == DECODE_DONE && decoded.step == packet->end;
     if (whole) {

@@ -29,7 +29,15 @@ enum {
     ENTRY_PRESENT = 3,
 };
 
-enum { ABSENT_IN_A_ROW = 8, PORTS_V5 = 256, BASEPTR_BANK = 2, TRIES = 2 };
+/*
+ * So many absent numbers in a row end the search. Some microcontrollers do not come back from an access to
+ * a port that is not there; they have nothing but AHB-APs, one behind the other.
+ */
+enum { ABSENT_IN_A_ROW = 8, ABSENT_ON_A_MICROCONTROLLER = 3 };
+/* Ports that come again: those of number 0 as often in a row, and groups of them up to that number. */
+enum { ALIASES_IN_A_ROW = 4, ALIAS_GROUP = 8, ALIAS_NUMBERS = 16 };
+enum { CFG_LARGE_ADDRESS = 1 << 1 };
+enum { PORTS_V5 = 256, BASEPTR_BANK = 2, DPIDR1_BANK = 1, SELECT1_BANK = 5, ADDRESS_SIZE = 0x7F, TRIES = 2 };
 
 struct finding {
     struct adi *adi;
@@ -99,12 +107,28 @@ static uint32_t with_security(uint32_t idr, uint32_t written, uint32_t back)
     return (written & ~CSW_HNONSEC) | (back & CSW_SPIDEN ? 0 : CSW_HNONSEC);
 }
 
+/* Accesses go to the lowest 4 GB: what an earlier debugger has left in the upper word would lead elsewhere.
+ */
+static bool clear_upper_address(struct finding *f, struct access_port *port)
+{
+    uint32_t cfg, select = reach_select(port, AP_TAR_HIGH);
+    port->tar_high_found = 0;
+    if (!read_ap(f, reach_select(port, AP_CFG), AP_CFG & 0xF, &cfg))
+        return false;
+    if ((cfg & CFG_LARGE_ADDRESS) == 0)
+        return true;
+    return read_ap(f, select, AP_TAR_HIGH, &port->tar_high_found) &&
+           (port->tar_high_found == 0 || write_ap(f, select, AP_TAR_HIGH, 0));
+}
+
 static bool add_port(struct finding *f, bool v6, uint32_t base, uint8_t number, uint32_t idr)
 {
     struct reach *reach = f->reach;
     uint32_t csw, back;
-    if (reach->n == REACH_PORTS)
+    if (reach->n == REACH_PORTS) {
+        reach->cut = true;
         return true;
+    }
     struct access_port *port = &reach->ports[reach->n];
     *port = (struct access_port){.unit = (uint16_t)(f->number | number),
                                  .v6 = v6,
@@ -121,22 +145,67 @@ static bool add_port(struct finding *f, bool v6, uint32_t base, uint8_t number, 
             return false;
         port->csw_base = with_security(idr, port->csw_base, back);
         port->narrow = (back & CSW_SIZE) == 0; /* a size that is not implemented does not stay */
+        if (!clear_upper_address(f, port))
+            return false;
     }
     reach->n++;
     f->found++;
     return true;
 }
 
+static bool is_microcontroller(const struct finding *f, size_t first)
+{
+    for (size_t i = first; i < f->reach->n; i++) {
+        uint32_t idr = f->reach->ports[i].idr;
+        if (f->reach->ports[i].memory && debugger_bits(idr) != CSW_AHB_DEBUGGER)
+            return false;
+    }
+    return f->reach->n > first;
+}
+
+/* What tells one port from another. */
+struct identity {
+    uint32_t idr, base;
+};
+
+/* How many ports there are in truth, where APSEL is decoded in part only; 0: no sign of that. */
+static unsigned count_before_aliases(const struct identity *ports, unsigned n)
+{
+    for (unsigned group = 1; group <= ALIAS_GROUP; group *= 2) {
+        unsigned i = group, wanted = group == 1 ? 1 + ALIASES_IN_A_ROW : ALIAS_NUMBERS;
+        while (i < n && ports[i].idr == ports[i % group].idr && ports[i].base == ports[i % group].base)
+            i++;
+        if (n >= wanted && i == n && ports[0].idr != 0)
+            return group;
+    }
+    return 0;
+}
+
 static bool find_by_number(struct finding *f)
 {
+    struct identity seen[ALIAS_NUMBERS];
+    size_t first = f->reach->n;
     unsigned absent = 0;
-    for (unsigned number = 0; number < PORTS_V5 && absent < ABSENT_IN_A_ROW; number++) {
-        uint32_t idr;
-        if (!read_ap(f, number << 24 | (AP_IDR & 0xF0), AP_IDR & 0xF, &idr))
+    for (unsigned number = 0; number < PORTS_V5; number++) {
+        uint32_t idr, base = 0;
+        if (!read_ap(f, number << 24 | (AP_IDR & 0xF0), AP_IDR & 0xF, &idr) ||
+            ((idr & IDR_CLASS) == IDR_CLASS_MEMORY &&
+             !read_ap(f, number << 24 | (AP_BASE & 0xF0), AP_BASE & 0xF, &base)))
             return false;
         absent = idr == 0 ? absent + 1 : 0;
         if (idr != 0 && !add_port(f, false, 0, (uint8_t)number, idr))
             return false;
+        if (absent >= (is_microcontroller(f, first) ? ABSENT_ON_A_MICROCONTROLLER : ABSENT_IN_A_ROW))
+            return true;
+        if (number >= ALIAS_NUMBERS)
+            continue;
+        seen[number] = (struct identity){.idr = idr, .base = base};
+        unsigned ports = count_before_aliases(seen, number + 1);
+        if (ports == 0)
+            continue;
+        while (f->reach->n > first && (f->reach->ports[f->reach->n - 1].unit & 0xFF) >= ports)
+            f->reach->n--;
+        return true;
     }
     return true;
 }
@@ -178,11 +247,27 @@ static bool find_in_rom(struct finding *f, uint32_t base, unsigned depth)
     return true;
 }
 
+/* IHI 0074 B2.2: an address of more than 32 bits has its upper word in SELECT1, where an
+ * earlier debugger may have left something. */
+static enum adi_end clear_select1(struct finding *f)
+{
+    uint32_t dpidr1 = 0;
+    enum adi_end end = adi_write_dp(f->adi, DP_SELECT, DPIDR1_BANK, f->error);
+    if (end == ADI_OK)
+        end = adi_read_dp(f->adi, DP_DPIDR, &dpidr1, f->error);
+    if (end != ADI_OK || (dpidr1 & ADDRESS_SIZE) <= 32)
+        return end;
+    end = adi_write_dp(f->adi, DP_SELECT, SELECT1_BANK, f->error);
+    return end == ADI_OK ? adi_write_dp(f->adi, DP_CTRL_STAT, 0, f->error) : end;
+}
+
 /* IHI 0074 B2.2.2: where the first component is. */
 static bool find_by_address(struct finding *f)
 {
     uint32_t pointer = 0;
-    enum adi_end end = adi_write_dp(f->adi, DP_SELECT, BASEPTR_BANK, f->error);
+    enum adi_end end = clear_select1(f);
+    if (end == ADI_OK)
+        end = adi_write_dp(f->adi, DP_SELECT, BASEPTR_BANK, f->error);
     if (end == ADI_OK)
         end = adi_read_dp(f->adi, DP_DPIDR, &pointer, f->error);
     if (end == ADI_LOST || adi_write_dp(f->adi, DP_SELECT, 0, f->error) == ADI_LOST)
@@ -195,6 +280,7 @@ bool connect_find_ports(struct adi *adi, struct reach *reach, const struct deadl
 {
     enum { VERSION_V6 = 3 };
     reach->n = 0;
+    reach->cut = false;
     for (size_t i = 0; i < adi->n_ports; i++) {
         struct finding f = {.adi = adi, .reach = reach, .number = (uint16_t)(i << 8), .error = error};
         enum adi_end end = adi_select(adi, i, error);

@@ -27,8 +27,10 @@ enum { STAT_STICKY_ORUN = 1 << 1, STAT_STICKY_ERR = 1 << 5 };
 enum ap_register {
     AP_CSW = 0x00,
     AP_TAR = 0x04,
+    AP_TAR_HIGH = 0x08,
     AP_DRW = 0x0C,
     AP_BD0 = 0x10,
+    AP_CFG = 0xF4,
     AP_BASE = 0xF8,
     AP_IDR = 0xFC,
     AP_IN_V6 = 0xD00,
@@ -39,6 +41,7 @@ enum {
     CSW_SIZE_WORD = 2 << 0,
     CSW_INCREMENT = 3 << 4,
     CSW_INCREMENT_SINGLE = 1 << 4,
+    CSW_IN_PROGRESS = 1 << 7,
 };
 
 enum { REACH_PORTS = 64 };
@@ -51,6 +54,7 @@ struct access_port {
     uint32_t base;                /* of its registers, ADIv6 */
     uint32_t csw_base, csw_found; /* without size and increment; as it was before us */
     uint32_t idr;
+    uint32_t tar_high_found; /* TAR[63:32] as it was before us, where there is one; since then it is 0 */
     bool csw_known, tar_known;
     uint32_t csw, tar;
 };
@@ -58,6 +62,7 @@ struct access_port {
 struct reach {
     struct access_port ports[REACH_PORTS];
     size_t n;
+    bool cut; /* there are more ports */
     bool select_known, mask_known;
     uint32_t select, mask;
 };

@@ -54,6 +54,28 @@ static bool noise(struct running *r, size_t step)
                        "the wires are disturbed, or the target does not answer");
 }
 
+static const char never_ends[] =
+    "the access goes on even after an abort: the target's bus hangs, or has no clock while the target sleeps";
+
+/* IHI 0031 C2.6.3: once an access was aborted, TRINPROG says whether the bus behind the port goes on with it.
+ */
+static bool bus_hangs(struct running *r, size_t step)
+{
+    struct adi *adi = &r->executor->adi;
+    struct access_port *port = reach_port(&r->executor->compiler.reach, r->steps[step].at.unit);
+    if (r->steps[step].at.space != SPACE_MEMORY || port == NULL)
+        return false;
+    struct adi_access list[] = {{.request = DP_SELECT, .value = reach_select(port, AP_CSW)},
+                                {.request = TRANSFER_AP | TRANSFER_READ | AP_CSW}};
+    size_t done;
+    enum adi_end end = adi_transfer(adi, list, 2, &done, r->error);
+    bool hangs =
+        end == ADI_LOST || end == ADI_WAIT || (end == ADI_OK && (list[1].value & CSW_IN_PROGRESS) != 0);
+    if (end != ADI_OK && end != ADI_LOST)
+        hangs = adi_mend(adi, end, r->error) == ADI_GONE || hangs;
+    return hangs;
+}
+
 static bool mend(struct running *r, const struct decoded *decoded)
 {
     struct adi *adi = &r->executor->adi;
@@ -77,9 +99,20 @@ static bool mend(struct running *r, const struct decoded *decoded)
     case ADI_GARBLED:
         /* If the write behind it was not acknowledged either, it is that one's data that never came */
         return noise(r, decoded->write && end == ADI_FAULT ? decoded->written : decoded->step);
+    case ADI_LATE:
+        r->look = false;
+        if (write) { /* and carried out */
+            r->results[decoded->written] = 0;
+            r->done = decoded->written + 1;
+        }
+        return true;
     case ADI_STUCK:
         if (write)
             return running_end(r, LINK_LOST, decoded->written, ERROR_ASLEEP, unknown_write);
+        if (bus_hangs(r, decoded->step))
+            return r->executor->adi.probe->lost
+                       ? running_lost(r)
+                       : running_end(r, TARGET_WAIT, decoded->step, ERROR_ASLEEP, never_ends);
         return running_end(r, TARGET_WAIT, decoded->step, ERROR_ASLEEP,
                            "the target does not answer in time (WAIT)");
     case ADI_POWERLESS:

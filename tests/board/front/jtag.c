@@ -81,7 +81,7 @@ static void capture_dr(struct jtag *j)
     case IR_APACC:
         if (j->request.waiting)
             attempt(j);
-        j->busy = j->request.waiting;
+        j->busy = j->request.waiting || adi_is_busy(j->adi);
         j->shift = (uint64_t)j->result << 3 | (j->busy ? JTAG_WAIT : JTAG_OK);
         j->length = ACC_LENGTH;
         break;

@@ -15,7 +15,14 @@ enum {
     REQ_PARK = 1 << 7,
 };
 enum { SWD_ACK_OK = 1, SWD_ACK_WAIT = 2, SWD_ACK_FAULT = 4, SWD_ACK_NONSENSE = 3 };
-enum { DP_DPIDR_ABORT = 0x0, DP_CTRL_STAT = 0x4, DP_RESEND = 0x8, DP_TARGETSEL = 0xC };
+enum {
+    DP_DPIDR_ABORT = 0x0,
+    DP_CTRL_STAT = 0x4,
+    DP_RESEND = 0x8,
+    DP_SELECT = 0x8,
+    DP_TARGETSEL = 0xC,
+    DP_RDBUFF = 0xC,
+};
 #define ORUNDETECT (1u << 0)
 
 void swd_init(struct swd *s, const struct swd_target *targets, size_t count)
@@ -147,6 +154,8 @@ static uint8_t decide(struct swd *s)
 {
     if ((s->selected->sticky_error || s->selected->write_error) && !always_done(s))
         return SWD_ACK_FAULT;
+    if (is_dp(s, true, DP_RDBUFF) || is_dp(s, false, DP_SELECT))
+        return adi_is_busy(s->selected) ? SWD_ACK_WAIT : SWD_ACK_OK;
     return is_ap(s) && adi_ap_waits(s->selected) ? SWD_ACK_WAIT : SWD_ACK_OK;
 }
 

@@ -14,6 +14,7 @@ static struct fixture {
     struct ledger *ledger;
     struct debug_words words;
     bool lost;
+    uint64_t asleep_from;    /* nothing answers from here on; 0: all does */
     unsigned reads, lost_at; /* the read at which it is; 0: none */
     struct coresight found;
     struct error error;
@@ -28,6 +29,10 @@ static struct outcome execute(struct link *link, const struct step *steps, size_
         if (f.lost || ++f.reads == f.lost_at) {
             error_set(error, ERROR_LINK_LOST, "gone");
             return (struct outcome){.why = LINK_LOST, .done = i};
+        }
+        if (f.asleep_from != 0 && steps[i].at.offset >= f.asleep_from) {
+            error_set(error, ERROR_ASLEEP, "hangs");
+            return (struct outcome){.why = TARGET_FAULT, .done = i};
         }
         if (!debug_get(&f.words, steps[i].at.offset, &results[i])) {
             error_set(error, ERROR_FAULT, "refused");
@@ -146,12 +151,46 @@ FRESH_TEST(what_has_no_power_is_listed_as_such)
 FRESH_TEST(more_than_there_is_room_for_is_said)
 {
     component(0x100000, 1, 1, 0, 0);
-    for (unsigned i = 0; i < 100; i++)
+    for (unsigned i = 0; i < 300; i++)
         put(0x100000 + 4ULL * i, (i + 1) << 12 | 3);
-    put(0x100000 + 400, 0);
+    put(0x100000 + 1200, 0);
     assert_true(walk(0x100000));
     assert_int_equal(f.found.n, CORESIGHT_COMPONENTS);
     assert_true(f.found.cut);
+}
+
+/* What answers never is not asked for ever. */
+FRESH_TEST(a_bus_that_hangs_is_let_alone)
+{
+    component(0x100000, 1, 1, 0, 0);
+    for (unsigned i = 0; i < 20; i++)
+        put(0x100000 + 4ULL * i, (i + 1) << 12 | 3);
+    put(0x100000 + 80, 0);
+    f.asleep_from = 0x101000;
+    assert_true(walk(0x100000));
+    assert_true(f.found.cut);
+    assert_in_range(f.found.n, 2, 4);
+    assert_int_equal(f.error.kind, ERROR_NONE);
+}
+
+FRESH_TEST(the_way_to_one_component)
+{
+    struct component one;
+    struct deadline deadline = deadline_in_ms(10000, NULL);
+    component(0x100000, 1, 1, 0, 0);
+    put(0x100000, 0x00001003);
+    put(0x100004, 0x00002003);
+    put(0x100008, 0x00003003);
+    put(0x10000C, 0);
+    for (unsigned i = 1; i <= 3; i++)
+        component(0x100000 + 0x1000 * i, 9, 0x900 + i, 0x14, 0);
+    assert_true(coresight_find(f.ledger, 0, 0x100000, 0x102000, &one, &deadline, &f.error));
+    assert_true(one.readable);
+    assert_int_equal(one.part, 0x902);
+    unsigned reads = f.reads;
+    assert_true(coresight_find(f.ledger, 0, 0x100000, 0x105000, &one, &deadline, &f.error));
+    assert_false(one.readable);
+    assert_true(f.reads - reads > reads); /* the first time nobody looked behind it */
 }
 
 /* Of a table of class 9 whose entries take two words, and one that ends where there is no room for more. */

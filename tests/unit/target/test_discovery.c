@@ -514,4 +514,18 @@ FRESH_TEST(no_more_cores_than_there_is_room_for)
     f.target.n_cores = TARGET_CORES - 3;
     assert_true(run());
     assert_int_equal(f.target.n_cores, TARGET_CORES);
+    assert_true(f.target.cores_cut);
+    assert_false(f.target.buses_cut);
+}
+
+FRESH_TEST(no_more_buses_than_there_is_room_for)
+{
+    static const unsigned kinds[] = {TRACE};
+    add_table(kinds, 1);
+    bare_views();
+    f.target.n_buses = TARGET_BUSES;
+    for (size_t i = 0; i < TARGET_BUSES; i++)
+        f.target.buses[i].port = PORTS;
+    assert_true(run());
+    assert_true(f.target.buses_cut);
 }

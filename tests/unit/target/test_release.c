@@ -23,7 +23,7 @@ static size_t views(struct link *link, struct link_view *out, size_t room, struc
     (void)link;
     (void)room;
     (void)error;
-    out[0] = (struct link_view){.unit = 7, .name = "cpu", .is_core = true};
+    out[0] = (struct link_view){.unit = 7, .name = "cpu", .type = "cortex_m", .is_core = true};
     return 1;
 }
 

@@ -68,7 +68,7 @@ static int set_up(void **state)
     f.ops = *f.model.link.ops;
     f.ops.views = views;
     f.model.link.ops = &f.ops;
-    f.views[0] = (struct link_view){.unit = 7, .name = "cpu", .is_core = true};
+    f.views[0] = (struct link_view){.unit = 7, .name = "cpu", .type = "cortex_m", .is_core = true};
     f.n_views = 1;
     f.deadline = deadline_in_ms(60000, NULL);
     return 0;

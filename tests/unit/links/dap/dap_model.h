@@ -174,6 +174,7 @@ static size_t model_command(struct model *m, const uint8_t *q, size_t n, uint8_t
         length = model_transfer(m, q, n, out);
         break;
     case 0x08:
+        m->aborts += q[2] & 1;
         m->ports[0].stuck = m->ports[0].stuck && !(q[2] & 1);
         break;
     case 0x12:

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MODEL_CELLS = 96, MODEL_LOG = 8192 };
+enum { MODEL_CELLS = 96, MODEL_LOG = 8192, MODEL_LATE = 6000 };
 
 enum model_trouble {
     TROUBLE_NONE,
@@ -21,6 +21,7 @@ enum model_trouble {
     TROUBLE_FAULT,    /* the bus refuses the access */
     TROUBLE_STUCK,    /* the access does not end until it is aborted, and was not done */
     TROUBLE_STUCK_DONE,
+    TROUBLE_LATE, /* it takes long, and ends well */
     TROUBLES
 };
 
@@ -47,6 +48,7 @@ struct model {
     uint32_t match_mask;
     unsigned wait_retry, match_retry;
     unsigned packets, overlong;
+    unsigned aborts; /* of accesses */
     /* the wires */
     long trouble_at; /* number of the transaction, from 0; -1: never */
     enum model_trouble trouble;
@@ -59,13 +61,18 @@ struct model {
     bool dead;         /* nobody there */
     bool listening;    /* after a line reset, TARGETSEL is understood */
     bool needs_wake;   /* asleep until woken from the dormant state */
-    uint32_t target_id; /* 0: not multidrop */
-    int selected;       /* debug port; -1: none */
+    uint32_t target_id;   /* 0: not multidrop */
+    int selected;         /* debug port; -1: none */
+    bool no_system_power; /* CSYSPWRUPACK never comes */
+    unsigned aps;         /* access ports, ADIv5 */
+    bool aliased;         /* and every number shows the first one */
+    bool large;           /* TAR has an upper word, SELECT too */
     /* the debug port, one of several */
     struct model_port {
-        uint32_t select, control, csw, tar, posted;
+        uint32_t select, select1, control, csw, tar, tar_high, posted;
         bool sticky, data_error, stuck;
-        bool secure; /* CSW.SPIDEN */
+        bool secure;   /* CSW.SPIDEN */
+        unsigned late; /* transactions for which it is busy */
     } ports[2];
     size_t n_ports;
     uint32_t dpidr;
@@ -133,7 +140,7 @@ static void model_init(struct model *m)
     m->tar_mask = UINT32_MAX;
     m->trouble_at = -1;
     m->dpidr = 0x2BA01477;
-    m->n_ports = 1;
+    m->n_ports = m->aps = 1;
 }
 
 /* ---- SWD: one transaction. `request` as in DAP_Transfer: APnDP, RnW, A2, A3. */
@@ -151,7 +158,7 @@ static uint32_t model_register(const struct model *m, const struct model_port *p
 {
     uint32_t at = (p->select & ~0xFU) | (request & 0xC);
     if (!m->v6)
-        return p->select >> 24 != 0 ? 0x1000 : at & 0xFF;
+        return p->select >> 24 >= m->aps && !m->aliased ? 0x1000 : at & 0xFF;
     return at >= 0x2D00 && at < 0x2E00 ? at - 0x2D00 : 0x10000 + at;
 }
 
@@ -182,6 +189,12 @@ static uint32_t model_ap(struct model *m, struct model_port *p, uint8_t request,
         if (!read)
             p->tar = data & m->tar_mask;
         return p->tar;
+    case 0x08:
+        if (!read && m->large)
+            p->tar_high = data;
+        return p->tar_high;
+    case 0xF4:
+        return m->large ? 2 : 0;
     case 0x0C: {
         uint32_t at = p->tar, value = 0;
         if (read)
@@ -200,8 +213,8 @@ static uint32_t model_ap(struct model *m, struct model_port *p, uint8_t request,
             return model_read(m, (p->tar & ~15U) | (reg & 15));
         model_write(m, (p->tar & ~15U) | (reg & 15), data, 0xFFFFFFFF);
         return 0;
-    case 0xF8:
-        return 0xE00FF003;
+    case 0xF8: /* another table for each, unless they are all the same */
+        return 0xE00FF003 - (m->aliased ? 0 : p->select >> 24 << 12);
     case 0xFC:
         return 0x04770031;
     default:
@@ -209,15 +222,24 @@ static uint32_t model_ap(struct model *m, struct model_port *p, uint8_t request,
     }
 }
 
+static bool model_busy(struct model_port *p)
+{
+    if (p->late == 0)
+        return p->stuck;
+    p->late--;
+    return true;
+}
+
 static int model_dp(struct model *m, struct model_port *p, uint8_t request, uint32_t *data)
 {
     bool read = request & 2;
     uint8_t reg = request & 0xC, bank = p->select & 0xF;
     if (reg == 0 && read) {
-        *data = m->v6 && bank == 2 ? 1 : m->dpidr; /* BASEPTR0: valid, at 0 */
+        *data = m->v6 && bank == 2 ? 1 : m->v6 && bank == 1 ? (m->large ? 40 : 32) : m->dpidr;
         return M_OK;
     }
     if (reg == 0) {
+        m->aborts += *data & 1;
         if (*data & 1)
             p->stuck = false;
         if (*data & 4)
@@ -226,23 +248,27 @@ static int model_dp(struct model *m, struct model_port *p, uint8_t request, uint
             p->data_error = false;
         return M_OK;
     }
-    if (m->jtag && p->stuck)
+    if (m->jtag && model_busy(p))
         return M_WAIT;
     if (reg == 4 && read && bank == 0) {
         uint32_t power = p->control & 0x50000000;
-        *data = power | power << 1 | (p->sticky ? 1U << 5 : 0) | (p->data_error ? 1U << 7 : 0);
+        uint32_t answers = m->no_system_power ? power & 0x10000000 : power;
+        *data = power | answers << 1 | (p->control & 0xF0D) | (p->sticky ? 1U << 5 : 0) |
+                (p->data_error ? 1U << 7 : 0);
         return M_OK;
     }
     if ((p->sticky && !m->jtag) || p->data_error)
         return M_FAULT;
-    if (p->stuck)
+    if (!m->jtag && model_busy(p))
         return M_WAIT;
     if (reg == 4 && read)
         *data = bank == 2 ? m->target_id : bank == 3 ? (uint32_t)m->selected << 28 : 0;
     else if (reg == 4 && bank == 0) {
         p->control = *data;
         p->sticky = p->sticky && !(m->jtag && *data & 1U << 5);
-    } else if (reg == 8 && !read)
+    } else if (reg == 4 && bank == 5)
+        p->select1 = *data;
+    else if (reg == 8 && !read)
         p->select = *data;
     else if (reg == 12 && read)
         *data = p->posted;
@@ -267,7 +293,7 @@ static int model_answer(struct model *m, uint8_t request, uint32_t *data, enum m
     }
     if (p->sticky || p->data_error)
         return M_FAULT;
-    if (p->stuck)
+    if (model_busy(p))
         return M_WAIT;
     bool access = model_is_access(m, p, request);
     m->accesses += access;
@@ -292,6 +318,8 @@ static int model_answer(struct model *m, uint8_t request, uint32_t *data, enum m
     }
     if (access && trouble == TROUBLE_STUCK_DONE)
         p->stuck = true;
+    if (access && trouble == TROUBLE_LATE)
+        p->late = MODEL_LATE;
     return M_OK;
 }
 

@@ -1,6 +1,8 @@
 /* The way to a target: what is on the wires, and what becomes of it when something is missing. */
 #include "model_carrier.h"
 
+#include "links/dap/power.h"
+
 static struct bench bench;
 
 static void begin(void)
@@ -189,4 +191,120 @@ TEST(test_trouble_while_connecting)
                     assert_true(bench.executor.compiler.reach.ports[i].narrow);
             }
         }
+}
+
+/* ---- power */
+
+TEST(test_system_power_that_never_comes)
+{
+    for (unsigned ports = 1; ports <= 2; ports++) {
+        begin();
+        if (ports > 1)
+            two_ports();
+        bench.model.no_system_power = true;
+        assert_true(bench_connect(&bench));
+        assert_int_equal(bench.executor.adi.n_ports, ports);
+        for (size_t i = 0; i < ports; i++)
+            assert_true(power_lacks_system(&bench.executor.adi, i));
+        /* and is no sign of a loss of power either */
+        assert_int_equal(adi_mend(&bench.executor.adi, ADI_NO_ACK, &bench.error), ADI_FINE);
+    }
+}
+
+TEST(test_power_is_left_as_it_was_found)
+{
+    static const struct {
+        uint32_t found;
+        enum link_power wish;
+        uint32_t left;
+    } cases[] = {
+        {0, LINK_POWER_AS_FOUND, 0},
+        {0x50000000, LINK_POWER_AS_FOUND, 0x50000000},
+        {0x10000000, LINK_POWER_AS_FOUND, 0x10000000},
+        {0x50000001, LINK_POWER_AS_FOUND, 0x50000001},
+        {0x00000001, LINK_POWER_AS_FOUND, 0x00000001},
+        {0x50000000, LINK_POWER_DOWN, 0},
+        {0, LINK_POWER_UP, 0x50000000},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (unsigned ports = 1; ports <= 2; ports++) {
+            begin();
+            if (ports > 1)
+                two_ports();
+            bench.model.ports[0].control = cases[i].found;
+            assert_true(bench_connect(&bench));
+            bench.model.ports[0].sticky = true; /* whatever the last thing was that happened */
+            power_leave(&bench.executor.adi, cases[i].wish, &bench.error);
+            assert_int_equal(bench.model.ports[0].control & 0x5000000F, cases[i].left);
+            if (ports > 1 && cases[i].wish != LINK_POWER_UP)
+                assert_int_equal(bench.model.ports[1].control, 0);
+        }
+}
+
+TEST(test_power_that_was_lost_is_nobodys)
+{
+    begin();
+    bench.model.ports[0].control = 0x50000000;
+    assert_true(bench_connect(&bench));
+    bench.model.ports[0].control = 0;
+    assert_int_equal(adi_mend(&bench.executor.adi, ADI_NO_ACK, &bench.error), ADI_POWERLESS);
+    assert_int_equal(bench.model.ports[0].control, 0x50000000);
+    power_leave(&bench.executor.adi, LINK_POWER_AS_FOUND, &bench.error);
+    assert_int_equal(bench.model.ports[0].control, 0);
+}
+
+/* Noise at any transaction of the end. */
+TEST(test_trouble_while_power_is_taken_down)
+{
+    for (int trouble = TROUBLE_NO_ACK; trouble <= TROUBLE_DATA; trouble++)
+        for (long at = 0; at < 12; at++) {
+            begin();
+            two_ports();
+            assert_true(bench_connect(&bench));
+            bench.model.trouble = (enum model_trouble)trouble;
+            bench.model.trouble_at = bench.model.transactions + at;
+            power_leave(&bench.executor.adi, LINK_POWER_AS_FOUND, &bench.error);
+            assert_int_equal(bench.model.ports[0].control | bench.model.ports[1].control, 0);
+        }
+}
+
+/* ---- access ports */
+
+TEST(test_access_ports_that_come_again)
+{
+    begin();
+    bench.model.aliased = true;
+    assert_true(bench_connect(&bench));
+    assert_int_equal(bench.executor.compiler.reach.n, 1);
+    begin();
+    bench.model.aps = 6; /* alike, but for where their tables are */
+    assert_true(bench_connect(&bench));
+    assert_int_equal(bench.executor.compiler.reach.n, 6);
+    assert_false(bench.executor.compiler.reach.cut);
+}
+
+TEST(test_more_access_ports_than_are_looked_at)
+{
+    begin();
+    bench.model.aps = 100;
+    assert_true(bench_connect(&bench));
+    assert_int_equal(bench.executor.compiler.reach.n, REACH_PORTS);
+    assert_true(bench.executor.compiler.reach.cut);
+}
+
+TEST(test_upper_addresses_that_somebody_left)
+{
+    begin();
+    bench.model.large = true;
+    bench.model.ports[0].tar_high = 5;
+    assert_true(bench_connect(&bench));
+    assert_int_equal(bench.model.ports[0].tar_high, 0);
+    assert_int_equal(bench.executor.compiler.reach.ports[0].tar_high_found, 5);
+    begin();
+    bench.model.v6 = bench.model.large = true;
+    bench.model.dpidr = 0x4C013477;
+    bench.model.ports[0].select1 = 7;
+    assert_true(bench_connect(&bench));
+    assert_int_equal(bench.executor.compiler.reach.n, 1);
+    assert_int_equal(bench.model.ports[0].select1, 0);
 }

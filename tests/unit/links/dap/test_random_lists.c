@@ -204,6 +204,8 @@ static void run_troubled(unsigned size, bool pads, bool jtag, enum model_trouble
             assert_true(outcome.why == NOT_YET || bench.error.kind != ERROR_NONE);
         }
         over = bench.model.transactions <= bench.model.trouble_at;
+        if (trouble == TROUBLE_LATE) /* nothing was given up */
+            assert_int_equal(bench.model.aborts, 0);
         if (outcome.why == LINK_LOST) { /* a write whose end nobody knows */
             assert_int_equal(steps[done].op, OP_WRITE);
             assert_true(trouble == TROUBLE_STUCK || trouble == TROUBLE_STUCK_DONE);
