@@ -1,7 +1,5 @@
 #include "links/dap/decoder.h"
 
-/* CTRL/STAT, IHI 0031 B2.2.2. */
-
 struct decoding {
     struct compiler *compiler;
     const struct packet *packet;
@@ -158,7 +156,7 @@ static void not_acknowledged(struct decoding *d, size_t count, enum decode_end e
     const struct packet *packet = d->packet;
     const struct note *before = wire_note_below(packet, count);
     const struct note *failed = count < packet->n ? &packet->notes[count] : before;
-    if (before != NULL && note_posted(before)) {
+    if (before != NULL && note_posted(before, d->compiler->jtag)) {
         failed = before;
     } else if (before != NULL && before->kind == NOTE_WRITE) {
         d->out.write = true;

@@ -151,6 +151,22 @@ TEST(test_over_jtag)
     run_plain(&wish, CALLS);
 }
 
+/* free-dap's two ways of its own. */
+TEST(test_firmware_that_reads_less_often_or_loses_its_place)
+{
+    static struct model wish;
+    for (unsigned kind = 0; kind < 8; kind++) {
+        model_init(&wish);
+        wish.jtag = kind & 1;
+        wish.loses_place = wish.jtag;
+        wish.fewer_reads = true;
+        wish.packet_size = kind & 2 ? 512 : 64;
+        wish.pads = kind & 4;
+        seed = 50 + kind;
+        run_plain(&wish, CALLS / 2);
+    }
+}
+
 TEST(test_without_match)
 {
     static struct model wish;
