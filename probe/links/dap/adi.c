@@ -57,10 +57,46 @@ static enum adi_end end_of(uint8_t ack)
     return (ack & ACK_BITS) == ACK_WAIT ? ADI_WAIT : (ack & ACK_BITS) == ACK_FAULT ? ADI_FAULT : ADI_NO_ACK;
 }
 
-static bool is_posted(const struct adi_access *access)
+/* Whether its word comes only with the next transfer. */
+static bool is_posted(const struct adi *adi, const struct adi_access *access)
 {
-    return (access->request & (TRANSFER_READ | TRANSFER_AP | TRANSFER_MATCH_VALUE)) ==
-           (TRANSFER_READ | TRANSFER_AP);
+    return (access->request & (TRANSFER_READ | TRANSFER_MATCH_VALUE)) == TRANSFER_READ &&
+           (adi->jtag || (access->request & TRANSFER_AP));
+}
+
+/* A reply that fills the packet up, whatever is in it, is what the way from the probe makes of each. */
+static bool right_length(struct adi *adi, size_t length, size_t due, bool whole)
+{
+    if (length > due && (adi->probe->carrier->padded || length == adi->probe->info.packet_size))
+        adi->padded = true;
+    return length >= due && (!whole || adi->padded || length == due);
+}
+
+/* False when the reply is none to such a list. */
+static bool take_reply(struct adi *adi, const uint8_t *reply, size_t length, struct adi_access *list,
+                       size_t n, size_t *done, enum adi_end *end)
+{
+    if (protocol_check(reply, length, DAP_TRANSFER) != ANSWER_GOOD || length < TRANSFER_HEAD || reply[1] > n)
+        return false;
+    size_t good = reply[1], at = TRANSFER_HEAD, words = 0;
+    *end = end_of(reply[2]);
+    if (*end != ADI_OK && *end != ADI_MISMATCH && good > 0 && is_posted(adi, &list[good - 1]))
+        good--;
+    for (size_t i = 0; i < good; i++)
+        words += (list[i].request & (TRANSFER_READ | TRANSFER_MATCH_VALUE)) == TRANSFER_READ;
+    if (!right_length(adi, length, at + 4 * words, *end == ADI_OK || *end == ADI_MISMATCH))
+        return false;
+    for (size_t i = 0; i < good; i++) {
+        if ((list[i].request & (TRANSFER_READ | TRANSFER_MATCH_VALUE)) != TRANSFER_READ)
+            continue;
+        list[i].value = reply[at] | (uint32_t)reply[at + 1] << 8 | (uint32_t)reply[at + 2] << 16 |
+                        (uint32_t)reply[at + 3] << 24;
+        at += 4;
+    }
+    *done = good;
+    if (*end == ADI_OK && good < n)
+        *end = ADI_NO_ACK;
+    return true;
 }
 
 static enum adi_end broken(struct adi *adi, struct error *error)
@@ -71,30 +107,27 @@ static enum adi_end broken(struct adi *adi, struct error *error)
     return ADI_LOST;
 }
 
-enum adi_end adi_transfer(struct adi *adi, struct adi_access *list, size_t n, size_t *done,
-                          struct error *error)
+/* *understood: the probe answered such a list. */
+static enum adi_end exchange(struct adi *adi, struct adi_access *list, size_t n, size_t *done,
+                             bool *understood, struct error *error)
 {
     uint8_t packet[TRANSFER_HEAD + 5 * ADI_BATCH], reply[CARRIER_ROOM];
     size_t length;
+    enum adi_end end = ADI_NO_ACK;
     *done = 0;
     if (!probe_ask(adi->probe, packet, write_request(adi, list, n, packet), reply, &length, error))
+    *understood = false;
         return ADI_LOST;
-    if (protocol_check(reply, length, DAP_TRANSFER) != ANSWER_GOOD || length < TRANSFER_HEAD || reply[1] > n)
-        return broken(adi, error);
-    enum adi_end end = end_of(reply[2]);
-    size_t good = reply[1], at = TRANSFER_HEAD;
-    if (end != ADI_OK && end != ADI_MISMATCH && good > 0 && is_posted(&list[good - 1]))
-        good--;
-    for (size_t i = 0; i < good; i++, *done = i) {
-        if ((list[i].request & (TRANSFER_READ | TRANSFER_MATCH_VALUE)) != TRANSFER_READ)
-            continue;
-        if (at + 4 > length)
-            return broken(adi, error);
-        list[i].value = reply[at] | (uint32_t)reply[at + 1] << 8 | (uint32_t)reply[at + 2] << 16 |
-                        (uint32_t)reply[at + 3] << 24;
-        at += 4;
-    }
-    return end == ADI_OK && good < n ? ADI_NO_ACK : end;
+    *understood = take_reply(adi, reply, length, list, n, done, &end);
+    return end;
+}
+
+enum adi_end adi_transfer(struct adi *adi, struct adi_access *list, size_t n, size_t *done,
+                          struct error *error)
+{
+    bool understood;
+    enum adi_end end = exchange(adi, list, n, done, &understood, error);
+    return end == ADI_LOST || understood ? end : broken(adi, error);
 }
 
 enum adi_end adi_read_dp(struct adi *adi, uint8_t offset, uint32_t *value, struct error *error)
@@ -278,16 +311,30 @@ static uint16_t retries_for(const struct adi *adi)
     return between(UINT64_C(1000) * slice_us / adi->match_ns, 1, UINT16_MAX);
 }
 
-/* A match on DPIDR: true when it ends as `wanted`; *us is how long the packet took. */
-static bool try_match(struct adi *adi, uint32_t value, enum adi_end wanted, int64_t *us, struct error *error)
+/*
+ * A list as the compiler makes them, of registers that hold still: a write, a word, the mask, matches, and a
+ * word behind them. True when it ends as `wanted`; what is answered otherwise, or not understood at all, says
+ * that this firmware does not compare, or not rightly. *us is how long the packet took.
+ */
+static bool try_match(struct adi *adi, uint32_t dpidr, enum adi_end wanted, int64_t *us, struct error *error)
 {
-    struct adi_access list[] = {{.request = TRANSFER_MATCH_MASK, .value = UINT32_MAX},
-                                {.request = TRANSFER_READ | TRANSFER_MATCH_VALUE | DP_DPIDR, .value = value}};
+    const uint32_t value = wanted == ADI_OK ? dpidr : ~dpidr;
+    struct adi_access list[] = {
+        {.request = DP_SELECT, .value = 0},
+        {.request = TRANSFER_READ | DP_DPIDR},
+        {.request = TRANSFER_MATCH_MASK, .value = UINT32_MAX},
+        {.request = TRANSFER_READ | TRANSFER_MATCH_VALUE | DP_DPIDR, .value = value},
+        {.request = TRANSFER_READ | TRANSFER_MATCH_VALUE | DP_DPIDR, .value = value},
+        {.request = TRANSFER_READ | DP_DPIDR},
+    };
+    const size_t n = sizeof list / sizeof *list, match = 3;
     size_t done;
     int64_t begun = deadline_now_us();
-    bool right = adi_transfer(adi, list, 2, &done, error) == wanted && done == (wanted == ADI_OK ? 2 : 1);
+    bool understood;
+    enum adi_end end = exchange(adi, list, n, &done, &understood, error);
     *us = deadline_now_us() - begun;
-    return right;
+    return end == wanted && understood && done == (wanted == ADI_OK ? n : match) && list[1].value == dpidr &&
+           (wanted != ADI_OK || list[n - 1].value == dpidr);
 }
 
 bool adi_measure_match(struct adi *adi, struct error *error)
@@ -302,7 +349,7 @@ bool adi_measure_match(struct adi *adi, struct error *error)
             return false;
         enum adi_end end = adi_read_dp(adi, DP_DPIDR, &dpidr, error);
         adi->match = end == ADI_OK && try_match(adi, dpidr, ADI_OK, &turn, error) &&
-                     try_match(adi, ~dpidr, ADI_MISMATCH, &trial, error);
+                     try_match(adi, dpidr, ADI_MISMATCH, &trial, error);
         if (adi->probe->lost)
             return false;
     }

@@ -26,6 +26,7 @@ struct adi {
     uint32_t targets[ADI_PORTS]; /* what selects them; unused when there is one */
     bool multidrop;
     size_t selected; /* SIZE_MAX: none */
+    bool padded;     /* the length of a reply says nothing */
     bool match;      /* the firmware compares values */
     uint16_t match_retry;
     uint32_t match_ns, match_least_ns; /* one re-read, as it looks now; as it was measured */

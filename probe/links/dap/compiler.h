@@ -20,6 +20,7 @@ struct compiler {
     size_t packet_size;
     uint8_t index; /* of the device on a JTAG chain */
     bool jtag;     /* faults show in CTRL/STAT only: it is read behind every write and at the end */
+    bool padded;   /* the length of a reply says nothing */
     bool match;    /* the firmware compares; otherwise a packet ends at each wait and proof */
     struct reach reach;
     struct predictor predictor;
