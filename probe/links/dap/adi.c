@@ -18,7 +18,8 @@ static const uint32_t POWER_REQUESTS = 1U << 28 | 1U << 30, POWER_ANSWERS = 1U <
 enum {
     WAIT_RETRY_US = 5000, /* how long one access may be answered with WAIT */
     WAIT_BITS = 13,       /* on the wires, each time */
-    READ_BITS = 46,
+    IDLE_BITS = 2,        /* behind each transfer: the target's side may need clocks to end it */
+    READ_BITS = 46 + IDLE_BITS,
     LONG_SLICE_US = 10000, /* a match that does not come out is over after this */
     SHORT_SLICE_US = 1000,
     LATENCY_US = 10000, /* of a slow way to the probe */
@@ -112,11 +113,11 @@ static enum adi_end exchange(struct adi *adi, struct adi_access *list, size_t n,
                              bool *understood, struct error *error)
 {
     uint8_t packet[TRANSFER_HEAD + 5 * ADI_BATCH], reply[CARRIER_ROOM];
-    size_t length;
     enum adi_end end = ADI_NO_ACK;
+    size_t length;
     *done = 0;
-    if (!probe_ask(adi->probe, packet, write_request(adi, list, n, packet), reply, &length, error))
     *understood = false;
+    if (!probe_ask(adi->probe, packet, write_request(adi, list, n, packet), reply, &length, error))
         return ADI_LOST;
     *understood = take_reply(adi, reply, length, list, n, done, &end);
     return end;
@@ -301,7 +302,7 @@ bool adi_configure(struct adi *adi, uint16_t match_retry, struct error *error)
 {
     uint8_t packet[PROTOCOL_ROOM];
     uint64_t waits = (uint64_t)adi->hz * WAIT_RETRY_US / 1000000 / WAIT_BITS;
-    size_t n = protocol_transfer_configure(packet, 0, between(waits, 64, 20000), match_retry);
+    size_t n = protocol_transfer_configure(packet, IDLE_BITS, between(waits, 64, 20000), match_retry);
     return probe_tell(adi->probe, packet, n, "set its retries", error) == ANSWER_GOOD;
 }
 
@@ -329,8 +330,8 @@ static bool try_match(struct adi *adi, uint32_t dpidr, enum adi_end wanted, int6
     };
     const size_t n = sizeof list / sizeof *list, match = 3;
     size_t done;
-    int64_t begun = deadline_now_us();
     bool understood;
+    int64_t begun = deadline_now_us();
     enum adi_end end = exchange(adi, list, n, &done, &understood, error);
     *us = deadline_now_us() - begun;
     return end == wanted && understood && done == (wanted == ADI_OK ? n : match) && list[1].value == dpidr &&
