@@ -15,7 +15,7 @@
 #include "elf_load.h"
 #include "options.h"
 
-enum { EXIT_USAGE = 2 };
+enum { EXIT_USAGE = 2, SOC_600 = 0x4BA06477 /* IDCODE */ };
 
 static bool add_memory(struct bus *bus, const struct chip_memory *m, uint8_t **bytes)
 {
@@ -68,6 +68,10 @@ static bool open_probe(struct board *b, const struct options *o)
     struct swd_target targets[CORES];
     swd_init(&b->pins.swd, targets, cores_targets(&b->cores, targets));
     jtag_init(&b->pins.jtag, &b->cores.ports[0], b->chip->idcode);
+    if (o->jtag_protocol_1) {
+        b->pins.jtag.protocol_1 = true;
+        b->pins.jtag.idcode = SOC_600;
+    }
     b->pins.has_jtag = true;
     b->pins.reset = hold_reset;
     b->pins.self = b;

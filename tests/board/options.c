@@ -20,6 +20,7 @@ enum {
     HALT_IRQ,
     CORE_STATE,
     NO_ROM_TABLE,
+    JTAG_PROTOCOL_1,
     DIE,
     VERBOSE,
     JTAG_SOCKET,
@@ -50,6 +51,7 @@ static const struct option long_options[] = {
     {"halt-irq", required_argument, NULL, HALT_IRQ},
     {"core-state", required_argument, NULL, CORE_STATE},
     {"no-rom-table", no_argument, NULL, NO_ROM_TABLE},
+    {"jtag-protocol-1", no_argument, NULL, JTAG_PROTOCOL_1},
     {"die-with-parent", no_argument, NULL, DIE},
     {"verbose", no_argument, NULL, VERBOSE},
     {"dap-tcp", required_argument, NULL, DAP_TCP},
@@ -115,6 +117,9 @@ static bool take(struct options *o, int option, const char *text)
         return true;
     case NO_ROM_TABLE:
         o->no_rom_table = true;
+        return true;
+    case JTAG_PROTOCOL_1:
+        o->jtag_protocol_1 = true;
         return true;
     case DAP_TCP:
         ok = number(text, 0, UINT16_MAX, &value);
@@ -196,7 +201,7 @@ bool options_parse(struct options *o, int argc, char **argv)
         fprintf(stderr,
                 " --firmware ELF [--jtag PORT] [--jtag-socket PATH] [--control PORT]\n"
                 "             [--clock HZ] [--seed N] [--halt-cost N|N..M] [--halt-irq PERMILLE]\n"
-                "             [--core-state NAME] [--no-rom-table] [--die-with-parent]\n"
+                "             [--core-state NAME] [--no-rom-table] [--jtag-protocol-1] [--die-with-parent]\n"
                 "             [--dap-tcp PORT] [--dap-packet BYTES] [--dap-count N] [--dap-latency US]\n"
                 "             [--dap-wire HZ] [--dap-timer] [--dap-plain] [--dap-serial TEXT] [--dap-quirks "
                 "NAME,...]\n"

@@ -27,6 +27,7 @@ struct options {
     struct halt_cost halt_cost;
     const char *core_state; // that all cores begin in, NULL for none
     bool no_rom_table;      // the access ports know of none
+    bool jtag_protocol_1;   // of the JTAG-DP, as CoreSight SoC-600 has it
     bool die_with_parent, verbose;
 };
 

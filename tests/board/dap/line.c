@@ -2,7 +2,7 @@
 #include "dap/line.h"
 
 enum { IR_ABORT = 0x8, IR_DPACC = 0xA, IR_APACC = 0xB, IR_IDCODE = 0xE };
-enum { JTAG_OK_FAULT = 2, JTAG_WAIT = 1, DATA_BITS = 32 };
+enum { DATA_BITS = 32 };
 
 static void drive(struct line *l, uint32_t bits, unsigned count)
 {
@@ -67,7 +67,6 @@ static unsigned swd_transfer(struct line *l, unsigned request, uint32_t *data)
             drive(l, 0, DATA_BITS + 1);
     } else { // nobody, or nonsense: let it pass whatever it is
         let_go(l, l->turnaround + DATA_BITS + 1);
-        ack = ack == LINE_NONE ? LINE_NONE : LINE_PROTOCOL;
     }
     return ack;
 }
@@ -124,13 +123,11 @@ static unsigned jtag_transfer(struct line *l, unsigned request, uint32_t *data)
     set_instruction(l, request & LINE_AP ? IR_APACC : IR_DPACC);
     uint64_t word = (uint64_t)(read ? 0 : *data) << 3 | (request & LINE_ADDRESS) >> 1 | read;
     uint64_t got = scan(l, word, 35);
-    if ((got & 7) == JTAG_WAIT)
-        return LINE_WAIT;
-    if ((got & 7) != JTAG_OK_FAULT)
-        return LINE_NONE;
-    if (read)
+    // OK and WAIT are numbered the other way round; what is neither is told as it is
+    unsigned ack = (got & 1) << 1 | (got >> 1 & 1) | (got & 4);
+    if (ack == LINE_OK && read)
         *data = (uint32_t)(got >> 3);
-    return LINE_OK;
+    return ack;
 }
 
 unsigned line_transfer(struct line *l, unsigned request, uint32_t *data)

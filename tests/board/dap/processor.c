@@ -30,7 +30,7 @@ enum command {
 };
 
 enum { DEFAULT_HZ = 1000000, LOWEST_HZ = 1000, RESET_PULSE_NS = 1000000, NS_PER_US = 1000 };
-enum { LEVELS_IDLE = 0xA7, LONG_REPLY = 8, CATCH_UP_NS = 500000 };
+enum { LEVELS_IDLE = 0xA7, LONG_REPLY = 8, WORD = 4, PADDING = 0xA5, CATCH_UP_NS = 500000 };
 #define NS_PER_S 1000000000u
 
 void processor_init(struct processor *p)
@@ -288,7 +288,13 @@ static size_t spoil(const struct processor *p, uint8_t *reply, size_t length)
         reply[0] ^= 0x40;
     if (transfer && (p->quirks & QUIRK_EMPTY))
         return 1;
-    return (p->quirks & QUIRK_SHORT) && length > LONG_REPLY ? length - 1 : length;
+    size_t more = 0;
+    if (transfer && (p->quirks & QUIRK_LONG) && length + WORD <= p->packet_size)
+        more = WORD;
+    if (p->quirks & QUIRK_PADDED)
+        more = p->packet_size - length;
+    memset(reply + length, PADDING, more);
+    return (p->quirks & QUIRK_SHORT) && length > LONG_REPLY ? length - 1 : length + more;
 }
 
 bool processor_is_queued(const struct processor *p, const uint8_t *request, size_t length)

@@ -20,6 +20,11 @@ static unsigned bit_of(const char *name, size_t length)
         {"empty", QUIRK_EMPTY},
         {"wrong-id", QUIRK_WRONG_ID},
         {"no-block", QUIRK_NO_BLOCK},
+        {"fewer-reads", QUIRK_FEWER_READS},
+        {"loses-place", QUIRK_LOSES_PLACE},
+        {"invalid-match", QUIRK_INVALID_MATCH},
+        {"long", QUIRK_LONG},
+        {"padded", QUIRK_PADDED},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strlen(known[i].name) == length && !memcmp(known[i].name, name, length))
