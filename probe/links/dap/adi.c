@@ -338,6 +338,42 @@ static bool try_match(struct adi *adi, uint32_t dpidr, enum adi_end wanted, int6
            (wanted != ADI_OK || list[n - 1].value == dpidr);
 }
 
+/*
+ * Over JTAG each read is posted, and what keeps a match away from one costs five bytes. Whether this firmware
+ * needs that: matches directly behind reads of both ports, which fail, and then come out well. IDR holds
+ * still.
+ */
+static bool keeps_place(struct adi *adi, struct error *error)
+{
+    enum { BANK_IDR = AP_IDR & 0xF0, IDR = TRANSFER_AP | TRANSFER_READ | (AP_IDR & TRANSFER_REGISTER) };
+    enum { STAT = TRANSFER_READ | DP_CTRL_STAT };
+    static const uint8_t reads[] = {IDR, STAT};
+    struct adi_access known[] = {{DP_SELECT, BANK_IDR}, {IDR, 0}, {STAT, 0}};
+    bool understood;
+    size_t done;
+    if (exchange(adi, known, 3, &done, &understood, error) != ADI_OK || !understood)
+        return false;
+    const uint32_t idr = known[1].value, stat = known[2].value;
+    for (size_t i = 0; i < sizeof reads; i++) {
+        struct adi_access fails[] = {
+            {DP_SELECT, BANK_IDR}, {reads[i], 0}, {IDR | TRANSFER_MATCH_VALUE, ~idr}};
+        if (exchange(adi, fails, 3, &done, &understood, error) != ADI_MISMATCH || !understood || done != 2 ||
+            fails[1].value != known[1 + i].value)
+            return false;
+    }
+    struct adi_access list[] = {{DP_SELECT, BANK_IDR},
+                                {IDR, 0},
+                                {IDR | TRANSFER_MATCH_VALUE, idr},
+                                {STAT, 0},
+                                {IDR | TRANSFER_MATCH_VALUE, idr},
+                                {STAT, 0},
+                                {STAT | TRANSFER_MATCH_VALUE, stat},
+                                {IDR, 0}};
+    const size_t n = sizeof list / sizeof *list;
+    return exchange(adi, list, n, &done, &understood, error) == ADI_OK && understood && done == n &&
+           list[1].value == idr && list[3].value == stat && list[5].value == stat && list[7].value == idr;
+}
+
 bool adi_measure_match(struct adi *adi, struct error *error)
 {
     int64_t turn, trial;
@@ -362,6 +398,13 @@ bool adi_measure_match(struct adi *adi, struct error *error)
     adi->match_retry = retries_for(adi);
     if (!adi->match) /* leaves nothing sticky, but who knows what it made of it */
         return adi_mend(adi, ADI_NO_ACK, error) != ADI_GONE && adi_configure(adi, 1, error);
+    if (adi->jtag) {
+        if (!adi_configure(adi, 1, error))
+            return false;
+        adi->loses_place = !keeps_place(adi, error);
+        if (adi->loses_place && adi_mend(adi, ADI_NO_ACK, error) == ADI_GONE)
+            return false;
+    }
     return adi_configure(adi, adi->match_retry, error);
 }
 

@@ -25,9 +25,10 @@ struct adi {
     size_t n_ports;              /* debug ports on the wires */
     uint32_t targets[ADI_PORTS]; /* what selects them; unused when there is one */
     bool multidrop;
-    size_t selected; /* SIZE_MAX: none */
-    bool padded;     /* the length of a reply says nothing */
-    bool match;      /* the firmware compares values */
+    size_t selected;  /* SIZE_MAX: none */
+    bool padded;      /* the length of a reply says nothing */
+    bool loses_place; /* it may take a match directly behind a posted read for something else */
+    bool match;       /* the firmware compares values */
     uint16_t match_retry;
     uint32_t match_ns, match_least_ns; /* one re-read, as it looks now; as it was measured */
     unsigned impatient;                /* failed waits until a match may take long again */

@@ -77,7 +77,7 @@ static bool put_guard(struct compiling *c)
     bool behind_write = last != NULL && last->kind == NOTE_WRITE && c->packet->limit >= GUARDS_FROM;
     bool behind_read = c->packet->n > 0 && note_posted(&c->packet->notes[c->packet->n - 1], jtag);
     if (jtag && behind_read)
-        return reach_mask_again(&c->compiler->reach, c->packet, (uint32_t)c->at);
+        return !c->compiler->loses_place || reach_mask_again(&c->compiler->reach, c->packet, (uint32_t)c->at);
     if (!behind_write && !behind_read)
         return true;
     struct note note = {.kind = NOTE_GUARD, .request = TRANSFER_READ | DP_RDBUFF, .step = (uint32_t)c->at};

@@ -14,6 +14,7 @@ void executor_begin(struct executor *executor)
     compiler->index = executor->adi.index;
     compiler->jtag = executor->adi.jtag;
     compiler->padded = executor->adi.padded;
+    compiler->loses_place = executor->adi.loses_place;
     compiler->match = executor->adi.match;
     compiler_forget(compiler);
 }

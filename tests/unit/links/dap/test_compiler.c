@@ -238,7 +238,7 @@ TEST(test_full_packets)
     assert_int_equal(packet.length, 63);
 }
 
-TEST(test_a_mask_write_behind_a_word_over_jtag)
+TEST(test_a_mask_write_behind_a_word_over_jtag_where_it_must_be)
 {
     struct step steps[] = {step_read(word(0x1000)), step_expect(word(0x1000), 0xFFFFFFFF, 1),
                            step_expect(word(0x1000), 0xFFFFFFFF, 2), step_write(word(0x1000), 3),
@@ -246,6 +246,11 @@ TEST(test_a_mask_write_behind_a_word_over_jtag)
     begin(64);
     stand_at(0x1000, false);
     compiler.jtag = true;
+    compile(steps, 5);
+    assert_packet("05 00 07 0f 1f 01 00 00 00 1f 02 00 00 00 0d 03 00 00 00 06 1f 04 00 00 00 06");
+    begin(64);
+    stand_at(0x1000, false);
+    compiler.jtag = compiler.loses_place = true;
     compile(steps, 5);
     assert_packet("05 00 09 0f 20 ff ff ff ff 1f 01 00 00 00 1f 02 00 00 00 "
                   "0d 03 00 00 00 06 20 ff ff ff ff 1f 04 00 00 00 06");
