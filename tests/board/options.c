@@ -31,6 +31,7 @@ enum {
     DAP_PLAIN,
     DAP_QUIRKS,
     DAP_SERIAL,
+    DAP_FIRMWARE,
     DAP_LATENCY,
     DAP_WIRE,
     USB,
@@ -61,6 +62,7 @@ static const struct option long_options[] = {
     {"dap-plain", no_argument, NULL, DAP_PLAIN},
     {"dap-quirks", required_argument, NULL, DAP_QUIRKS},
     {"dap-serial", required_argument, NULL, DAP_SERIAL},
+    {"dap-firmware", required_argument, NULL, DAP_FIRMWARE},
     {"dap-latency", required_argument, NULL, DAP_LATENCY},
     {"dap-wire", required_argument, NULL, DAP_WIRE},
     {"usb", required_argument, NULL, USB},
@@ -144,6 +146,9 @@ static bool take(struct options *o, int option, const char *text)
     case DAP_SERIAL:
         o->dap_serial = text;
         return true;
+    case DAP_FIRMWARE:
+        o->dap_firmware = text;
+        return true;
     case DAP_LATENCY:
         ok = number(text, 0, 1000000, &value);
         o->dap_latency = (uint32_t)value;
@@ -205,6 +210,7 @@ bool options_parse(struct options *o, int argc, char **argv)
                 "             [--dap-tcp PORT] [--dap-packet BYTES] [--dap-count N] [--dap-latency US]\n"
                 "             [--dap-wire HZ] [--dap-timer] [--dap-plain] [--dap-serial TEXT] [--dap-quirks "
                 "NAME,...]\n"
+                "             [--dap-firmware FILE.so]\n"
                 "             [--usb DIR [--usb-v1-only|--usb-v2-only] [--usb-latency US]] [--verbose]\n");
         return false;
     }

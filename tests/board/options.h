@@ -17,9 +17,10 @@ struct options {
     unsigned dap_quirks;
     bool dap_timer, dap_atomic;
     const char *dap_serial;
-    uint32_t dap_latency; // microseconds, over TCP
-    uint32_t dap_wire;    // Hz that the probe's wires have whatever they are told; 0: as told
-    const char *usb;      // a directory, NULL for no USB
+    const char *dap_firmware; // a shared object, NULL for none
+    uint32_t dap_latency;     // microseconds, over TCP
+    uint32_t dap_wire;        // Hz that the probe's wires have whatever they are told; 0: as told
+    const char *usb;          // a directory, NULL for no USB
     bool usb_v1, usb_v2;
     uint32_t usb_latency; // microseconds
     uint32_t clock;

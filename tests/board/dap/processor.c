@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "dap/firmware.h"
+
 enum command {
     INFO = 0x00,
     HOST_STATUS = 0x01,
@@ -307,6 +309,18 @@ bool processor_is_abort(const uint8_t *request, size_t length)
     return length && request[0] == TRANSFER_ABORT;
 }
 
+// What the board itself must know of what its firmware is told: how fast the wires are, and which
+static void follow(struct processor *p, const uint8_t *request, size_t length)
+{
+    struct bytes in = {.at = request, .end = request + length};
+    unsigned number = bytes_take(&in, 1);
+    uint32_t value = bytes_take(&in, number == SWJ_CLOCK ? 4 : 1);
+    if (number == SWJ_CLOCK && value)
+        p->hz = value < LOWEST_HZ ? LOWEST_HZ : value;
+    if (number == CONNECT)
+        p->port = value;
+}
+
 size_t processor_packet(struct processor *p, const uint8_t *request, size_t length, uint8_t *reply)
 {
     struct bytes in = {.at = request, .end = request + length};
@@ -317,6 +331,10 @@ size_t processor_packet(struct processor *p, const uint8_t *request, size_t leng
         return 0;
     p->counts.packets++;
     begin_packet(p);
+    if (p->firmware) {
+        follow(p, request, length);
+        return firmware_run(p->firmware, request, length, reply);
+    }
     if (p->atomic && length > 1 && (request[0] == EXECUTE || request[0] == QUEUE))
         execute(p, &in, &out);
     else
