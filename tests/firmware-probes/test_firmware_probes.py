@@ -79,6 +79,18 @@ def test_measurements(way, firmware):
         assert place.board.state()["run"] == "running"
 
 
+@pytest.mark.soak
+@pytest.mark.parametrize("wires, firmware", [row for row in rows("swd", "jtag") if "FREE_DAP" not in row.id])
+def test_the_board_s_own_does_the_same(wires, firmware):
+    """Each cycle and each reply, of what is Arm's or made of it. free-dap goes its own ways, which are quirks of the board."""
+    if wires == "jtag" and not speaks_jtag(firmware):
+        pytest.skip(f"{os.path.basename(firmware)} does not speak JTAG")
+    words = [os.path.join(harness.BUILD, "clients", "differences"), firmware, wires, "100000", os.environ["PMU_SEED"]]
+    done = subprocess.run(words, env=tool_environment(), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
+    assert json.loads(done.stdout)["good"] > 10000
+
+
 def check_lists(place):
     words = [os.path.join(harness.BUILD, "clients", "random-lists"), place.board.dap_port, place.board.control_port, place.wires,
              SCRATCH, LISTS, os.environ["PMU_SEED"]]

@@ -194,7 +194,7 @@ static void write_abort(struct processor *p, struct bytes *in, struct answer *ou
     if (right) {
         p->line.index = p->port == PORT_JTAG ? index : 0;
         p->line.instruction = 0;
-        right = line_abort(&p->line, value) == LINE_OK;
+        line_abort(&p->line, value); // whatever is acknowledged
         processor_pace(p);
     }
     answer_put(out, right ? DAP_DONE : DAP_FAILED, 1);

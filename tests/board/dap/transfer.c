@@ -121,7 +121,7 @@ static void finish(struct transfer *t)
         return;
     if (t->posted)
         fetch(t, LINE_RDBUFF);
-    else if (t->unchecked)
+    else if (t->unchecked || t->p->line.jtag) // over JTAG whatever came last
         t->response = attempt(t->p, LINE_RDBUFF, &data);
 }
 
