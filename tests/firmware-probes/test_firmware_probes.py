@@ -60,7 +60,8 @@ def check_hits(place, operands, is_end, core=0):
     board.watch(NOWHERE)
     result = measured(place, "-C", core, "delta", "-j", *operands, "-r", HITS)
     truth = [passage.cycles for passage in passages(board.log(), place.symbol(operands[0]), is_end)]
-    assert len(result.cycles) == HITS and result.cycles == truth[:HITS]
+    # The core may be there, too, when it is only asked to halt
+    assert len(result.cycles) == HITS and result.cycles in (truth[:HITS], truth[1:HITS + 1])
 
 
 @pytest.mark.soak
