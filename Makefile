@@ -18,6 +18,7 @@ include make/hardware.mk
 include make/stub.mk
 include make/board.mk
 include make/gdb.mk
+include make/firmware-probes.mk
 include make/card.mk
 include make/knc.mk
 include make/unit.mk

@@ -1,7 +1,7 @@
 # Style and static analysis. `make format` mends the first; `make lint` shows the rest; `make check` demands both.
 
 LINT_SRC = $(filter-out tests/unit/symbols/fixtures/%,$(sort $(wildcard probe/*.c probe/*/*.c probe/*/*/*.c tests/board/*.c tests/board/*/*.c tests/card/*.c target-stub/knc/*.c \
-             tests/unit/*.c tests/unit/*/*.c tests/unit/*/*/*.c tests/fuzz/*.c tests/system/*/*.c)))
+             tests/unit/*.c tests/unit/*/*.c tests/unit/*/*/*.c tests/fuzz/*.c tests/system/*/*.c tests/firmware-probes/*.c)))
 LINT_HDR = $(sort $(wildcard probe/*/*.h probe/*/*/*.h tests/board/*.h tests/board/*/*.h tests/card/*.h target-stub/knc/*.h tests/unit/*.h \
              tests/unit/*/*.h tests/system/*/*.h))
 LINT_FLAGS = $(CSTD) $(PROBE_INC) -Itests/board -Itests/unit -Itarget-stub/knc $(call pkg,--cflags) $(shell pkg-config --cflags unicorn fuse3)

@@ -92,11 +92,17 @@ def pytest_sessionfinish(session, exitstatus):
         fixtures_passed.note(reporter.stats.get("passed", []), reporter.stats.get("skipped", []))
 
 
+def reasons(reporter):
+    """Why tests were skipped, each reason once."""
+    said = (report.longrepr[2] for report in reporter.stats.get("skipped", []) if isinstance(report.longrepr, tuple))
+    return sorted({reason.removeprefix("Skipped: ") for reason in said})
+
+
 def pytest_unconfigure(config):
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     if hasattr(config, "workerinput") or reporter is None:
         return
     count = {what: len(reporter.stats.get(what, [])) for what in ("passed", "failed", "error", "skipped")}
-    skipped = f", {count['skipped']} skipped" if count["skipped"] else ""
+    skipped = f", {count['skipped']} skipped: {'; '.join(reasons(reporter))}" if count["skipped"] else ""
     reporter.write_line(f"The same random places again: PMU_SEED={os.environ['PMU_SEED']}")
     reporter.write_line(f"{count['passed']} passed, {count['failed'] + count['error']} failed{skipped}")

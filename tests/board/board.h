@@ -4,6 +4,7 @@
 
 #include "chip/chip.h"
 #include "cores.h"
+#include "dap/firmware.h"
 #include "dap/tcp.h"
 #include "front/bitbang.h"
 #include "pace.h"
@@ -20,6 +21,7 @@ struct board {
     struct bitbang bitbang;
     struct pins pins;
     struct processor processor;
+    struct firmware firmware; // without --dap-firmware empty
     struct dap_tcp dap_tcp;
     struct usb *usb; // NULL without --usb
     struct server control;

@@ -176,8 +176,9 @@ static bool make_trouble(struct command *c, const char *kind, uint32_t count, ui
         *wire = (struct swd_trouble){.kind = SWD_NO_ACK, .skip = skip, .count = count};
     else if (!strcmp(kind, "parity"))
         *wire = (struct swd_trouble){.kind = SWD_BAD_PARITY, .skip = skip, .count = count};
-    else if (!strcmp(kind, "protocol"))
-        *wire = (struct swd_trouble){.kind = SWD_BAD_ACK, .skip = skip, .count = count};
+    else if (!strncmp(kind, "ack", 3) && kind[3] && strchr("0356", kind[3]) && !kind[4])
+        *wire = (struct swd_trouble){
+            .kind = SWD_BAD_ACK, .ack = (uint8_t)(kind[3] - '0'), .skip = skip, .count = count};
     else
         return false;
     return true;
@@ -204,7 +205,7 @@ static void fault(struct command *c)
     if (c->count < 3 || c->count > 4 || !number(c->words[2], 10, UINT32_MAX, &count) ||
         (c->count == 4 && !number(c->words[3], 10, UINT32_MAX, &skip)) ||
         !make_trouble(c, c->words[1], (uint32_t)count, (uint32_t)skip, &left))
-        fail(c, "fault wait|fault|reset|none|parity|protocol N [SKIP]");
+        fail(c, "fault wait|fault|reset|none|parity|ack0|ack3|ack5|ack6 N [SKIP]");
     else
         fprintf(c->out, "{\"left\":%" PRIu32 "}", left);
 }
@@ -224,11 +225,13 @@ static void power(struct command *c)
 {
     struct board *b = c->board;
     bool on = c->count == 2 && !strcmp(c->words[1], "on");
-    if (c->count != 2 || (!on && strcmp(c->words[1], "off") != 0)) {
-        fail(c, "power on|off");
+    bool low = c->count == 2 && !strcmp(c->words[1], "low");
+    if (c->count != 2 || (!on && !low && strcmp(c->words[1], "off") != 0)) {
+        fail(c, "power on|off|low");
         return;
     }
     cores_power(&b->cores, on);
+    b->pins.swd.held_low = low;
     swd_power_on(&b->pins.swd);
     jtag_reset(&b->pins.jtag);
     jtag_reset(&b->bitbang.jtag);

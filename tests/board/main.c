@@ -15,7 +15,7 @@
 #include "elf_load.h"
 #include "options.h"
 
-enum { EXIT_USAGE = 2 };
+enum { EXIT_USAGE = 2, SOC_600 = 0x4BA06477 /* IDCODE */ };
 
 static bool add_memory(struct bus *bus, const struct chip_memory *m, uint8_t **bytes)
 {
@@ -68,6 +68,10 @@ static bool open_probe(struct board *b, const struct options *o)
     struct swd_target targets[CORES];
     swd_init(&b->pins.swd, targets, cores_targets(&b->cores, targets));
     jtag_init(&b->pins.jtag, &b->cores.ports[0], b->chip->idcode);
+    if (o->jtag_protocol_1) {
+        b->pins.jtag.protocol_1 = true;
+        b->pins.jtag.idcode = SOC_600;
+    }
     b->pins.has_jtag = true;
     b->pins.reset = hold_reset;
     b->pins.self = b;
@@ -82,12 +86,18 @@ static bool open_probe(struct board *b, const struct options *o)
                                       .breathe = breathe,
                                       .self = b};
     processor_init(&b->processor);
+    if (o->dap_firmware) {
+        if (!firmware_open(&b->firmware, o->dap_firmware, &b->processor))
+            return false;
+        b->processor.firmware = &b->firmware;
+        b->processor.atomic = false; // its affair
+    }
     b->dap_tcp.latency_ns = o->dap_latency * UINT64_C(1000);
     if (!dap_tcp_open(&b->dap_tcp, o->dap_tcp, &b->processor))
         return complain("cannot listen: is the port taken?");
     const struct usb_function probe = {.self = &b->processor,
                                        .packet = usb_packet,
-                                       .packet_size = o->dap_packet,
+                                       .packet_size = (uint16_t)b->processor.packet_size,
                                        .packet_count = o->dap_count,
                                        .serial = o->dap_serial,
                                        .v1 = o->usb_v1,

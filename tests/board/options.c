@@ -21,6 +21,7 @@ enum {
     CORE_STATE,
     NO_ROM_TABLE,
     PORT_QUIRKS,
+    JTAG_PROTOCOL_1,
     DIE,
     VERBOSE,
     JTAG_SOCKET,
@@ -31,6 +32,7 @@ enum {
     DAP_PLAIN,
     DAP_QUIRKS,
     DAP_SERIAL,
+    DAP_FIRMWARE,
     DAP_LATENCY,
     DAP_WIRE,
     USB,
@@ -57,6 +59,7 @@ static const struct option long_options[] = {
     {"core-state", required_argument, NULL, CORE_STATE},
     {"no-rom-table", no_argument, NULL, NO_ROM_TABLE},
     {"port-quirks", required_argument, NULL, PORT_QUIRKS},
+    {"jtag-protocol-1", no_argument, NULL, JTAG_PROTOCOL_1},
     {"die-with-parent", no_argument, NULL, DIE},
     {"verbose", no_argument, NULL, VERBOSE},
     {"dap-tcp", required_argument, NULL, DAP_TCP},
@@ -66,6 +69,7 @@ static const struct option long_options[] = {
     {"dap-plain", no_argument, NULL, DAP_PLAIN},
     {"dap-quirks", required_argument, NULL, DAP_QUIRKS},
     {"dap-serial", required_argument, NULL, DAP_SERIAL},
+    {"dap-firmware", required_argument, NULL, DAP_FIRMWARE},
     {"dap-latency", required_argument, NULL, DAP_LATENCY},
     {"dap-wire", required_argument, NULL, DAP_WIRE},
     {"usb", required_argument, NULL, USB},
@@ -143,6 +147,9 @@ static bool take(struct options *o, int option, const char *text)
         return true;
     case PORT_QUIRKS:
         return adi_parse_quirks(text, &o->port_quirks);
+    case JTAG_PROTOCOL_1:
+        o->jtag_protocol_1 = true;
+        return true;
     case DAP_TCP:
         ok = number(text, 0, UINT16_MAX, &value);
         o->dap_tcp = (uint16_t)value;
@@ -165,6 +172,9 @@ static bool take(struct options *o, int option, const char *text)
         return quirks_parse(text, &o->dap_quirks);
     case DAP_SERIAL:
         o->dap_serial = text;
+        return true;
+    case DAP_FIRMWARE:
+        o->dap_firmware = text;
         return true;
     case DAP_LATENCY:
         ok = number(text, 0, 1000000, &value);
@@ -246,7 +256,7 @@ bool options_parse(struct options *o, int argc, char **argv)
                 " --firmware ELF [--jtag PORT] [--jtag-socket PATH] [--control PORT]\n"
                 "             [--clock HZ] [--seed N] [--halt-cost N|N..M] [--halt-irq PERMILLE]\n"
                 "             [--core-state NAME] [--no-rom-table] [--port-quirks NAME,...]\n"
-                "             [--die-with-parent]\n"
+                "             [--jtag-protocol-1] [--die-with-parent] [--dap-firmware FILE.so]\n"
                 "             [--dap-tcp PORT] [--dap-packet BYTES] [--dap-count N] [--dap-latency US]\n"
                 "             [--dap-wire HZ] [--dap-timer] [--dap-plain] [--dap-serial TEXT] [--dap-quirks "
                 "NAME,...]\n"

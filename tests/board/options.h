@@ -17,9 +17,10 @@ struct options {
     unsigned dap_quirks;
     bool dap_timer, dap_atomic;
     const char *dap_serial;
-    uint32_t dap_latency; // microseconds, over TCP
-    uint32_t dap_wire;    // Hz that the probe's wires have whatever they are told; 0: as told
-    const char *usb;      // a directory, NULL for no USB
+    const char *dap_firmware; // a shared object, NULL for none
+    uint32_t dap_latency;     // microseconds, over TCP
+    uint32_t dap_wire;        // Hz that the probe's wires have whatever they are told; 0: as told
+    const char *usb;          // a directory, NULL for no USB
     bool usb_v1, usb_v2;
     uint32_t usb_latency; // microseconds
     uint16_t usb_vendor, usb_product, usb_release;
@@ -32,6 +33,7 @@ struct options {
     const char *core_state; // that all cores begin in, NULL for none
     bool no_rom_table;      // the access ports know of none
     unsigned port_quirks;   // of debug ports and access ports
+    bool jtag_protocol_1;   // of the JTAG-DP, as CoreSight SoC-600 has it
     bool die_with_parent, verbose;
 };
 

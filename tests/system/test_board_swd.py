@@ -328,7 +328,7 @@ def test_ordered_wire_trouble(wired, chip):
     assert board.read_word(PLACE) == 5
     swd.dp(DP_ABORT, CLEAR)
 
-    board.command("fault protocol 1")
+    board.command("fault ack3 1")
     with pytest.raises(Refused) as refusal:
         swd.ap(AP_DRW, 78)
     assert refusal.value.ack not in (OK, WAIT, FAULT, NOBODY)

@@ -9,7 +9,7 @@ import socket
 import pytest
 
 from harness import (DAP_WAYS, ROOT, TOOL, WORK_BY_DATA, ARTICLE_PLAIN, Place, WAIT, finish_tool, passages, returned, run_tool,
-                     start_tool)
+                     start_tool, unfolded)
 from usb import UsbBoard, UsbNamespace, usb_available
 from usb_tree import plug_in
 
@@ -258,19 +258,30 @@ def test_one_probe_is_one_line():
         assert wrong.code == 3 and wrong.err.count("SER-8") == 1, wrong.err
 
 
-@pytest.mark.parametrize("quirk", ["no-match", "count0", "short", "no-sequence"])
-def test_lesser_firmware(quirk):
+FREE_DAP = "fewer-reads,loses-place"
+
+
+@pytest.mark.parametrize("quirk, wires", [(quirk, "swd") for quirk in ("no-match", "count0", "short", "no-sequence", "invalid-match",
+                                                                       "padded", "long", FREE_DAP)] +
+                         [("long", "jtag"), (FREE_DAP, "jtag")])
+def test_lesser_firmware(quirk, wires):
     """Right numbers or a clear error."""
-    with Place("m4/swd", "free", WORK_BY_DATA, dap_quirks=quirk) as place:
+    with Place(f"m4/{wires}", "free", WORK_BY_DATA, dap_quirks=quirk) as place:
         place.board.watch(0xFFFFFFF0)
         result = place.run("delta", "-j", "work_by_data", "-r", 50)
-        if quirk == "short":
-            assert result.code == 3 and result.hits == []
+        if quirk in ("short", "long"):
+            assert result.code == 3 and result.hits == [], result.out
             return
         assert result.code == 0, result.err
         truth = passages(place.board.log(), place.symbol("work_by_data"), returned)
         assert result.cycles == [passage.cycles for passage in truth[:50]]
-        assert ("compare" in result.header["link"] or "poll" in result.header["link"]) == (quirk == "no-match")
+        assert ("compare" in result.header["link"] or "poll" in result.header["link"]) == (quirk in ("no-match", "invalid-match"))
+
+
+def test_a_jtag_port_of_protocol_1_is_refused_by_name():
+    with Place("m4/jtag", jtag_protocol_1=True) as place:
+        result = place.run("info")
+        assert result.code == 3 and "0x4BA06477" in result.err and "JTAG-DP protocol 1" in unfolded(result.err), result.err
 
 
 def test_nothing_on_the_dap_port():

@@ -326,12 +326,26 @@ def ask_broken(quirks, **options):
     ("wrong-id", b"\x05\x00\x01\x02", b"\x45\x01\x01\x77\x14\xa0\x2b"),
     ("no-sequence", b"\x1d\x01\x01\x00", b"\xff"),
     ("no-block", b"\x06\x00\x01\x00\x02", b"\xff"),
+    ("long", b"\x05\x00\x01\x02", b"\x05\x01\x01\x77\x14\xa0\x2b\xa5\xa5\xa5\xa5"),
+    ("invalid-match", b"\x05\x00\x01" + until(DP, DPIDR, 0x2BA01477), b"\xff"),
+    ("fewer-reads", b"\x05\x00\x02" + mask(ALL) + until(DP, DPIDR, 1), b"\x05\x01\x11"),
     ("no-block,size0", b"\x00\xff", b"\x00\x02\x00\x00"),
 ])
 def test_quirks(quirk, ask, reply):
     board, dap = ask_broken(quirk)
     with board, dap:
         assert dap.ask(ask) == reply
+
+
+def test_a_firmware_that_loses_its_place():
+    """Behind the match come its own bytes, as three reads of DPIDR."""
+    with Board.start("m4", dap_quirks="loses-place") as board, Dap(board.dap_port) as dap:
+        dap.swd()
+        dap.power_up()
+        dap.transfer(write(AP, TAR, 0x1234))
+        reply = dap.transfer(read(AP, TAR), until(AP, TAR, 0x02020202), *[write(DP, SELECT, 0)] * 3)
+        assert (reply.count, reply.ack) == (5, OK)
+        assert reply.words == [0x1234] * 2 + [0x2BA01477] * 3
 
 
 def test_errors_are_told_apart():

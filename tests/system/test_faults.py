@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from harness import NOWHERE, WORK_BY_DATA, Place, finish_tool, passages, places, returned, start_tool, wait_for
+from harness import NOWHERE, WORK_BY_DATA, Place, finish_tool, passages, places, returned, start_tool, unfolded, wait_for
 from test_trace import snapshot
 
 HITS = 3
@@ -109,13 +109,17 @@ def test_cable_pulled_at_every_packet(way):
 
 
 @pytest.mark.nobody_answers
-def test_power_lost_in_the_middle():
-    with Place("m4/swd", "free", WORK_BY_DATA) as place:
+@pytest.mark.parametrize("way, line", [("m4/swd", "low"), pytest.param("m4/swd", "off", marks=pytest.mark.soak),
+                                       pytest.param("m4/jtag", "low", marks=pytest.mark.soak)])
+def test_power_lost_in_the_middle(way, line):
+    """Whether the lines are pulled up then or held low: it is the target that does not answer, not the probe."""
+    with Place(way, "free", WORK_BY_DATA) as place:
         process = place.start("delta", "work_by_data", "-r", 1000000, "--timeout", 2)
         place.wait_for_stops(40)
-        place.board.command("power off")
+        place.board.command(f"power {line}")
         result = finish_tool(process)
         assert result.code == 3
+        assert "something else than it was asked" not in unfolded(result.err), result.err
         place.board.command("power on")
         assert place.run("delta", "work_by_data", "-r", 3).code == 0
 

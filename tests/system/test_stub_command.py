@@ -228,7 +228,7 @@ def test_wrong_usage(words):
 
 # --- trouble at a transfer ----------------------------------------------------------------------------------
 
-OF_WIRE = ["none", "parity", "protocol"]
+OF_WIRE = ["none", "parity", "ack3"]
 RELEASE = os.path.join(harness.BUILD, "pmu-probe")
 
 

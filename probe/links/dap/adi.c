@@ -23,7 +23,8 @@ enum {
     WAIT_NAP_US = 1000,
     PATIENT_MATCHES = 4, /* re-reads meanwhile, each of which may take as long */
     WAIT_BITS = 13,      /* on the wires, each time */
-    READ_BITS = 46,
+    IDLE_BITS = 2,       /* behind each transfer: the target's side may need clocks to end it */
+    READ_BITS = 46 + IDLE_BITS,
     LONG_SLICE_US = 10000, /* a match that does not come out is over after this */
     SHORT_SLICE_US = 1000,
     LATENCY_US = 10000, /* of a slow way to the probe */
@@ -61,10 +62,46 @@ static enum adi_end end_of(uint8_t ack)
     return (ack & ACK_BITS) == ACK_WAIT ? ADI_WAIT : (ack & ACK_BITS) == ACK_FAULT ? ADI_FAULT : ADI_NO_ACK;
 }
 
-static bool is_posted(const struct adi_access *access)
+/* Whether its word comes only with the next transfer. */
+static bool is_posted(const struct adi *adi, const struct adi_access *access)
 {
-    return (access->request & (TRANSFER_READ | TRANSFER_AP | TRANSFER_MATCH_VALUE)) ==
-           (TRANSFER_READ | TRANSFER_AP);
+    return (access->request & (TRANSFER_READ | TRANSFER_MATCH_VALUE)) == TRANSFER_READ &&
+           (adi->jtag || (access->request & TRANSFER_AP));
+}
+
+/* A reply that fills the packet up, whatever is in it, is what the way from the probe makes of each. */
+static bool right_length(struct adi *adi, size_t length, size_t due, bool whole)
+{
+    if (length > due && (adi->probe->carrier->padded || length == adi->probe->info.packet_size))
+        adi->padded = true;
+    return length >= due && (!whole || adi->padded || length == due);
+}
+
+/* False when the reply is none to such a list. */
+static bool take_reply(struct adi *adi, const uint8_t *reply, size_t length, struct adi_access *list,
+                       size_t n, size_t *done, enum adi_end *end)
+{
+    if (protocol_check(reply, length, DAP_TRANSFER) != ANSWER_GOOD || length < TRANSFER_HEAD || reply[1] > n)
+        return false;
+    size_t good = reply[1], at = TRANSFER_HEAD, words = 0;
+    *end = end_of(reply[2]);
+    if (*end != ADI_OK && *end != ADI_MISMATCH && good > 0 && is_posted(adi, &list[good - 1]))
+        good--;
+    for (size_t i = 0; i < good; i++)
+        words += (list[i].request & (TRANSFER_READ | TRANSFER_MATCH_VALUE)) == TRANSFER_READ;
+    if (!right_length(adi, length, at + 4 * words, *end == ADI_OK || *end == ADI_MISMATCH))
+        return false;
+    for (size_t i = 0; i < good; i++) {
+        if ((list[i].request & (TRANSFER_READ | TRANSFER_MATCH_VALUE)) != TRANSFER_READ)
+            continue;
+        list[i].value = reply[at] | (uint32_t)reply[at + 1] << 8 | (uint32_t)reply[at + 2] << 16 |
+                        (uint32_t)reply[at + 3] << 24;
+        at += 4;
+    }
+    *done = good;
+    if (*end == ADI_OK && good < n)
+        *end = ADI_NO_ACK;
+    return true;
 }
 
 static enum adi_end broken(struct adi *adi, struct error *error)
@@ -75,31 +112,28 @@ static enum adi_end broken(struct adi *adi, struct error *error)
     return ADI_LOST;
 }
 
+/* *understood: the probe answered such a list. */
+static enum adi_end exchange(struct adi *adi, struct adi_access *list, size_t n, size_t *done,
+                             bool *understood, struct error *error)
+{
+    uint8_t packet[TRANSFER_HEAD + 5 * ADI_BATCH], reply[CARRIER_ROOM];
+    enum adi_end end = ADI_NO_ACK;
+    size_t length;
+    *done = 0;
+    *understood = false;
+    if (!probe_ask(adi->probe, packet, write_request(adi, list, n, packet), reply, &length, error))
+        return ADI_LOST;
+    *understood = take_reply(adi, reply, length, list, n, done, &end);
+    adi->probe->unanswered = *understood && end == ADI_NO_ACK;
+    return end;
+}
+
 enum adi_end adi_transfer(struct adi *adi, struct adi_access *list, size_t n, size_t *done,
                           struct error *error)
 {
-    uint8_t packet[TRANSFER_HEAD + 5 * ADI_BATCH], reply[CARRIER_ROOM];
-    size_t length;
-    *done = 0;
-    if (!probe_ask(adi->probe, packet, write_request(adi, list, n, packet), reply, &length, error))
-        return ADI_LOST;
-    if (protocol_check(reply, length, DAP_TRANSFER) != ANSWER_GOOD || length < TRANSFER_HEAD || reply[1] > n)
-        return broken(adi, error);
-    enum adi_end end = end_of(reply[2]);
-    adi->probe->unanswered = end == ADI_NO_ACK;
-    size_t good = reply[1], at = TRANSFER_HEAD;
-    if (end != ADI_OK && end != ADI_MISMATCH && good > 0 && is_posted(&list[good - 1]))
-        good--;
-    for (size_t i = 0; i < good; i++, *done = i) {
-        if ((list[i].request & (TRANSFER_READ | TRANSFER_MATCH_VALUE)) != TRANSFER_READ)
-            continue;
-        if (at + 4 > length)
-            return broken(adi, error);
-        list[i].value = reply[at] | (uint32_t)reply[at + 1] << 8 | (uint32_t)reply[at + 2] << 16 |
-                        (uint32_t)reply[at + 3] << 24;
-        at += 4;
-    }
-    return end == ADI_OK && good < n ? ADI_NO_ACK : end;
+    bool understood;
+    enum adi_end end = exchange(adi, list, n, done, &understood, error);
+    return end == ADI_LOST || understood ? end : broken(adi, error);
 }
 
 enum adi_end adi_read_dp(struct adi *adi, uint8_t offset, uint32_t *value, struct error *error)
@@ -333,8 +367,8 @@ bool adi_configure(struct adi *adi, uint16_t match_retry, struct error *error)
     if (adi->patient && match_retry > PATIENT_MATCHES)
         match_retry = PATIENT_MATCHES;
     uint64_t waits = (uint64_t)adi->hz * (adi->patient ? PATIENT_US : WAIT_RETRY_US) / 1000000 / WAIT_BITS;
-    size_t n = protocol_transfer_configure(packet, 0, between(waits, 64, adi->patient ? UINT16_MAX : 20000),
-                                           match_retry);
+    size_t n = protocol_transfer_configure(
+        packet, IDLE_BITS, between(waits, 64, adi->patient ? UINT16_MAX : 20000), match_retry);
     return probe_tell(adi->probe, packet, n, "set its retries", error) == ANSWER_GOOD;
 }
 
@@ -344,16 +378,66 @@ static uint16_t retries_for(const struct adi *adi)
     return between(UINT64_C(1000) * slice_us / adi->match_ns, 1, UINT16_MAX);
 }
 
-/* A match on DPIDR: true when it ends as `wanted`; *us is how long the packet took. */
-static bool try_match(struct adi *adi, uint32_t value, enum adi_end wanted, int64_t *us, struct error *error)
+/*
+ * A list as the compiler makes them, of registers that hold still: a write, a word, the mask, matches, and a
+ * word behind them. True when it ends as `wanted`; what is answered otherwise, or not understood at all, says
+ * that this firmware does not compare, or not rightly. *us is how long the packet took.
+ */
+static bool try_match(struct adi *adi, uint32_t dpidr, enum adi_end wanted, int64_t *us, struct error *error)
 {
-    struct adi_access list[] = {{.request = TRANSFER_MATCH_MASK, .value = UINT32_MAX},
-                                {.request = TRANSFER_READ | TRANSFER_MATCH_VALUE | DP_DPIDR, .value = value}};
+    const uint32_t value = wanted == ADI_OK ? dpidr : ~dpidr;
+    struct adi_access list[] = {
+        {.request = DP_SELECT, .value = 0},
+        {.request = TRANSFER_READ | DP_DPIDR},
+        {.request = TRANSFER_MATCH_MASK, .value = UINT32_MAX},
+        {.request = TRANSFER_READ | TRANSFER_MATCH_VALUE | DP_DPIDR, .value = value},
+        {.request = TRANSFER_READ | TRANSFER_MATCH_VALUE | DP_DPIDR, .value = value},
+        {.request = TRANSFER_READ | DP_DPIDR},
+    };
+    const size_t n = sizeof list / sizeof *list, match = 3;
     size_t done;
+    bool understood;
     int64_t begun = deadline_now_us();
-    bool right = adi_transfer(adi, list, 2, &done, error) == wanted && done == (wanted == ADI_OK ? 2 : 1);
+    enum adi_end end = exchange(adi, list, n, &done, &understood, error);
     *us = deadline_now_us() - begun;
-    return right;
+    return end == wanted && understood && done == (wanted == ADI_OK ? n : match) && list[1].value == dpidr &&
+           (wanted != ADI_OK || list[n - 1].value == dpidr);
+}
+
+/*
+ * Over JTAG each read is posted, and what keeps a match away from one costs five bytes. Whether this firmware
+ * needs that: matches directly behind reads of both ports, which fail, and then come out well. IDR holds
+ * still.
+ */
+static bool keeps_place(struct adi *adi, struct error *error)
+{
+    enum { BANK_IDR = AP_IDR & 0xF0, IDR = TRANSFER_AP | TRANSFER_READ | (AP_IDR & TRANSFER_REGISTER) };
+    enum { STAT = TRANSFER_READ | DP_CTRL_STAT };
+    static const uint8_t reads[] = {IDR, STAT};
+    struct adi_access known[] = {{DP_SELECT, BANK_IDR}, {IDR, 0}, {STAT, 0}};
+    bool understood;
+    size_t done;
+    if (exchange(adi, known, 3, &done, &understood, error) != ADI_OK || !understood)
+        return false;
+    const uint32_t idr = known[1].value, stat = known[2].value;
+    for (size_t i = 0; i < sizeof reads; i++) {
+        struct adi_access fails[] = {
+            {DP_SELECT, BANK_IDR}, {reads[i], 0}, {IDR | TRANSFER_MATCH_VALUE, ~idr}};
+        if (exchange(adi, fails, 3, &done, &understood, error) != ADI_MISMATCH || !understood || done != 2 ||
+            fails[1].value != known[1 + i].value)
+            return false;
+    }
+    struct adi_access list[] = {{DP_SELECT, BANK_IDR},
+                                {IDR, 0},
+                                {IDR | TRANSFER_MATCH_VALUE, idr},
+                                {STAT, 0},
+                                {IDR | TRANSFER_MATCH_VALUE, idr},
+                                {STAT, 0},
+                                {STAT | TRANSFER_MATCH_VALUE, stat},
+                                {IDR, 0}};
+    const size_t n = sizeof list / sizeof *list;
+    return exchange(adi, list, n, &done, &understood, error) == ADI_OK && understood && done == n &&
+           list[1].value == idr && list[3].value == stat && list[5].value == stat && list[7].value == idr;
 }
 
 bool adi_measure_match(struct adi *adi, struct error *error)
@@ -368,7 +452,7 @@ bool adi_measure_match(struct adi *adi, struct error *error)
             return false;
         enum adi_end end = adi_read_dp(adi, DP_DPIDR, &dpidr, error);
         adi->match = end == ADI_OK && try_match(adi, dpidr, ADI_OK, &turn, error) &&
-                     try_match(adi, ~dpidr, ADI_MISMATCH, &trial, error);
+                     try_match(adi, dpidr, ADI_MISMATCH, &trial, error);
         if (adi->probe->lost)
             return false;
     }
@@ -380,6 +464,13 @@ bool adi_measure_match(struct adi *adi, struct error *error)
     adi->match_retry = retries_for(adi);
     if (!adi->match) /* leaves nothing sticky, but who knows what it made of it */
         return adi_mend(adi, ADI_NO_ACK, error) != ADI_GONE && adi_configure(adi, 1, error);
+    if (adi->jtag) {
+        if (!adi_configure(adi, 1, error))
+            return false;
+        adi->loses_place = !keeps_place(adi, error);
+        if (adi->loses_place && adi_mend(adi, ADI_NO_ACK, error) == ADI_GONE)
+            return false;
+    }
     return adi_configure(adi, adi->match_retry, error);
 }
 

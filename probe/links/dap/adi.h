@@ -34,7 +34,9 @@ struct adi {
     bool multidrop;
     size_t selected; /* SIZE_MAX: none */
     struct adi_power power[ADI_PORTS];
-    bool match; /* the firmware compares values */
+    bool padded;      /* the length of a reply says nothing */
+    bool loses_place; /* it may take a match directly behind a posted read for something else */
+    bool match;       /* the firmware compares values */
     uint16_t match_retry;
     uint32_t match_ns, match_least_ns; /* one re-read, as it looks now; as it was measured */
     unsigned impatient;                /* failed waits until a match may take long again */

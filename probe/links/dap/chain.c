@@ -2,6 +2,7 @@
 
 #include "links/dap/wires.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 /* IDCODE, IEEE 1149.1 clause 12: bit 0 is one, bits 11:1 the maker. Arm's debug ports: IHI 0031 B3.4. */
@@ -72,12 +73,30 @@ bool chain_read_lengths(struct chain *chain, const uint8_t *bits, size_t length)
     return unknown == 0 ? left == 0 : unknown == 1 && left >= 2;
 }
 
+/*
+ * A JTAG-DP of protocol 1 tells OK from FAULT by two acknowledges (IHI 0074, JTAG-DP; the IDCODEs are those
+ * of CoreSight SoC-600, with four and eight bits of instructions). CMSIS-DAP knows those of protocol 0 only.
+ */
+static bool is_newer_port(uint32_t id)
+{
+    unsigned part = id >> 12 & 0xFF;
+    return is_arm_port(id) && (part == 0x06 || part == 0x07);
+}
+
 bool chain_find_port(struct chain *chain)
 {
     for (chain->port = 0; chain->port < chain->n; chain->port++)
-        if (is_arm_port(chain->id[chain->port]))
+        if (is_arm_port(chain->id[chain->port]) && !is_newer_port(chain->id[chain->port]))
             return true;
     return false;
+}
+
+uint32_t chain_newer_port(const struct chain *chain)
+{
+    for (size_t i = 0; i < chain->n; i++)
+        if (is_newer_port(chain->id[i]))
+            return chain->id[i];
+    return 0;
 }
 
 /* ---- shifting */
@@ -137,8 +156,16 @@ bool chain_scan(struct dap_probe *probe, struct chain *chain, struct error *erro
     if (!chain_read_ids(chain, bits, CHAIN_ID_BITS))
         return error_set(error, ERROR_NO_CORE,
                          "no device answers over JTAG: is the target powered and connected?");
-    if (!chain_find_port(chain))
-        return error_set(error, ERROR_NO_CORE, "no Arm debug port is on the JTAG chain");
+    if (!chain_find_port(chain)) {
+        uint32_t newer = chain_newer_port(chain);
+        if (newer == 0)
+            return error_set(error, ERROR_NO_CORE, "no Arm debug port is on the JTAG chain");
+        return error_set(error, ERROR_NO_CORE,
+                         "the debug port on the JTAG chain (IDCODE 0x%08" PRIX32
+                         ") speaks JTAG-DP protocol 1, "
+                         "which CMSIS-DAP probes do not know: use SWD, or OpenOCD with another probe",
+                         newer);
+    }
     if (!measure_ir(probe, chain, error))
         return false;
     size_t n = protocol_jtag_configure(packet, chain->ir, chain->n);

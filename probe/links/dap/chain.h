@@ -23,8 +23,10 @@ struct chain {
 bool chain_read_ids(struct chain *chain, const uint8_t *bits, size_t n_bits);
 /* `bits` came out of the instruction registers, `length` of them before what had been shifted in. */
 bool chain_read_lengths(struct chain *chain, const uint8_t *bits, size_t length);
-/* False: no debug port of Arm's on it. */
+/* False: no debug port of Arm's on it that a probe can talk to. */
 bool chain_find_port(struct chain *chain);
+/* IDCODE of one that no CMSIS-DAP probe can talk to; 0: there is none. */
+uint32_t chain_newer_port(const struct chain *chain);
 
 /* All of it, and tells the probe. */
 bool chain_scan(struct dap_probe *probe, struct chain *chain, struct error *error);

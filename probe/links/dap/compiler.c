@@ -66,13 +66,18 @@ static bool put_check(struct compiling *c)
 
 /*
  * Before a match, a write must be known to be finished: a failure of the match would otherwise not tell which
- * of the two failed. And some firmware loses its place when a match comes directly behind a read.
+ * of the two failed. And some firmware loses its place when a match comes directly behind a posted read: over
+ * SWD a read of RDBUFF fetches its word first; over JTAG, where each read is posted, only a write does, and
+ * the mask again is one that stays inside the probe.
  */
 static bool put_guard(struct compiling *c)
 {
     const struct note *last = last_note(c->packet);
+    bool jtag = c->compiler->jtag;
     bool behind_write = last != NULL && last->kind == NOTE_WRITE && c->packet->limit >= GUARDS_FROM;
-    bool behind_read = c->packet->n > 0 && note_posted(&c->packet->notes[c->packet->n - 1]);
+    bool behind_read = c->packet->n > 0 && note_posted(&c->packet->notes[c->packet->n - 1], jtag);
+    if (jtag && behind_read)
+        return !c->compiler->loses_place || reach_mask_again(&c->compiler->reach, c->packet, (uint32_t)c->at);
     if (!behind_write && !behind_read)
         return true;
     struct note note = {.kind = NOTE_GUARD, .request = TRANSFER_READ | DP_RDBUFF, .step = (uint32_t)c->at};

@@ -18,9 +18,12 @@
 
 struct compiler {
     size_t packet_size;
-    uint8_t index; /* of the device on a JTAG chain */
-    bool jtag;     /* faults show in CTRL/STAT only: it is read behind every write and at the end */
-    bool match;    /* the firmware compares; otherwise a packet ends at each wait and proof */
+    uint8_t index;    /* of the device on a JTAG chain */
+    bool jtag;        /* faults show in CTRL/STAT only: it is read behind every write and at the end */
+    bool padded;      /* the length of a reply says nothing */
+    bool loses_place; /* the firmware, where a match stands directly behind a posted read; over JTAG it may
+                         not */
+    bool match;       /* the firmware compares; otherwise a packet ends at each wait and proof */
     struct reach reach;
     struct predictor predictor;
 };

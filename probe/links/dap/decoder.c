@@ -1,7 +1,5 @@
 #include "links/dap/decoder.h"
 
-/* CTRL/STAT, IHI 0031 B2.2.2. */
-
 struct decoding {
     struct compiler *compiler;
     const struct packet *packet;
@@ -113,12 +111,16 @@ static bool take(struct decoding *d, const struct note *note)
     return true;
 }
 
-static bool take_all(struct decoding *d, size_t good)
+/*
+ * The first `good` transfers. With `exact` nothing comes behind their words: a reply that is longer was given
+ * by a firmware that read something else than was written. After a failure some add a word too many.
+ */
+static bool take_all(struct decoding *d, size_t good, bool exact)
 {
-    size_t words = 0;
+    size_t length = TRANSFER_HEAD;
     for (size_t i = 0; i < good; i++)
-        words += note_answers(&d->packet->notes[i]);
-    if (d->n < TRANSFER_HEAD + 4 * words) {
+        length += note_answers(&d->packet->notes[i]) ? 4 : 0;
+    if (d->n < length || (exact && !d->compiler->padded && d->n != length)) {
         d->out.end = DECODE_BROKEN;
         d->out.step = d->packet->first;
         return false;
@@ -132,7 +134,7 @@ static bool take_all(struct decoding *d, size_t good)
 static void mismatch(struct decoding *d, size_t count)
 {
     const struct note *note = &d->packet->notes[count];
-    if (!take_all(d, count))
+    if (!take_all(d, count, true))
         return;
     if (note->kind == NOTE_GATE) {
         d->out.end = DECODE_NO_ACK;
@@ -158,7 +160,7 @@ static void not_acknowledged(struct decoding *d, size_t count, enum decode_end e
     const struct packet *packet = d->packet;
     const struct note *before = wire_note_below(packet, count);
     const struct note *failed = count < packet->n ? &packet->notes[count] : before;
-    if (before != NULL && note_posted(before)) {
+    if (before != NULL && note_posted(before, d->compiler->jtag)) {
         failed = before;
     } else if (before != NULL && before->kind == NOTE_WRITE) {
         d->out.write = true;
@@ -171,7 +173,7 @@ static void not_acknowledged(struct decoding *d, size_t count, enum decode_end e
     }
     if (failed == NULL) /* nothing was carried out of a packet with nothing in it */
         failed = &packet->notes[0];
-    if (!take_all(d, (size_t)(failed - packet->notes)))
+    if (!take_all(d, (size_t)(failed - packet->notes), false))
         return;
     d->out.end = end;
     d->out.step = failed->step;
@@ -198,8 +200,7 @@ struct decoded decode(struct compiler *compiler, const struct packet *packet, co
         return d.out;
     size_t count = reply[1];
     uint8_t ack = reply[2];
-    bool known = (ack & ~(ACK_BITS | ACK_PROTOCOL_ERROR | ACK_MISMATCH)) == 0 && (ack & 0x0F) != 0;
-    if (!known)
+    if ((ack & ~(ACK_BITS | ACK_PROTOCOL_ERROR | ACK_MISMATCH)) != 0)
         return d.out;
     d.out.end = DECODE_DONE;
     if ((ack & ACK_PROTOCOL_ERROR) == 0 && (ack & ACK_BITS) == ACK_OK) {
@@ -209,12 +210,13 @@ struct decoded decode(struct compiler *compiler, const struct packet *packet, co
             mismatch(&d, count);
         } else if (ack == ACK_OK && count == packet->n) {
             d.out.step = packet->end;
-            take_all(&d, count);
+            take_all(&d, count, true);
         } else {
             d.out.end = DECODE_BROKEN;
         }
         return d.out;
     }
+    /* What is none of the three is what was on the line: 0 where it is held low, 7 where it is pulled up */
     enum decode_end end = DECODE_NO_ACK;
     if ((ack & ACK_PROTOCOL_ERROR) == 0 && (ack & ACK_BITS) == ACK_WAIT)
         end = DECODE_WAIT;

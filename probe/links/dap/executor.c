@@ -13,6 +13,8 @@ void executor_begin(struct executor *executor)
     compiler->packet_size = executor->adi.probe->info.packet_size;
     compiler->index = executor->adi.index;
     compiler->jtag = executor->adi.jtag;
+    compiler->padded = executor->adi.padded;
+    compiler->loses_place = executor->adi.loses_place;
     compiler->match = executor->adi.match;
     compiler_forget(compiler);
 }

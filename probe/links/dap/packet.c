@@ -5,9 +5,9 @@ bool note_answers(const struct note *note)
     return (note->request & TRANSFER_READ) != 0 && (note->request & TRANSFER_MATCH_VALUE) == 0;
 }
 
-bool note_posted(const struct note *note)
+bool note_posted(const struct note *note, bool jtag)
 {
-    return note_answers(note) && (note->request & TRANSFER_AP) != 0;
+    return note_answers(note) && (jtag || (note->request & TRANSFER_AP) != 0);
 }
 
 void packet_begin(struct packet *packet, size_t limit, uint8_t index, size_t first)

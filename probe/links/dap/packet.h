@@ -55,5 +55,5 @@ void packet_begin(struct packet *packet, size_t limit, uint8_t index, size_t fir
 bool packet_put(struct packet *packet, struct note note, const uint32_t *data);
 /* Whether a transfer is answered by a word. */
 bool note_answers(const struct note *note);
-/* Whether its word comes only with the next transfer: a read of an access port. */
-bool note_posted(const struct note *note);
+/* Whether its word comes only with the next transfer: a read of an access port, over JTAG each read. */
+bool note_posted(const struct note *note, bool jtag);

@@ -130,16 +130,26 @@ bool reach_register(struct reach *reach, struct packet *packet, const struct acc
     return want_select(reach, packet, reach_select(port, offset), step);
 }
 
-bool reach_mask(struct reach *reach, struct packet *packet, uint32_t mask, uint32_t step)
+static bool put_mask(struct reach *reach, struct packet *packet, uint32_t mask, uint32_t step)
 {
-    if (reach->mask_known && reach->mask == mask)
-        return true;
     struct note note = {.kind = NOTE_MASK, .request = TRANSFER_MATCH_MASK, .step = step};
     if (!packet_put(packet, note, &mask))
         return false;
     reach->mask_known = true;
     reach->mask = mask;
     return true;
+}
+
+bool reach_mask(struct reach *reach, struct packet *packet, uint32_t mask, uint32_t step)
+{
+    if (reach->mask_known && reach->mask == mask)
+        return true;
+    return put_mask(reach, packet, mask, step);
+}
+
+bool reach_mask_again(struct reach *reach, struct packet *packet, uint32_t step)
+{
+    return put_mask(reach, packet, reach->mask, step);
 }
 
 /* ---- memory */

@@ -85,3 +85,5 @@ void reach_done(struct reach *reach, const struct step *step, uint8_t request);
 bool reach_register(struct reach *reach, struct packet *packet, const struct access_port *port,
                     uint32_t offset, size_t step);
 bool reach_mask(struct reach *reach, struct packet *packet, uint32_t mask, uint32_t step);
+/* Once more what it is. */
+bool reach_mask_again(struct reach *reach, struct packet *packet, uint32_t step);

@@ -2,7 +2,7 @@
 #include "dap/line.h"
 
 enum { IR_ABORT = 0x8, IR_DPACC = 0xA, IR_APACC = 0xB, IR_IDCODE = 0xE };
-enum { JTAG_OK_FAULT = 2, JTAG_WAIT = 1, DATA_BITS = 32 };
+enum { DATA_BITS = 32 };
 
 static void drive(struct line *l, uint32_t bits, unsigned count)
 {
@@ -75,7 +75,6 @@ static unsigned swd_transfer(struct line *l, unsigned request, uint32_t *data)
             drive(l, 0, DATA_BITS + 1);
     } else { // nobody, or nonsense: let it pass whatever it is
         let_go(l, l->turnaround + DATA_BITS + 1);
-        ack = ack == LINE_NONE ? LINE_NONE : LINE_PROTOCOL;
     }
     return ack;
 }
@@ -109,36 +108,59 @@ static void set_instruction(struct line *l, unsigned instruction)
     l->instruction = instruction;
 }
 
-// A data scan of up to 64 bits of the selected device
-static uint64_t scan(struct line *l, uint64_t value, unsigned length)
+// In the shift state: cycles for the devices between this one and TDO, or TDI
+static void pass(struct line *l, unsigned devices, bool last, bool tdi)
 {
-    uint64_t got = 0;
-    unsigned before = l->index, total = length + l->devices - 1;
-    tms(l, 0x1, 3);
-    for (unsigned i = 0; i < total; i++) {
-        bool ours = i >= before && i < before + length;
-        bool tdo = shift(l, ours ? value >> (i - before) & 1 : false, i + 1 == total);
-        if (ours)
-            got |= (uint64_t)tdo << (i - before);
+    for (unsigned i = 0; i < devices; i++)
+        shift(l, tdi, last && i + 1 == devices);
+}
+
+// A data scan of up to 32 bits of the selected device, behind what it was before
+static uint32_t scan_data(struct line *l, uint32_t value, bool writes, bool tdi)
+{
+    unsigned after = l->devices - l->index - 1;
+    uint32_t got = 0;
+    for (unsigned i = 0; i < DATA_BITS; i++) {
+        tdi = writes ? value >> i & 1 : tdi;
+        got |= (uint32_t)shift(l, tdi, !after && i + 1 == DATA_BITS) << i;
     }
-    tms(l, 0x1, 2);
-    drive(l, 0, l->idle);
+    pass(l, after, true, tdi);
     return got;
+}
+
+static void begin_scan(struct line *l)
+{
+    tms(l, 0x1, 3);
+    pass(l, l->index, false, true);
+}
+
+// What stands on TDI stays there until the end
+static void end_scan(struct line *l, bool tdi)
+{
+    pins_clock(l->pins, true, true, tdi);
+    pins_clock(l->pins, true, false, tdi);
 }
 
 static unsigned jtag_transfer(struct line *l, unsigned request, uint32_t *data)
 {
-    bool read = request & LINE_READ;
+    bool read = request & LINE_READ, tdi = request >> 3 & 1;
     set_instruction(l, request & LINE_AP ? IR_APACC : IR_DPACC);
-    uint64_t word = (uint64_t)(read ? 0 : *data) << 3 | (request & LINE_ADDRESS) >> 1 | read;
-    uint64_t got = scan(l, word, 35);
-    if ((got & 7) == JTAG_WAIT)
-        return LINE_WAIT;
-    if ((got & 7) != JTAG_OK_FAULT)
-        return LINE_NONE;
-    if (read)
-        *data = (uint32_t)(got >> 3);
-    return LINE_OK;
+    begin_scan(l);
+    // OK and WAIT are numbered the other way round; what is neither is told as it is
+    unsigned ack = (unsigned)shift(l, request >> 1 & 1, false) << 1;
+    ack |= (unsigned)shift(l, request >> 2 & 1, false);
+    ack |= (unsigned)shift(l, tdi, false) << 2;
+    if (ack != LINE_OK) {
+        pins_clock(l->pins, true, true, tdi); // no more of it
+    } else {
+        uint32_t got = scan_data(l, read ? 0 : *data, !read, tdi);
+        tdi = read ? tdi : *data >> 31;
+        if (read)
+            *data = got;
+    }
+    end_scan(l, tdi);
+    drive(l, 0, l->idle);
+    return ack;
 }
 
 unsigned line_transfer(struct line *l, unsigned request, uint32_t *data)
@@ -159,7 +181,10 @@ bool line_chains(const struct line *l, unsigned before, unsigned request)
 uint32_t line_idcode(struct line *l)
 {
     set_instruction(l, IR_IDCODE);
-    return (uint32_t)scan(l, 0, 32);
+    begin_scan(l);
+    uint32_t got = scan_data(l, 0, false, true);
+    end_scan(l, true);
+    return got;
 }
 
 unsigned line_abort(struct line *l, uint32_t value)
@@ -167,6 +192,9 @@ unsigned line_abort(struct line *l, uint32_t value)
     if (!l->jtag)
         return swd_transfer(l, 0, &value);
     set_instruction(l, IR_ABORT);
-    scan(l, (uint64_t)value << 3, 35);
+    begin_scan(l);
+    pass(l, 3, false, false); // a write of register 0
+    scan_data(l, value, true, false);
+    end_scan(l, value >> 31);
     return LINE_OK;
 }

@@ -12,5 +12,6 @@ bool pins_clock(struct pins *p, bool driven, bool io, bool tdi)
 
 bool pins_tdo(const struct pins *p)
 {
-    return p->has_jtag && !p->trst_low && swd_is_jtag(&p->swd) ? jtag_tdo(&p->jtag) : true;
+    bool theirs = p->has_jtag && !p->trst_low && swd_is_jtag(&p->swd) && !p->jtag.adi->off;
+    return theirs ? jtag_tdo(&p->jtag) : !p->swd.held_low;
 }

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "dap/firmware.h"
+
 enum command {
     INFO = 0x00,
     HOST_STATUS = 0x01,
@@ -31,7 +33,7 @@ enum command {
 
 enum { LOWEST_HZ = 1000, RANGE_LEAST = 200000, RANGE_MOST = 5000000, CROSSTALK_HZ = 4000000 };
 enum { RESET_PULSE_NS = 1000000, NS_PER_US = 1000 };
-enum { LEVELS_IDLE = 0xA7, PIN_TRST = 0x20, LONG_REPLY = 8, CATCH_UP_NS = 500000 };
+enum { LEVELS_IDLE = 0xA7, PIN_TRST = 0x20, LONG_REPLY = 8, WORD = 4, PADDING = 0xA5, CATCH_UP_NS = 500000 };
 #define NS_PER_S 1000000000u
 
 static unsigned idle_levels(const struct processor *p)
@@ -212,7 +214,7 @@ static void write_abort(struct processor *p, struct bytes *in, struct answer *ou
     if (right) {
         p->line.index = p->port == PORT_JTAG ? index : 0;
         p->line.instruction = 0;
-        right = line_abort(&p->line, value) == LINE_OK;
+        line_abort(&p->line, value); // whatever is acknowledged
         processor_pace(p);
     }
     answer_put(out, right ? DAP_DONE : DAP_FAILED, 1);
@@ -308,7 +310,13 @@ static size_t spoil(const struct processor *p, uint8_t *reply, size_t length)
         reply[0] ^= 0x40;
     if (transfer && (p->quirks & QUIRK_EMPTY))
         return 1;
-    return (p->quirks & QUIRK_SHORT) && length > LONG_REPLY ? length - 1 : length;
+    size_t more = 0;
+    if (transfer && (p->quirks & QUIRK_LONG) && length + WORD <= p->packet_size)
+        more = WORD;
+    if (p->quirks & QUIRK_PADDED)
+        more = p->packet_size - length;
+    memset(reply + length, PADDING, more);
+    return (p->quirks & QUIRK_SHORT) && length > LONG_REPLY ? length - 1 : length + more;
 }
 
 bool processor_is_queued(const struct processor *p, const uint8_t *request, size_t length)
@@ -321,6 +329,18 @@ bool processor_is_abort(const uint8_t *request, size_t length)
     return length && request[0] == TRANSFER_ABORT;
 }
 
+// What the board itself must know of what its firmware is told: how fast the wires are, and which
+static void follow(struct processor *p, const uint8_t *request, size_t length)
+{
+    struct bytes in = {.at = request, .end = request + length};
+    unsigned number = bytes_take(&in, 1);
+    uint32_t value = bytes_take(&in, number == SWJ_CLOCK ? 4 : 1);
+    if (number == SWJ_CLOCK && value)
+        p->hz = value < LOWEST_HZ ? LOWEST_HZ : value;
+    if (number == CONNECT)
+        p->port = value;
+}
+
 size_t processor_packet(struct processor *p, const uint8_t *request, size_t length, uint8_t *reply)
 {
     struct bytes in = {.at = request, .end = request + length};
@@ -331,6 +351,10 @@ size_t processor_packet(struct processor *p, const uint8_t *request, size_t leng
         return 0;
     p->counts.packets++;
     begin_packet(p);
+    if (p->firmware) {
+        follow(p, request, length);
+        return firmware_run(p->firmware, request, length, reply);
+    }
     if (p->atomic && length > 1 && (request[0] == EXECUTE || request[0] == QUEUE))
         execute(p, &in, &out);
     else

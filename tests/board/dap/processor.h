@@ -26,6 +26,7 @@ struct processor {
     unsigned quirks;
     uint32_t wire_hz; // whose time a clock takes on the wire, whatever it is set to; 0: what it is set to
     const char *serial;
+    struct firmware *firmware; // that does the commands; NULL: they are done here
     // Lets the rest of the board live while the wire is busy; returns host nanoseconds
     uint64_t (*breathe)(void *self);
     void *self;

@@ -30,6 +30,11 @@ static unsigned bit_of(const char *name, size_t length)
         {"floats", QUIRK_FLOATS},
         {"trst-low", QUIRK_TRST_LOW},
         {"crosstalk", QUIRK_CROSSTALK},
+        {"fewer-reads", QUIRK_FEWER_READS},
+        {"loses-place", QUIRK_LOSES_PLACE},
+        {"invalid-match", QUIRK_INVALID_MATCH},
+        {"long", QUIRK_LONG},
+        {"padded", QUIRK_PADDED},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strlen(known[i].name) == length && !memcmp(known[i].name, name, length))

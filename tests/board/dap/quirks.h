@@ -5,16 +5,22 @@
 #include <stdbool.h>
 
 enum {
-    QUIRK_NO_MATCH = 1 << 0,    // no-match: value matches are answered with a protocol error
-    QUIRK_COUNT_ZERO = 1 << 1,  // count0: says that it takes 0 packets at once
-    QUIRK_SHORT = 1 << 2,       // short: cuts the last byte off long replies
-    QUIRK_NO_SEQUENCE = 1 << 3, // no-sequence: does not know DAP_SWD_Sequence
-    QUIRK_BLIND_MATCH = 1 << 4, // blind-match: value matches succeed, whatever was read
-    QUIRK_SIZE_ZERO = 1 << 5,   // size0: says that packets have no size
-    QUIRK_NO_CAPS = 1 << 6,     // no-caps: does not say what it can do
-    QUIRK_EMPTY = 1 << 7,       // empty: replies to transfers end after the command's number
-    QUIRK_WRONG_ID = 1 << 8,    // wrong-id: replies to transfers begin with another command's number
-    QUIRK_NO_BLOCK = 1 << 9,    // no-block: does not know DAP_TransferBlock
+    QUIRK_NO_MATCH = 1 << 0,     // no-match: value matches are answered with a protocol error
+    QUIRK_COUNT_ZERO = 1 << 1,   // count0: says that it takes 0 packets at once
+    QUIRK_SHORT = 1 << 2,        // short: cuts the last byte off long replies
+    QUIRK_NO_SEQUENCE = 1 << 3,  // no-sequence: does not know DAP_SWD_Sequence
+    QUIRK_BLIND_MATCH = 1 << 4,  // blind-match: value matches succeed, whatever was read
+    QUIRK_SIZE_ZERO = 1 << 5,    // size0: says that packets have no size
+    QUIRK_NO_CAPS = 1 << 6,      // no-caps: does not say what it can do
+    QUIRK_EMPTY = 1 << 7,        // empty: replies to transfers end after the command's number
+    QUIRK_WRONG_ID = 1 << 8,     // wrong-id: replies to transfers begin with another command's number
+    QUIRK_NO_BLOCK = 1 << 9,     // no-block: does not know DAP_TransferBlock
+    QUIRK_FEWER_READS = 1 << 10, // fewer-reads: a match reads as often as its retries say, not once more
+    QUIRK_LOSES_PLACE =
+        1 << 11, // loses-place: a match behind a posted read is a read, its value are requests
+    QUIRK_INVALID_MATCH = 1 << 12, // invalid-match: lists with a value match are answered by 0xFF
+    QUIRK_LONG = 1 << 13,          // long: replies to transfers have a word too many
+    QUIRK_PADDED = 1 << 14,        // padded: replies are filled up to the size of a packet
 
     // On USB: what is announced of packets at once is a lie
     QUIRK_MERGE = 1 << 16,       // merge: a packet that comes before the one ahead is answered is swallowed

@@ -48,6 +48,7 @@ static bool match(struct transfer *t, unsigned request, uint32_t value)
     struct processor *p = t->p;
     uint32_t data = 0;
     unsigned retry = p->match_retry;
+    bool again = !(p->quirks & QUIRK_FEWER_READS) || retry-- > 0;
     if (p->quirks & QUIRK_NO_MATCH) {
         t->response = LINE_PROTOCOL;
         return false;
@@ -57,12 +58,13 @@ static bool match(struct transfer *t, unsigned request, uint32_t value)
         if (t->response != LINE_OK)
             return false;
     }
-    do {
+    while (again) {
         t->response = attempt(p, request, &data);
-    } while (t->response == LINE_OK && (data & p->match_mask) != value && retry-- && !processor_stopped(p));
+        again = t->response == LINE_OK && (data & p->match_mask) != value && retry-- && !processor_stopped(p);
+    }
     if (t->response == LINE_OK && (p->quirks & QUIRK_BLIND_MATCH))
         return true;
-    if (t->response == LINE_OK && (data & p->match_mask) != value)
+    if ((data & p->match_mask) != value) // whatever was acknowledged
         t->response |= MISMATCH;
     return t->response == LINE_OK;
 }
@@ -120,7 +122,7 @@ static void finish(struct transfer *t)
         return;
     if (t->posted)
         fetch(t, LINE_RDBUFF);
-    else if (t->unchecked)
+    else if (t->unchecked || t->p->line.jtag) // over JTAG whatever came last
         t->response = attempt(t->p, LINE_RDBUFF, &data);
 }
 
@@ -158,21 +160,41 @@ static bool reach(struct processor *p, unsigned index)
     return p->port == PORT_SWD || (p->port == PORT_JTAG && index < p->line.devices);
 }
 
+static bool any_match(const struct bytes *in, unsigned count)
+{
+    struct bytes look = *in;
+    bool any = false;
+    while (count--) {
+        unsigned request = bytes_take(&look, 1);
+        any = any || ((request & LINE_READ) && (request & MATCH_VALUE));
+        bytes_skip(&look, data_of(request));
+    }
+    return any;
+}
+
+// As this firmware reads the request: with the quirk it goes on to the next one behind the request's byte
+static unsigned understood(const struct transfer *t, unsigned request)
+{
+    bool loses = (t->p->quirks & QUIRK_LOSES_PLACE) && t->posted && (request & LINE_READ) &&
+                 line_posts(&t->p->line, request);
+    return loses ? request & ~(unsigned)MATCH_VALUE : request;
+}
+
 void transfer_run(struct processor *p, struct bytes *in, struct answer *out)
 {
     struct transfer t = {.p = p, .answer = out};
     unsigned index = bytes_take(in, 1), count = bytes_take(in, 1), done = 0;
     uint8_t *head = out->at;
-    if (in->bad || !whole(p, in, out, count)) {
+    if (in->bad || !whole(p, in, out, count) || ((p->quirks & QUIRK_INVALID_MATCH) && any_match(in, count))) {
         in->bad = true;
         return;
     }
     answer_put(out, 0, 2);
     for (bool going = reach(p, index); count; count--) {
         struct bytes one = *in; // whatever is done with it, the next request is behind it
-        unsigned request = bytes_take(&one, 1);
+        unsigned request = understood(&t, bytes_take(&one, 1));
         bytes_skip(in, 1 + data_of(request));
-        if (!going)
+        if (!going || in->bad)
             continue;
         going =
             request & LINE_READ ? read_one(&t, request, &one) : write_one(&t, request, bytes_take(&one, 4));
@@ -182,6 +204,7 @@ void transfer_run(struct processor *p, struct bytes *in, struct answer *out)
     finish(&t);
     head[0] = (uint8_t)done;
     head[1] = (uint8_t)t.response;
+    in->bad = out->full = false; // whoever loses his place does not notice
 }
 
 static unsigned read_block(struct transfer *t, unsigned request, unsigned count)

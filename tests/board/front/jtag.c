@@ -39,9 +39,10 @@ static const uint8_t next_state[16][2] = {
     [UPDATE_IR] = {IDLE, SELECT_DR},
 };
 
-// IHI 0031 B3.2: instructions, and acknowledges as JTAG has them (a fault is OK/FAULT, too)
+// IHI 0031 B3.2: instructions, and acknowledges as JTAG has them (a fault is OK/FAULT, too,
+// but in protocol 1, where this port has no FAULT: IHI 0074)
 enum { IR_ABORT = 0x8, IR_DPACC = 0xA, IR_APACC = 0xB, IR_IDCODE = 0xE, IR_LENGTH = 4, IR_CAPTURE = 1 };
-enum { JTAG_WAIT = 1, JTAG_OK = 2, ACC_LENGTH = 35, ID_LENGTH = 32, BYPASS_LENGTH = 1 };
+enum { JTAG_WAIT = 1, JTAG_OK = 2, JTAG_OK_1 = 4, ACC_LENGTH = 35, ID_LENGTH = 32, BYPASS_LENGTH = 1 };
 
 void jtag_init(struct jtag *j, struct adi *adi, uint32_t idcode)
 {
@@ -82,7 +83,7 @@ static void capture_dr(struct jtag *j)
         if (j->request.waiting)
             attempt(j);
         j->busy = j->request.waiting || adi_is_busy(j->adi);
-        j->shift = (uint64_t)j->result << 3 | (j->busy ? JTAG_WAIT : JTAG_OK);
+        j->shift = (uint64_t)j->result << 3 | (j->busy ? JTAG_WAIT : j->protocol_1 ? JTAG_OK_1 : JTAG_OK);
         j->length = ACC_LENGTH;
         break;
     case IR_ABORT:

@@ -15,6 +15,7 @@ struct jtag_request {
 struct jtag {
     struct adi *adi;
     uint32_t idcode;
+    bool protocol_1; // OK is an acknowledge of its own
     unsigned state;
     unsigned instruction;
     uint64_t shift;

@@ -14,7 +14,7 @@ enum {
     REQ_STOP = 1 << 6,
     REQ_PARK = 1 << 7,
 };
-enum { SWD_ACK_OK = 1, SWD_ACK_WAIT = 2, SWD_ACK_FAULT = 4, SWD_ACK_NONSENSE = 3 };
+enum { SWD_ACK_OK = 1, SWD_ACK_WAIT = 2, SWD_ACK_FAULT = 4 };
 enum {
     DP_DPIDR_ABORT = 0x0,
     DP_CTRL_STAT = 0x4,
@@ -139,7 +139,8 @@ static void got_request(struct swd *s)
     if (trouble && s->trouble.kind == SWD_NO_ACK)
         return;
     s->damaged = trouble && s->trouble.kind == SWD_BAD_PARITY;
-    s->ack = trouble && s->trouble.kind == SWD_BAD_ACK ? SWD_ACK_NONSENSE : SWD_ACK_OK;
+    s->nonsense = trouble && s->trouble.kind == SWD_BAD_ACK;
+    s->ack = s->nonsense ? s->trouble.ack : SWD_ACK_OK;
     s->identified = true;
     enter(s, SWD_TURN_TO_ACK, turnaround(s));
 }
@@ -176,7 +177,7 @@ static uint32_t read_value(struct swd *s)
 static void begin_ack(struct swd *s)
 {
     s->selected->wire = WIRE_SWD;
-    if (s->ack == SWD_ACK_OK)
+    if (!s->nonsense)
         s->ack = decide(s);
     s->shift = 0;
     if (s->ack == SWD_ACK_OK && is_read(s)) {
@@ -190,7 +191,7 @@ static void end_ack(struct swd *s)
 {
     // With overrun detection the data phase is there whatever the acknowledge says (IHI 0031 B4.2)
     bool data = s->ack == SWD_ACK_OK || (s->selected->control & ORUNDETECT);
-    if (s->ack == SWD_ACK_NONSENSE)
+    if (s->nonsense)
         s->phase = SWD_LOCKED;
     else if (!data)
         enter(s, SWD_TURN_TO_IDLE, turnaround(s));
@@ -311,7 +312,7 @@ bool swd_level(const struct swd *s, bool driven, bool bit)
         if (s->phase == SWD_READ)
             return s->shift >> (DATA_BITS - s->left) & 1;
     }
-    return !driven || bit;
+    return driven ? bit : !s->held_low;
 }
 
 bool swd_clock(struct swd *s, bool driven, bool bit)

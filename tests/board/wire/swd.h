@@ -20,8 +20,9 @@ struct swd_trouble {
     enum {
         SWD_NO_ACK,     // the request is lost: no answer, and nothing done, until a line reset
         SWD_BAD_PARITY, // of the data: a read's to the host, a write's on its way here
-        SWD_BAD_ACK,    // an acknowledge that there is not; nothing done, and silence until a line reset
+        SWD_BAD_ACK, // `ack`, an acknowledge that there is not; nothing done, and silence until a line reset
     } kind;
+    uint8_t ack;
     uint32_t skip, count;
 };
 
@@ -50,10 +51,12 @@ struct swd {
     bool identified;      // DPIDR was read since then
     uint8_t request, ack;
     bool selecting; // the request is a write of TARGETSEL
+    bool nonsense;  // `ack` is none that there is
     bool damaged;   // the data has, or gets, the wrong parity
     uint64_t shift; // what goes out or has come in, the first bit lowest
     uint32_t sent;  // the last data read, for RESEND
     struct swd_trouble trouble;
+    bool held_low;      // by a target without power; else the line is pulled up
     uint64_t transfers; // well-formed requests to a target that listens
 };
 

@@ -27,71 +27,93 @@ static uint32_t model_get(const uint8_t *at)
 static int model_match(struct model *m, uint8_t request, uint32_t wanted)
 {
     uint32_t data = 0;
-    unsigned retry = m->match_retry;
+    unsigned reads = m->match_retry + (m->fewer_reads ? 0 : 1);
     int ack = M_OK;
-    if (request & 1)
+    if ((request & 1) || m->jtag)
         ack = model_patient(m, request & 0xF, NULL);
-    if (ack != M_OK)
-        return ack;
-    do {
+    while (ack == M_OK && reads-- > 0) {
         ack = model_patient(m, request & 0xF, &data);
-    } while (ack == M_OK && (data & m->match_mask) != wanted && retry-- > 0);
-    return ack == M_OK && (data & m->match_mask) != wanted ? M_OK | 0x10 : ack;
+        if (ack == M_OK && (data & m->match_mask) == wanted)
+            return M_OK;
+    }
+    return ack | 0x10;
+}
+
+/* Whether a read gives its value only with the next transfer. */
+static bool model_posts(const struct model *m, uint8_t request)
+{
+    return (request & 2) && (m->jtag || (request & 1));
+}
+
+/* Whether one read can fetch the value of another and post its own. */
+static bool model_chains(const struct model *m, uint8_t before, uint8_t request)
+{
+    if (m->loses_place)
+        return model_posts(m, request);
+    return model_posts(m, request) && !((before ^ request) & 1) && !(request & 0x10);
+}
+
+/* The word of a posted read, which `request` brings: a debug port's was there at once, and is in *word. `own`
+ * is what the request itself gives. */
+static int model_fetch(struct model *m, uint8_t posted, uint8_t request, uint32_t *word, uint32_t *own)
+{
+    uint32_t data = m->selected < 0 ? 0 : m->ports[m->selected].posted;
+    *word = posted & 1 ? data : *word;
+    return model_patient(m, request, own);
 }
 
 static size_t model_transfer(struct model *m, const uint8_t *q, size_t n, uint8_t *out)
 {
     struct model_reply reply = {out, 3};
     unsigned wanted = q[2], done = 0;
+    uint8_t posted = 0; /* the request */
     int ack = 0;
-    bool posted = false, written = false;
+    bool written = false;
     size_t at = 3;
-    uint32_t data = 0;
-    for (; done < wanted; done++) {
+    uint32_t data = 0, word = 0, own = 0;
+    for (; done < wanted && at < n; done++) {
         uint8_t request = q[at++];
         bool match = (request & 0x12) == 0x12 && m->has_match, mask = (request & 0x22) == 0x20;
-        if (!(request & 2) || (request & 0x10)) {
-            data = model_get(q + at);
-            at += 4;
-        }
-        bool next_posts = (request & 0x13) == 3;
-        if (posted) {
-            uint32_t before = 0;
-            ack = model_patient(m, next_posts ? request & 0xF : 0xE, &before);
+        if (posted != 0) {
+            bool chains = model_chains(m, posted, request);
+            ack = model_fetch(m, posted, chains ? request & 0xF : 0xE, &word, &own);
             if (ack != M_OK)
                 break;
-            model_put(&reply, before);
-            if (next_posts)
+            model_put(&reply, word);
+            posted = chains ? request : 0;
+            word = own;
+            if (chains) /* in a firmware that loses its place, what a match compares with is taken for
+                           requests */
                 continue;
-            posted = false;
+        }
+        if (!(request & 2) || (request & 0x10)) {
+            if (at + 4 > n)
+                break;
+            data = model_get(q + at);
+            at += 4;
         }
         if (match) {
             ack = model_match(m, request, data);
         } else if (request & 2) {
-            uint32_t value = 0;
-            ack = model_patient(m, request & 0xF, &value);
-            posted = (request & 1) != 0;
-            if (ack == M_OK && !posted)
-                model_put(&reply, value);
-            posted = posted && ack == M_OK;
-            written = false;
+            ack = model_patient(m, request & 0xF, &word);
+            if (ack == M_OK && model_posts(m, request))
+                posted = request;
+            else if (ack == M_OK)
+                model_put(&reply, word);
         } else if (mask) {
             m->match_mask = data;
             ack = M_OK;
         } else {
             ack = model_patient(m, request & 0xF, &data);
-            written = true;
         }
-        if (match)
-            written = false;
+        written = mask ? written : !(request & 2);
         if (ack != M_OK)
             break;
     }
-    (void)n;
-    if (ack == M_OK && posted) {
-        ack = model_patient(m, 0xE, &data);
+    if (ack == M_OK && posted != 0) {
+        ack = model_fetch(m, posted, 0xE, &word, &own);
         if (ack == M_OK)
-            model_put(&reply, data);
+            model_put(&reply, word);
     } else if (ack == M_OK && written) {
         ack = model_patient(m, 0xE, NULL);
     }
@@ -117,7 +139,8 @@ static void model_sequence(struct model *m, const uint8_t *bits, size_t n)
     if (model_contains(bits, n, "\x92\xF3\x09\x62\x95\x2D\x85\x86\xE9\xAF\xDD\xE3\xA2\x0E\xBC\x19\xA0\xF1",
                        18))
         m->needs_wake = false;
-    if (!model_contains(bits, n, "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x00", 8))
+    if (!model_contains(bits, n, "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x00", 8) &&
+        !(m->jtag && model_contains(bits, n, "\xFF", 1)))
         return;
     m->silent = false;
     m->listening = true;

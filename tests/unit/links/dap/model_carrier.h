@@ -86,6 +86,16 @@ static void bench_carrier(struct bench *bench)
     bench->error = (struct error){.kind = ERROR_NONE};
 }
 
+static bool bench_begin(struct bench *bench)
+{
+    struct adi *adi = &bench->executor.adi;
+    executor_begin(&bench->executor);
+    /* Small, so that a test need not wait */
+    adi->match_ns = adi->match_least_ns = 400000;
+    adi->match_retry = 25;
+    return adi_configure(adi, adi->match_retry, &bench->error);
+}
+
 static bool bench_connect(struct bench *bench)
 {
     struct deadline deadline = deadline_in_ms(5000, NULL);
@@ -94,10 +104,5 @@ static bool bench_connect(struct bench *bench)
         !connect_target(&bench->executor.adi, DAP_WIRES_SWD, 0, &deadline, &bench->error) ||
         !connect_find_ports(&bench->executor.adi, &bench->executor.compiler.reach, &deadline, &bench->error))
         return false;
-    executor_begin(&bench->executor);
-    /* Small, so that a test need not wait */
-    struct adi *adi = &bench->executor.adi;
-    adi->match_ns = adi->match_least_ns = 400000;
-    adi->match_retry = 25;
-    return adi_configure(adi, adi->match_retry, &bench->error);
+    return bench_begin(bench);
 }

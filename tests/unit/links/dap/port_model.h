@@ -41,7 +41,10 @@ struct model {
     /* what the probe is like */
     unsigned packet_size, packet_count;
     bool has_match, has_swd_sequence, pads;
-    bool v6;   /* a ROM table at 0 that lists a MEM-AP at 0x2000 behind one that is not there */
+    bool fewer_reads; /* a match reads as often as its retries say, not once more */
+    bool loses_place; /* a match directly behind a posted read: what it compares with is taken for requests */
+    uint8_t nobody;   /* the acknowledge when nobody answers: the three bits that were on the line */
+    bool v6;          /* a ROM table at 0 that lists a MEM-AP at 0x2000 behind one that is not there */
     bool jtag; /* answers as over JTAG: a fault shows in CTRL/STAT only, and what follows is not done */
     uint8_t capabilities;
     /* the probe's own state */
@@ -139,13 +142,14 @@ static void model_init(struct model *m)
     m->wait_retry = 100;
     m->tar_mask = UINT32_MAX;
     m->trouble_at = -1;
+    m->nobody = 7;
     m->dpidr = 0x2BA01477;
     m->n_ports = m->aps = 1;
 }
 
 /* ---- SWD: one transaction. `request` as in DAP_Transfer: APnDP, RnW, A2, A3. */
 
-enum { M_OK = 1, M_WAIT = 2, M_FAULT = 4, M_NONE = 7, M_ERROR = 8 };
+enum { M_OK = 1, M_WAIT = 2, M_FAULT = 4, M_ERROR = 8 };
 
 static uint32_t model_lanes(const struct model_port *p)
 {
@@ -330,12 +334,12 @@ static int model_transaction(struct model *m, uint8_t request, uint32_t *data)
     if (data == NULL)
         data = &ignored;
     if (m->dead || m->silent || m->selected < 0 || m->needs_wake)
-        return M_NONE;
+        return m->nobody;
     m->listening = false;
     if (trouble == TROUBLE_NO_ACK || (trouble == TROUBLE_ACK_LOST && !(request & 2))) {
         m->ports[m->selected].data_error |= trouble == TROUBLE_ACK_LOST; /* what follows is no data */
         m->silent = true;
-        return M_NONE;
+        return m->nobody;
     }
     uint32_t sent = *data;
     if (!(request & 2) && m->damage_hz != 0 && m->hz > m->damage_hz &&
@@ -344,7 +348,7 @@ static int model_transaction(struct model *m, uint8_t request, uint32_t *data)
     int ack = model_answer(m, request, data, trouble);
     if (trouble == TROUBLE_ACK_LOST) {
         m->silent = true;
-        return M_NONE;
+        return m->nobody;
     }
     if (trouble == TROUBLE_PARITY && (request & 2) && ack == M_OK) {
         *data = 0xDEADBEEF;

@@ -77,7 +77,8 @@ static void prepare(struct bench *bench, const struct model *wish)
         fail_msg("%s", bench->error.text);
     if (wish->jtag) { /* the rest of a connection is for the wires */
         bench->executor.adi.jtag = true;
-        executor_begin(&bench->executor);
+        assert_true(adi_measure_match(&bench->executor.adi, &bench->error) && bench_begin(bench));
+        assert_int_equal(bench->executor.adi.loses_place, wish->loses_place);
     }
     for (uint32_t i = 0; i < 6; i++)
         model_cell(&bench->model, 0x23F0 + 4 * i)->value = 0x11110000 + i;

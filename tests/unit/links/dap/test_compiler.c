@@ -238,6 +238,50 @@ TEST(test_full_packets)
     assert_int_equal(packet.length, 63);
 }
 
+TEST(test_a_mask_write_behind_a_word_over_jtag_where_it_must_be)
+{
+    struct step steps[] = {step_read(word(0x1000)), step_expect(word(0x1000), 0xFFFFFFFF, 1),
+                           step_expect(word(0x1000), 0xFFFFFFFF, 2), step_write(word(0x1000), 3),
+                           step_expect(word(0x1000), 0xFFFFFFFF, 4)};
+    begin(64);
+    stand_at(0x1000, false);
+    compiler.jtag = true;
+    compile(steps, 5);
+    assert_packet("05 00 07 0f 1f 01 00 00 00 1f 02 00 00 00 0d 03 00 00 00 06 1f 04 00 00 00 06");
+    begin(64);
+    stand_at(0x1000, false);
+    compiler.jtag = compiler.loses_place = true;
+    compile(steps, 5);
+    assert_packet("05 00 09 0f 20 ff ff ff ff 1f 01 00 00 00 1f 02 00 00 00 "
+                  "0d 03 00 00 00 06 20 ff ff ff ff 1f 04 00 00 00 06");
+}
+
+/* Each word comes with the transfer behind it, a check's too: it may be missing though it counts as done. */
+TEST(test_posted_checks_over_jtag)
+{
+    struct step steps[] = {step_read(word(0x1000)), step_write(word(0x1000), 1), step_read(word(0x1000))};
+    static const uint8_t acks[] = {7, 0, 8};
+    begin(64);
+    stand_at(0x1000, false);
+    compiler.jtag = true;
+    compile(steps, 3); /* read, write, check, read, check */
+    assert_packet("05 00 05 0f 0d 01 00 00 00 06 0f 06");
+    for (size_t i = 0; i < sizeof acks; i++) {
+        const char behind_check[] = {5, 3, (char)acks[i], 0x11, 0, 0, 0},
+                   at_end[] = {5, 5, (char)acks[i], 0x11, 0, 0, 0, 0, 0, 0, 0, 0x22, 0, 0, 0};
+        struct decoded decoded = answer(steps, behind_check, sizeof behind_check);
+        assert_int_equal(decoded.end, DECODE_NO_ACK);
+        assert_int_equal(decoded.step, 2);
+        assert_int_equal(decoded.unchecked, 0); /* whether the write was refused nobody has seen */
+        assert_int_equal(results[0], 0x11);
+        decoded = answer(steps, at_end, sizeof at_end);
+        assert_int_equal(decoded.end, DECODE_NO_ACK);
+        assert_int_equal(decoded.step, 3);
+        assert_int_equal(decoded.unchecked, 2);
+        assert_int_equal(results[2], 0x22);
+    }
+}
+
 TEST(test_jtag_checks)
 {
     struct step steps[] = {step_read(word(0x1000)), step_write(word(0x1000), 1), step_read(word(0x1000)),
@@ -296,9 +340,19 @@ TEST(test_where_it_failed)
         {3, 7, 2, DECODE_NO_ACK, 3, true}, /* the guard itself: the write was accepted before */
         {4, 2, 3, DECODE_WAIT, 3, false},  /* the match */
         {4, 0x11, 3, DECODE_MISMATCH, 3, false},
-        {4, 0x14, 3, DECODE_FAULT, 3, false}, /* some firmware says both */
+        {4, 0x14, 3, DECODE_FAULT, 3, false}, /* most firmware says both */
+        {4, 0x12, 3, DECODE_WAIT, 3, false},
+        {4, 0x17, 3, DECODE_NO_ACK, 3, false},
+        {4, 0x10, 3, DECODE_NO_ACK, 3, false},
+        {0, 0, 0, DECODE_NO_ACK, 0, false}, /* the bits as they were on a line that is held low, */
+        {4, 0, 3, DECODE_NO_ACK, 3, false},
+        {6, 0, 3, DECODE_NO_ACK, 4, false},
+        {0, 3, 0, DECODE_NO_ACK, 0, false}, /* or disturbed */
+        {0, 5, 0, DECODE_NO_ACK, 0, false},
+        {4, 6, 3, DECODE_NO_ACK, 3, false},
         {5, 8, 3, DECODE_NO_ACK, 4, false},
         {6, 4, 3, DECODE_FAULT, 4, false}, /* the last word never came */
+        {6, 4, 4, DECODE_FAULT, 4, false}, /* or was sent all the same */
         {6, 1, 4, DECODE_DONE, 5, false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -307,6 +361,7 @@ TEST(test_where_it_failed)
             reply[3 + 4 * k] = (char)(k + 1);
         for (int padded = 0; padded < 2; padded++) {
             compile_five();
+            compiler.padded = padded;
             size_t n = padded ? sizeof reply : 3 + 4 * cases[i].words;
             struct decoded decoded = answer(reads_and_writes, reply, n);
             if (decoded.end != cases[i].end || decoded.step != cases[i].step ||
@@ -333,7 +388,9 @@ TEST(test_broken_replies)
                   {"\x05\x06\x01\0\0\0\0\0\0", 9},              /* too few words */
                   {"\x05\x07\x01", 3},                          /* more than was asked for */
                   {"\x05\x05\x01\0\0\0\0\0\0\0\0\0\0\0\0", 15}, /* stopped, and all is well? */
-                  {"\x05\x00\x00", 3},
+                  {"\x05\x06\x01\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 23}, /* too many */
+                  {"\x05\x04\x11\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 19},
+                  {"\x05\x00\x20", 3},
                   {"\x05\x03\x11\0\0\0\0\0\0\0\0", 11}, /* a mismatch at what is no match */
                   {"\x05\x06\x11\0\0\0\0\0\0\0\0", 11},
                   {"\x05\x04\x31\0\0\0\0\0\0\0\0\0\0\0\0", 15},

@@ -137,6 +137,17 @@ TEST(test_chain)
     assert_int_equal(chain.port, 2);
     chain.id[2] = 0x06410041;
     assert_false(chain_find_port(&chain));
+    assert_int_equal(chain_newer_port(&chain), 0);
+    static const uint32_t newer[] = {0x4BA06477, 0x0BA07477};
+    for (size_t i = 0; i < 2; i++) {
+        chain.id[1] = newer[i];
+        chain.id[2] = 0x06410041;
+        assert_false(chain_find_port(&chain));
+        assert_int_equal(chain_newer_port(&chain), newer[i]);
+        chain.id[2] = 0x6BA00477;
+        assert_true(chain_find_port(&chain)); /* the one behind it, which can be talked to */
+        assert_int_equal(chain.port, 2);
+    }
     memset(bits, 0, sizeof bits);
     assert_false(chain_read_ids(&chain, bits, CHAIN_ID_BITS)); /* TDO stuck at zero */
 }

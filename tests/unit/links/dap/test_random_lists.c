@@ -151,6 +151,22 @@ TEST(test_over_jtag)
     run_plain(&wish, CALLS);
 }
 
+/* free-dap's two ways of its own. */
+TEST(test_firmware_that_reads_less_often_or_loses_its_place)
+{
+    static struct model wish;
+    for (unsigned kind = 0; kind < 8; kind++) {
+        model_init(&wish);
+        wish.jtag = kind & 1;
+        wish.loses_place = wish.jtag;
+        wish.fewer_reads = true;
+        wish.packet_size = kind & 2 ? 512 : 64;
+        wish.pads = kind & 4;
+        seed = 50 + kind;
+        run_plain(&wish, CALLS / 2);
+    }
+}
+
 TEST(test_without_match)
 {
     static struct model wish;
@@ -161,6 +177,9 @@ TEST(test_without_match)
 }
 
 /* ---- trouble at every transaction */
+
+/* What is heard when nobody acknowledges: three bits as they were on the line. */
+static const uint8_t silences[] = {7, 0, 3, 5, 6};
 
 static void run_troubled(unsigned size, bool pads, bool jtag, enum model_trouble trouble, uint32_t list_seed)
 {
@@ -173,6 +192,7 @@ static void run_troubled(unsigned size, bool pads, bool jtag, enum model_trouble
     wish.packet_size = size;
     wish.pads = pads;
     wish.jtag = jtag;
+    wish.nobody = silences[list_seed % sizeof silences];
     prepare(&begin, &wish);
     seed = list_seed;
     size_t n = make_list(steps, &begin.model);
@@ -247,8 +267,10 @@ TEST(test_trouble_on_the_wires_in_small_packets)
 
 TEST(test_trouble_over_jtag)
 {
-    for (int trouble = TROUBLE_FAULT; trouble < TROUBLES; trouble++)
+    for (int trouble = TROUBLE_NO_ACK; trouble < TROUBLES; trouble++)
         for (uint32_t list = 0; list < 12; list++) {
+            if (trouble == TROUBLE_ACK_LOST || trouble == TROUBLE_PARITY || trouble == TROUBLE_DATA)
+                continue; /* JTAG has no data phase to lose, and no parity */
             run_troubled(64, list % 2 != 0, true, (enum model_trouble)trouble, list + 300);
             run_troubled(512, list % 2 == 0, true, (enum model_trouble)trouble, list + 400);
         }
