@@ -37,7 +37,7 @@ struct run {
 static uint32_t below(struct run *r, uint32_t n)
 {
     r->random = r->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (uint32_t)(r->random >> 33) % n;
+    return n > 0 ? (uint32_t)(r->random >> 33) % n : 0;
 }
 
 /* ---- the board */
