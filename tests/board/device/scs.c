@@ -263,7 +263,7 @@ static void scs_write(void *self, uint32_t offset, uint32_t value, enum bus_mast
 
 static uint32_t dwt_unit_read(void *self, uint32_t offset, enum bus_master master)
 {
-    const struct cortex_m *cm = self;
+    struct cortex_m *cm = self;
     (void)master;
     if (offset >= COMPONENT_IDS)
         return component_read(&cm->profile->dwt, offset);
@@ -275,6 +275,7 @@ static void dwt_unit_write(void *self, uint32_t offset, uint32_t value, enum bus
     struct cortex_m *cm = self;
     (void)master;
     dwt_write(&cm->dwt, offset, value, cm->core.counted);
+    cm->attention = true;
 }
 
 static uint32_t fpb_unit_read(void *self, uint32_t offset, enum bus_master master)
