@@ -4,7 +4,7 @@ SYM_DIR  := tests/unit/symbols/fixtures
 SYM_OUT  := $(BUILD)/fixtures
 SYM_BARE := -mcpu=cortex-m3 -mthumb -nostdlib -ffreestanding -ffunction-sections -Wl,--gc-sections -Wl,--build-id
 SYM_IN   := $(SYM_DIR)/startup.S $(SYM_DIR)/blink.c $(SYM_DIR)/other.c
-SYM_ELFS := $(patsubst %,$(SYM_OUT)/%.elf,blink blink4 blink0 blinkz flash stripped nodebug shapes mixed host many names copies exits switches)
+SYM_ELFS := $(patsubst %,$(SYM_OUT)/%.elf,blink blink4 blink0 blinkz flash stripped nodebug shapes mixed host many names copies exits switches writes_a32 writes_a64 stores)
 
 # $(call blink,FLAGS,ORIGIN): the program with its flash at ORIGIN, 0 if not given
 blink = sed 's/FLASH_ORIGIN/$(or $(2),0)/' $(SYM_DIR)/blink.ld > $@.ld && \
@@ -42,6 +42,12 @@ $(SYM_OUT)/exits.elf:
 $(SYM_OUT)/switches.elf:
 	arm-none-eabi-gcc -mcpu=cortex-m3 -mthumb -nostdlib -ffreestanding -Ttext 0x8000 -Og -g -DSWITCHES $(SYM_DIR)/exits.S \
 	    $(SYM_DIR)/exits.c -o $@
+$(SYM_OUT)/writes_a32.elf: $(SYM_DIR)/writes_a32.S
+	arm-none-eabi-gcc -mcpu=cortex-a7 -nostdlib -Ttext 0x10000 $< -o $@
+$(SYM_OUT)/writes_a64.elf: $(SYM_DIR)/writes_a64.S
+	aarch64-linux-gnu-gcc -nostdlib -static -no-pie -Wl,-Ttext=0x10000 $< -o $@
+$(SYM_OUT)/stores.elf: $(SYM_DIR)/stores.S
+	arm-none-eabi-gcc -march=armv8-m.main -mthumb -nostdlib -Ttext 0x8000 $< -o $@
 $(SYM_OUT)/host.elf:
 	$(CC) -nostdlib -static -no-pie -fno-stack-protector -Wl,--build-id -O2 -g $(SYM_DIR)/host.c -o $@
 # 100000 functions, to see that nothing takes long

@@ -53,8 +53,12 @@ static const struct advice advice[ERROR_KINDS] = {
     [ERROR_WRITTEN] =
         {EXIT_MEASURE,
          "The program, an operating system (perf, or cpuidle, which takes an idle core's power), "
-         "or another debugger does that, and then no count is true. --counter NAME takes a counter that "
-         "nobody else uses (pmu-probe info shows them), or keep the other one from it."},
+         "or another debugger does that, and then no count is true. pmu-probe --elf FILE doctor names the "
+         "lines that do it. --counter NAME takes a counter that nobody else uses (pmu-probe info shows "
+         "them)."},
+    [ERROR_WRITER_SOUGHT] = {EXIT_MEASURE,
+                             "Keep the program from it, or take a counter that nobody else uses: --counter "
+                             "NAME (pmu-probe info shows them)."},
     [ERROR_NO_COMPARATOR] = {EXIT_MEASURE,
                              "Remove a hardware breakpoint in the other debugger, then try again. "
                              "If an earlier pmu-probe was killed: pmu-probe release."},
@@ -132,6 +136,7 @@ void error_clear(struct error *error)
 {
     error->kind = ERROR_NONE;
     error->text[0] = '\0';
+    error->subject = NULL;
 }
 
 const char *error_advice(enum error_kind kind)

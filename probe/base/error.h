@@ -26,6 +26,7 @@ enum error_kind {
     ERROR_NO_CORE,       /* no core that we know */
     ERROR_NO_COUNTER,    /* no counter block that we can use */
     ERROR_WRITTEN,       /* somebody else writes or stops the counter */
+    ERROR_WRITER_SOUGHT, /* likewise, and who does was looked for */
     ERROR_NO_COMPARATOR, /* all breakpoint units are taken */
     ERROR_ADDRESS,       /* no breakpoint can be put there */
     ERROR_PLACE,         /* the core cannot run code there */
@@ -46,6 +47,8 @@ enum error_kind {
 struct error {
     enum error_kind kind;
     char text[1024]; /* what was tried and what came back */
+    /* The register that speaks for ERROR_WRITTEN, or does not take what it is to hold; NULL: none */
+    const char *subject;
 };
 
 /* Keeps the first fact: a later call on the same error is ignored. Always returns false. */

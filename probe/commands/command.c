@@ -65,15 +65,18 @@ const struct command commands[COMMANDS] = {
                        .needs = "",
                        .formats = TEXT | JSON,
                        .run = command_watch},
-    [COMMAND_DOCTOR] = {.name = "doctor",
-                        .operands = "",
-                        .does = "why a counter cannot be read, and what helps",
-                        .about = "The tests are those that the architecture makes, in its own order.",
-                        .examples = "pmu-probe doctor\n"
-                                    "pmu-probe -C 1 doctor --mend\n",
-                        .needs = "",
-                        .formats = TEXT | JSON,
-                        .run = command_doctor},
+    [COMMAND_DOCTOR] =
+        {.name = "doctor",
+         .operands = "",
+         .does = "why a counter cannot be read, and what helps",
+         .about = "The tests are those that the architecture makes, in its own order. Of a counter that "
+                  "the program writes, the lines that do it (with --elf).",
+         .examples = "pmu-probe doctor\n"
+                     "pmu-probe --elf app.elf doctor\n"
+                     "pmu-probe -C 1 doctor --mend\n",
+         .needs = "",
+         .formats = TEXT | JSON,
+         .run = command_doctor},
     [COMMAND_RELEASE] =
         {.name = "release",
          .operands = "",

@@ -255,14 +255,31 @@ size_t counting_metrics(const struct counting *counting, counting_mean *mean, co
 
 /* ---- what is read beside the counters */
 
+static bool has_word(const struct session *session, const char *name, uint64_t *address, uint64_t *size)
+{
+    return session->symbols != NULL && symbols_object(session->symbols, name, address, size) &&
+           (*size <= 4 || *size == 8); /* of eight bytes the low four change */
+}
+
 static bool find_word(struct session *session, const char *name, struct address *out)
 {
     uint64_t address, size;
-    if (session->symbols == NULL || !symbols_object(session->symbols, name, &address, &size))
+    if (!has_word(session, name, &address, &size))
         return false;
     *out = core_word(&session->target.chosen->core, address);
     out->size = (uint8_t)(size == 1 || size == 2 ? size : 4);
-    return size <= 4 || size == 8; /* of eight bytes the low four change */
+    return true;
+}
+
+bool counting_check_tick(const struct session *session, struct error *error)
+{
+    const char *name = session->context->options->tick;
+    uint64_t address, size;
+    if (name == NULL || has_word(session, name, &address, &size))
+        return true;
+    if (session->symbols == NULL)
+        return error_set(error, ERROR_ELF, "--tick names a variable of the program, and no ELF is given");
+    return error_set(error, ERROR_SYMBOL, "the ELF has no variable \"%.64s\" of up to 8 bytes", name);
 }
 
 /* How much the variable goes up by at a time: ST's HAL keeps that in another one. */
@@ -306,9 +323,8 @@ static bool take_tick(struct counting *counting, struct session *session, const 
     if (strcmp(session->target.block->kind->name, "systick") != 0)
         return error_set(error, ERROR_USAGE, "--tick belongs to SysTick, not to %s",
                          session->target.block->kind->name);
-    if (!find_word(session, name, &tick.variable))
-        return error_set(error, ERROR_SYMBOL, "the ELF has no variable \"%.64s\" of up to 8 bytes", name);
-    if (!read_each(session, name, &tick.each, error) ||
+    if (!counting_check_tick(session, error) || !find_word(session, name, &tick.variable) ||
+        !read_each(session, name, &tick.each, error) ||
         (strcmp(name, "xTickCount") == 0 && !find_pended(session, &tick.pended, error)))
         return false;
     return beside_take_tick(&counting->beside, &session->target, &tick, error) &&

@@ -25,6 +25,8 @@ struct counting {
     struct at_end at_end;
 };
 
+/* Whether the ELF has what --tick names: the target is not needed for that. */
+bool counting_check_tick(const struct session *session, struct error *error);
 /* The session has taken its target. Programs the first pass. */
 bool counting_open(struct counting *counting, struct session *session, const struct clock *clock,
                    struct error *error);

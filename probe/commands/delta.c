@@ -294,9 +294,10 @@ int command_delta(const struct context *context, struct error *error)
     if (!context->options->quiet)
         progress_begin(&self.progress, stderr);
     bool ok = outcome_begin(context, &check, error) && session_open_elf(&self.session, error) &&
-              locate_region(&self, context->options, error) && look_into_region(&self, error) &&
-              session_open_target(&self.session, error) && check_run_control(&self.session, error) &&
-              session_take(&self.session, error) && measure(&self, error);
+              counting_check_tick(&self.session, error) && locate_region(&self, context->options, error) &&
+              look_into_region(&self, error) && session_open_target(&self.session, error) &&
+              check_run_control(&self.session, error) && session_take(&self.session, error) &&
+              measure(&self, error);
     struct error after = {0};
     bool closed = session_close(&self.session, &after);
     if (self.summary.n > 0 && is_printable(&self, error)) {

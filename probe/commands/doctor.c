@@ -1,6 +1,7 @@
 /* doctor: why a counter cannot be read, and what mends it. --mend is the one thing that leaves a trace. */
 #include "target/doctor.h"
 #include "commands/command.h"
+#include "commands/doctor_writers.h"
 #include "commands/session.h"
 #include "debuggers/debugger.h"
 #include "measure/trial.h"
@@ -66,13 +67,21 @@ static void put_counter(FILE *out, const struct target *target, uint64_t first, 
     json_part_write(out, line);
 }
 
-static void put_written(FILE *out, const struct target *target)
+/* It may have been found before the counter could be taken. */
+static void put_written(struct session *session, const struct error *why)
 {
-    struct json_part line = json_part_new("counter");
-    json_part_text(&line, "name", target->reading.counters[0].name);
-    json_part_text(&line, "text", target->block->text);
-    json_part_bool(&line, "written", true);
-    json_part_write(out, line);
+    FILE *out = session->context->out;
+    const struct counter_block *block = doctor_written_block(session);
+    if (is_json(session)) {
+        struct json_part line = json_part_new("counter");
+        json_part_text(&line, "name", block != NULL ? block->counters[0].name : "");
+        json_part_text(&line, "text", block != NULL ? block->text : "");
+        json_part_bool(&line, "written", true);
+        json_part_write(out, line);
+    } else {
+        fprintf(out, "  %-15s %-10s %s\n", "counter", "WRITTEN", block != NULL ? block->text : "");
+    }
+    doctor_name_writers(session, why);
 }
 
 static bool put_summary(const struct session *session, const struct diagnosis *diagnosis, bool mended,
@@ -138,12 +147,14 @@ static bool read_twice(struct target *target, uint64_t *first, uint64_t *second,
     return true;
 }
 
-static bool check_movement(const struct target *target, const struct core *counted, bool moves,
-                           uint64_t status, struct error *error)
+static bool check_movement(const struct session *session, bool moves, uint64_t status, struct error *error)
 {
-    return moves || counted->ops->state(counted, status) == CORE_ASLEEP ||
-           error_set(error, ERROR_NO_COUNTER, "%s stands still while the core runs",
-                     target->reading.counters[0].name);
+    const struct core *counted = &target_counted(&session->target)->core;
+    if (moves || counted->ops->state(counted, status) == CORE_ASLEEP)
+        return true;
+    doctor_name_stoppers(session);
+    return error_set(error, ERROR_NO_COUNTER, "%s stands still while the core runs",
+                     session->target.reading.counters[0].name);
 }
 
 /* The counter itself: on a running core it moves between two reads. */
@@ -157,13 +168,12 @@ static bool try_counter(struct session *session, struct error *error)
     struct deadline deadline = session_deadline(session);
     struct clock clock;
     double seen_hz;
-    if (!session_take(session, error) || !session_clock(session, &clock, error))
-        return false;
-    if (!trial_run(target, &clock, &seen_hz, &deadline, error)) {
-        if (error->kind == ERROR_WRITTEN && is_json(session))
-            put_written(out, target);
-        else if (error->kind == ERROR_WRITTEN)
-            fprintf(out, "  %-15s %-10s %s\n", "counter", "WRITTEN", target->block->text);
+    if (!session_take(session, error) || !session_clock(session, &clock, error) ||
+        !trial_run(target, &clock, &seen_hz, &deadline, error)) {
+        if (error->kind == ERROR_WRITTEN)
+            put_written(session, error);
+        else if (error->kind == ERROR_NO_COUNTER && error->subject != NULL)
+            doctor_name_writers(session, error);
         return false;
     }
     if (!read_twice(target, &first, &second, &ms, &deadline, error) ||
@@ -173,12 +183,12 @@ static bool try_counter(struct session *session, struct error *error)
     bool moves = first != second;
     if (is_json(session)) {
         put_counter(out, target, first, second, ms);
-        return check_movement(target, counted, moves, status, error);
+        return check_movement(session, moves, status, error);
     }
     fprintf(out, "  %-15s %-10s %s: %" PRIu64 ", and %d ms later %" PRIu64 "\n", "counter",
             moves ? "ok" : "STANDS", name, first, ms, second);
     fprintf(out, "  %-15s %-10s %s\n", "in use", target->block->state, target->block->text);
-    return check_movement(target, counted, moves, status, error);
+    return check_movement(session, moves, status, error);
 }
 
 static bool mend(struct session *session, const struct diagnosis *diagnosis, struct error *error)
@@ -247,6 +257,8 @@ int command_doctor(const struct context *context, struct error *error)
     bool found = error->kind == ERROR_NO_COUNTER || error->kind == ERROR_WRITTEN;
     if (found)
         command_has_result(context);
+    if (error->kind == ERROR_WRITTEN)
+        error->kind = ERROR_WRITER_SOUGHT;
     struct error after = {0};
     if (!session_close(&session, &after))
         ok = error_add(error, &after);

@@ -91,7 +91,7 @@ bool session_open_target(struct session *session, struct error *error)
     return session_reach_target(session, error) && elf_check(session, error);
 }
 
-void session_place(struct session *session, uint64_t address, char *out, size_t size)
+void session_place(const struct session *session, uint64_t address, char *out, size_t size)
 {
     struct location location;
     symbols_describe(session->symbols, address, &location);

@@ -43,7 +43,7 @@ bool session_take_other(struct session *session, const struct error *why, struct
 /* Fills what the session knows of the conditions. */
 void session_conditions(struct session *session, const struct clock *clock, struct conditions *out);
 /* "main.c:88, main+0x12" or "0x10000200" */
-void session_place(struct session *session, uint64_t address, char *out, size_t size);
+void session_place(const struct session *session, uint64_t address, char *out, size_t size);
 /* Does `undo` again: a few times, and for as long as a link that was lost may come back. */
 bool session_insist(struct session *session, bool (*undo)(void *, const struct deadline *, struct error *),
                     void *what, struct error *error);

@@ -1,5 +1,5 @@
 /* What a program does to its stack pointer, found in its code and in its call frame information. */
-#include "symbols/internal.h"
+#include "symbols/code.h"
 
 #include <dwarf.h>
 #include <stdlib.h>
@@ -9,15 +9,10 @@
 
 enum { SP = 13, ARM_FRAME = 11, THUMB_FRAME = 7, A64_FRAME = 29, A64_SP = 31 };
 
-static bool is_wide(uint32_t halfword)
-{
-    return halfword >> 11 >= 0x1D;
-}
-
 /* A frame ends: what it saved is taken from the stack again. DDI 0403 A7.7.98 (POP), A7.7.5 (ADD to SP). */
 static bool thumb_pops(uint32_t code)
 {
-    uint32_t first = is_wide(code >> 16) ? code >> 16 : code;
+    uint32_t first = code_is_wide(code >> 16) ? code >> 16 : code;
     return (first & 0xFE00) == 0xBC00 || (first & 0xFF80) == 0xB000 || first == 0xE8BD || first == 0xF85D ||
            first == 0xECBD;
 }
@@ -32,7 +27,7 @@ static bool thumb_sets_sp(const struct stack_code *code)
 {
     uint32_t here = code->here, first = here >> 16, from = first & 0xF, to = here >> 8 & 0xF;
     bool new_mode = (code->before & 0xFFFFF900) == 0xF3AF8100;
-    if (!is_wide(first)) {
+    if (!code_is_wide(first)) {
         from = here >> 3 & 0xF;
         return (here & 0xFF87) == 0x4685 && !new_mode && !(thumb_is_frame(from) && thumb_pops(code->next));
     }
@@ -94,7 +89,7 @@ bool stack_is_set(enum instruction_set isa, const struct stack_code *code)
 /* DDI 0403 A7.7.18, A7.7.19, A7.7.178: BL, BLX, SVC. */
 static bool thumb_calls(uint32_t code)
 {
-    if (is_wide(code >> 16))
+    if (code_is_wide(code >> 16))
         return (code & 0xF800C000) == 0xF000C000;
     return (code & 0xFF80) == 0x4780 || (code & 0xFF00) == 0xDF00;
 }
@@ -121,28 +116,6 @@ struct search {
     bool found;
 };
 
-static uint16_t halfword_of(const struct symbols *symbols, const uint8_t *bytes)
-{
-    return symbols->big_endian ? (uint16_t)(bytes[0] << 8 | bytes[1]) : (uint16_t)(bytes[0] | bytes[1] << 8);
-}
-
-/* The instruction at the beginning of `bytes`; 0 where there is none. */
-static uint32_t code_at(const struct search *search, const uint8_t *bytes, size_t n, bool thumb,
-                        unsigned *size)
-{
-    const struct symbols *symbols = search->symbols;
-    *size = thumb ? 2 : 4;
-    if (n < *size)
-        return 0;
-    uint32_t first = halfword_of(symbols, bytes), second = n >= 4 ? halfword_of(symbols, bytes + 2) : 0;
-    if (!thumb)
-        return symbols->big_endian ? first << 16 | second : second << 16 | first;
-    if (!is_wide(first))
-        return first;
-    *size = 4;
-    return first << 16 | second;
-}
-
 static bool is_it(const struct search *search, enum instruction_set isa, const struct stack_code *code)
 {
     if (search->for_calls)
@@ -152,41 +125,16 @@ static bool is_it(const struct search *search, enum instruction_set isa, const s
     return stack_is_set(isa, code);
 }
 
-static void search_section(struct search *search, uint64_t base, const uint8_t *bytes, size_t n)
-{
-    struct stack_code code = {0};
-    unsigned size = 0;
-    for (size_t at = 0; at + 2 <= n && !search->found; at += size) {
-        uint64_t address = base + at;
-        enum instruction_set isa = table_isa(search->symbols, address);
-        bool thumb = isa == ISA_THUMB;
-        code.before = code.here;
-        code.here = code_at(search, bytes + at, n - at, thumb, &size);
-        if (isa == ISA_OTHER || table_is_data(search->symbols, address)) {
-            size = thumb ? 2 : 4;
-            code.here = 0;
-            continue;
-        }
-        bool wanted = address >= search->low && address < search->high &&
-                      !(address >= search->skip && address < search->skip_until);
-        unsigned ignored;
-        code.next = at + size < n ? code_at(search, bytes + at + size, n - at - size, thumb, &ignored) : 0;
-        search->found = wanted && is_it(search, isa, &code);
-    }
-}
-
 static bool search_code(struct search *search)
 {
-    GElf_Shdr header;
-    Elf *elf = search->symbols->elf;
-    for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section)) != NULL && !search->found;) {
-        if (gelf_getshdr(section, &header) == NULL || header.sh_type != SHT_PROGBITS ||
-            (header.sh_flags & SHF_EXECINSTR) == 0 || header.sh_addr >= search->high ||
-            header.sh_addr + header.sh_size <= search->low)
-            continue;
-        Elf_Data *data = elf_rawdata(section, NULL);
-        if (data != NULL && data->d_buf != NULL)
-            search_section(search, header.sh_addr, data->d_buf, data->d_size);
+    struct code_walk walk = {.symbols = search->symbols, .low = search->low, .high = search->high};
+    struct code_instruction one;
+    struct stack_code code = {0};
+    while (!search->found && code_next(&walk, &one)) {
+        code =
+            (struct stack_code){.before = one.is_first ? 0 : code.here, .here = one.code, .next = one.next};
+        bool skipped = one.address >= search->skip && one.address < search->skip_until;
+        search->found = !skipped && !one.is_data && is_it(search, one.isa, &code);
     }
     return search->found;
 }

@@ -70,6 +70,26 @@ bool symbols_may_leave(struct symbols *symbols);
  * return are. */
 bool symbols_is_return(struct symbols *symbols, uint64_t address);
 
+/* An instruction that writes a register of an A or R core's performance monitor. */
+struct counter_write {
+    uint64_t address;
+    char name[16]; /* "PMCR" */
+    unsigned rank;
+};
+/*
+ * How many there are, which may be more than `room`: those that can change the counter of cycles at once come
+ * first, and before them those of the register `named`, which may be NULL.
+ */
+size_t symbols_counter_writes(struct symbols *symbols, const char *named, struct counter_write *out,
+                              size_t room);
+/* Stores of a Cortex-M's code to a word, by constants: how many, which may be more than `room`. */
+size_t symbols_stores_to(struct symbols *symbols, uint64_t word, uint64_t *out, size_t room);
+/*
+ * Of a Cortex-M that has stopped a few instructions behind a store to `word`, with its registers R0 to R15:
+ * which store that was, as far as the code and the registers tell.
+ */
+bool symbols_store_before(struct symbols *symbols, const uint32_t *registers, uint64_t word, uint64_t *at);
+
 /* An instruction by which the exception handler at `entry`, of a Cortex-M, returns: see struct exit_place. */
 struct handler_exit {
     uint64_t at;

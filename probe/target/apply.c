@@ -65,15 +65,21 @@ static bool try_lock(struct ledger *ledger, const struct setting *lock, const st
 static bool tell_refusal(struct target *target, const struct setting *setting, uint64_t now,
                          const struct deadline *deadline, struct error *error)
 {
-    if (takes_it(target, setting, now, deadline))
-        return error_set(error, ERROR_WRITTEN,
-                         "something else changed %s at once after it was set: it holds 0x%" PRIX64,
-                         setting->watched, now);
-    if (setting->watched != NULL)
-        return error_set(error, ERROR_NO_COUNTER,
-                         "%s (0x%08" PRIX64 ") does not take 0x%" PRIX64 ": it holds 0x%" PRIX64
-                         ", or something else changes it at once",
-                         setting->watched, setting->at.offset, setting->set, now);
+    if (takes_it(target, setting, now, deadline)) {
+        error_set(error, ERROR_WRITTEN,
+                  "something else changed %s at once after it was set: it holds 0x%" PRIX64, setting->watched,
+                  now);
+        error->subject = setting->watched;
+        return false;
+    }
+    if (setting->watched != NULL) {
+        error_set(error, ERROR_NO_COUNTER,
+                  "%s (0x%08" PRIX64 ") does not take 0x%" PRIX64 ": it holds 0x%" PRIX64
+                  ", or something else changes it at once",
+                  setting->watched, setting->at.offset, setting->set, now);
+        error->subject = setting->watched;
+        return false;
+    }
     return error_set(error, ERROR_NO_COUNTER,
                      "the register at 0x%08" PRIX64 " does not take 0x%" PRIX64 ": it holds 0x%" PRIX64,
                      setting->at.offset, setting->set, now);

@@ -72,8 +72,10 @@ const struct witness_item *witness_changed(const struct witness *witness, const 
 
 bool witness_tell(const struct witness_item *item, uint64_t saw, struct error *error)
 {
-    return error_set(error, ERROR_WRITTEN,
-                     "something else changed %s during the run: 0x%" PRIX64 " of its bits 0x%" PRIX64
-                     " became 0x%" PRIX64,
-                     item->name, item->value, item->mask, saw & item->mask);
+    error_set(error, ERROR_WRITTEN,
+              "something else changed %s during the run: 0x%" PRIX64 " of its bits 0x%" PRIX64
+              " became 0x%" PRIX64,
+              item->name, item->value, item->mask, saw & item->mask);
+    error->subject = item->name;
+    return false;
 }

@@ -70,32 +70,51 @@ static void write_it(uint32_t what)
         set_cycles();
 }
 #else
-#define DEMCR      (*(volatile uint32_t *)0xE000EDFC)
-#define DWT_CTRL   (*(volatile uint32_t *)0xE0001000)
-#define DWT_CYCCNT (*(volatile uint32_t *)0xE0001004)
-#define SYST_RVR   (*(volatile uint32_t *)0xE000E014)
-#define SYST_CVR   (*(volatile uint32_t *)0xE000E018)
-#define PMU_CTRL   (*(volatile uint32_t *)0xE0003E04)
-#define PMU_CCNTR  (*(volatile uint32_t *)0xE000307C)
+#define DEMCR            (*(volatile uint32_t *)0xE000EDFC)
+#define DWT_CTRL         (*(volatile uint32_t *)0xE0001000)
+#define DWT_CYCCNT       (*(volatile uint32_t *)0xE0001004)
+#define SYST_RVR         (*(volatile uint32_t *)0xE000E014)
+#define SYST_CVR         (*(volatile uint32_t *)0xE000E018)
+#define PMU_CTRL         (*(volatile uint32_t *)0xE0003E04)
+#define PMU_CCNTR        (*(volatile uint32_t *)0xE000307C)
+
+// Behind each, so that the compiler makes no two of them one: then each line has an instruction of its own
+#define ALONE_HERE(what) __asm volatile("@ behind " what)
 
 static void write_it(uint32_t what)
 {
-    if (what == 1)
+    if (what == 1) {
         DWT_CYCCNT = 0;
-    if (what == 2)
+        ALONE_HERE("1");
+    }
+    if (what == 2) {
         DWT_CTRL &= ~1u;
-    if (what == 3)
+        ALONE_HERE("2");
+    }
+    if (what == 3) {
         DEMCR &= ~(1u << 24);
-    if (what == 4)
+        ALONE_HERE("3");
+    }
+    if (what == 4) {
         SYST_CVR = 0;
-    if (what == 5)
+        ALONE_HERE("4");
+    }
+    if (what == 5) {
         SYST_RVR = 0x700000 + random_number();
-    if (what == 6)
+        ALONE_HERE("5");
+    }
+    if (what == 6) {
         PMU_CTRL |= 4;
-    if (what == 7)
+        ALONE_HERE("6");
+    }
+    if (what == 7) {
         PMU_CTRL &= ~1u;
-    if (what == 8)
+        ALONE_HERE("7");
+    }
+    if (what == 8) {
         PMU_CCNTR = 0;
+        ALONE_HERE("8");
+    }
 }
 #endif
 

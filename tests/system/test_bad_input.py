@@ -92,6 +92,7 @@ def test_nothing_on_the_port():
     (["-c", "init", "--transport", "swd", "info"], "belongs to a CMSIS-DAP probe"), (["--elf", "/nonexistent", "delta", "x"], "nonexistent"),
     (["--elf", "/dev/null", "delta", "x"], "/dev/null"), (["--elf", __file__, "delta", "x"], "test_bad_input"),
     (["delta", "main"], "ELF"), (["-o", "/nonexistent/x", "info"], "cannot be written"),
+    (["--elf", ELF, "delta", "work_by_data", "--tick", "nope"], 'no variable "nope"'),
     (["-r", "many", "info"], "-r takes a whole number from 1 up, such as 200"),
 ])
 def test_wrong_words(words, says):

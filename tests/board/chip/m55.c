@@ -26,6 +26,7 @@ static const struct cm_profile cortex_m55 = {
     .entry_cycles = 12, // as the M4's
     .return_cycles = 10,
     .tail_cycles = 6,
+    .watch_delay = 2, // ours; the architecture sets no limit
     .any_read_clears_countflag = false,
     .rom = {.part = PART, .class = COMPONENT_CORESIGHT, .devarch = 0x47700AF7, .devid = SYSTEM_MEMORY},
     .scs = {.part = PART, .class = COMPONENT_CORESIGHT, .devarch = 0x47702A04},

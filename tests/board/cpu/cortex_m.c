@@ -86,6 +86,7 @@ void cm_reset(struct cortex_m *cm)
     cm->event = false;
     cm->waiting_for_event = false;
     cm->was_asleep = false;
+    cm->watch_hit = false;
     cm->attention = true;
     cm->work++;
     nvic_reset(&cm->nvic);

@@ -36,6 +36,7 @@ struct cm_profile {
     bool hides_dwt;       // its registers read as zero without DEMCR.TRCENA
     uint32_t ccr_always;  // the caches, on from reset
     unsigned miss_cycles; // that a miss of the data cache takes; 0: there is none
+    unsigned watch_delay; // instructions behind a store that is watched, up to so many, that still execute
     uint32_t mvfr0, mvfr1;
     struct component rom, scs, dwt, fpb, pmu;
     const uint32_t *rom_entries;
@@ -65,10 +66,11 @@ enum cm_state { CM_RUNNING, CM_ASLEEP, CM_HALTED, CM_LOCKUP };
 #define VC_HARDERR   (1u << 10)
 #define TRCENA       (1u << 24)
 // DFSR, DDI 0403E C1.6.1
-#define DFSR_HALTED (1u << 0)
-#define DFSR_BKPT   (1u << 1)
-#define DFSR_VCATCH (1u << 3)
-#define DFSR_PMU    (1u << 5) // Armv8.1-M
+#define DFSR_HALTED  (1u << 0)
+#define DFSR_BKPT    (1u << 1)
+#define DFSR_DWTTRAP (1u << 2)
+#define DFSR_VCATCH  (1u << 3)
+#define DFSR_PMU     (1u << 5) // Armv8.1-M
 
 struct cm_debug {
     uint32_t control; // the C_ bits of DHCSR
@@ -138,6 +140,13 @@ struct cortex_m {
     bool loaded, stored, unaligned; // what it did, where a performance monitor counts that
     unsigned stalled;               // cycles that it waited for the data cache
     struct decoder decoder;
+
+    // Watchpoints: asynchronous, so that some instructions behind the store execute
+    uc_hook store_hook;
+    bool stores_seen;    // the hook is there
+    bool watch_hit;      // a store was one that is watched, and the core has not halted for it yet
+    unsigned watch_left; // instructions until then
+    unsigned watch_hits; // so far
 };
 
 // registers.c
@@ -181,6 +190,11 @@ bool cm_add_monitor(struct cortex_m *);
 void cm_account(struct cortex_m *, const struct decoded *, bool jumped);
 bool cm_looks_for_overflow(const struct cortex_m *); // after each instruction
 bool cm_overflow_halts(struct cortex_m *);           // one has happened; asking clears that
+
+// watchpoint_m.c
+bool cm_hook_stores(struct cortex_m *); // only where a comparator waits for them; not while the emulator runs
+void cm_watch_on(struct cortex_m *);    // an instruction is done
+bool cm_watch_halts(const struct cortex_m *);
 
 // debug.c
 bool cm_may_halt(const struct cortex_m *);

@@ -22,6 +22,8 @@ void cm_halt(struct cortex_m *cm, uint32_t cause)
     cm->state = CM_HALTED;
     cm->core.in_debug = true;
     cm->debug.control |= C_HALT;
+    cause |= cm->watch_hit ? DFSR_DWTTRAP : 0;
+    cm->watch_hit = false;
     cm->debug.dfsr |= cause;
     cm->core.halts++;
     cm_count(cm, halt_cost_entry(cm->core.halt_cost));

@@ -47,6 +47,8 @@ static void finish(struct cortex_m *cm, uint32_t next)
     if (cm->stalled)
         cm_spend(cm, DWT_LSU, cm->stalled);
     cm->stalled = 0;
+    if (cm->watch_hit)
+        cm_watch_on(cm);
     if (cm->pmu.counters)
         cm_account(cm, last, jumped);
     if (!jumped)
@@ -146,6 +148,10 @@ static bool clear_to_execute(struct cortex_m *cm, bool stepping)
         cm_halt(cm, DFSR_HALTED);
         return false;
     }
+    if (cm_watch_halts(cm)) {
+        cm_halt(cm, 0);
+        return false;
+    }
     if (cm_overflow_halts(cm)) {
         cm_halt(cm, DFSR_PMU);
         return false;
@@ -205,6 +211,7 @@ static void emulate(struct cortex_m *cm)
     cm->raised = RAISED_NONE;
     cm->last = NULL;
     cm->it_end = 0;
+    cm_hook_stores(cm);
     uc_err error = uc_emu_start(cm->uc, cm_pc(cm) | 1, NEVER, 0, 0);
     if (!cm->paused)
         sort_out(cm, error);

@@ -18,7 +18,18 @@ enum {
 #define CTRL_V8M_FIXED 0x007E0000u // so they cannot be enabled
 #define COMP_STRIDE    0x10
 // DWT_FUNCTIONn of Armv8-M: MATCH, ACTION, DATAVSIZE; ID says what a comparator can do
-#define FUNCTION_V8M 0x00000C3Fu
+#define FUNCTION_V8M     0x00000C3Fu
+#define FUNCTION_MATCHED (1u << 24)
+// DDI 0403E C1.8.17 and table C1-14, DDI 0419 C1.6.5: a watchpoint at writes, at reads and writes; not where
+// the comparator is one of cycles or data values
+#define FUNCTION_KIND  0x18Fu
+#define WATCH_WRITES   0x6u
+#define WATCH_ACCESSES 0x7u
+// DDI 0553B D1.2, DWT_FUNCTIONn: data address at writes, at any access; a debug event
+#define MATCH_ACTION   0x3Fu
+#define HALT_AT_WRITES 0x15u
+#define HALT_AT_ACCESS 0x14u
+#define SIZE_LSB       10 // DATAVSIZE
 
 static bool counting(const struct dwt *d)
 {
@@ -54,6 +65,7 @@ void dwt_reset(struct dwt *d, uint64_t now)
     d->cyccnt = 0;
     for (unsigned i = 0; i < DWT_COMPARATORS; i++)
         d->function[i] = 0;
+    d->matched = 0;
 }
 
 void dwt_trace(struct dwt *d, bool traced, uint64_t now)
@@ -97,7 +109,16 @@ static uint32_t ability(const struct dwt *d, const uint32_t *c)
     return d->v8m && is_function(d, c) ? (uint32_t)ids[c - d->function] << 27 : 0;
 }
 
-uint32_t dwt_read(const struct dwt *d, uint32_t offset, uint64_t now, uint32_t pc_sample)
+static uint32_t take_matched(struct dwt *d, const uint32_t *c)
+{
+    if (!is_function(d, c))
+        return 0;
+    uint32_t bit = 1u << (c - d->function), was = d->matched & bit;
+    d->matched &= ~bit;
+    return was ? FUNCTION_MATCHED : 0;
+}
+
+uint32_t dwt_read(struct dwt *d, uint32_t offset, uint64_t now, uint32_t pc_sample)
 {
     if (offset == DWT_CTRL)
         return dwt_control(d);
@@ -108,7 +129,7 @@ uint32_t dwt_read(const struct dwt *d, uint32_t offset, uint64_t now, uint32_t p
     if (offset >= DWT_CPICNT && offset <= DWT_FOLDCNT && !d->v8m)
         return profile(d, (offset - DWT_CPICNT) / 4);
     const uint32_t *c = comparator(d, offset);
-    return c ? *c | ability(d, c) : 0;
+    return c ? *c | ability(d, c) | take_matched(d, c) : 0;
 }
 
 static void write_control(struct dwt *d, uint32_t value)
@@ -129,7 +150,7 @@ void dwt_write(struct dwt *d, uint32_t offset, uint32_t value, uint64_t now)
     settle(d, now);
     uint32_t *c = (uint32_t *)comparator(d, offset);
     if (c)
-        *c = d->v8m && is_function(d, c) ? value & FUNCTION_V8M : value;
+        *c = !is_function(d, c) ? value : value & (d->v8m ? FUNCTION_V8M : ~FUNCTION_MATCHED);
     else if (!d->has_counters)
         return;
     else if (offset == DWT_CTRL)
@@ -138,6 +159,35 @@ void dwt_write(struct dwt *d, uint32_t offset, uint32_t value, uint64_t now)
         d->cyccnt = value;
     else if (offset >= DWT_CPICNT && offset <= DWT_FOLDCNT && !d->v8m)
         d->profile[(offset - DWT_CPICNT) / 4] = (uint8_t)value;
+}
+
+static bool halts_at_stores(const struct dwt *d, unsigned n)
+{
+    uint32_t kind = d->function[n] & (d->v8m ? MATCH_ACTION : FUNCTION_KIND);
+    return d->v8m ? kind == HALT_AT_WRITES || kind == HALT_AT_ACCESS
+                  : kind == WATCH_WRITES || kind == WATCH_ACCESSES;
+}
+
+bool dwt_watches(const struct dwt *d)
+{
+    bool any = false;
+    for (unsigned i = 0; d->traced && i < d->comparators; i++)
+        any = any || halts_at_stores(d, i);
+    return any;
+}
+
+bool dwt_store(struct dwt *d, uint32_t address, unsigned size)
+{
+    bool event = false;
+    for (unsigned i = 0; d->traced && i < d->comparators; i++) {
+        uint64_t span = UINT64_C(1) << (d->v8m ? d->function[i] >> SIZE_LSB & 3 : d->mask[i] & 0x1F);
+        uint64_t from = d->comp[i] & ~(span - 1);
+        if (!halts_at_stores(d, i) || address >= from + span || address + (uint64_t)size <= from)
+            continue;
+        d->matched |= 1u << i;
+        event = true;
+    }
+    return event;
 }
 
 void dwt_name_totals(const uint16_t **codes, size_t *count)

@@ -1,6 +1,6 @@
 // The Data Watchpoint and Trace unit: cycle counter, the five 8-bit profiling counters and PC sampling (DDI
-// 0403E C1.8). Its comparators are only registers here. An Armv6-M one (DDI 0419 C1.6) has comparators and PC
-// sampling only.
+// 0403E C1.8). Its comparators halt the core at stores, and do nothing else of what they can. An Armv6-M one
+// (DDI 0419 C1.6) has comparators and PC sampling only.
 #ifndef BOARD_DEVICE_DWT_H
 #define BOARD_DEVICE_DWT_H
 
@@ -25,14 +25,19 @@ struct dwt {
     uint8_t profile[DWT_PROFILES]; // the counters, when the totals were `since`
     uint64_t since[DWT_PROFILES];
     uint32_t comp[DWT_COMPARATORS], mask[DWT_COMPARATORS], function[DWT_COMPARATORS];
+    uint32_t matched; // comparators, as bits; reading a comparator's function clears its bit
 };
 
 void dwt_reset(struct dwt *, uint64_t now);
 void dwt_trace(struct dwt *, bool traced, uint64_t now);
 uint32_t dwt_cyccnt(const struct dwt *, uint64_t now);
-uint32_t dwt_read(const struct dwt *, uint32_t offset, uint64_t now, uint32_t pc_sample);
+uint32_t dwt_read(struct dwt *, uint32_t offset, uint64_t now, uint32_t pc_sample);
 void dwt_write(struct dwt *, uint32_t offset, uint32_t value, uint64_t now);
 uint32_t dwt_control(const struct dwt *);
+// Whether any comparator waits for stores
+bool dwt_watches(const struct dwt *);
+// The core stores there. true: a watchpoint debug event
+bool dwt_store(struct dwt *, uint32_t address, unsigned size);
 // What the truth calls the totals: the offsets of the counters' registers
 void dwt_name_totals(const uint16_t **codes, size_t *count);
 

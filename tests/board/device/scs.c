@@ -337,7 +337,7 @@ static bool dwt_lock_holds(const struct cortex_m *cm, enum bus_master master)
 
 static uint32_t dwt_unit_read(void *self, uint32_t offset, enum bus_master master)
 {
-    const struct cortex_m *cm = self;
+    struct cortex_m *cm = self;
     if (offset >= COMPONENT_IDS)
         return component_read(&cm->profile->dwt, offset);
     if (offset == DWT_LSR && cm->flavour.dwt_lock_lies)
@@ -361,6 +361,7 @@ static void dwt_unit_write(void *self, uint32_t offset, uint32_t value, enum bus
     if (cm->flavour.no_cyccnt && offset < DWT_PCSR)
         return;
     dwt_write(&cm->dwt, offset, value, cm->core.counted);
+    cm->attention = true;
 }
 
 static uint32_t fpb_unit_read(void *self, uint32_t offset, enum bus_master master)

@@ -165,6 +165,8 @@ TEST(help_and_version_are_words_too)
     reads("-V", "version");
     refuses_with("help dleta", "unknown command \"dleta\"");
     refuses_with("stats", "unknown command \"stats\"; did you mean stat?");
+    refuses_with("dleta main", "unknown command \"dleta\"; did you mean delta?");
+    refuses_with("wathc", "unknown command \"wathc\"; did you mean watch?");
 }
 
 TEST(events_and_metrics_are_gathered)

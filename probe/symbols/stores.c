@@ -1,0 +1,477 @@
+/* Which store of a Cortex-M's program writes to an address: by the constants in the code, or by the registers
+ * of the core where it has just done so. */
+#include "symbols/stores.h"
+
+enum { SP = 13, LR = 14, PC = 15, NONE = 16 };
+
+/* --- one instruction ------------------------------------------------------------------------------------ */
+
+static int32_t signed_of(uint32_t number, bool up)
+{
+    return up ? (int32_t)number : -(int32_t)number;
+}
+
+static struct store plain(unsigned base, uint32_t offset, uint32_t size)
+{
+    return (struct store){.base = base, .beside = NONE, .offset = (int32_t)offset, .size = size};
+}
+
+/* DDI 0403 A5.2.4, and A7.7.159 (STM). */
+static bool narrow_store(uint32_t code, struct store *out)
+{
+    static const uint8_t sizes[] = {4, 2, 1};
+    unsigned base = code >> 3 & 7, number = code >> 6 & 0x1F;
+    switch (code >> 11) {
+    case 0xA: /* STR, STRH, STRB of a register */
+        if ((code >> 9 & 3) == 3)
+            return false;
+        *out = plain(base, 0, sizes[code >> 9 & 3]);
+        out->beside = code >> 6 & 7;
+        return true;
+    case 0xC:
+        *out = plain(base, 4 * number, 4);
+        return true;
+    case 0xE:
+        *out = plain(base, number, 1);
+        return true;
+    case 0x10:
+        *out = plain(base, 2 * number, 2);
+        return true;
+    case 0x12:
+        *out = plain(SP, 4 * (code & 0xFF), 4);
+        return true;
+    case 0x18:
+        *out = plain(code >> 8 & 7, 0, 4 * (uint32_t)__builtin_popcount(code & 0xFF));
+        out->moves = (int32_t)out->size;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* The three ways in which a number goes with a base: before, behind, not at all into it. */
+static void index_by(struct store *out, int32_t number, bool before, bool back)
+{
+    out->offset = before ? number : 0;
+    out->moves = back ? number : 0;
+}
+
+/* DDI 0403 A7.7.161 to A7.7.170: STR, STRB, STRH in all of their forms. */
+static bool wide_single(uint32_t first, uint32_t second, struct store *out)
+{
+    bool before = second & 0x400, back = second & 0x100;
+    unsigned base = first & 0xF, size = 1U << (first >> 5 & 3);
+    if ((first & 0xFF10) != 0xF800 || size == 8 || base == PC)
+        return false;
+    *out = plain(base, second & 0xFFF, size);
+    if (first & 0x80)
+        return true;
+    out->offset = 0;
+    if ((second & 0xFC0) == 0) {
+        out->beside = second & 0xF;
+        out->shift = second >> 4 & 3;
+        return true;
+    }
+    index_by(out, signed_of(second & 0xFF, second & 0x200), before, back);
+    return (second & 0x800) != 0 && (before || back);
+}
+
+/* DDI 0403 A7.7.166 (STRD), A7.7.159 and A7.7.160 (STM, STMDB); DDI 0553 C2.4 (STL). */
+static bool wide_several(uint32_t first, uint32_t second, struct store *out)
+{
+    bool before = first & 0x100, back = first & 0x20;
+    int32_t all = 4 * __builtin_popcount(second);
+    *out = plain(first & 0xF, 0, 4);
+    if ((first & 0xFE50) == 0xE840 && (before || back)) {
+        out->size = 8;
+        index_by(out, signed_of(4 * (second & 0xFF), first & 0x80), before, back);
+        return true;
+    }
+    if ((first & 0xFFD0) == 0xE880 || (first & 0xFFD0) == 0xE900) {
+        out->size = (uint32_t)all;
+        out->offset = before ? -all : 0;
+        out->moves = !back ? 0 : before ? -all : all;
+        return true;
+    }
+    return (first & 0xFFF0) == 0xE8C0 && (second & 0xFFF) == 0xFAF;
+}
+
+bool store_of(uint32_t code, struct store *out)
+{
+    uint32_t first = code >> 16, second = code & 0xFFFF;
+    return code_is_wide(first) ? wide_single(first, second, out) || wide_several(first, second, out)
+                               : narrow_store(code, out);
+}
+
+bool store_hits(const struct store *store, const uint32_t *registers, uint64_t word)
+{
+    uint32_t from = registers[store->base] + (uint32_t)store->offset;
+    if (store->beside != NONE)
+        from += registers[store->beside] << store->shift;
+    return from < word + 4 && word < (uint64_t)from + store->size;
+}
+
+/* --- jumps -----------------------------------------------------------------------------------------------
+ */
+
+/* BL and B, DDI 0403 A7.7.12, A7.7.18; 0: it is none of them. */
+static uint64_t target_of(const struct code_instruction *one)
+{
+    uint32_t code = one->code;
+    uint32_t sign = code >> 26 & 1, j1 = code >> 13 & 1, j2 = code >> 11 & 1;
+    uint32_t bits = sign << 24 | (uint32_t)(j1 == sign) << 23 | (uint32_t)(j2 == sign) << 22 |
+                    (code >> 16 & 0x3FF) << 12 | (code & 0x7FF) << 1;
+    if (one->size == 2 && code >> 11 == 0x1C)
+        return one->address + 4 + (uint64_t)(int64_t)((int32_t)(code << 21) >> 20);
+    if (one->size != 4 || (code & 0xF8009000) != 0xF0009000)
+        return 0;
+    return one->address + 4 + (uint64_t)(int64_t)((int32_t)(bits << 7) >> 7);
+}
+
+/* B<c> and CBZ as well: DDI 0403 A7.7.12, A7.7.21. */
+static uint64_t jump_of(const struct code_instruction *one)
+{
+    enum { ALWAYS = 0xE };
+    uint32_t code = one->code, sign = code >> 26 & 1;
+    uint32_t bits = sign << 20 | (code >> 11 & 1) << 19 | (code >> 13 & 1) << 18 | (code >> 16 & 0x3F) << 12 |
+                    (code & 0x7FF) << 1;
+    if (one->size == 2 && code >> 12 == 0xD && (code >> 8 & 0xF) < ALWAYS)
+        return one->address + 4 + (uint64_t)(int64_t)((int32_t)(code << 24) >> 23);
+    if (one->size == 2 && (code & 0xF500) == 0xB100)
+        return one->address + 4 + ((code >> 9 & 1) << 6 | (code >> 3 & 0x1F) << 1);
+    if (one->size == 4 && (code & 0xF800D000) == 0xF0008000 && (code >> 22 & 0xF) < ALWAYS)
+        return one->address + 4 + (uint64_t)(int64_t)((int32_t)(bits << 11) >> 11);
+    return target_of(one);
+}
+
+/* --- constants ------------------------------------------------------------------------------------------ */
+
+static void forget(struct constants_known *constants, uint32_t registers)
+{
+    constants->known &= ~registers;
+}
+
+static void set(struct constants_known *constants, unsigned which, bool known, uint32_t value)
+{
+    constants->known = (constants->known & ~(1U << which)) | (uint32_t)known << which;
+    constants->values[which] = value;
+}
+
+static bool knows(const struct constants_known *constants, unsigned which)
+{
+    return which == NONE || (constants->known & 1U << which) != 0;
+}
+
+static void load(struct constants_known *constants, struct symbols *symbols, unsigned which, uint64_t from)
+{
+    size_t n = 0;
+    unsigned size;
+    const uint8_t *bytes = elf_code(symbols, from, &n);
+    set(constants, which, bytes != NULL && n >= 4,
+        bytes != NULL && n >= 4 ? code_at(symbols, bytes, 4, false, &size) : 0);
+}
+
+static void sum(struct constants_known *constants, unsigned to, unsigned from, uint32_t number)
+{
+    set(constants, to, knows(constants, from), constants->values[from] + number);
+}
+
+/* DDI 0403 A5.2: what gives a register a number; of the rest, which may have been changed. */
+static void follow_narrow(struct constants_known *constants, struct symbols *symbols, uint64_t at,
+                          uint32_t code)
+{
+    unsigned low = code & 7, middle = code >> 3 & 7, high = code >> 8 & 7, number = code & 0xFF;
+    if (code >> 11 == 0x9) { /* LDR of a literal */
+        load(constants, symbols, high, ((at + 4) & ~UINT64_C(3)) + UINT64_C(4) * number);
+    } else if (code >> 11 == 0x4) { /* MOVS */
+        set(constants, high, true, number);
+    } else if (code >> 11 == 0) { /* LSLS */
+        set(constants, low, knows(constants, middle), constants->values[middle] << (code >> 6 & 0x1F));
+    } else if (code >> 11 == 0x6 || code >> 11 == 0x7) { /* ADDS, SUBS */
+        sum(constants, high, high, code >> 11 == 0x6 ? number : 0U - number);
+    } else if (code >> 9 == 0xE || code >> 9 == 0xF) {
+        sum(constants, low, middle, code >> 9 == 0xE ? code >> 6 & 7 : 0U - (code >> 6 & 7));
+    } else if (code >> 8 == 0x46) { /* MOV */
+        sum(constants, low | (code >> 4 & 8), code >> 3 & 0xF, 0);
+    } else if (code >> 11 == 0x1C || code >> 8 == 0xBD ||
+               (code & 0xFF87) == 0x4700) { /* B, POP of the PC, BX */
+        constants->known = 0;
+    } else if (code >> 12 == 0xC || code >> 9 == 0x5E) { /* LDM, POP */
+        forget(constants, (code & 0xFF) | 1U << high);
+    } else if (code >> 12 != 0xD && code >> 11 != 0x1C && (code & 0xF500) != 0xB100) { /* no jump */
+        forget(constants, 1U << low | 1U << high | (code >> 8 == 0x44 ? 0xFF00 : 0));
+    }
+}
+
+/* DDI 0403 A5.3.2. */
+static uint32_t expand(uint32_t first, uint32_t second)
+{
+    uint32_t number = (first >> 10 & 1) << 11 | (second >> 12 & 7) << 8 | (second & 0xFF);
+    uint32_t byte = number & 0xFF, turned = 0x80 | (number & 0x7F);
+    switch (number >> 8) {
+    case 0:
+        return byte;
+    case 1:
+        return byte << 16 | byte;
+    case 2:
+        return byte << 24 | byte << 8;
+    case 3:
+        return byte * 0x01010101U;
+    default:
+        return turned >> (number >> 7) | turned << (32 - (number >> 7));
+    }
+}
+
+static void follow_wide(struct constants_known *constants, struct symbols *symbols, uint64_t at,
+                        uint32_t code)
+{
+    enum { CALL_CHANGES = 0x500F };
+    uint32_t first = code >> 16, second = code & 0xFFFF, group = first & 0xFBF0, to = second >> 8 & 0xF;
+    uint32_t plain12 = (first >> 10 & 1) << 11 | (second >> 12 & 7) << 8 | (second & 0xFF);
+    bool number = (first & 0xF800) == 0xF000 && (second & 0x8000) == 0;
+    if ((first & 0xFF7F) == 0xF85F) { /* LDR of a literal */
+        uint64_t base = (at + 4) & ~UINT64_C(3);
+        load(constants, symbols, second >> 12,
+             first & 0x80 ? base + (second & 0xFFF) : base - (second & 0xFFF));
+    } else if (number && (first & 0xFBEF) == 0xF04F) { /* MOV */
+        set(constants, to, true, expand(first, second));
+    } else if (number && group == 0xF240) { /* MOVW */
+        set(constants, to, true, (first & 0xF) << 12 | plain12);
+    } else if (number && group == 0xF2C0) { /* MOVT */
+        set(constants, to, knows(constants, to),
+            (constants->values[to] & 0xFFFF) | (first & 0xF) << 28 | plain12 << 16);
+    } else if (number && (group == 0xF100 || group == 0xF110)) { /* ADD */
+        sum(constants, to, first & 0xF, expand(first, second));
+    } else if (number && (group == 0xF1A0 || group == 0xF1B0)) { /* SUB */
+        sum(constants, to, first & 0xF, 0U - expand(first, second));
+    } else if ((code & 0xF800D000) == 0xF000D000) { /* BL */
+        forget(constants, CALL_CHANGES);
+    } else if ((first & 0xFE50) == 0xE810) { /* LDM */
+        forget(constants, second | 1U << (first & 0xF));
+    } else {
+        forget(constants, 1U << to | 1U << (second >> 12));
+    }
+}
+
+/* Where a jump forward leads, what is known here is known there, as far as all agree who come there. */
+static void merge(struct constants_known *into, const struct constants_known *other)
+{
+    for (unsigned i = 0; i < 16; i++)
+        if (into->values[i] != other->values[i])
+            into->known &= ~(1U << i);
+    into->known &= other->known;
+}
+
+static void leave(struct constants *constants, uint64_t to)
+{
+    size_t i = 0;
+    while (i < constants->n && constants->landings[i].at != to)
+        i++;
+    if (i == LANDINGS)
+        return;
+    if (i < constants->n) {
+        merge(&constants->landings[i].known, &constants->now);
+        return;
+    }
+    constants->landings[constants->n++] = (struct landing){.at = to, .known = constants->now};
+}
+
+static void arrive(struct constants *constants, uint64_t at)
+{
+    for (size_t i = 0; i < constants->n; i++) {
+        if (constants->landings[i].at > at)
+            continue;
+        if (constants->landings[i].at == at && constants->passed)
+            constants->now = constants->landings[i].known;
+        else if (constants->landings[i].at == at)
+            merge(&constants->now, &constants->landings[i].known);
+        constants->passed = constants->passed && constants->landings[i].at != at;
+        constants->landings[i--] = constants->landings[--constants->n];
+    }
+}
+
+static void jump(struct constants *constants, const struct code_instruction *one)
+{
+    uint32_t code = one->code;
+    bool always = one->size == 2 ? code >> 11 == 0x1C || code >> 8 == 0xBD || (code & 0xFF87) == 0x4700
+                                 : (code & 0xF800D000) == 0xF0009000;
+    bool calls = one->size == 4 && (code & 0xF800D000) == 0xF000D000;
+    uint64_t to = calls ? 0 : jump_of(one);
+    if (to > one->address)
+        leave(constants, to);
+    if (always) {
+        constants->now.known = 0;
+        constants->passed = true;
+    }
+}
+
+bool constants_follow(struct constants *constants, struct symbols *symbols,
+                      const struct code_instruction *one, uint64_t word)
+{
+    struct store store;
+    if (one->is_first)
+        *constants = (struct constants){.n = 0};
+    arrive(constants, one->address);
+    if (one->is_data || one->isa != ISA_THUMB)
+        return false;
+    if (!store_of(one->code, &store)) {
+        if (one->size == 4)
+            follow_wide(&constants->now, symbols, one->address, one->code);
+        else
+            follow_narrow(&constants->now, symbols, one->address, one->code);
+        jump(constants, one);
+        return false;
+    }
+    bool hits = knows(&constants->now, store.base) && knows(&constants->now, store.beside) &&
+                store_hits(&store, constants->now.values, word);
+    if (store.moves != 0)
+        sum(&constants->now, store.base, store.base, (uint32_t)store.moves);
+    return hits;
+}
+
+size_t symbols_stores_to(struct symbols *symbols, uint64_t word, uint64_t *out, size_t room)
+{
+    struct code_walk walk = {.symbols = symbols, .high = UINT64_MAX};
+    struct constants constants = {.n = 0};
+    struct code_instruction one;
+    size_t n = 0;
+    while (code_next(&walk, &one))
+        if (constants_follow(&constants, symbols, &one, word)) {
+            if (n < room)
+                out[n] = one.address;
+            n++;
+        }
+    return n;
+}
+
+/* --- behind a stop -------------------------------------------------------------------------------------- */
+
+/* Instructions that may execute until the core stops, of which the architecture says nothing; functions, and
+ * how long they are at most, in which the store is looked for. */
+enum { NEAR = 8, MOST_FUNCTIONS = 6, MOST_CODE = 1 << 16 };
+
+struct search {
+    struct symbols *symbols;
+    const uint32_t *registers;
+    uint64_t word, pc, back; /* LR, as a place */
+    uint64_t entries[MOST_FUNCTIONS];
+    size_t n_entries;
+    uint64_t last; /* of the stores in front of the PC, at most NEAR away */
+    bool has_last;
+    uint64_t any; /* of all stores by constants */
+    size_t n;
+};
+
+/* Somebody jumps in between, so that the core may have come from elsewhere. */
+static bool is_joined(const struct search *search)
+{
+    struct extent extent = {0, 0};
+    struct code_instruction one;
+    if (table_around(search->symbols, search->pc, &extent) == NULL)
+        return true;
+    struct code_walk walk = {.symbols = search->symbols, .low = extent.low, .high = extent.high};
+    while (code_next(&walk, &one)) {
+        uint64_t to = one.is_data || one.isa != ISA_THUMB ? 0 : jump_of(&one);
+        if (to > search->last && to <= search->pc)
+            return true;
+    }
+    return false;
+}
+
+static void add_function(struct search *search, uint64_t inside)
+{
+    struct extent extent;
+    if (inside == 0 || search->n_entries == MOST_FUNCTIONS ||
+        table_around(search->symbols, inside, &extent) == NULL)
+        return;
+    for (size_t i = 0; i < search->n_entries; i++)
+        if (search->entries[i] == extent.low)
+            return;
+    search->entries[search->n_entries++] = extent.low;
+}
+
+static void search_function(struct search *search, uint64_t entry, bool is_first)
+{
+    struct extent extent = {0, 0};
+    struct constants constants = {.n = 0};
+    struct code_instruction one;
+    struct store store;
+    size_t since = 0;
+    if (table_around(search->symbols, entry, &extent) == NULL || extent.high - extent.low > MOST_CODE)
+        return;
+    struct code_walk walk = {.symbols = search->symbols, .low = extent.low, .high = extent.high};
+    while (code_next(&walk, &one)) {
+        bool hits = constants_follow(&constants, search->symbols, &one, search->word);
+        bool was_called = is_first && one.address + one.size == search->back,
+             before = one.address < search->pc;
+        if (one.is_data || one.isa != ISA_THUMB)
+            continue;
+        if (is_first && before && ++since > NEAR)
+            search->has_last = false;
+        if (was_called) /* behind a store in front of it the core would have stopped in there */
+            search->has_last = false;
+        if (was_called || !is_first)
+            add_function(search, target_of(&one));
+        if (hits)
+            search->any = one.address;
+        search->n += hits;
+        if (!hits && is_first && before && store_of(one.code, &store)) {
+            store.offset -= store.moves; /* the base has been moved */
+            hits = store_hits(&store, search->registers, search->word);
+        }
+        if (hits && is_first && before) {
+            search->last = one.address;
+            search->has_last = true;
+            since = 0;
+        }
+    }
+}
+
+/* At a function's beginning: what the caller did just before, and what it had called. */
+static void search_caller(struct search *search)
+{
+    struct extent extent = {0, 0}, caller = {0, 0};
+    struct constants constants = {.n = 0};
+    struct code_instruction one;
+    size_t left = 0;
+    if (table_around(search->symbols, search->pc, &extent) == NULL ||
+        search->pc - extent.low > UINT64_C(2) * NEAR || search->back == 0 ||
+        table_around(search->symbols, search->back - 1, &caller) == NULL ||
+        search->back - caller.low > MOST_CODE)
+        return;
+    struct code_walk walk = {.symbols = search->symbols, .low = caller.low, .high = search->back};
+    while (code_next(&walk, &one))
+        left++;
+    walk = (struct code_walk){.symbols = search->symbols, .low = caller.low, .high = search->back};
+    while (code_next(&walk, &one)) {
+        bool hits = constants_follow(&constants, search->symbols, &one, search->word);
+        if (left-- > NEAR + 1)
+            continue;
+        if (one.address + one.size < search->back)
+            add_function(search, target_of(&one));
+        if (hits)
+            search->any = one.address;
+        search->n += hits;
+    }
+}
+
+bool symbols_store_before(struct symbols *symbols, const uint32_t *registers, uint64_t word, uint64_t *at)
+{
+    if (symbols == NULL || symbols->machine != EM_ARM)
+        return false;
+    struct search search = {.symbols = symbols,
+                            .registers = registers,
+                            .word = word,
+                            .pc = registers[PC],
+                            .back = registers[LR] & ~UINT64_C(1)};
+    add_function(&search, registers[PC]);
+    search_caller(&search);
+    for (size_t i = 0; i < search.n_entries && !search.has_last; i++)
+        search_function(&search, search.entries[i], i == 0);
+    if (search.has_last && search.n > 1 && is_joined(&search))
+        return false;
+    if (!search.has_last && search.n != 1)
+        return false;
+    *at = search.has_last ? search.last : search.any;
+    return true;
+}

@@ -1,0 +1,157 @@
+/*
+ * Which instructions write a counter: those of A and R cores by their codes, the stores of a Cortex-M by the
+ * constants in its code, and by its registers at a stop behind one. The programs are GNU as's.
+ */
+#include "fixture.h"
+
+#include "symbols/stores.h"
+
+enum { ROOM = 64 };
+
+static uint64_t address_of(struct symbols *symbols, const char *name)
+{
+    return must_locate(symbols, name).address;
+}
+
+/* Each is named as its label ends, and each label is found. */
+static void writes_are_those_with_labels(const char *program, size_t n)
+{
+    struct symbols *symbols = fixture_open(program);
+    struct counter_write writes[ROOM];
+    assert_int_equal(symbols_counter_writes(symbols, NULL, writes, ROOM), n);
+    for (size_t i = 0; i < n; i++) {
+        struct location location;
+        symbols_describe(symbols, writes[i].address, &location);
+        const char *name = strchr(location.name, '_');
+        if (name == NULL || strcmp(name + 1, writes[i].name) != 0)
+            fail_msg("%s is said to write %s", location.name, writes[i].name);
+    }
+    symbols_close(symbols);
+}
+
+TEST(arm_and_thumb_write_them_by_mcr_and_mcrr)
+{
+    writes_are_those_with_labels("writes_a32", 14);
+}
+
+TEST(a64_writes_them_by_msr)
+{
+    writes_are_those_with_labels("writes_a64", 11);
+}
+
+static const char *first_of(struct symbols *symbols, const char *named, struct counter_write *out,
+                            size_t room)
+{
+    assert_true(symbols_counter_writes(symbols, named, out, room) > room);
+    return out[0].name;
+}
+
+TEST(the_most_telling_come_first_and_the_named_before_all)
+{
+    struct symbols *symbols = fixture_open("writes_a32");
+    struct counter_write writes[4];
+    assert_string_equal(first_of(symbols, NULL, writes, 4), "PMCCNTR");
+    assert_string_equal(writes[3].name, "PMCCNTR");
+    assert_true(writes[0].address < writes[1].address);
+    assert_string_equal(first_of(symbols, "PMSELR", writes, 4), "PMSELR");
+    assert_string_equal(writes[1].name, "PMCCNTR");
+    assert_string_equal(first_of(symbols, "PMCNTENSET", writes, 4), "PMCNTENSET"); /* and its twin */
+    assert_string_equal(writes[1].name, "PMCNTENCLR");
+    assert_int_equal(symbols_counter_writes(symbols, NULL, NULL, 0), 14);
+    symbols_close(symbols);
+}
+
+/* --- stores --------------------------------------------------------------------------------------------- */
+
+static const uint32_t REGISTERS[16] = {[1] = 0x20000000, [2] = 0x10,       [4] = 0x20000010, [5] = 4,
+                                       [6] = 0x20000008, [7] = 0x20000018, [13] = 0x20000000};
+enum { WORD = 0x20000010, STORES = 25, OTHERS = 14 };
+static const uint64_t CYCCNT = 0xE0001004;
+
+static bool label_hits(struct symbols *symbols, const char *format, unsigned number)
+{
+    char label[16];
+    size_t n;
+    unsigned size;
+    struct store store;
+    snprintf(label, sizeof label, format, number);
+    const uint8_t *bytes = elf_code(symbols, address_of(symbols, label), &n);
+    assert_non_null(bytes);
+    return store_of(code_at(symbols, bytes, n, true, &size), &store) && store_hits(&store, REGISTERS, WORD);
+}
+
+TEST(every_form_of_a_store_is_known)
+{
+    struct symbols *symbols = fixture_open("stores");
+    for (unsigned i = 1; i <= STORES; i++)
+        if (!label_hits(symbols, "hit%02u", i))
+            fail_msg("hit%02u does not", i);
+    for (unsigned i = 1; i <= OTHERS; i++)
+        if (label_hits(symbols, "miss%02u", i))
+            fail_msg("miss%02u does", i);
+    symbols_close(symbols);
+}
+
+TEST(stores_are_found_by_constants)
+{
+    struct symbols *symbols = fixture_open("stores");
+    uint64_t found[ROOM];
+    size_t n = symbols_stores_to(symbols, CYCCNT, found, ROOM);
+    assert_int_equal(n, 11);
+    for (unsigned i = 0; i < 8; i++) {
+        char label[16];
+        snprintf(label, sizeof label, "known%u", i + 1);
+        assert_int_equal(found[i], address_of(symbols, label));
+    }
+    assert_int_equal(found[8], address_of(symbols, "called"));
+    assert_int_equal(symbols_stores_to(symbols, CYCCNT, NULL, 0), 11);
+    symbols_close(symbols);
+}
+
+static bool store_before(struct symbols *symbols, const char *pc, const char *lr, uint32_t r1, uint64_t *at)
+{
+    uint32_t registers[16] = {[1] = r1};
+    registers[15] = (uint32_t)address_of(symbols, pc);
+    registers[14] = lr != NULL ? (uint32_t)address_of(symbols, lr) | 1 : UINT32_MAX;
+    return symbols_store_before(symbols, registers, CYCCNT, at);
+}
+
+TEST(the_store_before_a_stop_is_told_by_the_registers)
+{
+    struct symbols *symbols = fixture_open("stores");
+    uint64_t at;
+    assert_true(store_before(symbols, "first+4", NULL, CYCCNT, &at));
+    assert_int_equal(at, address_of(symbols, "first"));
+    assert_true(store_before(symbols, "second+4", NULL, CYCCNT, &at));
+    assert_int_equal(at, address_of(symbols, "second"));
+    assert_false(store_before(symbols, "second+4", NULL, 0x20000000, &at)); /* of what was it the address? */
+    assert_false(store_before(symbols, "second", NULL, CYCCNT, &at));       /* too far behind the first one */
+    symbols_close(symbols);
+}
+
+TEST(it_may_be_in_what_has_just_returned_or_was_called_before)
+{
+    struct symbols *symbols = fixture_open("stores");
+    uint64_t at;
+    assert_true(store_before(symbols, "back", "back", 0, &at));
+    assert_int_equal(at, address_of(symbols, "called"));
+    assert_true(store_before(symbols, "back+4", "back", 0, &at)); /* a branch further */
+    assert_int_equal(at, address_of(symbols, "called"));
+    assert_true(store_before(symbols, "other", "back+10", 0, &at)); /* in the next function */
+    assert_int_equal(at, address_of(symbols, "called"));
+    assert_false(store_before(symbols, "other", NULL, 0, &at));
+    assert_false(store_before(symbols, "after", NULL, 0, &at)); /* one of two */
+    symbols_close(symbols);
+}
+
+TEST(of_nothing_nothing_is_known)
+{
+    uint32_t registers[16] = {0};
+    uint64_t at;
+    struct symbols *symbols = fixture_open("host");
+    assert_false(symbols_store_before(NULL, registers, CYCCNT, &at));
+    assert_false(symbols_store_before(symbols, registers, CYCCNT, &at));
+    assert_int_equal(symbols_counter_writes(symbols, NULL, NULL, 0), 0);
+    assert_int_equal(symbols_stores_to(symbols, CYCCNT, NULL, 0), 0);
+    symbols_close(symbols);
+}
