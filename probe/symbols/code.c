@@ -40,6 +40,7 @@ static bool next_section(struct code_walk *walk)
         walk->bytes = data->d_buf;
         walk->n = data->d_size;
         walk->first = walk->low > walk->base ? walk->low - walk->base : 0;
+        walk->first = walk->first < walk->n ? walk->first : walk->n;
         walk->at = walk->first;
         return true;
     }

@@ -22,6 +22,24 @@ static void look_at_stack(struct symbols *symbols, const struct location *locati
         abort();
 }
 
+/* A stop there, with registers that lead to the word and elsewhere. */
+static void look_at_writes(struct symbols *symbols, uint64_t stop)
+{
+    enum { ROOM = 4 };
+    static const uint64_t word = 0xE0001004;
+    struct counter_write writes[ROOM];
+    uint64_t found[ROOM], at;
+    uint32_t registers[16] = {(uint32_t)word, (uint32_t)word - 4, 4, (uint32_t)word + 4};
+    registers[14] = (uint32_t)stop + 9;
+    registers[15] = (uint32_t)stop;
+    size_t n = symbols_counter_writes(symbols, "PMCR", writes, ROOM);
+    for (size_t i = 0; i < n && i < ROOM; i++)
+        if (strncmp(writes[i].name, "PM", 2) != 0 || (i > 0 && writes[i].rank < writes[i - 1].rank))
+            abort();
+    (void)symbols_stores_to(symbols, word, found, ROOM);
+    (void)symbols_store_before(symbols, registers, word, &at);
+}
+
 static void locate(struct symbols *symbols, const char *text)
 {
     struct location location;
@@ -65,6 +83,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     symbols_describe(symbols, address, &location);
     if (strlen(symbols_build_id(symbols)) > 128)
         abort();
+    look_at_writes(symbols, address);
+    if (symbols_locate(symbols, "main", &location, &error))
+        look_at_writes(symbols, location.address + 8);
     struct symbols_machine machine;
     symbols_machine(symbols, &machine);
     struct segment note;
