@@ -13,7 +13,7 @@ soak: deps-soak
 	$(MAKE) -s -j$(shell nproc) soak-build
 	PMU_SOAK=1 $(PYTEST) -n $(WORKERS) --durations=50 tests $(CHECK_ARGS)
 
-check-build: $(BUILD)/pmu-probe $(BUILD)/asan/pmu-probe $(UNIT_BIN) $(REPLAY_BIN) board firmware fixtures
+check-build: $(BUILD)/pmu-probe $(BUILD)/bench/simulated_hits $(BUILD)/asan/pmu-probe $(UNIT_BIN) $(REPLAY_BIN) board firmware fixtures
 soak-build: check-build $(FUZZ_BIN)
 
 bench: deps

@@ -19,3 +19,9 @@ def test_unit(source):
     done = subprocess.run([program, name], cwd=ROOT, env=environment, text=True, errors="replace", stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, timeout=300)
     assert done.returncode == 0, done.stdout[-8000:]
+
+
+def test_what_bench_takes_for_memory_runs():
+    """It is the one program that is no test and has a model core."""
+    done = subprocess.run([os.path.join(BUILD, "bench/simulated_hits"), "10"], text=True, capture_output=True, timeout=300)
+    assert done.returncode == 0 and done.stdout.startswith('{"hits": 10,'), done.stdout + done.stderr

@@ -100,17 +100,23 @@ static size_t views(struct link *link, struct link_view *out, size_t room, struc
     (void)link;
     (void)error;
     if (room > 0)
-        out[0] = (struct link_view){.name = "simulation", .is_core = true};
+        out[0] = (struct link_view){.name = "simulation", .type = "cortex_m", .is_core = true};
     return 1;
 }
 
 static bool measure(struct target *target, uint64_t hits, struct summary *summary,
                     const struct deadline *deadline, struct error *error)
 {
+    static struct plan plan;
     struct region region = {.start = START, .end = END};
-    struct delta_options options = {
-        .hits = hits, .timeout_ms = 10000, .calibrate = true, .clock = clock_given(100e6, "--freq")};
+    struct delta_options options = {.hits = hits,
+                                    .timeout_ms = 10000,
+                                    .calibrate = true,
+                                    .clock = clock_given(100e6, "--freq"),
+                                    .plan = &plan};
     struct delta_sink sink = {0};
+    if (!plan_make(&plan, target->block, NULL, NULL, 0, error))
+        return false;
     struct engine *engine = lowered_new(target);
     if (engine == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
@@ -126,7 +132,8 @@ static bool run(uint64_t hits, struct summary *summary, struct error *error)
     static struct simulation core = {.link.ops = &ops, .pc = START, .fp_ctrl = 0x260, .dwt_ctrl = 0x40000000};
     static struct target target;
     struct deadline deadline = deadline_in_ms(3600000, NULL);
-    bool ok = target_open(&target, &core.link, &(struct target_wish){.core = -1}, &deadline, error) && target_choose(&target, -1, error) &&
+    bool ok = target_open(&target, &core.link, &(struct target_wish){.core = -1}, &deadline, error) &&
+              target_choose(&target, -1, error) &&
               target_take(&target, true, "the start", &deadline, error) &&
               target_take_block(&target, "dwt", &deadline, error) &&
               measure(&target, hits, summary, &deadline, error);
