@@ -64,7 +64,7 @@ def test_info_list_calibrate_doctor(chip, name):
         assert done.code == 0, done.err
         assert name in done.out and "OpenOCD" in done.out and "halted by the debugger" in done.out
         adds = re.findall(r"halt overhead at (\w+ ?\w+): 7 cycles \((\d+) trials, min 7, max 7\)", " ".join(done.out.split()))
-        assert [line[0] for line in adds] == ["this place", "work_by_data"] and all(int(line[1]) > 8 for line in adds)
+        assert [line[0] for line in adds] == ["this place", "work_by_data"] and all(int(line[1]) > 8 for line in adds), done.out + done.err
         if chip in EVENT:
             assert EVENT[chip][0] in done.out and "ok" in done.out
 
@@ -81,7 +81,7 @@ def test_auto_sums_to_the_whole(chip, halt_cost):
         assert done.code == 0, done.err
         said = re.findall(r"(at most |at least |)\+([\d,]+)(?: ± (\d+))? cycles", done.out)
         counts = [int(count.replace(",", "")) for _, count, _ in said]
-        assert len(counts) == len(steps)
+        assert len(counts) == len(steps), done.out + done.err
         total, last = (int(number) for number in re.findall(r"\$\d+ = (\d+)", done.out))
         assert total == sum(counts) and last == counts[-1]
         log = [event for event in place.board.log() if event.kind == "halt"]

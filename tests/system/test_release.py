@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from cmsis_dap import Dap
 from harness import IN_RAM, LOCKING, NOWHERE, SOAK, WORK_BY_DATA, Place, passages, returned, run_tool, wait_for
 from test_trace import CODE_IN_RAM
 
@@ -57,9 +58,13 @@ def killed(place, *args, after=None):
         assert process.poll() is None, process.communicate()
     process.kill()
     process.communicate()
-    if place.server:  # which carries out what it had been sent
+    # What the other side had been sent, it carries out
+    if place.server:
         time.sleep(0.3)
         place.server("version")
+    else:
+        with Dap(place.board.dap_port) as dap:  # one host at a time
+            dap.info(0xFF)
 
 
 def released(place, *args, code=0, **kwargs):
