@@ -138,7 +138,7 @@ bool stepwise_calibrate_here(struct engine *engine, unsigned rehits, unsigned st
 {
     enum { TIMEOUT_MS = 5000 };
     struct stepwise *self = (struct stepwise *)engine;
-    const struct engine_wish wish = {.rehits = rehits, .timeout_ms = TIMEOUT_MS};
+    const struct engine_wish wish = {.rehits = rehits, .timeout_ms = patience_ms(TIMEOUT_MS)};
     struct engine_sink told = *sink;
     uint64_t here;
     bool moved = false;
