@@ -256,7 +256,7 @@ void core_begin_proofs(const struct core *core, struct steps *list, struct core_
 void core_end_proofs(const struct core *core, struct steps *list, const struct core_proof *proofs, size_t n);
 /* What a stop that never comes may be owed to, to be put behind "not reached"; "" if nothing is known. */
 const char *core_may_be_unseen(const struct core *core);
-/* Lets a core go on that somebody has halted, whatever was held off there. */
+/* Resumes a halted core, and ends what was held off there. */
 void core_add_let_go(const struct core *core, struct steps *list);
 /* Word-sized memory as the core sees it. */
 struct address core_word(const struct core *core, uint64_t offset);

@@ -2,6 +2,7 @@
 
 #include "cores/armv7_transfer.h"
 #include "cores/cortex_m.h"
+#include "cores/watchpoints.h"
 
 struct list {
     struct core_stop *out;
@@ -25,13 +26,6 @@ static struct core_stop bits(const char *name, struct address at, uint64_t which
 
 enum {
     DHCSR = 0xE000EDF0,
-    DEMCR = 0xE000EDFC,
-    DWT_CTRL = 0xE0001000,
-    DWT_COMP0 = 0xE0001020,
-    DWT_FUNCTION0 = 0xE0001028,
-    DWT_STRIDE = 16,
-    DWT_NUMCOMP = 28,
-    TRCENA = 1 << 24,
     VC_CORERESET = 1 << 0,
     VC_EXCEPTIONS = 0x7F0,
     ARMV8M = 0xD20, /* part numbers from here on */
@@ -41,13 +35,12 @@ static const uint32_t DHCSR_KEY = 0xA05F0000;
 
 static void add_cortex_m(const struct core *core, const uint64_t *identity, struct list *list)
 {
-    struct address demcr = core_word(core, DEMCR);
-    bool traced = (identity[0] & TRCENA) != 0; /* or the unit does nothing, and cannot be read */
+    struct address demcr = watchpoints_trace(core);
+    bool traced = (identity[0] & watchpoints_trace_on()) != 0;
     bool v8m = (core->id >> 4 & 0xFFF) >= ARMV8M;
-    for (unsigned i = 0; traced && i < (identity[1] >> DWT_NUMCOMP & 0xF); i++) {
-        struct core_stop watch = {.name = "watchpoint",
-                                  .at = core_word(core, DWT_FUNCTION0 + DWT_STRIDE * i),
-                                  .place = core_word(core, DWT_COMP0 + DWT_STRIDE * i)};
+    for (unsigned i = 0; traced && i < watchpoints_count(identity[1]); i++) {
+        struct core_stop watch = {
+            .name = "watchpoint", .at = watchpoints_function(core, i), .place = watchpoints_place(core, i)};
         /* FUNCTION 4 to 7 halt; on Armv8-M ACTION 1 does, with any MATCH */
         watch.field = v8m ? 0x3F : 0xF;
         watch.low = v8m ? 0x11 : 4;
@@ -130,8 +123,8 @@ size_t stops_first(const struct core *core, bool server, struct core_stop *out, 
 void stops_add_identity(const struct core *core, struct steps *list)
 {
     if (core->family == CORE_M) {
-        steps_add(list, step_read(core_word(core, DEMCR)));
-        steps_add(list, step_read(core_word(core, DWT_CTRL)));
+        steps_add(list, step_read(watchpoints_trace(core)));
+        steps_add(list, step_read(watchpoints_control(core)));
     } else if (core->family == CORE_ARMV7) {
         steps_add(list, step_read(core_debug(core, DBGDIDR)));
     } else if (core->family == CORE_ARMV8) {

@@ -72,6 +72,11 @@ struct address watchpoints_function(const struct core *core, unsigned n)
     return core_word(core, DWT_FUNCTION0 + STRIDE * n);
 }
 
+struct address watchpoints_place(const struct core *core, unsigned n)
+{
+    return core_word(core, DWT_COMP0 + STRIDE * n);
+}
+
 static uint32_t used_on_v7(const uint64_t *functions, unsigned n)
 {
     uint32_t used = 0;
@@ -114,7 +119,7 @@ size_t watchpoints_settings(const struct core *core, unsigned n, uint64_t word, 
 {
     bool v8 = is_v8(core);
     const struct setting comparator = {
-        .at = core_word(core, DWT_COMP0 + STRIDE * n), .always = true, .test = UINT32_MAX, .set = word};
+        .at = watchpoints_place(core, n), .always = true, .test = UINT32_MAX, .set = word};
     const struct setting mask = {.at = core_word(core, DWT_MASK0 + STRIDE * n),
                                  .always = true,
                                  .test = 0x1F,

@@ -14,8 +14,10 @@ uint64_t watchpoints_trace_on(void);
 struct address watchpoints_control(const struct core *core);
 unsigned watchpoints_count(uint64_t control);
 struct address watchpoints_function(const struct core *core, unsigned n);
-/* The last one that nobody uses, by what is in the functions of all `n`; -1: there is none. *others: somebody
- * uses one. */
+/* The address that it waits for. */
+struct address watchpoints_place(const struct core *core, unsigned n);
+/* The last free one, by the function registers of all `n`; -1: there is none. *others: at least one is in
+ * use. */
 int watchpoints_find(const struct core *core, const uint64_t *functions, unsigned n, bool *others);
 /* What makes comparator `n` halt the core at a write to `word`; the one that switches it on comes last. */
 size_t watchpoints_settings(const struct core *core, unsigned n, uint64_t word, struct setting *out,

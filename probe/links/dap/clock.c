@@ -51,7 +51,7 @@ static enum adi_end try_clock(struct adi *adi, const struct access_port *port, s
     return end;
 }
 
-/* Slower until all patterns come back. Where no clock helps it is no matter of the clock. */
+/* Slower until all patterns come back. If no clock helps, the clock is not the cause. */
 static bool find_clock(struct adi *adi, const struct access_port *port, struct error *error)
 {
     for (uint32_t first = adi->hz;;) {

@@ -76,7 +76,7 @@ static bool answers_second(const uint8_t *reply, size_t n)
     return answer == ANSWER_UNKNOWN || answer == ANSWER_GOOD;
 }
 
-/* Asks; replies to what somebody else asked are passed over. */
+/* Asks, and skips replies to another program's requests. */
 static bool ask_first(struct dap_probe *probe, const uint8_t *packet, size_t n,
                       bool (*answers)(const uint8_t *, size_t), const struct deadline *limit,
                       struct error *error)
