@@ -35,8 +35,8 @@ $(BUILD)/gen/metric_files.h: $(sort $(wildcard probe/metrics/*.metrics)) probe/m
 # source, so that the tool is built without a cross compiler; tests/test_stub_words.py builds and compares them.
 AS_WORDS = od -An -v -tx4 $(1) | sed -E 's/ *([0-9a-f]{8})/ 0x\1,/g; s/^ //'
 stub-words: $(BUILD)/stub/cortex-a9/pushed.bin $(BUILD)/stub/cortex-a53/pushed.bin
-	$(call AS_WORDS,$(BUILD)/stub/cortex-a9/pushed.bin) > probe/target/stub_v7.inc
-	$(call AS_WORDS,$(BUILD)/stub/cortex-a53/pushed.bin) > probe/target/stub_v8.inc
+	$(call AS_WORDS,$(BUILD)/stub/cortex-a9/pushed.bin) > probe/stub/stub_v7.inc
+	$(call AS_WORDS,$(BUILD)/stub/cortex-a53/pushed.bin) > probe/stub/stub_v8.inc
 .PHONY: stub-words
 
 $(BUILD)/obj/%.o: %.c Makefile make/probe.mk | $(GEN)

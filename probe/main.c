@@ -2,10 +2,8 @@
 #include "base/deadline.h"
 #include "base/version.h"
 #include "commands/command.h"
-#include "commands/help.h"
 #include "commands/output.h"
 #include "report/terminal.h"
-#include "report/utf8.h"
 
 #include <errno.h>
 #include <fcntl.h>

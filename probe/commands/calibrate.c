@@ -3,16 +3,13 @@
 #include "commands/counting.h"
 #include "commands/session.h"
 #include "debuggers/debugger.h"
-#include "measure/halts.h"
+#include "engine/engine.h"
+#include "measure/evaluation.h"
 #include "report/fold.h"
 #include "report/json.h"
-#include "report/json_part.h"
 #include "report/number.h"
 #include "report/terminal.h"
 #include "report/text.h"
-#include "report/utf8.h"
-#include "target/lowered.h"
-#include "target/stepwise.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "commands/options.h"
+#include "measure/result.h"
 
 #include <signal.h>
 #include <stdbool.h>
@@ -28,22 +29,6 @@ enum { EXIT_DONE = 0, EXIT_REGRESSED = 1, EXIT_INCONCLUSIVE = 4, EXIT_UNHEALTHY 
 
 /* What is in `out` by now is worth keeping, even if the command fails. */
 void command_has_result(const struct context *context);
-
-enum command_id {
-    COMMAND_PROBES,
-    COMMAND_INFO,
-    COMMAND_DELTA,
-    COMMAND_STAT,
-    COMMAND_WATCH,
-    COMMAND_DOCTOR,
-    COMMAND_RELEASE,
-    COMMAND_RESET,
-    COMMAND_STUB,
-    COMMAND_CALIBRATE,
-    COMMAND_LIST,
-    COMMAND_SERVE,
-    COMMANDS
-};
 
 struct command {
     const char *name, *operands;
@@ -73,3 +58,36 @@ int command_watch(const struct context *context, struct error *error);
 int command_release(const struct context *context, struct error *error);
 int command_reset(const struct context *context, struct error *error);
 int command_stub(const struct context *context, struct error *error);
+
+/*
+ * Help: made of the tables of commands and options, in 80 columns.
+ */
+void help_print(FILE *out);                     /* --help: all of it */
+void help_command(FILE *out, const char *name); /* help NAME, NAME --help */
+void help_usage(FILE *out);                     /* for somebody who types nothing but the name */
+
+/*
+ * Outcome: what a run of `delta` ends in: its summary in the format that was asked for and, with --baseline,
+ * the comparison with an earlier run and the exit code that follows from it.
+ */
+struct session;
+struct outcome_check; /* what to compare with, read before anything is measured */
+
+/* *out is NULL without --baseline. False: the baseline or the threshold cannot be used. */
+bool outcome_begin(const struct context *context, struct outcome_check **out, struct error *error);
+void outcome_free(struct outcome_check *check); /* NULL is allowed */
+/* Writes the summary and the comparison; false when it could not be written. *code is left alone without a
+ * baseline. */
+bool outcome_write(const struct context *context, const struct summary *summary, struct outcome_check *check,
+                   int *code);
+
+/*
+ * Of `doctor`: which lines of the program write the counter. On a Cortex-M a watchpoint tells; of an A or R
+ * core the ELF is searched for instructions that can.
+ */
+/* The one that was found WRITTEN, be it before it could be taken; NULL: none is known. */
+const struct counter_block *doctor_written_block(const struct session *session);
+/* Behind a trial that found the counter WRITTEN, for the reason `why`. It also reports what goes wrong. */
+void doctor_name_writers(struct session *session, const struct error *why);
+/* Of one that stands though it was switched on. */
+void doctor_name_stoppers(const struct session *session);

@@ -1,14 +1,14 @@
-#include "commands/connect.h"
+#include "commands/session.h"
 
 #include "base/socket.h"
 #include "commands/values.h"
-#include "debuggers/debugger_link.h"
-#include "debuggers/gdb_door.h"
+#include "debuggers/debugger.h"
+#include "debuggers/gdb_python.h"
 #include "debuggers/gdb_remote.h"
+#include "links/link.h"
 #include "links/msr/msr.h"
 #include "links/openocd.h"
-#include "links/pair.h"
-#include "report/progress.h"
+#include "report/terminal.h"
 
 #include <limits.h>
 #include <stdio.h>

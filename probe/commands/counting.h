@@ -6,10 +6,10 @@
 
 #include "commands/session.h"
 #include "counters/metric.h"
-#include "measure/beside.h"
+#include "engine/engine.h"
 #include "measure/plan.h"
 #include "measure/result.h"
-#include "target/engine.h"
+#include "measure/wrap_evidence.h"
 
 #include <stdbool.h>
 

@@ -1,6 +1,6 @@
-#include "commands/elf_check.h"
+#include "commands/session.h"
 
-#include "target/errand.h"
+#include "stub/injected_code.h"
 
 #include <elf.h>
 #include <inttypes.h>

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "commands/session.h"
-#include "target/doctor.h"
+#include "device/doctor.h"
 
 #include <stdbool.h>
 #include <stddef.h>

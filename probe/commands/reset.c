@@ -1,10 +1,11 @@
 /* reset: starts the program anew; with --halt it stands at its first instruction afterwards. */
-#include "target/reset.h"
 #include "commands/command.h"
 #include "commands/session.h"
+#include "device/release.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <time.h>
 
 static bool print_place(struct session *session, struct error *error)
 {
@@ -67,6 +68,159 @@ int command_reset(const struct context *context, struct error *error)
         session_open_elf(&session, error) && session_reach_target(&session, error) && reset(&session, error);
     struct error after = {0};
     if (!session_close(&session, &after))
+        ok = error_add(error, &after);
+    return ok ? EXIT_DONE : error_exit_code(error->kind);
+}
+
+struct release_command {
+    struct session session;
+    unsigned removed; /* of this core */
+};
+
+static void on_removed(void *context, const char *what, bool has_place, uint64_t at)
+{
+    struct release_command *self = context;
+    char place[512] = "";
+    if (has_place)
+        session_place(&self->session, at, place, sizeof place);
+    fprintf(self->session.context->out, "  removed     %s%s%s\n", what, has_place ? " at " : "", place);
+    self->removed++;
+}
+
+static bool is_code(void *context, uint64_t address)
+{
+    const struct release_command *self = context;
+    struct location location;
+    symbols_describe(self->session.symbols, address, &location);
+    return location.high > location.low;
+}
+
+static bool release_code_of_elf(struct release_command *self, const struct release_sink *sink,
+                                struct error *error)
+{
+    enum { SEGMENTS = 16 };
+    struct session *session = &self->session;
+    struct segment segments[SEGMENTS];
+    size_t n = session->symbols != NULL ? symbols_code(session->symbols, segments, SEGMENTS) : 0;
+    for (size_t i = 0; i < n; i++) {
+        struct deadline deadline = session_deadline(session);
+        if (!release_code(&session->target, segments[i].address, segments[i].bytes, segments[i].size, sink,
+                          &deadline, error))
+            return false;
+    }
+    return true;
+}
+
+/* Where it was, and that it runs now; or why it does not. */
+static bool print_end(struct release_command *self, const struct release *end, struct error *error)
+{
+    FILE *out = self->session.context->out;
+    char place[512], now[512];
+    session_place(&self->session, end->stood_at, place, sizeof place);
+    session_place(&self->session, end->stands_at, now, sizeof now);
+    if (end->breakpoint_instruction)
+        return error_set(
+            error, ERROR_STATE,
+            "the core is left halted: a breakpoint instruction stands at %s. --elf FILE says what "
+            "belongs there, if a debugger put it there; pmu-probe reset starts the program anew",
+            place);
+    if (end->halted_again)
+        return error_set(error, ERROR_STATE,
+                         "the core stopped again, at %s: pmu-probe reset starts the program anew", now);
+    if (end->was_halted)
+        fprintf(out, "  let go      it was halted at %s\n", place);
+    else
+        fprintf(out, "  %s\n", self->removed > 0 ? "running" : "nothing to remove; running");
+    if (end->may_have_borrowed)
+        fprintf(out,
+                "  note        its registers were being read. If the program does not go on as it should, "
+                "pmu-probe reset\n");
+    return true;
+}
+
+static bool free_core(struct release_command *self, struct error *error)
+{
+    struct session *session = &self->session;
+    const struct release_sink sink = {.context = self, .removed = on_removed, .is_code = is_code};
+    struct deadline deadline = session_deadline(session);
+    struct release end;
+    bool again, lockup = session->target.chosen->state == CORE_LOCKUP;
+    size_t number = (size_t)(session->target.chosen - session->target.cores);
+    self->removed = 0;
+    fprintf(session->context->out, "core %zu   %s\n", number, session->target.chosen->core.name);
+    if (!release_first(&session->target, &sink, &again, &deadline, error))
+        return false;
+    if (again && !session_look_again(session, (int)number, error)) /* who looks now finds it free */
+        return false;
+    if (!release_stops(&session->target, &sink, &deadline, error) || !release_code_of_elf(self, &sink, error))
+        return false;
+    if (lockup)
+        return error_set(error, ERROR_LOCKUP, "the core is locked up");
+    return release_run(&session->target, &end, &deadline, error) && print_end(self, &end, error);
+}
+
+/* Locks and the like are put back before the next core is looked at. */
+static bool release_core(struct release_command *self, struct error *error)
+{
+    struct deadline last = session_last_deadline();
+    struct error after = {0};
+    bool ok = free_core(self, error);
+    if (!target_undo(&self->session.target, &last, &after))
+        ok = error_add(error, &after);
+    self->session.target.leave_halted = false;
+    return ok;
+}
+
+/* All of them, for who was killed is not there to say which it had; or the one that is named. One that cannot
+ * be reached has not been taken either. */
+static bool release_all(struct release_command *self, struct error *error)
+{
+    struct session *session = &self->session;
+    bool ok = true, one = session->context->options->core >= 0 || session->context->options->debug_base.said;
+    if (session->target.debugger != NULL || session->target.chosen->core.ops->add_run == NULL)
+        return error_set(error, ERROR_USAGE,
+                         "release needs OpenOCD's Tcl port or a CMSIS-DAP probe; what a GDB server has set, "
+                         "its debugger removes");
+    if (one)
+        return release_core(self, error);
+    for (size_t i = 0; i < session->target.n_cores && error->kind != ERROR_LINK_LOST; i++) {
+        struct error failed = {0};
+        session->target.chosen = &session->target.cores[i];
+        if (release_core(self, &failed))
+            continue;
+        bool hidden = failed.kind == ERROR_ASLEEP && session->target.chosen->state == CORE_HIDDEN;
+        if (hidden)
+            fprintf(session->context->out, "  not reached: %s\n", failed.text);
+        else
+            ok = error_add(error, &failed);
+    }
+    if (ok) /* who was killed had switched it on */
+        link_leave_power(session->link, LINK_POWER_DOWN);
+    return ok;
+}
+
+/* A server carries out what a killed run had sent, even after our first look. */
+static void let_server_settle(const struct session *session)
+{
+    enum { SETTLE_MS = 300 };
+    if (link_has_server(session->link))
+        nanosleep(&(struct timespec){.tv_nsec = SETTLE_MS * 1000000L}, NULL);
+}
+
+int command_release(const struct context *context, struct error *error)
+{
+    struct release_command self = {.session.context = context};
+    struct session *session = &self.session;
+    char text[128];
+    bool ok = session_open_elf(session, error) && session_reach_target(session, error);
+    if (ok) {
+        let_server_settle(session);
+        link_describe(session->link, text, sizeof text);
+        fprintf(context->out, "%s\n", text);
+        ok = release_all(&self, error);
+    }
+    struct error after = {0};
+    if (!session_close(session, &after))
         ok = error_add(error, &after);
     return ok ? EXIT_DONE : error_exit_code(error->kind);
 }

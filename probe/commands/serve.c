@@ -14,12 +14,12 @@
 #include "commands/command.h"
 #include "commands/counting.h"
 #include "commands/session.h"
-#include "measure/halts.h"
-#include "measure/plausible.h"
+#include "engine/engine.h"
+#include "measure/evaluation.h"
+#include "measure/pass_check.h"
 #include "report/number.h"
 #include "report/terminal.h"
 #include "report/text.h"
-#include "target/stepwise.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,9 +1,7 @@
 #include "commands/session.h"
 
-#include "commands/connect.h"
-#include "commands/elf_check.h"
 #include "measure/trial.h"
-#include "target/errand.h"
+#include "stub/injected_code.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -5,11 +5,12 @@
 #pragma once
 
 #include "commands/command.h"
+#include "device/device.h"
+#include "links/dap/dap.h"
 #include "links/link.h"
 #include "measure/clock.h"
 #include "measure/result.h"
 #include "symbols/symbols.h"
-#include "target/target.h"
 
 #include <stdbool.h>
 
@@ -54,3 +55,22 @@ bool session_close(struct session *session, struct error *error);
 /* For cleaning up: not to be cancelled by the Ctrl-C that made it necessary. */
 struct deadline session_last_deadline(void);
 struct deadline session_deadline(const struct session *session);
+
+/*
+ * Connecting: the link that the options name, or the one that is there to be found.
+ */
+enum { CONNECT_PROBES = 16 };
+
+/* NULL on error. Without --probe: an OpenOCD on localhost, else the only CMSIS-DAP probe. */
+struct link *connect_link(const struct context *context, struct error *error);
+/* CMSIS-DAP probes that are plugged in. */
+size_t connect_list(const struct context *context, struct dap_listed *out, size_t room);
+
+/*
+ * The ELF check: the file is for a core like the chosen one, and the target runs it. Every address is taken
+ * from the file, so another program's would make numbers of something else.
+ */
+/* Whether a core can run such code, as far as both say what they are. Pure. */
+bool elf_fits(const struct symbols_machine *machine, const struct core *core);
+/* Of a session whose core is chosen; true without an ELF. */
+bool elf_check(struct session *session, struct error *error);

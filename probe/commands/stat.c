@@ -1,13 +1,13 @@
 /* stat: counts over a time window while the core runs; more events than counters take windows in a row. */
+#include "commands/all_cpus.h"
 #include "commands/command.h"
 #include "commands/counting.h"
-#include "commands/everyone.h"
 #include "commands/session.h"
 #include "debuggers/debugger.h"
 #include "measure/window.h"
 #include "report/counts.h"
 #include "report/number.h"
-#include "report/progress.h"
+#include "report/terminal.h"
 #include "report/text.h"
 
 #include <inttypes.h>

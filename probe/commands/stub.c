@@ -1,5 +1,5 @@
 /* stub: the target stub through the probe: lets the program read its own counters, and takes that back. */
-#include "target/stub.h"
+#include "stub/stub.h"
 #include "commands/command.h"
 #include "commands/session.h"
 

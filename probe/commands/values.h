@@ -4,9 +4,9 @@
  */
 #pragma once
 
+#include "engine/process.h"
+#include "find/coresight.h"
 #include "report/counts.h"
-#include "target/place.h"
-#include "target/process.h"
 
 #include <stdbool.h>
 #include <stdint.h>

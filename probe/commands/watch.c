@@ -1,13 +1,12 @@
 /* watch: what the counters do while the core runs, live on a terminal, else a line an interval. */
+#include "commands/all_cpus.h"
 #include "commands/command.h"
 #include "commands/counting.h"
-#include "commands/everyone.h"
 #include "commands/session.h"
 #include "measure/window.h"
 #include "report/counts.h"
 #include "report/json.h"
 #include "report/number.h"
-#include "report/rates.h"
 #include "report/screen.h"
 #include "report/text.h"
 

@@ -1,11 +1,7 @@
-#include "cores/armv7.h"
-
-#include "cores/armv7_context.h"
-#include "cores/armv7_coprocessor.h"
-#include "cores/armv7_entry.h"
+#include "cores/architectures.h"
 #include "cores/armv7_spares.h"
 #include "cores/armv7_transfer.h"
-#include "cores/errand.h"
+#include "cores/injected.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -388,4 +384,69 @@ bool armv7_identify(uint16_t unit, uint64_t debug_base, const uint64_t *values, 
     out->keeps_secure = core_keeps_secure(out, (uint32_t)values[ARMV7_AUTHSTATUS]);
     snprintf(out->name, sizeof out->name, "%s r%up%u", name, id >> 20 & 0xF, id & 0xF);
     return true;
+}
+
+enum { CPSR_MODE = 0x1F, CPSR_USER = 0x10 }; /* DDI 0406C B1.3.1 */
+
+enum { CTX_CMPS = 20, CTX_CMPS_MASK = 0xF }; /* DBGDIDR, DDI 0406C C11.11: so many and one */
+
+unsigned armv7_context_comparators(uint32_t didr)
+{
+    return (didr >> CTX_CMPS & CTX_CMPS_MASK) + 1;
+}
+
+size_t armv7_add_mode(const struct core *core, struct steps *list)
+{
+    return armv7_add_register(core, list, CORE_STATUS);
+}
+
+bool armv7_in_user_mode(const struct core *core, uint64_t mode)
+{
+    (void)core;
+    return (mode & CPSR_MODE) == CPSR_USER;
+}
+
+/* User mode cannot read it. */
+size_t armv7_add_context(const struct core *core, struct steps *list)
+{
+    const struct step read = step_read(cp15_register(13, 0, 0, 1)); /* CONTEXTIDR, DDI 0406C B4.1 */
+    size_t at;
+    armv7_add_coprocessor(core, list, &read, 1, true, &at);
+    return at;
+}
+
+/* CPSR[4:0], DDI 0406C B1.3.1: modes that are entered by an exception, with an LR of their own. In Supervisor
+ * mode LR does say where an SVC came from, and start code stays in it. */
+static const struct {
+    uint8_t mode;
+    const char *name;
+} modes[] = {{0x11, "FIQ"}, {0x12, "IRQ"}, {0x17, "Abort"}, {0x1B, "Undefined"}};
+enum { MODE = 0x1F };
+
+const char *armv7_exception_mode(const struct core *core, uint64_t status)
+{
+    (void)core;
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
+        if ((status & MODE) == modes[i].mode)
+            return modes[i].name;
+    return NULL;
+}
+
+/* Encodings A1 and A2 of A8.8.25 (BL, BLX to a place) and A1 of A8.8.26 (BLX by a register). */
+bool armv7_called_from(const struct core *core, uint64_t lr, uint32_t before, uint64_t function)
+{
+    (void)core;
+    if (lr & 1) /* in Thumb code; an exception leaves an address */
+        return true;
+    if (lr & 2)
+        return false;
+    if ((before & 0x0FFFFFF0) == 0x012FFF30)
+        return true;
+    bool exchanges = before >> 25 == 0x7D, links = (before >> 24 & 0xF) == 0xB && before >> 28 != 0xF;
+    if (!exchanges && !links)
+        return false;
+    uint32_t offset = (before & 0x00FFFFFF) << 2;
+    offset |= (offset & 0x02000000) ? 0xFC000000 : 0;
+    offset |= exchanges ? before >> 23 & 2 : 0;
+    return (uint32_t)(lr + 4 + offset) == (uint32_t)core_code_place(function);
 }

@@ -1,6 +1,5 @@
 #include "cores/armv7_spares.h"
 
-#include "cores/armv7_context.h"
 #include "cores/armv7_transfer.h"
 
 static const uint32_t MCR_DBGBVR0 =

@@ -1,6 +1,6 @@
 #include "cores/watchpoints.h"
 
-#include "cores/cortex_m.h"
+#include "cores/architectures.h"
 
 /* DDI 0403 C1.8; DDI 0419 C1.6 for Armv6-M, which has the same of it; DDI 0553 D1.2 for Armv8-M. */
 enum {

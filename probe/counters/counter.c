@@ -1,12 +1,6 @@
 #include "counters/counter.h"
 
-#include "counters/dwt.h"
-#include "counters/knc.h"
-#include "counters/pmu_cp15.h"
-#include "counters/pmu_v3.h"
-#include "counters/pmu_v7.h"
-#include "counters/pmu_v81m.h"
-#include "counters/systick.h"
+#include "counters/blocks.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
-#include "counters/dwt.h"
+#include "counters/blocks.h"
 
-#include "cores/cortex_m.h"
+#include "cores/architectures.h"
 
 #include <stdio.h>
 

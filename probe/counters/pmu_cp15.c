@@ -1,6 +1,6 @@
-#include "counters/pmu_cp15.h"
+#include "counters/blocks.h"
 
-#include "cores/armv7_coprocessor.h"
+#include "cores/armv7_transfer.h"
 
 #include <stdio.h>
 #include <string.h>

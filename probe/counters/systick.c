@@ -1,4 +1,4 @@
-#include "counters/systick.h"
+#include "counters/blocks.h"
 
 #include <stdio.h>
 #include <string.h>

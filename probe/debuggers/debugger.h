@@ -9,6 +9,7 @@
 #include "base/deadline.h"
 #include "base/error.h"
 #include "debuggers/access.h"
+#include "links/link.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -110,3 +111,11 @@ bool debugger_run(struct debugger *debugger, const struct deadline *deadline, st
 /* Lets the core run for a time, or to the next stop. */
 bool debugger_run_for(struct debugger *debugger, int64_t ms, const struct deadline *deadline,
                       struct error *error);
+
+/*
+ * A debugger's memory as a link, so that discovery, counters and the ledger work on it as on any other.
+ * Memory can be reached only while the core is halted: else a step ends in TARGET_FAULT.
+ */
+/* Takes the debugger over, even when it fails; NULL on error. Closed, it lets the core run on, unless
+ * debugger->stays_halted. */
+struct link *debugger_link_new(struct debugger *debugger, struct error *error);

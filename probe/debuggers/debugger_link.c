@@ -1,6 +1,6 @@
-#include "debuggers/debugger_link.h"
+#include "debuggers/debugger.h"
 
-#include "debuggers/access_try.h"
+#include "debuggers/access.h"
 #include "debuggers/openocd_monitor.h"
 #include "debuggers/register_pmu.h"
 #include "links/openocd.h"

@@ -2,7 +2,6 @@
 
 #include "base/socket.h"
 #include "debuggers/gdb_session.h"
-#include "debuggers/gdb_stops.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -3,9 +3,9 @@
  */
 #include "links/openocd.h"
 
-#include "links/openocd_program.h"
+#include "links/openocd_process.h"
 #include "links/openocd_session.h"
-#include "links/openocd_text.h"
+#include "links/openocd_tcl.h"
 
 #include <inttypes.h>
 #include <stdio.h>

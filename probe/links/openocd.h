@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 #include "links/link.h"
-#include "links/openocd_rpc.h"
+#include "links/openocd_tcl.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -7,6 +7,7 @@
 #include "base/deadline.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/step.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,3 +30,19 @@ void openocd_process_read_log(struct openocd_process *process);
 void openocd_process_why(struct openocd_process *process, char *out, size_t size);
 /* The end of its log on one line, as much as fits, to the very end if it is about to end. */
 void openocd_process_last_words(struct openocd_process *process, char *out, size_t size);
+
+/*
+ * Steps as the numbers that pmu.tcl carries out. Pure. Reads at consecutive addresses become one item,
+ * a block read; every other step is an item of its own.
+ */
+enum { OPENOCD_BLOCK = 8192 }; /* elements; OpenOCD itself would take 65536 */
+
+/* How many of the steps from here on make one item: at least 1. */
+size_t openocd_item_length(const struct step *steps, size_t n);
+/* NULL, or why OpenOCD cannot be asked for this step. */
+const char *openocd_step_refusal(const struct step *step, size_t targets);
+/*
+ * Writes items, separated by blanks, until one is refused or there is no room for the next. Returns how
+ * many steps are covered.
+ */
+size_t openocd_program_write(const struct step *steps, size_t n, size_t targets, char *out, size_t size);

@@ -3,7 +3,7 @@
  */
 #include "links/openocd_session.h"
 
-#include "links/openocd_text.h"
+#include "links/openocd_tcl.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -9,8 +9,7 @@
 #include "base/error.h"
 #include "links/link.h"
 #include "links/openocd_process.h"
-#include "links/openocd_reply.h"
-#include "links/openocd_rpc.h"
+#include "links/openocd_tcl.h"
 
 #include <stdbool.h>
 #include <stddef.h>

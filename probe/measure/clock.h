@@ -6,8 +6,8 @@
 
 #include "base/deadline.h"
 #include "base/error.h"
+#include "device/device.h"
 #include "measure/result.h"
-#include "target/target.h"
 
 #include <stdbool.h>
 

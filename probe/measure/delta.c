@@ -2,8 +2,7 @@
 
 #include "measure/calibrate.h"
 #include "measure/evaluation.h"
-#include "measure/plausible.h"
-#include "measure/spread.h"
+#include "measure/pass_check.h"
 
 #include <math.h>
 #include <stdio.h>

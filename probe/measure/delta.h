@@ -6,12 +6,12 @@
 
 #include "base/deadline.h"
 #include "base/error.h"
-#include "measure/beside.h"
+#include "device/device.h"
+#include "engine/engine.h"
 #include "measure/clock.h"
 #include "measure/plan.h"
 #include "measure/result.h"
-#include "target/engine.h"
-#include "target/target.h"
+#include "measure/wrap_evidence.h"
 
 #include <stdbool.h>
 #include <stdint.h>

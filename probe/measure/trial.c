@@ -1,6 +1,6 @@
 #include "measure/trial.h"
 
-#include "measure/plausible.h"
+#include "measure/pass_check.h"
 
 #include <string.h>
 #include <time.h>

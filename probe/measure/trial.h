@@ -6,8 +6,8 @@
 
 #include "base/deadline.h"
 #include "base/error.h"
+#include "device/device.h"
 #include "measure/clock.h"
-#include "target/target.h"
 
 /*
  * Of the first counter of the block in use, for some 20 ms. ERROR_WRITTEN. *seen_hz: how fast it went at

@@ -1,7 +1,7 @@
 #include "report/baseline.h"
 
 #include "base/file.h"
-#include "report/json_part.h"
+#include "report/json.h"
 
 #include <errno.h>
 #include <jansson.h>

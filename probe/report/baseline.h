@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "measure/result.h"
 #include "measure/verdict.h"
-#include "report/utf8.h"
+#include "report/terminal.h"
 
 #include <signal.h>
 #include <stdbool.h>

@@ -1,6 +1,9 @@
 #include "report/comparison.h"
 
+#include "report/fold.h"
+#include "report/json.h"
 #include "report/number.h"
+#include "report/terminal.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -261,4 +264,212 @@ const struct column *comparison_column(const struct summary *now, const struct v
         if (is_named(line, now->columns[i].name))
             return &now->columns[i];
     return NULL;
+}
+
+enum { HEAD = 42, NAME = 16, CHANGE = 10, INDENT = 4, COMPARISON_TEXT_TEXT = 1024 };
+
+static void put_text(FILE *out, size_t at, const char *before, const char *text)
+{
+    char clean[COMPARISON_TEXT_TEXT];
+    fputs(before, out);
+    fold_text_at(out, terminal_columns(out), at + strlen(before), INDENT,
+                 terminal_text(clean, sizeof clean, text));
+}
+
+static enum colour colour_of(enum verdict verdict)
+{
+    return verdict == VERDICT_PASS ? COLOUR_GOOD : verdict == VERDICT_REGRESSED ? COLOUR_BAD : COLOUR_ODD;
+}
+
+static void pad(FILE *out, size_t width, size_t used)
+{
+    fprintf(out, "%*s", used < width ? (int)(width - used) : 0, "");
+}
+
+static void put_head(FILE *out, const struct comparison *comparison)
+{
+    fprintf(out, "baseline %s", comparison->file);
+    if (comparison->started[0] != '\0' || comparison->build_id[0] != '\0') {
+        pad(out, HEAD, strlen("baseline ") + utf8_width(comparison->file));
+        fprintf(out, "   %.10s%s%s%.6s", comparison->started, comparison->started[0] != '\0' ? ", " : "",
+                comparison->build_id[0] != '\0' ? "build " : "no build id", comparison->build_id);
+    }
+    fputc('\n', out);
+}
+
+struct cells {
+    char base[NUMBER_ROOM], now[NUMBER_ROOM], change[NUMBER_ROOM];
+};
+
+static struct cells cells_of(const struct verdict_line *line)
+{
+    struct cells cells = {.base = "-", .now = "-"};
+    if (line->base.n > 0)
+        figure_mean(cells.base, line->base.mean);
+    if (line->now.n > 0)
+        figure_mean(cells.now, line->now.mean);
+    figure_change(cells.change, line->change);
+    return cells;
+}
+
+static void widen(size_t *width, const char *text)
+{
+    size_t w = utf8_width(text);
+    *width = w > *width ? w : *width;
+}
+
+static void put_lines(FILE *out, const struct comparison *comparison)
+{
+    size_t name = NAME, base = 0, now = 0, change = CHANGE;
+    for (size_t i = 0; i < comparison->n; i++) {
+        struct cells cells = cells_of(&comparison->lines[i]);
+        widen(&name, comparison->lines[i].name);
+        widen(&base, cells.base);
+        widen(&now, cells.now);
+        widen(&change, cells.change);
+    }
+    char threshold[NUMBER_ROOM];
+    figure_part(threshold, comparison->threshold);
+    for (size_t i = 0; i < comparison->n; i++) {
+        const struct verdict_line *line = &comparison->lines[i];
+        struct cells cells = cells_of(line);
+        fputs(line->name, out);
+        pad(out, name, utf8_width(line->name));
+        char verdict[NUMBER_ROOM + 64];
+        const char *why = line->why;
+        if (line->verdict == VERDICT_INCONCLUSIVE)
+            snprintf(verdict, sizeof verdict, "%s", verdict_name(line->verdict));
+        else
+            snprintf(verdict, sizeof verdict, "%s (threshold %s)", verdict_name(line->verdict), threshold);
+        if (comparison->n_reasons > 0 && why[0] != '\0')
+            why = "not comparable";
+        fprintf(out, " %*s -> %-*s  %*s   %s%s%s", (int)base, cells.base, (int)now, cells.now, (int)change,
+                cells.change, terminal_colour(out, colour_of(line->verdict)), verdict,
+                terminal_colour(out, COLOUR_END));
+        size_t used = name + base + now + change + strlen("  ->      ") + utf8_width(verdict);
+        if (why[0] == '\0') {
+            fputc('\n', out);
+        } else if (used + 2 + utf8_width(why) > terminal_columns(out)) {
+            fprintf(out, ":\n%*s", INDENT, "");
+            put_text(out, INDENT, "", why);
+        } else {
+            put_text(out, used, ": ", why);
+        }
+    }
+}
+
+bool comparison_print(FILE *out, const struct comparison *comparison)
+{
+    put_head(out, comparison);
+    put_lines(out, comparison);
+    for (size_t i = 0; i < comparison->n_reasons; i++)
+        put_text(out, 0, "", comparison->reasons[i]);
+    for (size_t i = 0; i < comparison->n_notes; i++)
+        put_text(out, 0, "note: ", comparison->notes[i]);
+    if (comparison->n != 1)
+        fprintf(out, "verdict: %s%s\n", verdict_name(comparison->verdict),
+                comparison->n == 0 ? ", there is nothing to compare" : "");
+    return fflush(out) == 0 && !ferror(out);
+}
+
+/* All consume `value`, and take a NULL for what memory was short for: they return whether all is in place. */
+static bool put(json_t *object, const char *key, json_t *value)
+{
+    return json_object_set_new(object, key, value) == 0;
+}
+
+/* An empty list or object, and an empty text, say nothing. */
+static bool put_filled(json_t *object, const char *key, json_t *value)
+{
+    if (value == NULL)
+        return false;
+    if (json_array_size(value) + json_object_size(value) > 0)
+        return put(object, key, value);
+    json_decref(value);
+    return true;
+}
+
+static bool comparison_json_put_text(json_t *object, const char *key, const char *text)
+{
+    return text[0] == '\0' || put(object, key, json_string(text));
+}
+
+static bool put_real(json_t *object, const char *key, double value)
+{
+    return !isfinite(value) || put(object, key, json_real(value));
+}
+
+static bool put_unsigned(json_t *object, const char *key, uint64_t value)
+{
+    return put(object, key, value <= INT64_MAX ? json_integer((json_int_t)value) : json_real((double)value));
+}
+
+static json_t *consumed_unless(bool ok, json_t *json)
+{
+    if (ok)
+        return json;
+    json_decref(json);
+    return NULL;
+}
+
+static json_t *side_json(const struct verdict_side *side)
+{
+    json_t *json = json_object();
+    bool ok = put_unsigned(json, "count", side->n);
+    if (side->n > 0)
+        ok = put_real(json, "mean", side->mean) && put_real(json, "sd", side->sd) &&
+             put_unsigned(json, "min", side->min) && put_unsigned(json, "max", side->max) &&
+             put_real(json, "plus_minus", side->plus_minus) && ok;
+    if (side->at_least)
+        ok = put(json, "at_least", json_true()) && ok;
+    return consumed_unless(ok, json);
+}
+
+static json_t *line_json(const struct verdict_line *line)
+{
+    json_t *json = json_object();
+    bool ok = comparison_json_put_text(json, "verdict", verdict_name(line->verdict)) &&
+              put_real(json, "change", line->change) && put(json, "base", side_json(&line->base)) &&
+              put(json, "now", side_json(&line->now)) && comparison_json_put_text(json, "why", line->why);
+    return consumed_unless(ok, json);
+}
+
+static json_t *texts_json(const char (*texts)[384], size_t n)
+{
+    json_t *json = json_array();
+    bool ok = json != NULL;
+    for (size_t i = 0; i < n; i++)
+        ok = json_array_append_new(json, json_string(texts[i])) == 0 && ok;
+    return consumed_unless(ok, json);
+}
+
+static json_t *columns_json(const struct comparison *comparison)
+{
+    json_t *json = json_object();
+    bool ok = json != NULL;
+    for (size_t i = 0; i < comparison->n; i++)
+        ok = put(json, comparison->lines[i].name, line_json(&comparison->lines[i])) && ok;
+    return consumed_unless(ok, json);
+}
+
+static json_t *baseline_json(const struct comparison *comparison)
+{
+    json_t *json = json_object();
+    bool ok = put(json, "file", json_string(comparison->file)) &&
+              comparison_json_put_text(json, "started", comparison->started) &&
+              comparison_json_put_text(json, "build_id", comparison->build_id);
+    return consumed_unless(ok, json);
+}
+
+bool comparison_json(FILE *out, const struct comparison *comparison)
+{
+    json_t *json = json_object();
+    bool whole = comparison_json_put_text(json, "type", "verdict") &&
+                 comparison_json_put_text(json, "verdict", verdict_name(comparison->verdict)) &&
+                 put_real(json, "threshold", comparison->threshold) &&
+                 put(json, "baseline", baseline_json(comparison)) &&
+                 put_filled(json, "columns", columns_json(comparison)) &&
+                 put_filled(json, "not_comparable", texts_json(comparison->reasons, comparison->n_reasons)) &&
+                 put_filled(json, "notes", texts_json(comparison->notes, comparison->n_notes));
+    return json_line_write(out, consumed_unless(whole, json));
 }

@@ -5,7 +5,6 @@
 #include "report/number.h"
 #include "report/terminal.h"
 #include "report/text.h"
-#include "report/utf8.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -179,4 +178,240 @@ bool counts_end(FILE *out, const struct counts *counts, enum format format, char
         return done(out);
     put_closing(out, counts);
     return done(out);
+}
+
+enum {
+    HEAD = 10,
+    NARROWEST = 16,
+    MARK = 2,
+    TEXT = NUMBER_ROOM + 4,
+};
+
+static const char *cores_missing(const struct cores_table *table, const struct cores_row *row, size_t column)
+{
+    const char *why = table->columns[column].unsupported;
+    return why != NULL && why[0] != '\0' ? "<not supported>"
+           : row->values[column].counted ? NULL
+                                         : "<not counted>";
+}
+
+static void name_row(const struct cores_row *row, char *out, size_t size)
+{
+    if (row->core < 0)
+        snprintf(out, size, "all");
+    else
+        snprintf(out, size, "core %d", row->core);
+}
+
+/* A column, or a metric behind them: its name, and what a row has in it. */
+static void text_of(const struct cores_table *table, const struct cores_row *row, size_t column, char *out)
+{
+    char number[NUMBER_ROOM];
+    if (column >= table->n_columns) {
+        double value = row->metrics[column - table->n_columns].value;
+        if (isfinite(value))
+            snprintf(out, TEXT, "%.6g", value);
+        else
+            snprintf(out, TEXT, "<not counted>");
+        return;
+    }
+    const char *absent = cores_missing(table, row, column);
+    if (absent != NULL)
+        snprintf(out, TEXT, "%s", absent);
+    else
+        snprintf(out, TEXT, "%s%s", row->values[column].at_least ? ">=" : "",
+                 number_unsigned(number, sizeof number, row->values[column].count));
+}
+
+static const char *title_of(const struct cores_table *table, size_t column)
+{
+    return column < table->n_columns ? table->columns[column].name
+                                     : table->rows[0].metrics[column - table->n_columns].name;
+}
+
+static int width_of(const struct cores_table *table, size_t column)
+{
+    size_t width = strlen(title_of(table, column));
+    char text[TEXT];
+    for (size_t r = 0; r < table->n_rows; r++) {
+        text_of(table, &table->rows[r], column, text);
+        width = strlen(text) > width ? strlen(text) : width;
+    }
+    return (int)(width > NARROWEST ? width : NARROWEST) + MARK;
+}
+
+/* As many columns as a line has room for; the others have a table of their own below it. */
+static void put_text(FILE *out, const struct cores_table *table)
+{
+    char name[NUMBER_ROOM], text[TEXT];
+    size_t all = table->n_columns + table->n_metrics, room = terminal_columns(out);
+    if (table->since_begin > 0)
+        fprintf(out, "\n%.6f s\n", table->since_begin);
+    for (size_t first = 0, end; first < all; first = end) {
+        int widths[RESULT_COLUMNS + RESULT_METRICS] = {0};
+        size_t used = HEAD;
+        for (end = first; end < all; end++) {
+            widths[end] = width_of(table, end);
+            if (end > first && used + (size_t)widths[end] > room)
+                break;
+            used += (size_t)widths[end];
+        }
+        fprintf(out, "%s%-*s", first > 0 ? "\n" : "", HEAD, "");
+        for (size_t i = first; i < end; i++)
+            fprintf(out, "%*s", widths[i], title_of(table, i));
+        fputc('\n', out);
+        for (size_t r = 0; r < table->n_rows; r++) {
+            const struct cores_row *row = &table->rows[r];
+            if (row->cpu >= 0)
+                continue;
+            name_row(row, name, sizeof name);
+            fprintf(out, "%-*s", HEAD, name);
+            for (size_t i = first; i < end; i++) {
+                text_of(table, row, i, text);
+                fprintf(out, "%*s", widths[i], text);
+            }
+            fputc('\n', out);
+        }
+    }
+}
+
+/* Why something has no number, each once. */
+static void put_reasons(FILE *out, const struct cores_table *table)
+{
+    char line[LINE];
+    for (size_t i = 0; i < table->n_columns; i++) {
+        const char *why = table->columns[i].unsupported;
+        if (why != NULL && why[0] != '\0') {
+            snprintf(line, sizeof line, "%s: %s", table->columns[i].name, why);
+            fold_text(out, terminal_columns(out), MARK, line);
+        }
+    }
+    for (size_t i = 0; i < table->n_metrics; i++)
+        for (size_t r = table->n_rows; r-- > 0;) {
+            const struct metric_result *metric = &table->rows[r].metrics[i];
+            if (isfinite(metric->value) || metric->why[0] == '\0')
+                continue;
+            snprintf(line, sizeof line, "%s: %s", metric->name, metric->why);
+            fold_text(out, terminal_columns(out), MARK, line);
+            break;
+        }
+}
+
+static void cores_put_closing(FILE *out, const struct cores_table *table)
+{
+    char text[NUMBER_ROOM], line[LINE];
+    fprintf(out, "\n%24.6f s%s\n", table->n_rows > 0 ? table->rows[table->n_rows - 1].seconds : 0,
+            table->passes > 1 ? " per window" : "");
+    snprintf(line, sizeof line, "counters of a CPU are sampled up to %s apart",
+             number_duration(text, sizeof text, (double)table->skew_us / 1e6));
+    fold_text(out, terminal_columns(out), MARK, line);
+    if (table->lost > 0) {
+        snprintf(line, sizeof line, COUNTS_LOST, number_unsigned(text, sizeof text, table->lost));
+        fold_text(out, terminal_columns(out), MARK, line);
+    }
+    put_reasons(out, table);
+}
+
+/* Who, how many CPUs, count, event, seconds, whether it is a bound. */
+static void put_csv(FILE *out, const struct cores_table *table, char s)
+{
+    char name[NUMBER_ROOM];
+    for (size_t r = 0; r < table->n_rows; r++) {
+        const struct cores_row *row = &table->rows[r];
+        if (row->cpu >= 0)
+            continue;
+        name_row(row, name, sizeof name);
+        for (size_t i = 0; i < table->n_columns; i++) {
+            const char *absent = cores_missing(table, row, i);
+            if (table->since_begin > 0)
+                fprintf(out, "%.6f%c", table->since_begin, s);
+            fprintf(out, "%s%c%u%c", name, s, row->cpus, s);
+            if (absent != NULL)
+                fprintf(out, "%s", absent);
+            else
+                fprintf(out, "%" PRIu64, row->values[i].count);
+            fprintf(out, "%c%s%c%.6f%c%s\n", s, table->columns[i].name, s, row->seconds, s,
+                    absent == NULL && row->values[i].at_least ? "at least" : "");
+        }
+    }
+}
+
+static void put_json_row(FILE *out, const struct cores_table *table, const struct cores_row *row)
+{
+    const char *comma = "";
+    fprintf(out, "{\"type\":\"%s\"", row->cpu >= 0 ? "cpu" : row->core >= 0 ? "core" : "all");
+    if (row->cpu >= 0)
+        fprintf(out, ",\"cpu\":%d", row->cpu);
+    if (row->core >= 0)
+        fprintf(out, ",\"core\":%d", row->core);
+    if (table->since_begin > 0)
+        fprintf(out, ",\"since_begin\":%.6f", table->since_begin);
+    fprintf(out, ",\"cpus\":%u,\"seconds\":%.6f,\"columns\":{", row->cpus, row->seconds);
+    for (size_t i = 0; i < table->n_columns; i++) {
+        if (!row->values[i].counted)
+            continue;
+        fprintf(out, "%s\"%s\":{\"count\":%" PRIu64 ",\"at_least\":%s}", comma, table->columns[i].name,
+                row->values[i].count, row->values[i].at_least ? "true" : "false");
+        comma = ",";
+    }
+    fprintf(out, "},\"metrics\":{");
+    comma = "";
+    for (size_t i = 0; i < table->n_metrics; i++) {
+        fprintf(out, "%s\"%s\":", comma, row->metrics[i].name);
+        comma = ",";
+        char value[NUMBER_ROOM] = "null";
+        if (isfinite(row->metrics[i].value))
+            number_shortest(value, sizeof value, row->metrics[i].value);
+        fprintf(out, "%s", value);
+    }
+    fprintf(out, "}}\n");
+}
+
+static void put_json_end(FILE *out, const struct cores_table *table)
+{
+    fprintf(out, "{\"type\":\"summary\",\"passes\":%zu,\"skew_us\":%" PRIu64 ",\"lost\":%" PRIu64 "}\n",
+            table->passes, table->skew_us, table->lost);
+}
+
+static void put_json(FILE *out, const struct cores_table *table)
+{
+    for (size_t r = 0; r < table->n_rows; r++)
+        put_json_row(out, table, &table->rows[r]);
+    if (table->since_begin <= 0)
+        put_json_end(out, table);
+}
+
+bool cores_end(FILE *out, const struct cores_table *table)
+{
+    put_json_end(out, table);
+    return fflush(out) == 0 && !ferror(out);
+}
+
+bool cores_begin(FILE *out, const struct conditions *conditions, const struct cores_table *table,
+                 enum format format)
+{
+    struct column columns[RESULT_COLUMNS] = {0};
+    for (size_t i = 0; i < table->n_columns; i++)
+        snprintf(columns[i].name, sizeof columns[i].name, "%s", table->columns[i].name);
+    if (format == FORMAT_JSON)
+        return json_header(out, conditions, columns, table->n_columns, time(NULL));
+    if (format == FORMAT_TEXT)
+        text_header(out, conditions);
+    return fflush(out) == 0 && !ferror(out);
+}
+
+bool cores_print(FILE *out, const struct cores_table *table, enum format format, char separator)
+{
+    if (format == FORMAT_JSON) {
+        put_json(out, table);
+    } else if (format == FORMAT_CSV) {
+        put_csv(out, table, separator);
+    } else {
+        if (table->since_begin <= 0)
+            fputc('\n', out);
+        put_text(out, table);
+        if (table->since_begin <= 0)
+            cores_put_closing(out, table);
+    }
+    return fflush(out) == 0 && !ferror(out);
 }

@@ -1,7 +1,7 @@
-#include "report/csv.h"
+#include "report/formats.h"
 
-#include "report/figure.h"
-#include "report/utf8.h"
+#include "report/number.h"
+#include "report/terminal.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 #include "report/fold.h"
 
-#include "report/utf8.h"
+#include "report/terminal.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -17,3 +17,12 @@ const char *number_shortest(char *out, size_t size, double value);
 const char *number_duration(char *out, size_t size, double seconds); /* "27.31 µs" */
 const char *number_frequency(char *out, size_t size, double hz);     /* "666.7 MHz", "48 MHz" */
 const char *number_elapsed(char *out, size_t size, double seconds);  /* "1.4 s", "2 min 5 s" */
+
+/*
+ * Numbers as the writers of comparisons and files share them. Each function writes into the caller's buffer,
+ * of NUMBER_ROOM bytes, and returns it.
+ */
+const char *figure_exact(char out[NUMBER_ROOM], double value); /* the fewest digits that read back the same */
+const char *figure_mean(char out[NUMBER_ROOM], double mean);   /* "18,204", "94.25" */
+const char *figure_change(char out[NUMBER_ROOM], double change); /* "+0.15 %"; "" of NaN */
+const char *figure_part(char out[NUMBER_ROOM], double part);     /* "2 %" */

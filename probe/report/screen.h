@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <termios.h>
 
 enum { SCREEN_ROWS = 128 };
@@ -50,3 +51,23 @@ void screen_close(struct screen *screen);
 void screen_draw(struct screen *screen, const struct screen_view *view);
 /* Waits for so long at most; other keys are dropped. */
 enum screen_key screen_wait_key(struct screen *screen, int ms);
+
+/*
+ * The lines of `watch` where there is no screen: name first, then when, what went by since the line before,
+ * how fast, and the total. A line that is wider than the terminal folds.
+ */
+struct rates_row {
+    const char *name;
+    double seconds; /* since the beginning */
+    uint64_t count, total;
+    double rate; /* a second */
+    bool count_at_least, total_at_least;
+};
+
+struct rates {
+    FILE *out;
+    bool bounds_told; /* what ">=" means */
+};
+
+void rates_begin(struct rates *rates, FILE *out); /* the heading */
+void rates_print(struct rates *rates, const struct rates_row *row);

@@ -1,8 +1,13 @@
 #include "report/terminal.h"
 
-#include "report/utf8.h"
+#include "base/deadline.h"
+#include "report/number.h"
 
 #include <langinfo.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -80,4 +85,188 @@ const char *terminal_text(char *out, size_t size, const char *text)
     }
     *to = '\0';
     return out;
+}
+
+static const char replacement[] = "\xEF\xBF\xBD";
+
+static bool is_continuation(unsigned char byte)
+{
+    return (byte & 0xC0) == 0x80;
+}
+
+/* How many bytes the character takes; 0 when it is not valid (overlong, surrogate, beyond U+10FFFF). */
+static size_t decode(const unsigned char *text, uint32_t *character)
+{
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    size_t length = text[0] < 0x80             ? 1
+                    : (text[0] & 0xE0) == 0xC0 ? 2
+                    : (text[0] & 0xF0) == 0xE0 ? 3
+                    : (text[0] & 0xF8) == 0xF0 ? 4
+                                               : 0;
+    if (length == 0)
+        return 0;
+    uint32_t value = length == 1 ? text[0] : text[0] & (0x7FU >> length);
+    for (size_t i = 1; i < length; i++) {
+        if (!is_continuation(text[i]))
+            return 0;
+        value = value << 6 | (text[i] & 0x3FU);
+    }
+    if (value < least[length] || value > 0x10FFFF || (value >= 0xD800 && value <= 0xDFFF))
+        return 0;
+    *character = value;
+    return length;
+}
+
+static bool is_printable(uint32_t character)
+{
+    static const struct {
+        uint32_t from, to;
+    } hidden[] = {
+        {0x00, 0x1F},     {0x7F, 0x9F},     {0xAD, 0xAD},       {0x0300, 0x036F}, {0x061C, 0x061C},
+        {0x200B, 0x200F}, {0x2028, 0x202E}, {0x2060, 0x206F},   {0x20D0, 0x20FF}, {0xFE00, 0xFE0F},
+        {0xFEFF, 0xFEFF}, {0xFFF9, 0xFFFB}, {0xE0000, 0xE0FFF},
+    };
+    for (size_t i = 0; i < sizeof(hidden) / sizeof(hidden[0]); i++)
+        if (character >= hidden[i].from && character <= hidden[i].to)
+            return false;
+    return true;
+}
+
+const char *utf8_clean(char *out, size_t size, const char *text)
+{
+    size_t used = 0;
+    for (const char *at = text; *at != '\0';) {
+        uint32_t character = 0;
+        size_t length = decode((const unsigned char *)at, &character);
+        bool keep = length > 0 && is_printable(character);
+        const char *from = keep ? at : replacement;
+        size_t bytes = keep ? length : sizeof(replacement) - 1;
+        if (used + bytes >= size)
+            break;
+        memcpy(out + used, from, bytes);
+        used += bytes;
+        at += length > 0 ? length : 1;
+    }
+    if (size > 0)
+        out[used] = '\0';
+    return out;
+}
+
+size_t utf8_width(const char *text)
+{
+    size_t width = 0;
+    for (; *text != '\0'; text++)
+        width += !is_continuation((unsigned char)*text);
+    return width;
+}
+
+enum { DELAY_US = 1000000, INTERVAL_US = 100000, STUCK_US = 1000000, LINE = 256 };
+
+void progress_begin(struct progress *progress, FILE *to)
+{
+    *progress = (struct progress){.next_us = deadline_now_us() + DELAY_US};
+    if (isatty(fileno(to)))
+        progress->to = to;
+}
+
+/* A line that wraps could not be erased again; the last column stays free as some terminals wrap there. */
+static void cut(char *line, FILE *to)
+{
+    struct winsize window = {0};
+    size_t room = 79;
+    if (ioctl(fileno(to), TIOCGWINSZ, &window) == 0 && window.ws_col > 1)
+        room = window.ws_col - 1U;
+    size_t width = utf8_width(line);
+    for (char *end = line + strlen(line); width > room; width--) {
+        do
+            end--;
+        while (((unsigned char)*end & 0xC0) == 0x80);
+        *end = '\0';
+    }
+}
+
+static void put(struct progress *progress, const char *format, va_list list)
+{
+    char text[LINE], line[UTF8_CLEAN_ROOM(LINE)];
+    vsnprintf(text, sizeof(text), format, list);
+    terminal_text(line, sizeof(line), text);
+    cut(line, progress->to);
+
+    size_t width = utf8_width(line);
+    int rest = width < progress->width ? (int)(progress->width - width) : 0;
+    /* Blanks rather than an escape sequence: TERM=dumb knows none */
+    fprintf(progress->to, "\r%s%*s", line, rest, "");
+    for (int i = 0; i < rest; i++)
+        fputc('\b', progress->to);
+    fflush(progress->to);
+    progress->width = width;
+}
+
+static bool is_time(struct progress *progress, int64_t now)
+{
+    if (progress->to == NULL || now < progress->next_us)
+        return false;
+    progress->next_us = now + INTERVAL_US;
+    return true;
+}
+
+void progress_show(struct progress *progress, const char *format, ...)
+{
+    if (!is_time(progress, progress->to != NULL ? deadline_now_us() : 0))
+        return;
+    va_list list;
+    va_start(list, format);
+    put(progress, format, list);
+    va_end(list);
+}
+
+void progress_now(struct progress *progress, const char *format, ...)
+{
+    if (progress->to == NULL)
+        return;
+    va_list list;
+    va_start(list, format);
+    put(progress, format, list);
+    va_end(list);
+}
+
+void progress_count(struct progress *progress, uint64_t done, uint64_t of, const char *what,
+                    const char *state)
+{
+    char number[NUMBER_ROOM], all[NUMBER_ROOM + 4] = "", left[NUMBER_ROOM + 16] = "", time[NUMBER_ROOM];
+    if (progress->to == NULL)
+        return;
+    int64_t now = deadline_now_us();
+    if (progress->first_us == 0 && done > 0) {
+        progress->first = done;
+        progress->first_us = now;
+    }
+    if (done != progress->last || progress->last_us == 0) {
+        progress->last = done;
+        progress->last_us = now;
+    }
+    if (!is_time(progress, now))
+        return;
+    bool is_stuck = done == 0 || now - progress->last_us > STUCK_US;
+    if (of > 0)
+        snprintf(all, sizeof all, " of %s", number_unsigned(number, sizeof number, of));
+    if (of > done && done > progress->first && !is_stuck) {
+        double each = (double)(now - progress->first_us) / 1e6 / (double)(done - progress->first);
+        double seconds = fmax(1, round(each * (double)(of - done)));
+        snprintf(left, sizeof left, ", %s left",
+                 seconds < 10 ? (snprintf(time, sizeof time, "%.0f s", seconds), time)
+                              : number_elapsed(time, sizeof time, seconds));
+    }
+    progress->next_us = now; /* the line below is that of this time */
+    progress_show(progress, "%s%s %s%s%s%s", number_unsigned(number, sizeof number, done), all, what, left,
+                  is_stuck && state[0] != '\0' ? ", " : "", is_stuck ? state : "");
+}
+
+void progress_clear(struct progress *progress)
+{
+    if (progress->to == NULL || progress->width == 0)
+        return;
+    fprintf(progress->to, "\r%*s\r", (int)progress->width, "");
+    fflush(progress->to);
+    progress->width = 0;
 }

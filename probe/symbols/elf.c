@@ -1,8 +1,8 @@
+#include "symbols/cursor.h"
 #include "symbols/internal.h"
-
-#include "symbols/attributes.h"
 #include "symbols/names.h"
 
+#include <elfutils/libdwelf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -287,4 +287,224 @@ const uint8_t *elf_code(const struct symbols *symbols, uint64_t address, size_t 
         return (const uint8_t *)data->d_buf + (address - header.sh_addr);
     }
     return NULL;
+}
+
+struct collection {
+    struct segment *out;
+    size_t count, room;
+};
+
+static void collect(struct symbols *symbols, struct collection *collection, uint64_t address, uint64_t offset,
+                    uint64_t size)
+{
+    if (collection->count == collection->room || size == 0 || offset > INT64_MAX)
+        return;
+    Elf_Data *data = elf_getdata_rawchunk(symbols->elf, (int64_t)offset, size, ELF_T_BYTE);
+    if (data != NULL && data->d_buf != NULL && data->d_size == size)
+        collection->out[collection->count++] = (struct segment){address, data->d_size, data->d_buf};
+}
+
+/*
+ * GNU ld makes one writable segment of code and whatever writable lies beside it (.init_array is
+ * enough): only the sections in it can tell which bytes the program never changes.
+ */
+static void collect_read_only_sections(struct symbols *symbols, struct collection *collection,
+                                       const GElf_Phdr *segment)
+{
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(symbols->elf, section)) != NULL;) {
+        GElf_Shdr header;
+        if (gelf_getshdr(section, &header) == NULL || header.sh_type == SHT_NOBITS ||
+            !(header.sh_flags & SHF_ALLOC) || (header.sh_flags & SHF_WRITE))
+            continue;
+        if (header.sh_offset >= segment->p_offset &&
+            header.sh_offset - segment->p_offset < segment->p_filesz &&
+            header.sh_size <= segment->p_filesz - (header.sh_offset - segment->p_offset) &&
+            header.sh_addr - segment->p_vaddr == header.sh_offset - segment->p_offset)
+            collect(symbols, collection, header.sh_addr, header.sh_offset, header.sh_size);
+    }
+}
+
+size_t symbols_code(struct symbols *symbols, struct segment *out, size_t room)
+{
+    struct collection collection = {.out = out, .room = room};
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(symbols->elf, section)) != NULL;) {
+        GElf_Shdr header;
+        if (gelf_getshdr(section, &header) != NULL && header.sh_type == SHT_PROGBITS &&
+            (header.sh_flags & SHF_EXECINSTR) != 0 && (header.sh_flags & SHF_ALLOC) != 0)
+            collect(symbols, &collection, header.sh_addr, header.sh_offset, header.sh_size);
+    }
+    return collection.count;
+}
+
+bool symbols_is_movable(const struct symbols *symbols)
+{
+    return symbols->is_movable;
+}
+
+size_t symbols_segments(struct symbols *symbols, struct segment *out, size_t room)
+{
+    struct collection collection = {.out = out, .room = room};
+    size_t count = 0;
+    if (elf_getphdrnum(symbols->elf, &count) != 0)
+        return 0;
+    for (size_t i = 0; i < count; i++) {
+        GElf_Phdr header;
+        if (gelf_getphdr(symbols->elf, (int)i, &header) == NULL || header.p_type != PT_LOAD ||
+            header.p_paddr != header.p_vaddr || header.p_filesz == 0)
+            continue;
+        if (header.p_flags & PF_W)
+            collect_read_only_sections(symbols, &collection, &header);
+        else
+            collect(symbols, &collection, header.p_paddr, header.p_offset, header.p_filesz);
+    }
+    return collection.count;
+}
+
+const char *symbols_build_id(struct symbols *symbols)
+{
+    if (symbols->build_id[0] != '\0')
+        return symbols->build_id;
+    const void *bytes = NULL;
+    ssize_t size = dwelf_elf_gnu_build_id(symbols->elf, &bytes);
+    for (ssize_t i = 0; i < size && 2 * (size_t)i + 2 < sizeof symbols->build_id; i++)
+        snprintf(symbols->build_id + 2 * i, 3, "%02x", ((const uint8_t *)bytes)[i]);
+    return symbols->build_id;
+}
+
+/* In a segment that is in memory where the file says, as symbols_segments has them */
+static bool is_loaded(struct symbols *symbols, const GElf_Shdr *section)
+{
+    size_t count = 0;
+    for (size_t i = 0; elf_getphdrnum(symbols->elf, &count) == 0 && i < count; i++) {
+        GElf_Phdr header;
+        if (gelf_getphdr(symbols->elf, (int)i, &header) != NULL && header.p_type == PT_LOAD &&
+            header.p_paddr == header.p_vaddr && section->sh_addr >= header.p_vaddr &&
+            section->sh_size <= header.p_filesz &&
+            section->sh_addr - header.p_vaddr <= header.p_filesz - section->sh_size)
+            return true;
+    }
+    return false;
+}
+
+bool symbols_build_note(struct symbols *symbols, struct segment *out)
+{
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(symbols->elf, section)) != NULL;) {
+        GElf_Shdr header;
+        if (gelf_getshdr(section, &header) == NULL || header.sh_type != SHT_NOTE ||
+            !(header.sh_flags & SHF_ALLOC) || (header.sh_flags & SHF_WRITE) || !is_loaded(symbols, &header))
+            continue;
+        Elf_Data *data = elf_getdata(section, NULL);
+        GElf_Nhdr note;
+        size_t name = 0, description = 0;
+        for (size_t at = 0, next; data != NULL && data->d_buf != NULL &&
+                                  (next = gelf_getnote(data, at, &note, &name, &description)) > 0;
+             at = next) {
+            const char *owner = (const char *)data->d_buf + name;
+            if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != sizeof ELF_NOTE_GNU ||
+                memcmp(owner, ELF_NOTE_GNU, sizeof ELF_NOTE_GNU) != 0)
+                continue;
+            Elf_Data *raw = elf_rawdata(section, NULL);
+            if (raw == NULL || raw->d_buf == NULL || description + note.n_descsz > raw->d_size)
+                return false;
+            *out = (struct segment){header.sh_addr + at, description + note.n_descsz - at,
+                                    (const uint8_t *)raw->d_buf + at};
+            return true;
+        }
+    }
+    return false;
+}
+
+enum {
+    TAG_FILE = 1,
+    TAG_CPU_RAW_NAME = 4,
+    TAG_CPU_NAME = 5,
+    TAG_CPU_ARCH = 6,
+    TAG_PROFILE = 7,
+    TAG_COMPATIBILITY = 32
+};
+
+/* The whole file's attributes: tag and value pairs, whose form follows from the tag */
+static void read_tags(struct cursor tags, struct attributes *out)
+{
+    while (cursor_more(&tags)) {
+        uint64_t tag = cursor_uleb(&tags);
+        if (tag == TAG_COMPATIBILITY) {
+            cursor_uleb(&tags);
+            cursor_string(&tags);
+            continue;
+        }
+        if (tag == TAG_CPU_RAW_NAME || tag == TAG_CPU_NAME || (tag > TAG_COMPATIBILITY && tag % 2 == 1)) {
+            cursor_string(&tags);
+            continue;
+        }
+        uint64_t value = cursor_uleb(&tags);
+        if (tag == TAG_PROFILE && value != 0 && value < 0x80)
+            out->profile = (char)value;
+        if (tag == TAG_CPU_ARCH)
+            out->architecture = (unsigned)(value < UINT8_MAX ? value : 0);
+    }
+}
+
+/* A length that counts itself; `before` bytes of it are already read */
+static struct cursor block(struct cursor *cursor, uint64_t before)
+{
+    uint64_t size = cursor_unsigned(cursor, 4);
+    return cursor_part(cursor, size < before + 4 ? UINT64_MAX : size - before - 4);
+}
+
+struct attributes attributes_read(struct debug_section section, bool big_endian)
+{
+    struct attributes found = {.profile = 0};
+    if (section.size == 0 || section.bytes[0] != 'A')
+        return found;
+    struct cursor all = {
+        .at = section.bytes + 1, .end = section.bytes + section.size, .big_endian = big_endian};
+    while (cursor_more(&all)) {
+        struct cursor vendor = block(&all, 0);
+        if (strcmp(cursor_string(&vendor), "aeabi") != 0)
+            continue;
+        while (cursor_more(&vendor)) {
+            uint64_t tag = cursor_uleb(&vendor);
+            struct cursor tags = block(&vendor, 1);
+            if (tag == TAG_FILE)
+                read_tags(tags, &found);
+        }
+    }
+    return found;
+}
+
+static const struct {
+    unsigned number;
+    const char *name;
+} machines[] = {
+    {EM_386, "32-bit x86"}, {EM_X86_64, "x86-64"}, {EM_AARCH64, "AArch64"}, {EM_RISCV, "RISC-V"},
+    {EM_MIPS, "MIPS"},      {EM_PPC, "PowerPC"},   {EM_PPC64, "PowerPC64"}, {EM_AVR, "AVR"},
+    {EM_XTENSA, "Xtensa"},  {EM_MSP430, "MSP430"}, {EM_K10M, "K1OM"},       {EM_L10M, "L1OM"},
+};
+
+/* Tag_CPU_arch */
+static const char *const architectures[] = {
+    NULL,        "Armv4",   "Armv4T",           "Armv5T",  "Armv5TE",   "Armv5TEJ",  "Armv6",
+    "Armv6KZ",   "Armv6T2", "Armv6K",           "Armv7",   "Armv6-M",   "Armv6-M",   "Armv7E-M",
+    "Armv8-A",   "Armv8-R", "Armv8-M baseline", "Armv8-M", "Armv8.1-A", "Armv8.2-A", "Armv8.3-A",
+    "Armv8.1-M", "Armv9-A",
+};
+
+void symbols_machine(const struct symbols *symbols, struct symbols_machine *out)
+{
+    enum { ARCHITECTURES = sizeof architectures / sizeof *architectures, V7 = 10 };
+    unsigned architecture = symbols->architecture;
+    *out = (struct symbols_machine){
+        .number = symbols->machine, .profile = symbols->profile, .architecture = architecture};
+    snprintf(out->name, sizeof out->name, "machine %u", symbols->machine);
+    for (size_t i = 0; i < sizeof machines / sizeof *machines; i++)
+        if (machines[i].number == symbols->machine)
+            snprintf(out->name, sizeof out->name, "%s", machines[i].name);
+    if (symbols->machine != EM_ARM)
+        return;
+    const char *name = architecture < ARCHITECTURES ? architectures[architecture] : NULL;
+    if (architecture == V7 && out->profile != 0)
+        snprintf(out->name, sizeof out->name, "Armv7-%c", out->profile);
+    else
+        snprintf(out->name, sizeof out->name, "%s", name != NULL ? name : "Arm");
 }

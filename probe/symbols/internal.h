@@ -7,6 +7,8 @@
  */
 #pragma once
 
+#include "symbols/demangle.h"
+#include "symbols/names.h"
 #include "symbols/symbols.h"
 
 #include <elfutils/libdw.h>
@@ -139,3 +141,81 @@ struct function_facts {
     bool never_returns;
 };
 struct function_facts scopes_function(struct symbols *symbols, uint64_t address);
+
+/*
+ * Attributes: the .ARM.attributes section, of which two facts matter here: for which version of the
+ * architecture the code is, and for which profile. An M-profile core runs Thumb only, whatever symbols are
+ * missing. Format: "Addenda to, and Errata in, the ABI for the Arm Architecture", build attributes.
+ */
+struct attributes {
+    char profile;          /* Tag_CPU_arch_profile: 'A', 'R', 'M', 'S'; 0: not said */
+    unsigned architecture; /* Tag_CPU_arch; 0: not said */
+};
+
+struct attributes attributes_read(struct debug_section section, bool big_endian);
+
+/*
+ * Line search: all addresses that the line tables give for a line of a file, which is named by the
+ * end of its path.
+ */
+enum { LINE_HITS = 256 };
+
+struct line_hits {
+    struct line_hit {
+        uint64_t address;
+        bool is_statement; /* where the compiler would have a debugger stop */
+        bool is_empty;     /* no instruction of its own: the next row has the same address */
+    } at[LINE_HITS];
+    size_t count;
+    bool has_more;       /* than fit here */
+    bool knows_file;     /* some unit was made from it */
+    uint64_t next, last; /* the next line of the file that has code, and the last one; 0: none */
+};
+
+void line_search(struct symbols *symbols, const char *path, size_t length, uint64_t line,
+                 struct line_hits *hits);
+/* Offers all file names of the line tables. */
+void line_search_near(struct symbols *symbols, struct near *near);
+
+/* Places: the distinct addresses that one location may mean, and how they are told to the user. */
+struct places {
+    struct place {
+        uint64_t address;
+        const struct symbol *symbol; /* of a place that was found by its name */
+        enum likeness likeness;
+        struct scope scope;
+        bool is_statement;
+        bool has_code; /* of this line, not only a place for it */
+    } at[LINE_HITS];   /* by address */
+    size_t count;
+    bool has_more; /* than fit here */
+};
+
+/* What a location names: "function", or "file.c:function". */
+struct place_name {
+    const char *file; /* the end of a path; may be empty */
+    size_t file_length;
+    const char *name;
+    size_t length;
+};
+
+/*
+ * All functions and labels in the code that can be meant; aliases of one address are one place. Copies that
+ * the compiler made of a function, and parts that it moved out of it, stand in for it only where the function
+ * itself is not there.
+ */
+void places_of_symbol(struct symbols *symbols, const struct place_name *wanted, struct places *places);
+/* The copies and parts of the function at `address`, whose calls do not pass there: "f.part.0, f.isra.0", or
+ * "". */
+void places_beside(struct symbols *symbols, const struct place_name *wanted, uint64_t address, char *out,
+                   size_t room);
+/* One place for each instance of a function that has code of the line: where the line begins in it. */
+void places_of_line(struct symbols *symbols, const struct line_hits *hits, const char *file, uint64_t line,
+                    struct places *places);
+/* ERROR_AMBIGUOUS, with every place as a location that is accepted: by a name where one tells it apart, which
+ * the next build has as well. */
+bool places_refuse(struct symbols *symbols, const struct places *places, const char *text, uint64_t offset,
+                   struct error *error);
+
+/* inlined.c: true where that is a function that was inlined wherever it is called; the error says where. */
+bool inlined_refuse(struct symbols *symbols, const struct place_name *wanted, struct error *error);

@@ -52,3 +52,7 @@ const char *line_program_file(const struct line_program *program, uint64_t file)
 /* Writes the whole path, as far as it is known, of file number `file`; false if there is no such file. */
 bool line_program_path(const struct line_program *program, const char *unit_directory, uint64_t file,
                        char *out, size_t room);
+
+/* Line header: the part of a line table before its program, which names directories and files. */
+bool line_header_read(struct line_program *program, struct symbols *symbols, uint64_t offset);
+bool line_header_add_file(struct line_program *program, const char *name, uint64_t directory);

@@ -73,3 +73,143 @@ bool path_ends_with(const char *path, const char *tail, size_t length)
             return false;
     return all == length || is_separator(end[-1]) || is_separator(tail[0]);
 }
+
+enum { FAR = UINT32_MAX, MOST_EDITS = 3 };
+
+static unsigned char lower(char c)
+{
+    return (unsigned char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+}
+
+/*
+ * The number of edits, two letters that changed places being one, or more than `most`. Only the diagonal band
+ * that can stay within `most` is computed and a hopeless row ends it, so that a wrong name in a table of
+ * 100000 costs milliseconds.
+ */
+static unsigned edits(const char *a, size_t a_length, const char *b, size_t b_length, unsigned most)
+{
+    unsigned rows[3][NEAR_LENGTH + 1];
+    unsigned *second = rows[0];
+    unsigned *above = rows[1];
+    unsigned *row = rows[2];
+    for (size_t j = 0; j <= b_length; j++)
+        above[j] = (unsigned)j;
+    for (size_t i = 1; i <= a_length; i++) {
+        size_t from = i > most ? i - most : 1;
+        size_t to = i + most < b_length ? i + most : b_length;
+        unsigned best = row[from - 1] = from == 1 ? (unsigned)i : most + 1;
+        for (size_t j = from; j <= to; j++) {
+            unsigned cost = above[j - 1] + (lower(a[i - 1]) != lower(b[j - 1]));
+            if (row[j - 1] + 1 < cost)
+                cost = row[j - 1] + 1;
+            if (j < i + most && above[j] + 1 < cost)
+                cost = above[j] + 1;
+            if (i > 1 && j > 1 && second[j - 2] + 1 < cost && lower(a[i - 1]) == lower(b[j - 2]) &&
+                lower(a[i - 2]) == lower(b[j - 1]))
+                cost = second[j - 2] + 1;
+            row[j] = cost;
+            if (cost < best)
+                best = cost;
+        }
+        if (best > most)
+            return best;
+        unsigned *last = second;
+        second = above;
+        above = row;
+        row = last;
+    }
+    return above[b_length];
+}
+
+static unsigned score_of(const struct near *near, const char *name, size_t length)
+{
+    size_t wanted = near->length;
+    unsigned most = wanted < 3 ? 1 : wanted / 3 < MOST_EDITS ? (unsigned)(wanted / 3) : MOST_EDITS;
+    size_t gap = length > wanted ? length - wanted : wanted - length;
+    if (gap <= most && length < NEAR_LENGTH) {
+        unsigned count = edits(near->wanted, wanted, name, length, most);
+        if (count <= most)
+            return count;
+    }
+    if (wanted < 3)
+        return FAR;
+    const char *inside = strcasestr(name, near->wanted);
+    if (inside == NULL)
+        return FAR;
+    return MOST_EDITS + (inside == name ? 1 : 2);
+}
+
+/* Where "::" stands outside of brackets, behind it; NULL: nowhere. A name of an operator ends it. */
+static const char *behind_colons(const char *name)
+{
+    int depth = 0;
+    for (const char *at = name; *at != '\0'; at++) {
+        depth += strchr("(<[{", *at) != NULL ? 1 : strchr(")>]}", *at) != NULL ? -1 : 0;
+        if (depth == 0 && at[0] == ':' && at[1] == ':')
+            return at + 2;
+    }
+    return NULL;
+}
+
+/* People leave out namespaces: what comes behind them counts too, a little less */
+static unsigned score(const struct near *near, const char *name)
+{
+    unsigned best = score_of(near, name, strlen(name));
+    for (const char *tail = behind_colons(name); tail != NULL; tail = behind_colons(tail)) {
+        unsigned inner = score_of(near, tail, strlen(tail));
+        if (inner < best && inner + 1 < best)
+            best = inner + 1;
+    }
+    return best;
+}
+
+void near_init(struct near *near, const char *wanted, size_t length)
+{
+    *near = (struct near){.count = 0};
+    const char *parameters = length > 1 ? memchr(wanted + 1, '(', length - 1) : NULL;
+    if (parameters != NULL)
+        length = (size_t)(parameters - wanted);
+    near->length = length < NEAR_LENGTH ? length : NEAR_LENGTH - 1;
+    memcpy(near->wanted, wanted, near->length);
+}
+
+/* Whether a comes before b */
+static bool better(const struct near_name *a, const struct near_name *b)
+{
+    if (a->score != b->score)
+        return a->score < b->score;
+    size_t a_length = strlen(a->name);
+    size_t b_length = strlen(b->name);
+    return a_length != b_length ? a_length < b_length : strcmp(a->name, b->name) < 0;
+}
+
+void near_offer(struct near *near, const char *name)
+{
+    struct near_name offer = {.score = score(near, name)};
+    if (near->length == 0 || offer.score == (unsigned)FAR)
+        return;
+    name_copy(offer.name, sizeof offer.name, name, strlen(name));
+    for (size_t i = 0; i < near->count; i++)
+        if (strcmp(near->best[i].name, offer.name) == 0)
+            return;
+    size_t place = near->count;
+    while (place > 0 && better(&offer, &near->best[place - 1]))
+        place--;
+    if (place == NEAR_NAMES)
+        return;
+    if (near->count < NEAR_NAMES)
+        near->count++;
+    memmove(&near->best[place + 1], &near->best[place], (near->count - place - 1) * sizeof offer);
+    near->best[place] = offer;
+}
+
+const char *near_text(const struct near *near, char *out, size_t room)
+{
+    out[0] = '\0';
+    for (size_t i = 0, used = 0; i < near->count && used < room; i++) {
+        int wrote = snprintf(out + used, room - used, "%s%s%s", i == 0 ? "; did you mean " : ", ",
+                             near->best[i].name, i + 1 == near->count ? "?" : "");
+        used += wrote > 0 ? (size_t)wrote : 0;
+    }
+    return out;
+}

@@ -1,5 +1,4 @@
 /* Round trips a second to the agent: "PROBE N", lists of one access and of as many as one request holds. */
-#include "links/msr/list.h"
 #include "links/msr/msr.h"
 
 #include <stdio.h>

@@ -3,8 +3,8 @@
  * once. Prints hits, seconds and the most memory that was in use, as one line of JSON. Memory must not grow
  * with N.
  */
+#include "engine/engine.h"
 #include "measure/delta.h"
-#include "target/lowered.h"
 
 #include <inttypes.h>
 #include <stdio.h>

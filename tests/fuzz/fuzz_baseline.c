@@ -4,9 +4,7 @@
  */
 #include "report/baseline.h"
 #include "report/comparison.h"
-#include "report/csv.h"
-#include "report/junit.h"
-#include "report/markdown.h"
+#include "report/formats.h"
 
 #include <math.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /*
  * The engine's end of the door against a GDB that says these bytes, whatever it is asked, and then hangs up.
  */
-#include "debuggers/gdb_door.h"
+#include "debuggers/gdb_python.h"
 
 #include <stdint.h>
 #include <string.h>

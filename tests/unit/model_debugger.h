@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "debuggers/debugger_link.h"
+#include "debuggers/debugger.h"
 #include "model_link.h"
 #include "test.h"
 

@@ -1,7 +1,7 @@
 #include "links/dap/adi.h"
 
-#include "links/dap/power.h"
-#include "links/dap/wires.h"
+#include "links/dap/ap_state.h"
+#include "links/dap/connect.h"
 
 #include <unistd.h>
 

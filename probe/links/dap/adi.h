@@ -4,8 +4,8 @@
  */
 #pragma once
 
+#include "links/dap/ap_state.h"
 #include "links/dap/probe.h"
-#include "links/dap/reach.h"
 
 #include <stdbool.h>
 #include <stddef.h>

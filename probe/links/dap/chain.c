@@ -1,6 +1,4 @@
-#include "links/dap/chain.h"
-
-#include "links/dap/wires.h"
+#include "links/dap/connect.h"
 
 #include <inttypes.h>
 #include <string.h>

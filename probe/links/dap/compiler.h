@@ -1,4 +1,57 @@
 /*
+ * Predictions: the whole word that a register is likely to hold when a wait or a proof on it comes out well.
+ * A match on the whole word implies the match that was asked for, and spares the five bytes by which the
+ * match mask is changed. A prediction that fails costs one more look, never a wrong result: the step is then
+ * decided by its own mask.
+ */
+#pragma once
+
+#include "base/step.h"
+#include "links/dap/ap_state.h"
+#include "links/dap/protocol.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { PREDICTIONS = 64, PREDICT_WRITES = 8 };
+
+/* The same register under the same question after the same write to it. */
+struct prediction {
+    uint16_t unit;
+    bool used, known, after_write;
+    uint8_t strikes; /* failures in a row */
+    uint32_t offset, mask, value, written;
+    uint32_t word;
+};
+
+struct predictor {
+    struct prediction entries[PREDICTIONS];
+    unsigned next;
+    struct predicted_write {
+        uint16_t unit;
+        bool used;
+        uint32_t offset, value;
+    } writes[PREDICT_WRITES];
+    unsigned next_write;
+};
+
+enum predict_advice {
+    PREDICT_NOTHING, /* match with the step's own mask */
+    PREDICT_LEARN,   /* likewise, and read the word after it for predict_learn */
+    PREDICT_WORD,    /* match on *word with all bits */
+};
+
+/* `entry` receives the number by which the calls below know the question. */
+enum predict_advice predict_ask(struct predictor *predictor, const struct step *step, uint8_t *entry,
+                                uint32_t *word);
+void predict_learn(struct predictor *predictor, uint8_t entry, uint32_t word);
+void predict_came_true(struct predictor *predictor, uint8_t entry);
+/* The step was satisfied by `saw`, after a match on the predicted word had failed. */
+void predict_failed(struct predictor *predictor, uint8_t entry, uint32_t saw);
+void predict_note_write(struct predictor *predictor, const struct step *step);
+
+/*
  * The packet compiler: a list of steps becomes DAP_Transfer packets, one at a time. *until* and *expect* are
  * value matches, which the probe's firmware repeats and by which it ends the packet; everything else is as
  * few bytes as the registers' state allows. Pure. The decoder reads the replies.
@@ -6,16 +59,6 @@
  * A match on memory re-reads its register, up to once more than it was asked to: it is for registers that do
  * not mind, which data-transfer registers do.
  */
-#pragma once
-
-#include "links/dap/packet.h"
-#include "links/dap/predict.h"
-#include "links/dap/reach.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 struct compiler {
     size_t packet_size;
     uint8_t index;    /* of the device on a JTAG chain */

@@ -1,8 +1,6 @@
 #include "links/dap/connect.h"
 
-#include "links/dap/chain.h"
-#include "links/dap/power.h"
-#include "links/dap/wires.h"
+#include "links/dap/ap_state.h"
 
 /* TARGETSEL of chips with several debug ports on two wires, IHI 0031 B2.2.13. Never more than their cores:
  * the RP2040's number 15 resets the chip when it is powered up. */
@@ -247,4 +245,180 @@ bool connect_target(struct adi *adi, enum dap_wires wires, uint32_t hz, const st
     }
     (void)probe_tell(adi->probe, packet, protocol_host_status(packet, true), "light its lamp", &refused);
     return power_ports(adi, error) && adi_measure_match(adi, error);
+}
+
+enum {
+    PATTERNS = 36,
+    ROUNDS = 3,
+    PAIRS = ADI_BATCH / 2,
+};
+
+/* A port that only transfers whole words has no bits 1:0 there (IHI 0031, the MEM-AP's TAR). */
+static const uint32_t KEPT = ~UINT32_C(3);
+
+/* Bits that all change, that never do, and each alone. */
+static uint32_t pattern(unsigned number)
+{
+    static const uint32_t first[] = {0x55555555, 0xAAAAAAAA, 0x00000000, 0xFFFFFFFF};
+    return number < 4 ? first[number] : UINT32_C(1) << (number - 4);
+}
+
+/* What TAR is given it gives back; if not, it ends as a match that fails does. */
+static enum adi_end carry_patterns(struct adi *adi, const struct access_port *port, struct error *error)
+{
+    size_t done;
+    enum adi_end end = adi_write_dp(adi, DP_SELECT, reach_select(port, AP_TAR), error);
+    for (unsigned at = 0; at < PATTERNS * ROUNDS && end == ADI_OK; at += PAIRS) {
+        struct adi_access list[2 * PAIRS];
+        for (unsigned i = 0; i < PAIRS; i++) {
+            struct adi_access *pair = &list[2 * (size_t)i];
+            pair[0] =
+                (struct adi_access){.request = TRANSFER_AP | AP_TAR, .value = pattern((at + i) % PATTERNS)};
+            pair[1] = (struct adi_access){.request = TRANSFER_AP | TRANSFER_READ | AP_TAR};
+        }
+        end = adi_transfer(adi, list, 2 * (size_t)PAIRS, &done, error);
+        for (size_t i = 0; i < 2 * (size_t)PAIRS && end == ADI_OK; i += 2)
+            if ((list[i].value ^ list[i + 1].value) & KEPT)
+                end = ADI_MISMATCH;
+    }
+    return end;
+}
+
+/* A moment's trouble does not speak against a clock; damaged data does. */
+static enum adi_end try_clock(struct adi *adi, const struct access_port *port, struct error *error)
+{
+    enum adi_end end = ADI_NO_ACK;
+    for (int i = 0; i < TRIES && end != ADI_OK && end != ADI_MISMATCH; i++) {
+        end = carry_patterns(adi, port, error);
+        if (end != ADI_OK && adi_mend(adi, end == ADI_MISMATCH ? ADI_NO_ACK : end, error) == ADI_GONE)
+            return ADI_LOST;
+    }
+    return end;
+}
+
+/* Slower until all patterns come back. If no clock helps, the clock is not the cause. */
+static bool find_clock(struct adi *adi, const struct access_port *port, struct error *error)
+{
+    for (uint32_t first = adi->hz;;) {
+        uint32_t hz = adi->hz;
+        enum adi_end end = try_clock(adi, port, error);
+        if (end == ADI_OK || end == ADI_LOST)
+            return end == ADI_OK;
+        if (adi->hz == hz && !adi_slow_down(adi, error))
+            return false;
+        if (adi->hz == hz) {
+            adi->hz = first;
+            return wires_clock(adi->probe, first, error);
+        }
+    }
+}
+
+bool connect_check_clock(struct adi *adi, struct reach *reach, struct error *error)
+{
+    const struct access_port *port = NULL;
+    uint32_t first = adi->hz, tar = 0;
+    for (size_t i = 0; i < reach->n && port == NULL; i++)
+        port = reach->ports[i].memory ? &reach->ports[i] : NULL;
+    if (port == NULL || adi_select(adi, port->unit >> 8, error) != ADI_OK)
+        return !adi->probe->lost;
+    struct adi_access list[] = {{.request = DP_SELECT, .value = reach_select(port, AP_TAR)},
+                                {.request = TRANSFER_AP | TRANSFER_READ | AP_TAR}};
+    size_t done;
+    if (adi_transfer(adi, list, 2, &done, error) == ADI_OK)
+        tar = list[1].value;
+    if (adi->probe->lost || !find_clock(adi, port, error))
+        return false;
+    list[1] = (struct adi_access){.request = TRANSFER_AP | AP_TAR, .value = tar};
+    (void)adi_transfer(adi, list, 2, &done, error);
+    reach_forget(reach);
+    return !adi->probe->lost && (adi->hz == first || adi_measure_match(adi, error));
+}
+
+/* IHI 0031 B4.3.3 (line reset, 50 ones at least) and B5.3 (switching); the selection alert is B5.3.4. */
+static const uint8_t line_reset[] = {0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x00};
+static const uint8_t jtag_to_swd[] = {0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x9E, 0xE7,
+                                      0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x00};
+/* Eight ones and 0x33BBBBBA in 31 bits leave JTAG; line reset and 0xE3BC leave SWD */
+static const uint8_t to_dormant[] = {0xFF, 0xBA, 0xBB, 0xBB, 0xB3, 0xFF, 0xFF,
+                                     0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xBC, 0xE3};
+static const uint8_t dormant_to_swd[] = {
+    0xFF, 0x92, 0xF3, 0x09, 0x62, 0x95, 0x2D, 0x85, 0x86, 0xE9,
+    0xAF, 0xDD, 0xE3, 0xA2, 0x0E, 0xBC, 0x19, 0xA0, 0xF1, /* four zeros, 0x1A, ones */
+    0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x00};
+static const uint8_t swd_to_jtag[] = {0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x3C, 0xE7, 0xFF};
+static const uint8_t tap_reset[] = {0xFF, 0x00};
+
+const uint8_t *wires_bits(enum wires_sequence sequence, unsigned *n)
+{
+    static const struct {
+        const uint8_t *bits;
+        unsigned n;
+    } all[WIRES_SEQUENCES] = {
+        [WIRES_LINE_RESET] = {line_reset, 8 * sizeof line_reset},
+        [WIRES_JTAG_TO_SWD] = {jtag_to_swd, 8 * sizeof jtag_to_swd},
+        [WIRES_TO_DORMANT] = {to_dormant, 8 * sizeof to_dormant},
+        [WIRES_DORMANT_TO_SWD] = {dormant_to_swd, 8 * sizeof dormant_to_swd},
+        [WIRES_SWD_TO_JTAG] = {swd_to_jtag, 8 * sizeof swd_to_jtag},
+        [WIRES_TAP_RESET] = {tap_reset, 9},
+    };
+    *n = all[sequence].n;
+    return all[sequence].bits;
+}
+
+bool wires_connect(struct dap_probe *probe, uint8_t port, struct error *error)
+{
+    uint8_t packet[PROTOCOL_ROOM], reply[CARRIER_ROOM], got = 0;
+    size_t length;
+    /* Some do not connect anew before that. What they answer to it says nothing */
+    if (!probe_ask(probe, packet, protocol_disconnect(packet), reply, &length, error) ||
+        !probe_ask(probe, packet, protocol_connect(packet, port), reply, &length, error))
+        return false;
+    if (protocol_connected(reply, length, &got) != ANSWER_GOOD || got != port)
+        return error_set(error, ERROR_LINK_PROTOCOL, "%s: it cannot speak %s", probe->carrier->name,
+                         port == DAP_PORT_JTAG ? "JTAG" : "SWD");
+    probe->port = port;
+    probe->unanswered = false;
+    /* Not every probe drives nTRST high by itself; one that has no such pin, or command, need not */
+    return port != DAP_PORT_JTAG ||
+           probe_ask(probe, packet, protocol_pins(packet, DAP_PIN_TRST, DAP_PIN_TRST), reply, &length, error);
+}
+
+/* Behind an acknowledge that never came, some firmware leaves SWDIO an input, and drives no sequence on it.
+ */
+static bool take_line(struct dap_probe *probe, struct error *error)
+{
+    uint8_t packet[PROTOCOL_ROOM], reply[CARRIER_ROOM];
+    size_t length;
+    if (!probe->unanswered || probe->port != DAP_PORT_SWD)
+        return true;
+    probe->unanswered = false;
+    return probe_ask(probe, packet, protocol_connect(packet, probe->port), reply, &length, error);
+}
+
+bool wires_send(struct dap_probe *probe, enum wires_sequence sequence, struct error *error)
+{
+    uint8_t packet[PROTOCOL_ROOM];
+    unsigned n;
+    const uint8_t *bits = wires_bits(sequence, &n);
+    if (!take_line(probe, error))
+        return false;
+    size_t length = protocol_swj_sequence(packet, bits, n);
+    return probe_tell(probe, packet, length, "send a sequence on the wires", error) == ANSWER_GOOD;
+}
+
+bool wires_target_select(struct dap_probe *probe, uint32_t target, struct error *error)
+{
+    uint8_t packet[PROTOCOL_ROOM];
+    if (!wires_send(probe, WIRES_LINE_RESET, error))
+        return false;
+    size_t length = protocol_target_select(packet, target);
+    return probe_tell(probe, packet, length, "choose among several debug ports (DAP_SWD_Sequence)", error) ==
+           ANSWER_GOOD;
+}
+
+bool wires_clock(struct dap_probe *probe, uint32_t hz, struct error *error)
+{
+    uint8_t packet[PROTOCOL_ROOM];
+    size_t length = protocol_clock(packet, hz);
+    return probe_tell(probe, packet, length, "set the clock", error) == ANSWER_GOOD;
 }

@@ -1,10 +1,9 @@
 #include "links/dap/dap.h"
 
-#include "links/dap/carriers.h"
+#include "links/dap/ap_state.h"
+#include "links/dap/carrier.h"
 #include "links/dap/connect.h"
 #include "links/dap/executor.h"
-#include "links/dap/power.h"
-#include "links/dap/wires.h"
 
 #include <inttypes.h>
 #include <stdio.h>

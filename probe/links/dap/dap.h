@@ -8,10 +8,8 @@
  */
 #pragma once
 
-#include "links/dap/adapters.h"
-#include "links/dap/found.h"
+#include "links/dap/probe_spec.h"
 #include "links/dap/protocol.h"
-#include "links/dap/wish.h"
 #include "links/link.h"
 
 #include <stdbool.h>

@@ -1,5 +1,4 @@
-#include "links/dap/carriers.h"
-#include "links/dap/descriptors.h"
+#include "links/dap/carrier.h"
 
 #include <errno.h>
 #include <hidapi.h>

@@ -1,4 +1,4 @@
-#include "links/dap/power.h"
+#include "links/dap/ap_state.h"
 
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-#include "links/dap/carriers.h"
+#include "links/dap/carrier.h"
 
 #include "base/socket.h"
 

@@ -1,5 +1,5 @@
 /* MSRs of this machine: /dev/cpu/N/msr, where the offset in the file is the register's number. */
-#include "links/msr/list.h"
+#include "links/msr/msr.h"
 
 #include <dirent.h>
 #include <errno.h>

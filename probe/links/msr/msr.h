@@ -9,6 +9,8 @@
 #include "links/link.h"
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 /* "msr..." or "msr-agent..." */
 bool msr_wish_is(const char *probe);
@@ -17,3 +19,67 @@ bool msr_wish_is(const char *probe);
  * "msr-agent:HOST[:PORT]"
  */
 struct link *msr_connect(const char *probe, const struct deadline *deadline, struct error *error);
+
+/*
+ * Lists of steps on MSRs: cut into batches of plain accesses, which a carrier takes to where the registers
+ * are.
+ */
+enum { MSR_CPUS = 256, MSR_BATCH = 64 };
+enum { MSR_AGENT_PORT = 2001 };
+
+enum msr_op_kind { MSR_READ, MSR_WRITE, MSR_TIME };
+
+struct msr_op {
+    enum msr_op_kind kind;
+    uint16_t cpu;
+    uint32_t number;
+    uint64_t value;
+};
+
+struct msr_link {
+    struct link link; /* first */
+    const struct msr_carrier_ops *carrier;
+    char name[160];
+    struct msr_cpu {
+        uint16_t number, core;
+    } cpus[MSR_CPUS]; /* in the order of their numbers */
+    size_t n_cpus;
+};
+
+/* One after the other up to the first that fails; *done are. DONE, TARGET_FAULT, or LINK_LOST with `error`.
+ */
+struct msr_carrier_ops {
+    enum why (*run)(struct msr_link *, const struct msr_op *ops, size_t n, uint64_t *results, size_t *done,
+                    struct error *error);
+    void (*close)(struct msr_link *);
+};
+
+/* Makes it a link; the rest is filled in already. */
+void msr_link_init(struct msr_link *link, const struct msr_carrier_ops *carrier);
+
+struct link *msr_files_open(const char *root, int cpu, struct error *error); /* cpu -1: all */
+struct link *msr_agent_open(const char *host, uint16_t port, const struct deadline *deadline,
+                            struct error *error);
+
+/*
+ * What goes between this link and the agent on a card, as bytes; pure. All numbers are little-endian.
+ *
+ *     greeting   "PMR1"  u16 CPUs  u16 busy            then for each CPU: u16 number, u16 core
+ *     request    "PMRq"  u16 accesses  u16 serial      each: u8 kind, u8 0, u16 CPU, u32 MSR, u64 value
+ *     reply      "PMRa"  u16 done  u8 why  u8 serial   each that is done: u64 value
+ */
+enum { FRAME_HEADER = 8, FRAME_CPU = 4, FRAME_OP = 16, FRAME_VALUE = 8 };
+enum {
+    FRAME_REQUEST = FRAME_HEADER + MSR_BATCH * FRAME_OP,
+    FRAME_REPLY = FRAME_HEADER + MSR_BATCH * FRAME_VALUE
+};
+
+enum frame_why { FRAME_DONE, FRAME_REFUSED, FRAME_FAULT, FRAME_NONSENSE };
+
+/* `out` has room for FRAME_REQUEST; returns the length. */
+size_t frame_request(const struct msr_op *ops, size_t n, unsigned serial, uint8_t *out);
+/* False: not what an agent sends. */
+bool frame_greeting(const uint8_t *header, size_t *n_cpus, bool *busy);
+bool frame_cpus(const uint8_t *bytes, size_t n, struct msr_cpu *out); /* rising, each once */
+bool frame_reply(const uint8_t *header, size_t asked, unsigned serial, size_t *done, enum frame_why *why);
+void frame_values(const uint8_t *bytes, size_t n, uint64_t *out);

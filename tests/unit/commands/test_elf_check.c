@@ -1,6 +1,6 @@
 #include "../test.h"
 
-#include "commands/elf_check.h"
+#include "commands/session.h"
 
 #include <elf.h>
 #include <string.h>

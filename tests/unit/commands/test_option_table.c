@@ -1,7 +1,7 @@
 /* Every option with every command: taken, or refused by name. The table itself is a golden file, so that a
  * new option or command shows there. */
-#include "commands/help.h"
-#include "commands/option_table.h"
+#include "commands/command.h"
+#include "commands/options.h"
 #include "golden.h"
 #include "report/terminal.h"
 

@@ -6,7 +6,7 @@
 
 #include "../test.h"
 
-#include "target/lowered.h"
+#include "engine/engine.h"
 
 #include <stdlib.h>
 #include <time.h>

@@ -9,7 +9,7 @@
 #define END   UINT64_C(0x8100)
 #include "rig_arm.h"
 
-#include "cores/armv7.h"
+#include "cores/architectures.h"
 
 static const struct model_event plain_thumb[] = {
     {.cycles = 100, .pc = 0x8001, .sp = 0x9F00}, /* the other half of the start's word, and of the end's */

@@ -9,7 +9,7 @@
 #define END   UINT64_C(0x80100)
 #include "rig_arm.h"
 
-#include "cores/armv8.h"
+#include "cores/architectures.h"
 
 /* From user code into a kernel: all of the address differs, and once half of it is right. */
 #define KERNEL UINT64_C(0xFFFF800000000000)

@@ -4,7 +4,6 @@
  */
 #include "rig_armv7.h"
 
-#include "cores/armv7_coprocessor.h"
 #include "cores/armv7_transfer.h"
 
 enum { ROOM = 512, ACCESSES = 6, BOUND = 5 };

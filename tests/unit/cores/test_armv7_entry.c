@@ -2,7 +2,7 @@
  * them. */
 #include "../test.h"
 
-#include "cores/armv7_entry.h"
+#include "cores/armv7_transfer.h"
 
 static const struct core any;
 

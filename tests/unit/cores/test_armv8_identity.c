@@ -4,7 +4,7 @@
  */
 #include "../test.h"
 
-#include "cores/armv8.h"
+#include "cores/architectures.h"
 
 #include <string.h>
 

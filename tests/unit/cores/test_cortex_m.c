@@ -1,4 +1,4 @@
-#include "cores/cortex_m.h"
+#include "cores/architectures.h"
 #include "test.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
  * Which instructions are surely followed by the next: encodings as an assembler makes them, written out.
  */
 #include "../test.h"
-#include "cores/flow.h"
+#include "cores/instructions.h"
 
 #include <stdio.h>
 

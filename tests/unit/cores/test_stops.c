@@ -1,4 +1,4 @@
-#include "cores/stops.h"
+#include "cores/halt_sources.h"
 #include "test.h"
 
 #include <string.h>

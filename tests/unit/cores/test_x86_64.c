@@ -1,5 +1,5 @@
 /* A program on an x86-64 processor: where a function returns to, and what it does not have. */
-#include "cores/x86_64.h"
+#include "cores/architectures.h"
 
 #include "test.h"
 

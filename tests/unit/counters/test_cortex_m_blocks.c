@@ -3,10 +3,9 @@
  */
 #include "../test.h"
 
-#include "cores/cortex_m.h"
+#include "cores/architectures.h"
+#include "counters/blocks.h"
 #include "counters/counter.h"
-#include "counters/dwt.h"
-#include "counters/systick.h"
 
 #include <string.h>
 

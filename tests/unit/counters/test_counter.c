@@ -1,7 +1,6 @@
-#include "cores/cortex_m.h"
+#include "cores/architectures.h"
+#include "counters/blocks.h"
 #include "counters/counter.h"
-#include "counters/dwt.h"
-#include "counters/systick.h"
 #include "test.h"
 
 #include <stdio.h>

@@ -1,11 +1,11 @@
 /* Knights Corner's PMU: what it is told, what is put back, which counter counts what. */
 #include "../test.h"
 
-#include "cores/knc.h"
+#include "cores/architectures.h"
+#include "counters/blocks.h"
 #include "counters/events.h"
-#include "counters/knc.h"
+#include "device/ledger.h"
 #include "measure/plan.h"
-#include "target/ledger.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "counters/placement.h"
+#include "measure/plan.h"
 #include "test.h"
 
 #include <stdlib.h>
@@ -6,16 +6,16 @@
 
 enum { MOST = 8, ROOM = 16 };
 
-struct outcome {
+struct placed {
     struct placement_pass passes[ROOM];
     size_t n, which;
     struct error error;
     bool ok;
 };
 
-static struct outcome make(const struct placement_wish *wishes, size_t n, uint32_t usable, uint32_t reserved)
+static struct placed make(const struct placement_wish *wishes, size_t n, uint32_t usable, uint32_t reserved)
 {
-    struct outcome o = {.which = SIZE_MAX};
+    struct placed o = {.which = SIZE_MAX};
     o.ok = placement_make(wishes, n, usable, reserved, o.passes, ROOM, &o.n, &o.which, &o.error);
     return o;
 }
@@ -71,7 +71,7 @@ static void check_pass(const struct placement_wish *wishes, const struct placeme
 }
 
 /* Every wish once, and with its group. */
-static void check_all_there(const struct placement_wish *wishes, size_t n, const struct outcome *o,
+static void check_all_there(const struct placement_wish *wishes, size_t n, const struct placed *o,
                             size_t *pass_of)
 {
     size_t seen[MOST] = {0};
@@ -104,7 +104,7 @@ static void check_first_fit(const struct placement_wish *wishes, size_t n, const
 
 static void check(const struct placement_wish *wishes, size_t n, uint32_t usable, uint32_t reserved)
 {
-    struct outcome o = make(wishes, n, usable, reserved);
+    struct placed o = make(wishes, n, usable, reserved);
     uint32_t free_counters = usable & ~reserved;
     size_t all[MOST], pass_of[MOST] = {0};
     for (size_t i = 0; i < n; i++)
@@ -150,7 +150,7 @@ TEST(others_make_room)
 {
     /* The first three can go anywhere, and have to leave the counter that alone counts the fourth */
     struct placement_wish wishes[] = {{0xF, 0}, {0xF, 0}, {0x3, 0}, {0x1, 0}};
-    struct outcome o = make(wishes, 4, 0xF, 0);
+    struct placed o = make(wishes, 4, 0xF, 0);
     assert_true(o.ok);
     assert_int_equal(o.n, 1);
     assert_int_equal(o.passes[0].counter[3], 0);
@@ -163,7 +163,7 @@ TEST(others_make_room)
 TEST(groups_stay_together)
 {
     struct placement_wish wishes[] = {{3, 0}, {3, 7}, {3, 0}, {3, 7}, {3, 0}};
-    struct outcome o = make(wishes, 5, 3, 0);
+    struct placed o = make(wishes, 5, 3, 0);
     assert_true(o.ok);
     assert_int_equal(o.n, 3);
     assert_int_equal(o.passes[0].wish[1], 2); /* what comes later fills what the group left */
@@ -176,7 +176,7 @@ TEST(what_never_fits_is_said)
 {
     struct placement_wish three[] = {{3, 0}, {7, 1}, {7, 1}, {7, 1}}, clash[] = {{1, 2}, {1, 2}},
                           none[] = {{3, 0}, {0, 0}}, reserved[] = {{1, 0}}, mixed[] = {{3, 1}, {0, 1}};
-    struct outcome o = make(three, 4, 3, 0);
+    struct placed o = make(three, 4, 3, 0);
     assert_false(o.ok);
     assert_int_equal(o.which, 1);
     assert_int_equal(o.error.kind, ERROR_USAGE);

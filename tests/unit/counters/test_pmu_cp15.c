@@ -4,9 +4,9 @@
 #include "../cores/model_armv7_cp15.h"
 #include "test.h"
 
+#include "counters/blocks.h"
 #include "counters/counter.h"
-#include "counters/pmu_cp15.h"
-#include "target/ledger.h"
+#include "device/ledger.h"
 
 #include <string.h>
 

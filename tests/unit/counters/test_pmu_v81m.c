@@ -1,6 +1,6 @@
-#include "counters/placement.h"
-#include "counters/pmu_v81m.h"
+#include "counters/blocks.h"
 #include "fake_pmu.h"
+#include "measure/plan.h"
 
 enum { M55 = 0x411FD221 };
 enum { DEMCR = 0xE000EDFC };

@@ -2,7 +2,8 @@
  * Which way to a Cortex-M's registers is settled, what is said of the others, and that nothing stays changed.
  */
 #include "../test.h"
-#include "debuggers/access_try.h"
+#include "debuggers/access.h"
+#include "debuggers/debugger.h"
 
 #include <inttypes.h>
 #include <stdio.h>

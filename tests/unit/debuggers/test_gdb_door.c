@@ -1,4 +1,4 @@
-#include "debuggers/gdb_door.h"
+#include "debuggers/gdb_python.h"
 
 #include "test.h"
 

@@ -1,4 +1,4 @@
-#include "debuggers/openocd_look.h"
+#include "debuggers/openocd_monitor.h"
 
 #include "test.h"
 

@@ -6,7 +6,7 @@
 
 #include "links/openocd.h"
 #include "links/openocd_process.h"
-#include "links/openocd_rpc.h"
+#include "links/openocd_tcl.h"
 #include "test.h"
 
 #include <stdio.h>

@@ -3,9 +3,8 @@
  */
 #include "test.h"
 
-#include "links/openocd_program.h"
-#include "links/openocd_reply.h"
-#include "links/openocd_text.h"
+#include "links/openocd_process.h"
+#include "links/openocd_tcl.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* A pair of links: which one carries out what, and what the two are to whoever uses them. */
-#include "links/pair.h"
+#include "links/link.h"
 
 #include "fake_link.h"
 #include "test.h"

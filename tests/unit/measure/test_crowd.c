@@ -1,8 +1,8 @@
 /* All threads of a card: each with a window of its own, what is free on all, and what goes wrong on one. */
 #include "../test.h"
 
-#include "counters/knc.h"
-#include "measure/crowd.h"
+#include "counters/blocks.h"
+#include "measure/window.h"
 
 #include <stdio.h>
 #include <string.h>

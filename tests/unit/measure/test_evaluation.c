@@ -2,7 +2,7 @@
 #include "../test.h"
 
 #include "measure/evaluation.h"
-#include "measure/spread.h"
+#include "measure/pass_check.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "measure/halts.h"
+#include "measure/evaluation.h"
 
 #include "test.h"
 

@@ -1,7 +1,7 @@
 /* What a counter can have counted, and what it cannot. */
 #include "../test.h"
 
-#include "measure/plausible.h"
+#include "measure/pass_check.h"
 
 #include <string.h>
 

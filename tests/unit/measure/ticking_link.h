@@ -4,8 +4,8 @@
  */
 #pragma once
 
+#include "device/device.h"
 #include "links/link.h"
-#include "target/target.h"
 
 #include <string.h>
 

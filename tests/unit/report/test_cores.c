@@ -1,7 +1,7 @@
 /* What stat -a and watch -a print, compared byte by byte, in each of their formats. */
 #include "golden.h"
 
-#include "report/cores.h"
+#include "report/counts.h"
 #include "report/summaries.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* The whole file, compared byte by byte with tests/golden/csv. */
 #include "report/fresh.h"
 
-#include "report/csv.h"
+#include "report/formats.h"
 
 static void expect(char separator, const char *name)
 {

@@ -1,4 +1,4 @@
-#include "report/figure.h"
+#include "report/number.h"
 #include "test.h"
 
 #include <float.h>

@@ -1,6 +1,6 @@
 /* Lines of JSON: texts from anywhere, numbers in as few digits as say the same. */
 #include "golden.h"
-#include "report/json_part.h"
+#include "report/json.h"
 
 #include <math.h>
 #include <stdlib.h>

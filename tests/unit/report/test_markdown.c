@@ -1,7 +1,7 @@
 /* The whole text, compared byte by byte with tests/golden/markdown. */
 #include "report/fresh.h"
 
-#include "report/markdown.h"
+#include "report/formats.h"
 
 static void expect(const char *name)
 {

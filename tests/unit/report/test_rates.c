@@ -1,7 +1,7 @@
 /* The lines of `watch`. */
 #include "golden.h"
 
-#include "report/rates.h"
+#include "report/screen.h"
 
 TEST(name_first_under_a_heading)
 {

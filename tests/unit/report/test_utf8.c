@@ -1,6 +1,6 @@
 #include "../test.h"
 
-#include "report/utf8.h"
+#include "report/terminal.h"
 
 #include <jansson.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* The way to a target: what is on the wires, and what becomes of it when something is missing. */
 #include "model_carrier.h"
 
-#include "links/dap/power.h"
+#include "links/dap/ap_state.h"
 
 static struct bench bench;
 

@@ -1,6 +1,5 @@
 /* What a device says of itself over USB. */
 #include "links/dap/carrier.h"
-#include "links/dap/descriptors.h"
 #include "test.h"
 
 #include <string.h>

@@ -5,8 +5,8 @@
 #include "links/dap/decoder.h"
 #include "test.h"
 
-#include "cores/cortex_m.h"
-#include "target/passage.h"
+#include "cores/architectures.h"
+#include "engine/hit_plan.h"
 
 #include <stdio.h>
 #include <string.h>

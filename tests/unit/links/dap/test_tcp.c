@@ -1,6 +1,6 @@
 /* The whole link against a probe behind a socket, in a thread: opened, used, lost, found again. */
 #include "dap_model.h"
-#include "links/dap/carriers.h"
+#include "links/dap/carrier.h"
 #include "links/dap/dap.h"
 #include "test.h"
 

@@ -1,6 +1,5 @@
 /* The words behind --probe, and which of the probes that are plugged in they mean. */
-#include "links/dap/adapters.h"
-#include "links/dap/found.h"
+#include "links/dap/probe_spec.h"
 #include "test.h"
 
 #include <stdio.h>

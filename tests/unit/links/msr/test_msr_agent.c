@@ -1,7 +1,6 @@
 /* The client of the agent, against one that sends prepared bytes; and what is typed to reach it. */
 #include "../../test.h"
 
-#include "links/msr/agent_frame.h"
 #include "links/msr/msr.h"
 
 #include <arpa/inet.h>

@@ -1,0 +1,32 @@
+/*
+ * Everyone: stat and watch with -a, over all CPUs of a card, with sums a core.
+ */
+#pragma once
+
+#include "commands/command.h"
+#include "commands/counting.h"
+#include "measure/window.h"
+#include "report/counts.h"
+
+#include <stdbool.h>
+
+struct everyone {
+    struct session session;
+    struct counting counting;
+    struct conditions conditions;
+    struct clock clock;
+    struct crowd crowd;
+    struct cores_table table, whole; /* whole: of watch, since its begin */
+};
+
+int everyone_stat(const struct context *context, struct error *error);
+int everyone_watch(const struct context *context, struct error *error);
+
+bool everyone_open(struct everyone *self, struct error *error);
+/* Puts all back; false with `error` when something could not be. */
+bool everyone_close(struct everyone *self, struct error *error);
+/* Samples until then, on deadline_now_us, or until cancelled, often enough that no counter wraps unseen. */
+bool everyone_sample_until(struct everyone *self, int64_t until_us, struct error *error);
+/* Brings what was counted in this pass, of the interval or since its begin, into a table, with its sums. */
+void everyone_fill(struct everyone *self, struct cores_table *table, const struct plan_pass *pass,
+                   bool interval);

@@ -1,0 +1,91 @@
+#include "cores/instructions.h"
+
+/* DDI 0403 A5.2: instructions of one halfword. */
+static bool narrow_falls_through(uint16_t code)
+{
+    unsigned destination = (code & 7U) | (code >> 4 & 8U);
+    if ((code & 0xF000) == 0xD000 || (code & 0xF800) == 0xE000) /* B, SVC, UDF */
+        return false;
+    if ((code & 0xFF00) == 0x4700) /* BX, BLX */
+        return false;
+    if ((code & 0xFD00) == 0x4400 && destination == 15) /* ADD, MOV to the PC; CMP writes none */
+        return false;
+    if ((code & 0xF500) == 0xB100 || (code & 0xFF00) == 0xBD00) /* CBZ, CBNZ, POP with the PC */
+        return false;
+    if ((code & 0xFE00) == 0xBE00) /* BKPT, IT and hints; of these only NOP does nothing */
+        return code == 0xBF00;
+    return true;
+}
+
+/* DDI 0403 A5.3: instructions of two. */
+static bool wide_falls_through(uint16_t first, uint16_t second)
+{
+    bool loads = (first & 0x0010) != 0;
+    switch (first >> 9 & 0xF) {
+    case 0x4: /* 1110 100: load and store, multiple, dual, exclusive; table branches */
+        if ((first & 0x0040) == 0)
+            return !loads || (second & 0x8000) == 0;
+        return (first & 0xFFF0) != 0xE8D0;
+    case 0x8: /* 1111 000 and 1111 001: with an immediate; branches, hints and system registers */
+    case 0x9:
+    case 0xA:
+    case 0xB:
+        return (second & 0x8000) == 0;
+    case 0xC: /* 1111 100: load and store of one */
+        return !loads || (second & 0xF000) != 0xF000;
+    default: /* arithmetic on registers, coprocessors */
+        return true;
+    }
+}
+
+bool thumb_falls_through(uint16_t first, uint16_t second, unsigned *size)
+{
+    bool wide = first >> 11 >= 0x1D;
+    *size = wide ? 4 : 2;
+    return wide ? wide_falls_through(first, second) : narrow_falls_through(first);
+}
+
+/* DDI 0406 A5.2: data processing, multiplication, and the miscellaneous among them. */
+static bool arm_data_falls_through(uint32_t code)
+{
+    bool wide_immediate = (code & 0x0FB00000) == 0x03000000; /* MOVW, MOVT */
+    if ((code & 0x0FFFFFFF) == 0x0320F000)                   /* NOP */
+        return true;
+    if ((code & 0x01900000) == 0x01000000 && !wide_immediate)
+        return false;                      /* BX and others */
+    if ((code & 0x0E000090) == 0x00000090) /* multiplication has its destination elsewhere */
+        return (code & 0xF000) != 0xF000 && (code & 0xF0000) != 0xF0000;
+    return (code & 0xF000) != 0xF000;
+}
+
+/* DDI 0406 A5.1 */
+bool arm_falls_through(uint32_t code)
+{
+    bool loads = (code & 0x00100000) != 0;
+    if (code >> 28 == 0xF)
+        return false;
+    switch (code >> 25 & 7) {
+    case 0:
+    case 1:
+        return arm_data_falls_through(code);
+    case 2:
+        return !loads || (code & 0xF000) != 0xF000;
+    case 3: /* with bit 4: media */
+        return (code & 0x10) == 0 && (!loads || (code & 0xF000) != 0xF000);
+    case 4: /* LDM, STM; bit 22: of another mode, or a return from an exception */
+        return (code & 0x00400000) == 0 && (!loads || (code & 0x8000) == 0);
+    case 6: /* coprocessors' loads and stores */
+        return true;
+    default: /* branches, SVC; coprocessors' operations and register transfers */
+        return (code & 0x0F000000) == 0x0E000000;
+    }
+}
+
+/* DDI 0487 C4.1: all but branches, exceptions and system instructions other than MRS, and what is not
+ * allocated. */
+bool a64_falls_through(uint32_t code)
+{
+    uint32_t group = code >> 25 & 0xF;
+    return (code & 0xFFF00000) == 0xD5300000 || (group & 0xE) == 0x8 || (group & 0x5) == 0x4 ||
+           (group & 0x7) == 0x5 || (group & 0x7) == 0x7;
+}

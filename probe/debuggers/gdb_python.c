@@ -1,0 +1,476 @@
+#include "debuggers/gdb_python.h"
+
+#include "base/socket.h"
+#include "debuggers/gdb_packet.h"
+#include "debuggers/gdb_remote.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { VERSION = 1, MEMORY_MOST = 1024, COMMAND_MOST = 4096, PATIENCE_MS = 10000, HEIR_MS = 5000 };
+
+struct gdb_door {
+    struct debugger debugger; /* first */
+    struct door_lines lines;
+    bool running;
+    char place[48];        /* HOST:PORT of GDB's server; "" */
+    struct debugger *heir; /* that server itself, when GDB has died and there is something to put back */
+};
+
+static struct gdb_door *door_of(struct debugger *debugger)
+{
+    return (struct gdb_door *)debugger;
+}
+
+/* An answer that is due is waited for, even after Ctrl-C: else the next wish would get it. */
+static struct deadline answer_deadline(const struct deadline *deadline)
+{
+    struct deadline most = {.at_us = deadline->at_us},
+                    patience = deadline_in_ms(patience_ms(PATIENCE_MS), NULL);
+    return most.at_us > patience.at_us ? most : patience;
+}
+
+/* What the debugger refused, as `kind`. */
+static bool refused(const char *line, enum error_kind kind, const char *what, struct error *error)
+{
+    return error_set(error, kind, "GDB %s: %.256s", what, line + 3);
+}
+
+static bool is_refusal(const char *line)
+{
+    return strncmp(line, "no ", 3) == 0;
+}
+
+/*
+ * The answer to what was said, behind its "ok"; NULL on error. `what` words a refusal: "cannot read".
+ */
+static const char *answer(struct gdb_door *door, enum error_kind kind, const char *what,
+                          const struct deadline *deadline, struct error *error)
+{
+    struct deadline most = answer_deadline(deadline);
+    const char *line = door_receive(&door->lines, &most, error);
+    if (line == NULL) {
+        door_lose(&door->lines, ERROR_LINK_LOST, "GDB does not answer", error);
+        return NULL;
+    }
+    if (is_refusal(line)) {
+        refused(line, kind, what, error);
+        return NULL;
+    }
+    if (strcmp(line, "ok") == 0)
+        return line + 2;
+    if (strncmp(line, "ok ", 3) == 0)
+        return line + 3;
+    door_lose(&door->lines, ERROR_LINK_PROTOCOL, "GDB answers what it was not asked", error);
+    return NULL;
+}
+
+static bool may_ask(const struct gdb_door *door, const struct deadline *deadline, struct error *error)
+{
+    if (door->running)
+        return error_set(error, ERROR_FAULT, "through GDB a core can be looked at only while it is halted");
+    if (!deadline_passed(deadline))
+        return true;
+    return deadline_cancelled(deadline) ? error_set(error, ERROR_CANCELLED, "cancelled")
+                                        : error_set(error, ERROR_ASLEEP, "no time is left for GDB");
+}
+
+/* --- wishes --------------------------------------------------------------------------------------------- */
+
+/* When GDB has died, its server is free: what was changed on the target is put back through that. */
+static struct debugger *heir_of(struct gdb_door *door)
+{
+    struct error none = {0};
+    struct deadline soon = deadline_in_ms(patience_ms(HEIR_MS), NULL);
+    char host[sizeof door->place];
+    const char *colon = strrchr(door->place, ':');
+    if (!door->lines.lost || door->heir != NULL || colon == NULL)
+        return door->heir;
+    snprintf(host, sizeof host, "%.*s", (int)(colon - door->place), door->place);
+    unsigned long port = strtoul(colon + 1, NULL, 10);
+    if (port == 0 || port > UINT16_MAX)
+        return NULL;
+    door->heir = gdb_remote_connect(host, (uint16_t)port, &soon, &none);
+    door->running = false;
+    return door->heir;
+}
+
+static size_t at_most(size_t n, size_t most)
+{
+    return n < most ? n : most;
+}
+
+static bool read_memory(struct debugger *debugger, uint64_t at, void *out, size_t n,
+                        const struct deadline *deadline, struct error *error)
+{
+    struct gdb_door *door = door_of(debugger);
+    struct debugger *heir = heir_of(door);
+    if (heir != NULL)
+        return heir->ops->read_memory(heir, at, out, n, deadline, error);
+    for (size_t done = 0, got; done < n; done += got) {
+        size_t some = at_most(n - done, MEMORY_MOST);
+        if (!may_ask(door, deadline, error) ||
+            !door_say(&door->lines, deadline, error, "read %" PRIx64 " %zx", at + done, some))
+            return false;
+        const char *hex = answer(door, ERROR_FAULT, "cannot read", deadline, error);
+        if (hex == NULL)
+            return false;
+        if (!gdb_hex_read(hex, strlen(hex), (char *)out + done, some, &got) || got != some)
+            return door_lose(&door->lines, ERROR_LINK_PROTOCOL, "GDB's memory makes no sense", error);
+    }
+    return true;
+}
+
+static bool write_memory(struct debugger *debugger, uint64_t at, const void *bytes, size_t n,
+                         const struct deadline *deadline, struct error *error)
+{
+    struct gdb_door *door = door_of(debugger);
+    struct debugger *heir = heir_of(door);
+    if (heir != NULL)
+        return heir->ops->write_memory(heir, at, bytes, n, deadline, error);
+    for (size_t done = 0; done < n;) {
+        char hex[2 * MEMORY_MOST + 1];
+        size_t some = at_most(n - done, MEMORY_MOST);
+        gdb_hex_write((const char *)bytes + done, some, hex);
+        if (!may_ask(door, deadline, error) ||
+            !door_say(&door->lines, deadline, error, "write %" PRIx64 " %s", at + done, hex) ||
+            answer(door, ERROR_FAULT, "cannot write", deadline, error) == NULL)
+            return false;
+        done += some;
+    }
+    return true;
+}
+
+static bool breakpoint(struct debugger *debugger, uint64_t at, unsigned size, bool set,
+                       const struct deadline *deadline, struct error *error)
+{
+    struct gdb_door *door = door_of(debugger);
+    char what[64];
+    snprintf(what, sizeof what, "cannot %s a breakpoint at 0x%08" PRIX64, set ? "set" : "clear", at);
+    return may_ask(door, deadline, error) &&
+           door_say(&door->lines, deadline, error, "%s %" PRIx64 " %x", set ? "break" : "clear", at, size) &&
+           answer(door, ERROR_ADDRESS, what, deadline, error) != NULL;
+}
+
+static bool go(struct debugger *debugger, enum debugger_go how, const struct deadline *deadline,
+               struct error *error)
+{
+    struct gdb_door *door = door_of(debugger);
+    if (!may_ask(door, deadline, error) ||
+        !door_say(&door->lines, deadline, error, how == DEBUGGER_STEP ? "go step" : "go run"))
+        return false;
+    door->running = true;
+    return true;
+}
+
+static void take_word(const char *word, char *out, size_t size)
+{
+    snprintf(out, size, "%s", strcmp(word, "-") == 0 ? "" : word);
+}
+
+/* "THREAD HALTS CORE" */
+static bool take_thread(const char *text, enum debugger_why why, struct debugger_stop *stop)
+{
+    enum { HALTS_MOST = 1 << 24 };
+    const char *blank = strchr(text, ' '), *end;
+    uint64_t halts;
+    if (blank == NULL || !gdb_number_read(blank + 1, &halts, &end) || *end != ' ' || halts > HALTS_MOST)
+        return false;
+    *stop = (struct debugger_stop){.why = why, .halts = (unsigned)halts};
+    if (blank != text + 1 || *text != '-')
+        snprintf(stop->thread, sizeof stop->thread, "%.*s", (int)(blank - text), text);
+    take_word(end + 1, stop->core, sizeof stop->core);
+    return true;
+}
+
+static bool take_stop(const char *line, struct debugger_stop *stop)
+{
+    static const char *const whys[] = {[DEBUGGER_TRAP] = "trap",     [DEBUGGER_REQUESTED] = "requested",
+                                       [DEBUGGER_FAULT] = "fault",   [DEBUGGER_WATCHPOINT] = "watchpoint",
+                                       [DEBUGGER_OTHERS] = "others", [DEBUGGER_ENDED] = "ended"};
+    static const char verb[] = "stopped ";
+    if (strncmp(line, verb, sizeof verb - 1) != 0)
+        return false;
+    const char *why = line + sizeof verb - 1, *blank = strchr(why, ' ');
+    if (blank == NULL)
+        return false;
+    for (size_t i = 0; i < sizeof whys / sizeof *whys; i++) {
+        if (strlen(whys[i]) != (size_t)(blank - why) || strncmp(whys[i], why, strlen(whys[i])) != 0)
+            continue;
+        return take_thread(blank + 1, (enum debugger_why)i, stop);
+    }
+    return false;
+}
+
+static enum debugger_wait wait_for(struct debugger *debugger, struct debugger_stop *stop,
+                                   const struct deadline *deadline, struct error *error)
+{
+    struct gdb_door *door = door_of(debugger);
+    const char *line = door_receive(&door->lines, deadline, error);
+    if (line == NULL)
+        return door->lines.lost ? DEBUGGER_GONE : DEBUGGER_RUNS;
+    door->running = false;
+    if (take_stop(line, stop)) {
+        if (stop->why != DEBUGGER_ENDED)
+            return DEBUGGER_STOPPED;
+        door_lose(&door->lines, ERROR_LINK_LOST, "GDB has lost its target", error);
+    } else if (is_refusal(line)) {
+        refused(line, ERROR_FAULT, "does not let the core go on", error);
+    } else {
+        door_lose(&door->lines, ERROR_LINK_PROTOCOL, "GDB tells of a stop that makes no sense", error);
+    }
+    return DEBUGGER_GONE;
+}
+
+static bool interrupt(struct debugger *debugger, struct error *error)
+{
+    struct gdb_door *door = door_of(debugger);
+    struct deadline soon = deadline_in_ms(patience_ms(PATIENCE_MS), NULL);
+    return !door->running || door_say(&door->lines, &soon, error, "interrupt");
+}
+
+static bool read_register(struct debugger *debugger, const char *name, uint64_t *out,
+                          const struct deadline *deadline, struct error *error)
+{
+    struct gdb_door *door = door_of(debugger);
+    struct debugger *heir = heir_of(door);
+    const char *end;
+    if (heir != NULL)
+        return heir->ops->read_register(heir, name, out, deadline, error);
+    if (!may_ask(door, deadline, error) || !door_say(&door->lines, deadline, error, "register %s", name))
+        return false;
+    const char *value = answer(door, ERROR_FAULT, "does not tell a register", deadline, error);
+    if (value == NULL)
+        return false;
+    return (gdb_number_read(value, out, &end) && *end == '\0') ||
+           door_lose(&door->lines, ERROR_LINK_PROTOCOL, "GDB's register makes no sense", error);
+}
+
+static bool write_register(struct debugger *debugger, const char *name, uint64_t value,
+                           const struct deadline *deadline, struct error *error)
+{
+    struct gdb_door *door = door_of(debugger);
+    return may_ask(door, deadline, error) &&
+           door_say(&door->lines, deadline, error, "set %s %" PRIx64, name, value) &&
+           answer(door, ERROR_FAULT, "does not write a register", deadline, error) != NULL;
+}
+
+static bool monitor(struct debugger *debugger, const char *command, char *out, size_t size,
+                    const struct deadline *deadline, struct error *error)
+{
+    struct gdb_door *door = door_of(debugger);
+    struct debugger *heir = heir_of(door);
+    char hex[2 * COMMAND_MOST + 1];
+    size_t length = strlen(command), n;
+    if (heir != NULL)
+        return heir->ops->monitor(heir, command, out, size, deadline, error);
+    if (length > COMMAND_MOST)
+        return error_set(error, ERROR_SYSTEM, "a command for the GDB server is too long");
+    gdb_hex_write(command, length, hex);
+    if (!may_ask(door, deadline, error) || !door_say(&door->lines, deadline, error, "monitor %s", hex))
+        return false;
+    const char *printed =
+        answer(door, ERROR_FAULT, "does not take a command of the server's", deadline, error);
+    if (printed == NULL)
+        return false;
+    size_t digits = at_most(strlen(printed), 2 * (size - 1));
+    if (strlen(printed) % 2 != 0 || !gdb_hex_read(printed, digits, out, size - 1, &n))
+        return door_lose(&door->lines, ERROR_LINK_PROTOCOL, "what GDB's server printed makes no sense",
+                         error);
+    out[n] = '\0';
+    return true;
+}
+
+static bool is_running(const struct debugger *debugger)
+{
+    return ((const struct gdb_door *)debugger)->running;
+}
+
+/* The core stays as GDB has it: it is the user's. */
+static void close_door(struct debugger *debugger, bool run)
+{
+    struct gdb_door *door = door_of(debugger);
+    (void)run;
+    if (door->heir != NULL)
+        door->heir->ops->close(door->heir, !door->heir->facts.was_halted);
+    close(door->lines.fd);
+    free(door);
+}
+
+/* --- greeting ------------------------------------------------------------------------------------------- */
+
+static bool tell_server(struct debugger *debugger, const struct deadline *deadline, struct error *error)
+{
+    char text[512];
+    struct error none = {0};
+    struct debugger_facts *facts = &debugger->facts;
+    if (facts->is_emulator)
+        return true;
+    if (!monitor(debugger, "version", text, sizeof text, deadline, &none))
+        return none.kind == ERROR_FAULT || error_set(error, none.kind, "%s", none.text);
+    snprintf(facts->server, sizeof facts->server, "%s", debugger_server_of(text));
+    return true;
+}
+
+static bool tell_profile(struct debugger *debugger, const struct deadline *deadline, struct error *error)
+{
+    struct debugger_facts *facts = &debugger->facts;
+    struct error none = {0};
+    uint64_t ignored;
+    if (strncmp(facts->architecture, "aarch64", 7) == 0)
+        facts->profile = PROFILE_AARCH64;
+    else if (strncmp(facts->architecture, "arm", 3) != 0)
+        facts->profile = facts->architecture[0] != '\0' ? PROFILE_OTHER : PROFILE_UNKNOWN;
+    else if (read_register(debugger, "xpsr", &ignored, deadline, &none))
+        facts->profile = PROFILE_M;
+    else
+        facts->profile = PROFILE_ARM;
+    return none.kind == ERROR_NONE || none.kind == ERROR_FAULT ||
+           error_set(error, none.kind, "%s", none.text);
+}
+
+static bool greet(struct debugger *debugger, const struct deadline *deadline, struct error *error)
+{
+    struct gdb_door *door = door_of(debugger);
+    struct debugger_facts *facts = &debugger->facts;
+    char words[3][48] = {"", "", ""};
+    int used = 0;
+    if (!door_say(&door->lines, deadline, error, "hello %x", (unsigned)VERSION))
+        return false;
+    const char *line = answer(door, ERROR_NO_PROBE, "has nothing to measure", deadline, error);
+    if (line == NULL)
+        return false;
+    if (sscanf(line, "%47s %47s %47s %n", words[0], words[1], words[2], &used) != 3 || line[used] == '\0')
+        return door_lose(&door->lines, ERROR_LINK_PROTOCOL, "GDB's greeting makes no sense", error);
+    take_word(words[0], facts->architecture, sizeof facts->architecture);
+    take_word(line + used, facts->core, sizeof facts->core);
+    facts->has_cores = facts->core[0] != '\0';
+    take_word(words[2], door->place, sizeof door->place);
+    take_word(words[1], facts->server, sizeof facts->server);
+    facts->is_emulator = facts->server[0] != '\0';
+    snprintf(facts->name, sizeof facts->name, "gdb%s%s", strcmp(words[2], "-") == 0 ? "" : " ",
+             strcmp(words[2], "-") == 0 ? "" : words[2]);
+    facts->is_attended = true;
+    return tell_server(debugger, deadline, error) && tell_profile(debugger, deadline, error);
+}
+
+struct debugger *gdb_door_open(int fd, const struct deadline *deadline, struct error *error)
+{
+    static const struct debugger_ops ops = {.read_memory = read_memory,
+                                            .write_memory = write_memory,
+                                            .breakpoint = breakpoint,
+                                            .go = go,
+                                            .wait = wait_for,
+                                            .interrupt = interrupt,
+                                            .read_register = read_register,
+                                            .write_register = write_register,
+                                            .monitor = monitor,
+                                            .is_running = is_running,
+                                            .close = close_door};
+    struct gdb_door *door = calloc(1, sizeof *door);
+    if (door == NULL || !door_begin(&door->lines, fd)) {
+        error_set(error, ERROR_SYSTEM,
+                  door == NULL ? "out of memory" : "there is no door at that descriptor");
+        close(fd);
+        free(door);
+        return NULL;
+    }
+    door->debugger.ops = &ops;
+    if (greet(&door->debugger, deadline, error))
+        return &door->debugger;
+    close_door(&door->debugger, false);
+    return NULL;
+}
+
+bool door_begin(struct door_lines *door, int fd)
+{
+    int flags = fcntl(fd, F_GETFL);
+    door->fd = fd;
+    return flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0;
+}
+
+bool door_lose(struct door_lines *door, enum error_kind kind, const char *why, struct error *error)
+{
+    door->lost = true;
+    return error_set(error, kind, "%s", why);
+}
+
+static bool send_line(struct door_lines *door, size_t n, const struct deadline *deadline, struct error *error)
+{
+    const char *bytes = door->out;
+    if (door->lost)
+        return error_set(error, ERROR_LINK_LOST, "the way to GDB is lost");
+    while (n > 0) {
+        ssize_t sent = send(door->fd, bytes, n, MSG_NOSIGNAL);
+        if (sent > 0) {
+            bytes += sent;
+            n -= (size_t)sent;
+        } else if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+            if (!socket_wait(door->fd, POLLOUT, deadline))
+                return door_lose(door, ERROR_LINK_LOST, "GDB takes no more wishes", error);
+        } else if (sent < 0 && errno != EINTR) {
+            return door_lose(door, ERROR_LINK_LOST, "GDB is gone", error);
+        }
+    }
+    return true;
+}
+
+bool door_say(struct door_lines *door, const struct deadline *deadline, struct error *error,
+              const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    int n = vsnprintf(door->out, sizeof door->out, format, arguments);
+    va_end(arguments);
+    if (n < 0 || (size_t)n >= sizeof door->out - 1)
+        return error_set(error, ERROR_SYSTEM, "a wish for GDB grew too long");
+    door->out[n] = '\n';
+    return send_line(door, (size_t)n + 1, deadline, error);
+}
+
+/* More bytes behind those that are there; false when there are none yet, or never will be. */
+static bool fill(struct door_lines *door, struct error *error)
+{
+    if (door->used == DOOR_LINE)
+        return door_lose(door, ERROR_LINK_PROTOCOL, "GDB answers in longer lines than it was asked for",
+                         error);
+    ssize_t got = recv(door->fd, door->in + door->used, DOOR_LINE - door->used, 0);
+    if (got > 0) {
+        door->used += (size_t)got;
+        return true;
+    }
+    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
+        return false;
+    return door_lose(door, ERROR_LINK_LOST, "GDB is gone", error);
+}
+
+char *door_receive(struct door_lines *door, const struct deadline *deadline, struct error *error)
+{
+    if (door->lost) {
+        error_set(error, ERROR_LINK_LOST, "the way to GDB is lost");
+        return NULL;
+    }
+    memmove(door->in, door->in + door->taken, door->used - door->taken);
+    door->used -= door->taken;
+    door->taken = 0;
+    for (;;) {
+        char *end = memchr(door->in, '\n', door->used);
+        if (end != NULL) {
+            *end = '\0';
+            door->taken = (size_t)(end - door->in) + 1;
+            return door->in;
+        }
+        if (fill(door, error))
+            continue;
+        if (door->lost || !socket_wait(door->fd, POLLIN, deadline))
+            return NULL;
+    }
+}

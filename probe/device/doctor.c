@@ -1,0 +1,345 @@
+#include "device/doctor.h"
+
+#include "cores/architectures.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Armv8 external debug, DDI 0487 H9.2, and the order of its access checks, H8.4 and K5.4. */
+enum {
+    EDPRSR = 0x314,
+    OSLAR = 0x300,
+    PRSR_PU = 1 << 0,
+    PRSR_OSLK = 1 << 5,
+    PRSR_DLK = 1 << 6,
+    PRSR_EPMAD = 1 << 9
+};
+/* Armv7, DDI 0406C C11.11: DBGPRSR has PU and SPD where Armv8 has them. */
+enum { DBGOSLSR = 0x304, OSLSR_OSLK = 1 << 1, PRSR_SPD = 1 << 1 };
+/* Every CoreSight component, IHI 0029 B2.3. */
+enum { LAR = 0xFB0, LSR = 0xFB4, AUTHSTATUS = 0xFB8, LSR_SLI = 1 << 0, LSR_SLK = 1 << 1 };
+static const uint32_t LAR_KEY = 0xC5ACCE55;
+/* Cortex-M, DDI 0403 C1.6.5. */
+enum { DEMCR = 0xE000EDFC, DEMCR_TRCENA = 1 << 24 };
+
+struct examination {
+    struct target *target;
+    const struct core *core;
+    struct diagnosis *out;
+    const struct deadline *deadline;
+    struct error *error;
+    bool lost;
+};
+
+/* False: it refuses to be read, or the link is lost. */
+static bool look(struct examination *e, struct address at, uint32_t *value)
+{
+    struct error why = {0};
+    uint64_t word = 0;
+    *value = 0;
+    if (e->lost)
+        return false;
+    if (!ledger_read(e->target->ledger, at, &word, e->deadline, &why)) {
+        if (why.kind != ERROR_FAULT && why.kind != ERROR_ASLEEP) {
+            e->lost = true;
+            error_set(e->error, why.kind, "%s", why.text);
+        }
+        return false;
+    }
+    *value = (uint32_t)word;
+    return true;
+}
+
+__attribute__((format(printf, 5, 6))) static void note(struct examination *e, const char *name,
+                                                       enum finding finding, const char *state,
+                                                       const char *detail, ...)
+{
+    if (e->out->n == DOCTOR_TESTS)
+        return;
+    struct doctor_test *test = &e->out->tests[e->out->n++];
+    test->finding = finding;
+    snprintf(test->name, sizeof test->name, "%s", name);
+    snprintf(test->state, sizeof test->state, "%s", state);
+    va_list list;
+    va_start(list, detail);
+    vsnprintf(test->detail, sizeof test->detail, detail, list);
+    va_end(list);
+}
+
+/* The first one counts. */
+static void blame(struct examination *e, const char *reason, const char *advice, const struct setting *mend)
+{
+    struct diagnosis *out = e->out;
+    if (!out->healthy)
+        return;
+    out->healthy = false;
+    snprintf(out->reason, sizeof out->reason, "%s", reason);
+    snprintf(out->advice, sizeof out->advice, "%s", advice);
+    out->mendable = mend != NULL;
+    if (mend != NULL)
+        out->mend = *mend;
+}
+
+static void test_bit(struct examination *e, const char *name, bool bad, const char *word, const char *bit,
+                     unsigned value)
+{
+    note(e, name, bad ? FINDING_BAD : FINDING_OK, bad ? word : "ok", "%s = %u", bit, value);
+}
+
+static void unknown(struct examination *e, const char *name, const char *needs)
+{
+    note(e, name, FINDING_UNKNOWN, "unknown", "%s", needs);
+}
+
+/* Two bits for each kind of debug: implemented, and allowed. Non-invasive debug of the Non-secure state is
+ * bits 3:2, of the Secure one 7:6. */
+static bool authenticated(uint32_t status)
+{
+    bool non_secure = (status >> 2 & 3) != 2, secure = (status >> 6 & 3) == 3;
+    return non_secure || secure;
+}
+
+static void test_authentication(struct examination *e)
+{
+    uint32_t status;
+    if (!look(e, core_pmu(e->core, AUTHSTATUS), &status)) {
+        unknown(e, "authentication", "PMAUTHSTATUS refuses to be read");
+        return;
+    }
+    bool allowed = authenticated(status);
+    note(e, "authentication", allowed ? FINDING_OK : FINDING_BAD, allowed ? "ok" : "REFUSED",
+         "PMAUTHSTATUS = 0x%02" PRIX32, status);
+    if (!allowed)
+        blame(e, "the chip does not allow non-invasive debug (NIDEN and DBGEN are low)",
+              "Only the chip itself can allow it: fuses, secure boot, or a register of its own.", NULL);
+}
+
+/* Whether comparators stop the core: of no account to what only counts. Invasive debug of the Non-secure
+ * state is bits 1:0, of the Secure one 5:4. */
+static void test_halting(struct examination *e)
+{
+    uint32_t status;
+    if (!look(e, core_debug(e->core, AUTHSTATUS), &status)) {
+        unknown(e, "halting", "DBGAUTHSTATUS refuses to be read");
+        return;
+    }
+    const char *state = "ok", *detail = "";
+    if (!core_may_halt(status)) {
+        state = "none";
+        detail = ": delta cannot stop it";
+    } else if (core_keeps_secure(e->core, status)) {
+        state = "not Secure";
+        detail = ": Secure code (OP-TEE, a boot loader) never stops, for SPIDEN is low";
+    }
+    note(e, "halting", FINDING_OK, state, "DBGAUTHSTATUS = 0x%02" PRIX32 "%s", status, detail);
+}
+
+static void test_software_lock(struct examination *e)
+{
+    uint32_t status;
+    if (!look(e, core_pmu(e->core, LSR), &status)) {
+        unknown(e, "software lock", "PMLSR refuses to be read");
+        return;
+    }
+    bool locked = (status & LSR_SLI) && (status & LSR_SLK);
+    test_bit(e, "software lock", locked, "LOCKED", "PMLSR.SLK", locked);
+    const struct setting mend = {.at = core_pmu(e->core, LAR),
+                                 .test_at = core_pmu(e->core, LSR),
+                                 .test = LSR_SLK,
+                                 .set = 0,
+                                 .key = LAR_KEY};
+    if (locked)
+        blame(e, "the PMU's software lock is closed: writes to it are ignored",
+              "delta, stat and watch open it while they measure and close it again.", &mend);
+}
+
+static const char os_locked[] = "the OS lock is set, as after reset or power-down",
+                  os_lock_advice[] = "delta, stat and watch clear it while they measure and set it again.";
+
+static void examine_v8(struct examination *e)
+{
+    uint32_t status;
+    if (!look(e, core_debug(e->core, EDPRSR), &status)) {
+        note(e, "power", FINDING_BAD, "OFF", "EDPRSR refuses to be read");
+        blame(e, "the debug power domain does not answer", "Is the cluster powered and clocked?", NULL);
+        return;
+    }
+    bool off = (status & PRSR_PU) == 0;
+    test_bit(e, "power", off, "OFF", "EDPRSR.PU", (status & PRSR_PU) != 0);
+    if (off)
+        blame(e, "the core has no power", "Let the program switch it on, or keep it from being switched off.",
+              NULL);
+    bool double_locked = !off && (status & PRSR_DLK) != 0;
+    if (off)
+        unknown(e, "double lock", "needs power");
+    else
+        test_bit(e, "double lock", double_locked, "LOCKED", "EDPRSR.DLK", double_locked);
+    if (double_locked)
+        blame(e, "the OS double lock is set, as shortly before power-down",
+              "Only the program can clear it (OSDLR_EL1).", NULL);
+    bool locked = !off && (status & PRSR_OSLK) != 0;
+    if (off || double_locked)
+        unknown(e, "OS lock", off ? "needs power" : "needs the double lock cleared");
+    else
+        test_bit(e, "OS lock", locked, "LOCKED", "EDPRSR.OSLK", locked);
+    const struct setting open = {.at = core_debug(e->core, OSLAR), .always = true};
+    if (locked && !double_locked)
+        blame(e, os_locked, os_lock_advice, &open);
+    bool hidden = off || double_locked || locked;
+    test_authentication(e); /* its registers answer whatever is locked; refused, it shows as EPMAD too */
+    test_halting(e);
+    bool denied = (status & PRSR_EPMAD) != 0;
+    if (hidden)
+        unknown(e, "EPMAD", off ? "needs power" : "needs the locks cleared");
+    else
+        test_bit(e, "EPMAD", denied, "DENIED", "EDPRSR.EPMAD", denied);
+    if (denied && !hidden)
+        blame(e, "the program keeps external debuggers off the PMU (MDCR_EL3.EPMAD)",
+              "Firmware at EL3 has to allow it.", NULL);
+    test_software_lock(e);
+}
+
+static void examine_v7(struct examination *e)
+{
+    uint32_t status, os_lock;
+    if (!look(e, core_debug(e->core, EDPRSR), &status)) {
+        note(e, "power", FINDING_BAD, "OFF", "DBGPRSR refuses to be read");
+        blame(e, "the debug logic does not answer", "Is the core powered and clocked?", NULL);
+        return;
+    }
+    bool off = (status & PRSR_PU) == 0;
+    test_bit(e, "power", off, "OFF", "DBGPRSR.PU", (status & PRSR_PU) != 0);
+    if (off)
+        blame(e, "the core has no power", "Let the program switch it on, or keep it from being switched off.",
+              NULL);
+    if (look(e, core_debug(e->core, DBGOSLSR), &os_lock)) {
+        bool locked = (os_lock & OSLSR_OSLK) != 0;
+        test_bit(e, "OS lock", locked, "LOCKED", "DBGOSLSR.OSLK", locked);
+        const struct setting open = {.at = core_debug(e->core, OSLAR), .always = true};
+        if (locked)
+            blame(e, os_locked, os_lock_advice, &open);
+    } else {
+        unknown(e, "OS lock", "DBGOSLSR refuses to be read");
+    }
+    test_halting(e);
+    if (e->core->pmu_base == 0) {
+        note(e, "PMU", FINDING_OK, "CP15 only", "not on the debug bus: read while the core is halted");
+        return;
+    }
+    test_authentication(e);
+    test_software_lock(e);
+}
+
+/* DDI 0553 D1.2: NSID and SID, 3 where a debugger may halt the core in that state. */
+static void test_security(struct examination *e)
+{
+    enum { NSID = 3, SID = 3 << 4 };
+    uint32_t status;
+    if (!cortex_m_is_v8(e->core))
+        return;
+    if (!look(e, cortex_m_authentication(e->core), &status)) {
+        unknown(e, "authentication", "DAUTHSTATUS refuses to be read");
+        return;
+    }
+    bool allowed = (status & NSID) == NSID, hidden = e->core->security == SECURITY_HIDDEN;
+    note(e, "authentication", allowed ? FINDING_OK : FINDING_BAD,
+         !allowed  ? "REFUSED"
+         : !hidden ? "ok"
+                   : "Non-secure only",
+         "DAUTHSTATUS = 0x%02" PRIX32 "%s", status,
+         hidden ? ": Secure code is never stopped nor counted" : "");
+    if (!allowed && (status & SID) != SID)
+        blame(e, "the chip does not allow a debugger to halt the core (DBGEN is low)",
+              "Only the chip itself can allow it: its life cycle state, a certificate, or a register of its "
+              "own.",
+              NULL);
+}
+
+static void examine_m(struct examination *e)
+{
+    uint32_t demcr;
+    if (!look(e, core_word(e->core, DEMCR), &demcr)) {
+        note(e, "power", FINDING_BAD, "OFF", "DEMCR refuses to be read");
+        blame(e, "the core's debug registers do not answer",
+              "Is the core asleep with its clock off, or held in reset?", NULL);
+        return;
+    }
+    bool traced = (demcr & DEMCR_TRCENA) != 0;
+    /* Not a fault: it is switched on for the time */
+    note(e, "trace", FINDING_OK, traced ? "ok" : "off", "DEMCR.TRCENA = %u%s", traced,
+         traced ? "" : ": switched on while it is measured");
+    test_security(e);
+    if (e->core->halts_in_handler)
+        note(e, "erratum 3092511", FINDING_OK, "handled",
+             "a stop in a handler at a breakpoint is passed over, the hit tainted");
+}
+
+bool doctor_examine(struct target *target, const struct target_core *core, struct diagnosis *out,
+                    const struct deadline *deadline, struct error *error)
+{
+    struct examination e = {
+        .target = target, .core = &core->core, .out = out, .deadline = deadline, .error = error};
+    *out = (struct diagnosis){.healthy = true};
+    switch (core->core.family) {
+    case CORE_M:
+        examine_m(&e);
+        break;
+    case CORE_ARMV7:
+        examine_v7(&e);
+        break;
+    case CORE_ARMV8:
+        examine_v8(&e);
+        break;
+    case CORE_X86_64: /* no counters either */
+    case CORE_KNC:    /* no locks: what refuses to be read is told by the counter itself */
+        break;
+    }
+    return !e.lost;
+}
+
+/* DBGPRSR of Armv7, DDI 0406C C11.11, and EDPRSR of Armv8, DDI 0487 H9.2; Armv7 has the OS lock's bit in
+ * DBGOSLSR. HALTED is there since Armv7.1. */
+enum {
+    PRSR = 0x314,
+    PRSR_R = 1 << 2,
+    PRSR_HALTED = 1 << 4,
+};
+enum { OSLSR = 0x304, OSLSR_LOCKED = 1 << 1 };
+
+static bool hidden_look(struct target *target, const struct core *core, uint64_t offset, uint64_t *value,
+                        const struct deadline *deadline)
+{
+    struct error ignored = {0};
+    return ledger_read(target->ledger, core_debug(core, offset), value, deadline, &ignored);
+}
+
+static bool is_os_locked(struct target *target, const struct core *core, uint64_t status,
+                         const struct deadline *deadline)
+{
+    uint64_t lock;
+    if (core->family == CORE_ARMV8)
+        return (status & PRSR_OSLK) != 0;
+    return hidden_look(target, core, OSLSR, &lock, deadline) && (lock & OSLSR_LOCKED) != 0;
+}
+
+void hidden_describe(struct target *target, const struct target_core *core, char *out, size_t size,
+                     const struct deadline *deadline)
+{
+    uint64_t status;
+    if (!hidden_look(target, &core->core, PRSR, &status, deadline))
+        snprintf(out, size, "locked or without power: its debug registers refuse to be read");
+    else if ((status & PRSR_PU) == 0)
+        snprintf(out, size, "without power");
+    else if (core->core.family == CORE_ARMV8 && (status & PRSR_DLK) != 0)
+        snprintf(out, size, "powered; OS double lock set, as shortly before power-down");
+    else if ((status & PRSR_R) != 0)
+        snprintf(out, size, "powered, in reset");
+    else if (is_os_locked(target, &core->core, status, deadline))
+        snprintf(out, size,
+                 "powered, %s; OS lock set, as after a reset: delta opens it for the time of a measurement",
+                 (status & PRSR_HALTED) != 0 ? "halted" : "running");
+    else
+        snprintf(out, size, "powered; its debug registers refuse to be read: pmu-probe doctor looks why");
+}

@@ -1,0 +1,358 @@
+#include "device/halted_access.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { ROOM = 1024, NAP_US = 1000, OWED_MS = 500 };
+
+struct coprocessor {
+    struct ledger *ledger;
+    const struct core *core;
+    bool alone; /* no debugger stops the core: what it does beside us is somebody else's doing */
+    bool stood; /* and that is why it was found halted */
+    uint64_t stood_at;
+    bool begun;     /* there is something to leave */
+    bool halted;    /* the core is, as far as we know */
+    bool asked;     /* that was our doing, or may be */
+    bool caught;    /* our catch of resets has halted it */
+    bool was_reset; /* since then, of which what follows is what was seen of resets and not told yet */
+    bool reset_while_it_ran, reset_while_halted;
+    bool stays;      /* halted after a reset: it has been given what the program had before */
+    bool undoing;    /* from here on */
+    bool busy;       /* the accesses under way are our own */
+    uint64_t status; /* as found when it begun */
+    struct step items[ROOM];
+    uint64_t results[ROOM];
+    struct steps list;
+    size_t begin; /* what was not begun before this step is not owed */
+    size_t done;
+};
+
+static const char while_halted[] = "the core was reset while it was halted for its counters";
+
+static bool access_one(void *context, const struct step *step, uint64_t *result,
+                       const struct deadline *deadline, struct error *error);
+static bool leave(void *context, const struct deadline *deadline, struct error *error);
+
+struct coprocessor *coprocessor_new(struct ledger *ledger, const struct core *core)
+{
+    struct coprocessor *self = calloc(1, sizeof *self);
+    if (self == NULL)
+        return NULL;
+    self->ledger = ledger;
+    self->core = core;
+    ledger_set_detour(
+        ledger,
+        (struct ledger_detour){.context = self, .space = SPACE_CP15, .access = access_one, .leave = leave});
+    return self;
+}
+
+void coprocessor_free(struct coprocessor *coprocessor)
+{
+    free(coprocessor);
+}
+
+static void new_list(struct coprocessor *self)
+{
+    self->list = (struct steps){.items = self->items, .room = ROOM};
+    self->begin = self->done = 0;
+}
+
+static bool read_by_itself(struct coprocessor *self, struct address at, uint64_t *value,
+                           const struct deadline *deadline, struct error *error)
+{
+    self->busy = true;
+    bool read = ledger_read(self->ledger, at, value, deadline, error);
+    self->busy = false;
+    return read;
+}
+
+/* Looking clears it. */
+static bool look_for_reset(struct coprocessor *self, bool *seen, const struct deadline *deadline,
+                           struct error *error)
+{
+    uint64_t cause = 0;
+    *seen = false;
+    if (self->alone &&
+        !read_by_itself(self, self->core->ops->cause_register(self->core), &cause, deadline, error))
+        return false;
+    *seen = self->alone && self->core->ops->reset_seen(self->core, cause);
+    return true;
+}
+
+/* Why a list does not go on; an instruction that went with a reset never ends, and one's operand stays. */
+static bool refuse(struct coprocessor *self, enum why why, const struct deadline *deadline,
+                   struct error *error)
+{
+    struct deadline soon = deadline_in_ms(patience_ms(OWED_MS), NULL);
+    struct error ignored = {0};
+    bool seen;
+    if (look_for_reset(self, &seen, &soon, &ignored) && seen) {
+        self->was_reset = self->reset_while_halted = true;
+        return error_set(error, ERROR_RESET, "%s", while_halted);
+    }
+    /* Seen before the core was halted: what was on its way to the program then is still in DBGDTRRX */
+    if (why == UNEXPECTED && self->reset_while_it_ran)
+        return error_set(error, ERROR_RESET, "the target was reset");
+    if (why == UNEXPECTED)
+        return error_set(error, ERROR_NO_COUNTER,
+                         "a message of another debugger waits for the program in DBGDTRRX");
+    return error_set(error, deadline_cancelled(deadline) ? ERROR_CANCELLED : ERROR_ASLEEP,
+                     "the core does not do what it is told in Debug state");
+}
+
+/* On from step `done` to `end`. */
+static bool run_to(struct coprocessor *self, size_t end, const struct deadline *deadline, struct error *error)
+{
+    while (self->done < end) {
+        struct error why = {0};
+        size_t at = self->done;
+        self->busy = true;
+        struct outcome outcome =
+            ledger_execute(self->ledger, self->items + at, end - at, self->results + at, deadline, &why);
+        self->busy = false;
+        self->done += outcome.done;
+        if (outcome.why == DONE)
+            break;
+        bool waits = outcome.why == NOT_YET || outcome.why == TARGET_WAIT;
+        if (outcome.why == UNEXPECTED || (waits && deadline_passed(deadline)))
+            return refuse(self, outcome.why, deadline, error);
+        if (!waits)
+            return error_set(error, why.kind, "%s", why.text);
+        if (outcome.why == TARGET_WAIT)
+            usleep(NAP_US);
+    }
+    return true;
+}
+
+static bool run(struct coprocessor *self, const struct deadline *deadline, struct error *error)
+{
+    if (self->list.overflow)
+        return error_set(error, ERROR_SYSTEM, "a step list grew too long");
+    return run_to(self, self->list.n, deadline, error);
+}
+
+static bool is_halted(const struct coprocessor *self, uint64_t status)
+{
+    return self->core->ops->state(self->core, status) == CORE_HALTED;
+}
+
+static bool read_status(struct coprocessor *self, uint64_t *status, const struct deadline *deadline,
+                        struct error *error)
+{
+    return read_by_itself(self, self->core->ops->status(self->core), status, deadline, error);
+}
+
+/* What an access that ended in the middle has borrowed; after a reset there is nobody left to give it to. Can
+ * be called again after a failure. */
+static bool give_back(struct coprocessor *self, const struct deadline *deadline, struct error *error)
+{
+    size_t from, end, begin = self->begin;
+    uint64_t status;
+    if (steps_owe(self->items + begin, self->list.n - begin, self->done - begin, &from, &end)) {
+        if (!read_status(self, &status, deadline, error))
+            return false;
+        self->begin = self->done = begin + from;
+        if (from > 0 && self->items[self->begin - 1].op == OP_UNTIL)
+            self->begin--; /* another time the wait may be needed */
+        if (is_halted(self, status) && !self->was_reset && !run_to(self, begin + end, deadline, error))
+            return false;
+    }
+    new_list(self);
+    return true;
+}
+
+/* Resets are looked for before the core is halted, so that one then is told from one since. */
+static bool begin(struct coprocessor *self, uint64_t *status, const struct deadline *deadline,
+                  struct error *error)
+{
+    bool seen;
+    if (!look_for_reset(self, &seen, deadline, error))
+        return false;
+    self->reset_while_it_ran = self->reset_while_it_ran || seen;
+    if (!read_status(self, status, deadline, error))
+        return false;
+    self->caught = seen && is_halted(self, *status);
+    self->stood = self->alone && !seen && is_halted(self, *status);
+    self->was_reset = false;
+    self->status = *status;
+    self->begun = true;
+    return true;
+}
+
+static bool enter(struct coprocessor *self, const struct deadline *deadline, struct error *error)
+{
+    uint64_t status;
+    if (!give_back(self, deadline, error))
+        return false;
+    if (self->halted)
+        return true;
+    if (!(self->begun ? read_status : begin)(self, &status, deadline, error))
+        return false;
+    if (!is_halted(self, status)) {
+        self->asked = true;
+        self->core->ops->add_halt(self->core, &self->list);
+        if (!run(self, deadline, error))
+            return false;
+    }
+    self->halted = true;
+    new_list(self);
+    return true;
+}
+
+/* A core that stopped for another reason just before it was asked to is left for whoever waits for that. One
+ * that was reset in between has been given what the program had before, its mode for one: it cannot go on. */
+static bool let_go(struct coprocessor *self, const struct deadline *deadline, struct error *error)
+{
+    const struct core_ops *ops = self->core->ops;
+    new_list(self);
+    size_t status = steps_add(&self->list, step_read(ops->status(self->core)));
+    size_t cause = ops->add_cause(self->core, &self->list), reset = SIZE_MAX;
+    if (self->alone)
+        reset = ops->add_reset_seen(self->core, &self->list);
+    if (!run(self, deadline, error))
+        return false;
+    bool halted = is_halted(self, self->results[status]);
+    bool ours = self->asked && ops->cause(self->core, self->results[cause], 0) == STOP_REQUEST;
+    if (reset != SIZE_MAX && ops->reset_seen(self->core, self->results[reset]))
+        self->was_reset = self->reset_while_halted = true;
+    self->stays = self->stays || (halted && self->was_reset);
+    new_list(self);
+    if (halted && (ours || self->caught) && !self->was_reset)
+        ops->add_run(self->core, &self->list);
+    else if (halted)
+        steps_add(&self->list, step_write(ops->status(self->core), self->status));
+    return run(self, deadline, error);
+}
+
+static bool leave(void *context, const struct deadline *deadline, struct error *error)
+{
+    struct coprocessor *self = context;
+    if (self->busy || !self->begun)
+        return true;
+    self->halted = false;
+    if (!give_back(self, deadline, error) || !let_go(self, deadline, error))
+        return false;
+    self->begun = self->asked = self->caught = false;
+    return true;
+}
+
+static bool do_accesses(struct coprocessor *self, const struct step *accesses, size_t n, uint64_t *results,
+                        const struct deadline *deadline, struct error *error)
+{
+    size_t at[READING_ROOM];
+    if (!enter(self, deadline, error))
+        return false;
+    self->core->ops->add_coprocessor(self->core, &self->list, accesses, n, true, at);
+    bool done = run(self, deadline, error);
+    struct deadline soon = deadline_in_ms(patience_ms(OWED_MS), NULL);
+    struct error later = {0}; /* then the next call tries again */
+    for (size_t i = 0; done && i < n; i++)
+        results[i] = accesses[i].op == OP_READ ? self->results[at[i]] : 0;
+    self->halted = done;
+    if (!done && error->kind != ERROR_LINK_LOST)
+        (void)give_back(self, &soon, &later);
+    return done;
+}
+
+static bool access_one(void *context, const struct step *step, uint64_t *result,
+                       const struct deadline *deadline, struct error *error)
+{
+    struct coprocessor *self = context;
+    *result = 0;
+    /* Nothing is there any more that could be put back */
+    if (self->stays || (self->begun && self->was_reset))
+        return self->undoing || error_set(error, ERROR_RESET, "%s", while_halted);
+    return do_accesses(self, step, 1, result, deadline, error);
+}
+
+bool coprocessor_prepare(struct coprocessor *self, const struct deadline *deadline, struct error *error)
+{
+    const struct core_ops *ops = self->core->ops;
+    self->alone = true;
+    struct setting on = ops->comparators_on(self->core);
+    uint64_t now;
+    if (!ledger_read(self->ledger, on.at, &now, deadline, error))
+        return false;
+    bool all_off = (now & on.test) != on.set;
+    for (unsigned i = 0; all_off && i < self->core->comparators; i++) {
+        uint64_t words[COMPARATOR_WORDS], ignored;
+        for (unsigned k = 0; k < ops->comparator_words; k++)
+            if (!ledger_read(self->ledger, ops->comparator(self->core, i, k), &words[k], deadline, error))
+                return false;
+        /* Left over in a unit that is off as a whole: must not wake up with it */
+        if (ops->comparator_used(self->core, words, &ignored) &&
+            !ledger_write(self->ledger, ops->comparator(self->core, i, 0), 0, (struct restore){0}, deadline,
+                          error))
+            return false;
+    }
+    return ledger_apply(self->ledger, &on, deadline, error);
+}
+
+/* The moment, as a list of its own has it. */
+static bool note_time(struct coprocessor *self, unsigned which, uint64_t *us, const struct deadline *deadline,
+                      struct error *error)
+{
+    new_list(self);
+    size_t at = steps_add(&self->list, step_time(which));
+    if (!run(self, deadline, error))
+        return false;
+    *us = self->results[at];
+    return true;
+}
+
+/* A stop that is somebody else's: where. */
+static bool look_where(struct coprocessor *self, const struct deadline *deadline, struct error *error)
+{
+    const struct core_ops *ops = self->core->ops;
+    if (!self->stood)
+        return true;
+    new_list(self);
+    size_t at = ops->add_register(self->core, &self->list, CORE_PC);
+    if (!run(self, deadline, error))
+        return false;
+    self->stood_at = core_code_place(core_register_value(self->core, CORE_PC, self->results, at));
+    return true;
+}
+
+bool coprocessor_read(struct coprocessor *self, const struct reading *reading, uint64_t *values,
+                      uint64_t *before_us, uint64_t *after_us, const struct deadline *deadline,
+                      struct error *error)
+{
+    struct step accesses[READING_ROOM];
+    for (size_t i = 0; i < reading->n; i++)
+        accesses[i] = step_read(reading->counters[i].low);
+    return leave(self, deadline, error) && coprocessor_check_reset(self, error) &&
+           note_time(self, TIME_BEFORE, before_us, deadline, error) &&
+           do_accesses(self, accesses, reading->n, values, deadline, error) &&
+           look_where(self, deadline, error) && leave(self, deadline, error) &&
+           note_time(self, TIME_AFTER, after_us, deadline, error) && coprocessor_check_reset(self, error);
+}
+
+bool coprocessor_stood(const struct coprocessor *self, uint64_t *at)
+{
+    *at = self->stood_at;
+    return self->stood;
+}
+
+void coprocessor_undo(struct coprocessor *coprocessor)
+{
+    coprocessor->undoing = true;
+}
+
+bool coprocessor_check_reset(struct coprocessor *self, struct error *error)
+{
+    bool halted = self->reset_while_halted, ran = self->reset_while_it_ran;
+    self->reset_while_halted = self->reset_while_it_ran = false;
+    if (halted)
+        return error_set(error, ERROR_RESET, "%s", while_halted);
+    return !ran || error_set(error, ERROR_RESET, "the target was reset");
+}
+
+bool coprocessor_check_stays(const struct coprocessor *self, struct error *error)
+{
+    return !self->stays ||
+           error_set(error, ERROR_RESET, "%sis left halted: reset it once more",
+                     self->reset_while_halted ? "the core was reset while its counters were restored, and "
+                                              : "after that the core ");
+}

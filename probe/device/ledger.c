@@ -1,0 +1,427 @@
+#include "device/ledger.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { HELD_FIRST = 64, ALLOWED_ROOM = 128, NAP_US = 1000, TRIES = 3, OWED_MS = 200 };
+
+struct entry {
+    struct address at;
+    struct restore restore;
+    uint64_t old;
+    struct ledger_debt debt; /* undo NULL: none, but an address */
+};
+
+struct ledger {
+    struct link *link;
+    struct ledger_detour detour; /* access NULL: none */
+    struct entry *held;
+    size_t n_held, room;
+    struct address allowed[ALLOWED_ROOM];
+    size_t n_allowed;
+};
+
+struct ledger *ledger_new(struct link *link)
+{
+    struct ledger *ledger = calloc(1, sizeof *ledger);
+    if (ledger != NULL)
+        ledger->link = link;
+    return ledger;
+}
+
+void ledger_free(struct ledger *ledger)
+{
+    if (ledger != NULL)
+        free(ledger->held);
+    free(ledger);
+}
+
+void ledger_set_detour(struct ledger *ledger, struct ledger_detour detour)
+{
+    ledger->detour = detour;
+}
+
+bool ledger_leave_detour(struct ledger *ledger, const struct deadline *deadline, struct error *error)
+{
+    return ledger == NULL || ledger->detour.leave == NULL ||
+           ledger->detour.leave(ledger->detour.context, deadline, error);
+}
+
+static bool make_room(struct ledger *ledger, struct error *error)
+{
+    if (ledger->n_held < ledger->room)
+        return true;
+    size_t room = ledger->room > 0 ? 2 * ledger->room : HELD_FIRST;
+    struct entry *held = realloc(ledger->held, room * sizeof *held);
+    if (held == NULL)
+        return error_set(error, ERROR_SYSTEM, "out of memory");
+    ledger->held = held;
+    ledger->room = room;
+    return true;
+}
+
+static bool same_address(struct address a, struct address b)
+{
+    return a.space == b.space && a.unit == b.unit && a.offset == b.offset && a.size == b.size;
+}
+
+static struct entry *find_entry(const struct ledger *ledger, struct address at)
+{
+    for (size_t i = 0; i < ledger->n_held; i++)
+        if (ledger->held[i].debt.undo == NULL && same_address(ledger->held[i].at, at))
+            return (struct entry *)&ledger->held[i];
+    return NULL;
+}
+
+static bool may_write(const struct ledger *ledger, struct address at)
+{
+    for (size_t i = 0; i < ledger->n_allowed; i++)
+        if (same_address(ledger->allowed[i], at))
+            return true;
+    return find_entry(ledger, at) != NULL;
+}
+
+bool ledger_allow(struct ledger *ledger, struct address at, struct error *error)
+{
+    if (may_write(ledger, at))
+        return true;
+    if (ledger->n_allowed == ALLOWED_ROOM)
+        return error_set(error, ERROR_SYSTEM, "the ledger is full");
+    ledger->allowed[ledger->n_allowed++] = at;
+    return true;
+}
+
+/* One step, tried again for as long as the target only asks to wait: then nothing of it was carried out. */
+static bool do_step(struct ledger *ledger, const struct step *step, uint64_t *result,
+                    const struct deadline *deadline, struct error *error)
+{
+    const struct ledger_detour *detour = &ledger->detour;
+    if (detour->access != NULL && step->at.space == detour->space)
+        return detour->access(detour->context, step, result, deadline, error);
+    if (!ledger_leave_detour(ledger, deadline, error))
+        return false;
+    for (;;) {
+        struct error why = {0};
+        struct outcome outcome = link_execute(ledger->link, step, 1, result, deadline, &why);
+        if (outcome.why == DONE)
+            return true;
+        bool waits = outcome.why == NOT_YET || outcome.why == TARGET_WAIT;
+        if (!waits)
+            return error_set(error, why.kind, "%s", why.text);
+        if (deadline_passed(deadline))
+            return error_set(error, deadline_cancelled(deadline) ? ERROR_CANCELLED : ERROR_ASLEEP,
+                             "no answer in time for 0x%08" PRIx64 "%s%.200s", step->at.offset,
+                             why.text[0] != '\0' ? ": " : "", why.text);
+        if (outcome.why == TARGET_WAIT)
+            usleep(NAP_US);
+    }
+}
+
+bool ledger_read(struct ledger *ledger, struct address at, uint64_t *value, const struct deadline *deadline,
+                 struct error *error)
+{
+    struct step step = step_read(at);
+    return do_step(ledger, &step, value, deadline, error);
+}
+
+/* Not through may_write: the entry exists by the time this is called. */
+static bool write_now(struct ledger *ledger, struct address at, uint64_t value,
+                      const struct deadline *deadline, struct error *error)
+{
+    struct step step = step_write(at, value);
+    uint64_t result;
+    return do_step(ledger, &step, &result, deadline, error);
+}
+
+bool ledger_hold(struct ledger *ledger, struct address at, struct restore restore, uint64_t *old,
+                 const struct deadline *deadline, struct error *error)
+{
+    struct entry *entry = find_entry(ledger, at);
+    if (entry == NULL) {
+        uint64_t value;
+        if (!make_room(ledger, error) || !ledger_read(ledger, at, &value, deadline, error))
+            return false;
+        entry = &ledger->held[ledger->n_held++];
+        *entry = (struct entry){.at = at, .restore = restore, .old = value};
+    }
+    if (old != NULL)
+        *old = entry->old;
+    return true;
+}
+
+bool ledger_write(struct ledger *ledger, struct address at, uint64_t value, struct restore restore,
+                  const struct deadline *deadline, struct error *error)
+{
+    return ledger_hold(ledger, at, restore, NULL, deadline, error) &&
+           write_now(ledger, at, value, deadline, error);
+}
+
+bool ledger_apply(struct ledger *ledger, const struct setting *setting, const struct deadline *deadline,
+                  struct error *error)
+{
+    uint64_t now;
+    struct address test_at = setting->test_at.size != 0 ? setting->test_at : setting->at;
+    if (!ledger_read(ledger, test_at, &now, deadline, error))
+        return false;
+    if (setting->only_held)
+        return ledger_hold(ledger, setting->at, setting->restore, NULL, deadline, error);
+    if (!setting->always && (now & setting->test) == setting->set)
+        return true;
+    if (setting->test_at.size != 0)
+        now = 0;
+    return ledger_write(ledger, setting->at, (now & setting->keep) | setting->set | setting->key,
+                        setting->restore, deadline, error);
+}
+
+bool ledger_same_page(struct address a, struct address b)
+{
+    return a.space == b.space && a.unit == b.unit && a.offset >> 12 == b.offset >> 12;
+}
+
+bool ledger_open(struct ledger *ledger, const struct setting *lock, const struct deadline *deadline,
+                 struct error *error)
+{
+    size_t i = 0;
+    if (find_entry(ledger, lock->at) == NULL) {
+        if (!make_room(ledger, error))
+            return false;
+        while (i < ledger->n_held &&
+               (ledger->held[i].debt.undo != NULL || !ledger_same_page(ledger->held[i].at, lock->at)))
+            i++;
+        memmove(ledger->held + i + 1, ledger->held + i, (ledger->n_held - i) * sizeof *ledger->held);
+        ledger->held[i] = (struct entry){.at = lock->at, .restore = lock->restore};
+        ledger->n_held++;
+    }
+    return write_now(ledger, lock->at, lock->key, deadline, error);
+}
+
+bool ledger_old(const struct ledger *ledger, struct address at, uint64_t *old)
+{
+    const struct entry *entry = find_entry(ledger, at);
+    if (entry == NULL)
+        return false;
+    *old = entry->old;
+    return true;
+}
+
+/* A list that has to pause (the user has had enough) does not while something of the program's is borrowed.
+ */
+static struct outcome give_back(struct ledger *ledger, const struct step *steps, size_t n, uint64_t *results,
+                                struct outcome paused, struct error *error)
+{
+    struct deadline soon = deadline_in_ms(patience_ms(OWED_MS), NULL);
+    size_t from, end;
+    while (paused.why == NOT_YET && !deadline_passed(&soon) &&
+           steps_owe(steps, n, paused.done, &from, &end)) {
+        size_t done = paused.done;
+        paused = link_execute(ledger->link, steps + done, end - done, results + done, &soon, error);
+        paused.done += done;
+    }
+    if (paused.why == DONE && paused.done < n)
+        paused = (struct outcome){.why = NOT_YET, .done = paused.done};
+    return paused;
+}
+
+struct outcome ledger_execute(struct ledger *ledger, const struct step *steps, size_t n, uint64_t *results,
+                              const struct deadline *deadline, struct error *error)
+{
+    for (size_t i = 0; i < n; i++)
+        if ((steps[i].op == OP_WRITE || steps[i].op == OP_COPY) && !may_write(ledger, steps[i].at)) {
+            error_set(error, ERROR_SYSTEM, "refused to write 0x%08" PRIx64 ", which the ledger does not hold",
+                      steps[i].at.offset);
+            return (struct outcome){.why = TARGET_FAULT};
+        }
+    if (!ledger_leave_detour(ledger, deadline, error))
+        return (struct outcome){.why = error->kind == ERROR_LINK_LOST ? LINK_LOST : TARGET_FAULT};
+    struct outcome outcome = link_execute(ledger->link, steps, n, results, deadline, error);
+    return outcome.why == NOT_YET && deadline_passed(deadline)
+               ? give_back(ledger, steps, n, results, outcome, error)
+               : outcome;
+}
+
+/* Looked at afterwards where a write can be lost without a word. What reads back otherwise by its nature is
+ * written twice, which does it no harm. */
+static bool put_back_plain(struct ledger *ledger, const struct entry *entry, uint64_t value, uint64_t mask,
+                           const struct deadline *deadline, struct error *error)
+{
+    uint64_t now;
+    if (!write_now(ledger, entry->at, value, deadline, error))
+        return false;
+    if (link_faults_are_exact(ledger->link))
+        return true;
+    if (!ledger_read(ledger, entry->at, &now, deadline, error))
+        return false;
+    return ((now ^ entry->old) & mask) == 0 || write_now(ledger, entry->at, value, deadline, error);
+}
+
+static bool put_back(struct ledger *ledger, const struct entry *entry, const struct deadline *deadline,
+                     struct error *error)
+{
+    const struct restore *restore = &entry->restore;
+    if (entry->debt.undo != NULL)
+        return entry->debt.undo(entry->debt.context, deadline, error);
+    uint64_t mask = restore->mask != 0 ? restore->mask : UINT64_MAX;
+    if (restore->how == RESTORE_PLAIN)
+        return put_back_plain(ledger, entry, (entry->old & mask) | restore->key, mask, deadline, error);
+    uint64_t now;
+    if (!ledger_read(ledger, entry->at, &now, deadline, error))
+        return false;
+    uint64_t came_up = now & ~entry->old & mask, went_down = entry->old & ~now & mask;
+    if (restore->how == RESTORE_BITS)
+        return put_back_plain(ledger, entry, (entry->old & mask) | (now & ~mask), mask, deadline, error);
+    if (restore->how == RESTORE_CLEAR_NEW)
+        return came_up == 0 || write_now(ledger, restore->clear.size != 0 ? restore->clear : entry->at,
+                                         came_up, deadline, error);
+    return (came_up == 0 || write_now(ledger, restore->clear, came_up, deadline, error)) &&
+           (went_down == 0 || write_now(ledger, entry->at, went_down, deadline, error));
+}
+
+bool ledger_release(struct ledger *ledger, struct address at, const struct deadline *deadline,
+                    struct error *error)
+{
+    struct entry *entry = find_entry(ledger, at);
+    if (entry == NULL)
+        return true;
+    if (!put_back(ledger, entry, deadline, error))
+        return false;
+    ledger_forget(ledger, at);
+    return true;
+}
+
+size_t ledger_held(const struct ledger *ledger)
+{
+    return ledger->n_held;
+}
+
+/* Of those that are at the same place in every Cortex-M: DDI 0403 C1.6 to C1.11, B3.3. */
+static const char *name_of(const struct address *at, unsigned *number)
+{
+    static const struct {
+        uint32_t first, apart, count;
+        const char *name;
+    } registers[] = {
+        {0xE0001000, 0, 1, "DWT_CTRL"},     {0xE0001004, 0, 1, "DWT_CYCCNT"},
+        {0xE0001008, 0, 1, "DWT_CPICNT"},   {0xE000100C, 0, 1, "DWT_EXCCNT"},
+        {0xE0001010, 0, 1, "DWT_SLEEPCNT"}, {0xE0001014, 0, 1, "DWT_LSUCNT"},
+        {0xE0001018, 0, 1, "DWT_FOLDCNT"},  {0xE0001020, 16, 16, "DWT_COMP"},
+        {0xE0001024, 16, 16, "DWT_MASK"},   {0xE0001028, 16, 16, "DWT_FUNCTION"},
+        {0xE0002000, 0, 1, "FP_CTRL"},      {0xE0002004, 0, 1, "FP_REMAP"},
+        {0xE0002008, 4, 128, "FP_COMP"},    {0xE000E010, 0, 1, "SYST_CSR"},
+        {0xE000E014, 0, 1, "SYST_RVR"},     {0xE000E018, 0, 1, "SYST_CVR"},
+        {0xE000ED30, 0, 1, "DFSR"},         {0xE000EDF0, 0, 1, "DHCSR"},
+        {0xE000EDF4, 0, 1, "DCRSR"},        {0xE000EDF8, 0, 1, "DCRDR"},
+        {0xE000EDFC, 0, 1, "DEMCR"},
+    };
+    for (size_t i = 0; at->space == SPACE_MEMORY && i < sizeof registers / sizeof *registers; i++) {
+        uint64_t off = at->offset - registers[i].first;
+        uint32_t apart = registers[i].apart;
+        if (at->offset < registers[i].first || (apart == 0 ? off != 0 : off % apart != 0))
+            continue;
+        *number = apart == 0 ? UINT32_MAX : (unsigned)(off / apart);
+        if (apart == 0 || off / apart < registers[i].count)
+            return registers[i].name;
+    }
+    return NULL;
+}
+
+/* "could not restore FP_CTRL (0xE0002000) to 0x260: ..." */
+static void cannot_restore(struct error *error, const struct entry *entry, const struct error *why)
+{
+    char digits[12] = "";
+    unsigned number = UINT32_MAX;
+    const char *name = name_of(&entry->at, &number);
+    if (name != NULL && number != UINT32_MAX)
+        snprintf(digits, sizeof digits, "%u", number);
+    if (name != NULL)
+        error_set(error, why->kind, "could not restore %s%s (0x%08" PRIX64 ") to 0x%" PRIX64 ": %s", name,
+                  digits, entry->at.offset, entry->old, why->text);
+    else
+        error_set(error, why->kind, "could not restore 0x%08" PRIX64 " to 0x%" PRIX64 ": %s",
+                  entry->at.offset, entry->old, why->text);
+}
+
+bool ledger_undo(struct ledger *ledger, const struct deadline *deadline, struct error *error)
+{
+    size_t left = ledger->n_held; /* from here on: those that stay held, to be tried again by a later call */
+    bool lost = false;
+    struct error first = {0};
+    for (size_t i = ledger->n_held; i-- > 0;) {
+        const struct entry entry = ledger->held[i]; /* the list may move while a debt is paid */
+        struct error one = {0};
+        bool back = false;
+        /* At once: what is undone after it may be what it needs (a DWT whose clock is switched off last). */
+        for (int tries = 0; !lost && !back && tries < TRIES && one.kind != ERROR_LINK_LOST; tries++) {
+            error_clear(&one);
+            back = put_back(ledger, &entry, deadline, &one);
+        }
+        if (back)
+            continue;
+        lost = lost || one.kind == ERROR_LINK_LOST; /* nothing further can work */
+        if (entry.debt.undo != NULL)
+            error_set(&first, one.kind, "%s", one.text);
+        else if (!lost || first.kind == ERROR_NONE)
+            cannot_restore(&first, &entry, &one);
+        ledger->held[--left] = entry;
+    }
+    size_t n_left = ledger->n_held - left;
+    if (n_left > 0)
+        memmove(ledger->held, ledger->held + left, n_left * sizeof *ledger->held);
+    ledger->n_held = n_left;
+    struct error last = {0};
+    if (!ledger_leave_detour(ledger, deadline, &last) && first.kind == ERROR_NONE)
+        first = last;
+    return first.kind == ERROR_NONE || error_set(error, first.kind, "%s", first.text);
+}
+
+static void drop(struct ledger *ledger, struct entry *entry)
+{
+    size_t behind = ledger->n_held - (size_t)(entry - ledger->held) - 1;
+    memmove(entry, entry + 1, behind * sizeof *entry);
+    ledger->n_held--;
+}
+
+void ledger_forget(struct ledger *ledger, struct address at)
+{
+    struct entry *entry = find_entry(ledger, at);
+    if (entry != NULL)
+        drop(ledger, entry);
+}
+
+static struct entry *find_debt(struct ledger *ledger, struct ledger_debt debt)
+{
+    for (size_t i = ledger->n_held; i-- > 0;)
+        if (ledger->held[i].debt.undo == debt.undo && ledger->held[i].debt.context == debt.context)
+            return &ledger->held[i];
+    return NULL;
+}
+
+bool ledger_owe(struct ledger *ledger, struct ledger_debt debt, struct error *error)
+{
+    if (find_debt(ledger, debt) != NULL)
+        return true;
+    if (!make_room(ledger, error))
+        return false;
+    ledger->held[ledger->n_held++] = (struct entry){.debt = debt};
+    return true;
+}
+
+bool ledger_pay(struct ledger *ledger, struct ledger_debt debt, const struct deadline *deadline,
+                struct error *error)
+{
+    if (find_debt(ledger, debt) == NULL)
+        return true;
+    if (!debt.undo(debt.context, deadline, error))
+        return false;
+    ledger_forgive(ledger, debt);
+    return true;
+}
+
+void ledger_forgive(struct ledger *ledger, struct ledger_debt debt)
+{
+    struct entry *entry = find_debt(ledger, debt);
+    if (entry != NULL)
+        drop(ledger, entry);
+}

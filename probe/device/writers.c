@@ -1,0 +1,427 @@
+#include "device/writers.h"
+
+#include "cores/watchpoints.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+enum { ACCESS_MS = 5000, NAP_NS = 2000000, LIST_ROOM = 96, COMPARATOR = 3 };
+/* For a first write, then for more to the same register; and to others, once somebody is known. So many looks
+ * at least, should the link or the target be slow. */
+enum { FIRST_MS = 1000, MORE_MS = 200, LOOKS = 40, STOPS = 16 };
+enum { ALL_CAUSES = 0x1F }; /* of DFSR, DDI 0403 C1.6.1 */
+
+struct written_register {
+    const char *name, *also; /* as a witness may call it */
+    uint32_t offset;
+};
+
+static const struct written_register dwt_registers[] = {
+    {"DWT_CYCCNT", NULL, 0xE0001004}, {"DWT_CTRL", NULL, 0xE0001000}, {"DEMCR", NULL, 0xE000EDFC}};
+static const struct written_register systick_registers[] = {
+    {"SYST_CVR", NULL, 0xE000E018}, {"SYST_RVR", NULL, 0xE000E014}, {"SYST_CSR", NULL, 0xE000E010}};
+static const struct written_register pmu_registers[] = {{"PMU_CCNTR", NULL, 0xE000307C},
+                                                        {"PMU_CTRL", "PMCR", 0xE0003E04},
+                                                        {"PMU_CNTENCLR", "PMCNTENSET", 0xE0003C20},
+                                                        {"DEMCR", NULL, 0xE000EDFC}};
+
+static const struct {
+    const char *block;
+    const struct written_register *registers;
+    size_t n;
+} blocks[] = {{"dwt", dwt_registers, sizeof dwt_registers / sizeof *dwt_registers},
+              {"systick", systick_registers, sizeof systick_registers / sizeof *systick_registers},
+              {"pmu", pmu_registers, sizeof pmu_registers / sizeof *pmu_registers}};
+
+struct watch {
+    struct target *target;
+    const struct core *core;
+    struct ledger *ledger;
+    struct writers *out;
+    const volatile sig_atomic_t *cancel;
+    int comparator;
+    bool others; /* somebody uses comparators as well */
+    bool over;   /* nothing more is watched: out->hindrance */
+};
+
+/* What a halted core shows. */
+struct look {
+    uint64_t cause, function, status, registers[WRITERS_CORE];
+};
+
+static struct deadline soon(const struct watch *watch)
+{
+    return deadline_in_ms(patience_ms(ACCESS_MS), watch->cancel);
+}
+
+static bool give_up(struct watch *watch, const char *why)
+{
+    snprintf(watch->out->hindrance, sizeof watch->out->hindrance, "%s", why);
+    watch->over = true;
+    return true;
+}
+
+static bool run_list(struct watch *watch, const struct steps *list, uint64_t *results, struct error *error)
+{
+    struct deadline limit = soon(watch);
+    return target_run(watch->target, list, results, &limit, error);
+}
+
+bool writers_can_watch(const struct target *target)
+{
+    return target->chosen->core.family == CORE_M && target->debugger == NULL;
+}
+
+/* --- a comparator --------------------------------------------------------------------------------------- */
+
+static bool apply(struct watch *watch, const struct setting *settings, size_t n, struct error *error)
+{
+    struct deadline limit = soon(watch);
+    for (size_t i = 0; i < n; i++)
+        if (!ledger_apply(watch->ledger, &settings[i], &limit, error))
+            return false;
+    return true;
+}
+
+static struct setting trace_on(const struct core *core)
+{
+    return (struct setting){.at = watchpoints_trace(core),
+                            .test = watchpoints_trace_on(),
+                            .set = watchpoints_trace_on(),
+                            .keep = UINT64_MAX};
+}
+
+/* Debug first, so that it is undone last: by then the comparator is off. */
+static bool enable_debug(struct watch *watch, struct error *error)
+{
+    struct setting settings[CORE_SETTINGS];
+    size_t n = watch->core->ops->settings(watch->core, settings, CORE_SETTINGS);
+    return apply(watch, settings, n, error);
+}
+
+/* --- the core ------------------------------------------------------------------------------------------- */
+
+static bool read_state(struct watch *watch, enum core_state *state, struct error *error)
+{
+    struct deadline limit = soon(watch);
+    uint64_t status;
+    if (!ledger_read(watch->ledger, watch->core->ops->status(watch->core), &status, &limit, error))
+        return false;
+    *state = watch->core->ops->state(watch->core, status);
+    return true;
+}
+
+static bool look(struct watch *watch, struct look *out, struct error *error)
+{
+    static const enum core_register named[] = {[13] = CORE_SP, [14] = CORE_LR, [15] = CORE_PC};
+    const struct core *core = watch->core;
+    struct step items[LIST_ROOM];
+    uint64_t results[LIST_ROOM];
+    struct steps list = {.items = items, .room = LIST_ROOM};
+    enum core_register which[WRITERS_CORE];
+    size_t at[WRITERS_CORE];
+    size_t function = steps_add(&list, step_read(watchpoints_function(core, (unsigned)watch->comparator)));
+    for (unsigned i = 0; i < WRITERS_CORE; i++) {
+        which[i] = i < 13 ? CORE_R0 + i : named[i];
+        at[i] = core->ops->add_register(core, &list, which[i]);
+    }
+    size_t status = core->ops->add_register(core, &list, CORE_STATUS);
+    size_t cause = core->ops->add_cause(core, &list); /* last: a reset until here is in it */
+    if (!run_list(watch, &list, results, error))
+        return false;
+    *out = (struct look){.cause = results[cause],
+                         .function = results[function],
+                         .status = core_register_value(core, CORE_STATUS, results, status)};
+    for (unsigned i = 0; i < WRITERS_CORE; i++)
+        out->registers[i] = core_register_value(core, which[i], results, at[i]);
+    return true;
+}
+
+/* The program may have switched trace off, which is what it is watched for: on again while it stands. */
+static bool go_on(struct watch *watch, struct error *error)
+{
+    const struct core *core = watch->core;
+    struct deadline limit = soon(watch);
+    struct step items[LIST_ROOM];
+    uint64_t results[LIST_ROOM], demcr;
+    struct steps list = {.items = items, .room = LIST_ROOM};
+    if (!ledger_read(watch->ledger, watchpoints_trace(core), &demcr, &limit, error))
+        return false;
+    if ((demcr & watchpoints_trace_on()) == 0)
+        steps_add(&list, step_write(watchpoints_trace(core), demcr | watchpoints_trace_on()));
+    steps_add(&list, step_write(core->ops->cause_register(core), ALL_CAUSES));
+    core->ops->add_run(core, &list);
+    return run_list(watch, &list, results, error);
+}
+
+/* The debts of a watch, undone last first: the core stands and trace is on, without which a comparator cannot
+ * be switched off; what the comparator held comes back; the core goes on. */
+static bool undo_by_standing(void *context, const struct deadline *deadline, struct error *error)
+{
+    struct target *target = context;
+    const struct core *core = &target->chosen->core;
+    struct address trace = watchpoints_trace(core);
+    struct step items[LIST_ROOM];
+    uint64_t results[LIST_ROOM], demcr;
+    struct steps list = {.items = items, .room = LIST_ROOM};
+    if (!target->leave_halted)
+        core->ops->add_halt(core, &list);
+    return (list.n == 0 || target_run(target, &list, results, deadline, error)) &&
+           ledger_read(target->ledger, trace, &demcr, deadline, error) &&
+           ledger_write(target->ledger, trace, demcr | watchpoints_trace_on(), (struct restore){0}, deadline,
+                        error);
+}
+
+static bool undo_by_going_on(void *context, const struct deadline *deadline, struct error *error)
+{
+    struct target *target = context;
+    const struct core *core = &target->chosen->core;
+    struct step items[LIST_ROOM];
+    uint64_t results[LIST_ROOM];
+    struct steps list = {.items = items, .room = LIST_ROOM};
+    if (target->leave_halted)
+        return true;
+    steps_add(&list, step_write(core->ops->cause_register(core), ALL_CAUSES));
+    core->ops->add_run(core, &list);
+    return target_run(target, &list, results, deadline, error);
+}
+
+static bool halt(struct watch *watch, struct error *error)
+{
+    struct step items[LIST_ROOM];
+    uint64_t results[LIST_ROOM];
+    struct steps list = {.items = items, .room = LIST_ROOM};
+    watch->core->ops->add_halt(watch->core, &list);
+    return run_list(watch, &list, results, error);
+}
+
+/* --- a register ----------------------------------------------------------------------------------------- */
+
+/* While the core stands: with trace off, which the program may do at any moment, nothing is taken. */
+static bool arm(struct watch *watch, uint64_t word, struct error *error)
+{
+    struct setting settings[COMPARATOR];
+    struct deadline limit = soon(watch);
+    size_t n = watchpoints_settings(watch->core, (unsigned)watch->comparator, word, settings, COMPARATOR);
+    struct setting off = settings[n - 1];
+    off.set = 0;
+    const struct setting trace = trace_on(watch->core);
+    if (!halt(watch, error) || !apply(watch, &trace, 1, error) || !apply(watch, settings, n - 1, error) ||
+        !apply(watch, &off, 1, error) || !apply(watch, &settings[n - 1], 1, error))
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t now;
+        if (!ledger_read(watch->ledger, settings[i].at, &now, &limit, error))
+            return false;
+        if ((now & settings[i].test) != settings[i].set)
+            give_up(watch, "the watchpoint comparator does not take what is written to it");
+    }
+    return go_on(watch, error);
+}
+
+/* The core stands from here on: with trace off, as the program may switch it at any moment, nothing of a
+ * comparator is to be read or written. */
+static bool stand(struct watch *watch, struct error *error)
+{
+    struct deadline limit = soon(watch);
+    const struct setting trace = trace_on(watch->core);
+    return enable_debug(watch, error) &&
+           ledger_hold(watch->ledger, trace.at, (struct restore){0}, NULL, &limit, error) &&
+           ledger_owe(watch->ledger, (struct ledger_debt){watch->target, undo_by_going_on}, error) &&
+           halt(watch, error) && apply(watch, &trace, 1, error);
+}
+
+/* Somebody's comparator that waits for trace to be switched on must not wake up by us. */
+static bool find_comparator(struct watch *watch, struct error *error)
+{
+    struct deadline limit = soon(watch);
+    struct address trace = watchpoints_trace(watch->core);
+    uint64_t functions[WATCHPOINTS], control, found = 0;
+    if (!ledger_read(watch->ledger, watchpoints_control(watch->core), &control, &limit, error))
+        return false;
+    unsigned n = watchpoints_count(control);
+    for (unsigned i = 0; i < n; i++)
+        if (!ledger_read(watch->ledger, watchpoints_function(watch->core, i), &functions[i], &limit, error))
+            return false;
+    watch->comparator = watchpoints_find(watch->core, functions, n, &watch->others);
+    if (watch->others && ledger_old(watch->ledger, trace, &found) && (found & watchpoints_trace_on()) == 0) {
+        give_up(watch, "somebody else's watchpoint would wake up");
+        return ledger_write(watch->ledger, trace, found, (struct restore){0}, &limit, error);
+    }
+    if (n == 0)
+        return give_up(watch, "the core has no watchpoint comparators");
+    return watch->comparator >= 0 || give_up(watch, "all watchpoint comparators are somebody else's");
+}
+
+/* From here on what the comparator held comes back, whatever happens. */
+static bool hold(struct watch *watch, struct error *error)
+{
+    struct setting settings[COMPARATOR];
+    struct deadline limit = soon(watch);
+    size_t n = watchpoints_settings(watch->core, (unsigned)watch->comparator, 0, settings, COMPARATOR);
+    for (size_t i = 0; i < n; i++)
+        if (!ledger_hold(watch->ledger, settings[i].at, settings[i].restore, NULL, &limit, error))
+            return false;
+    return ledger_owe(watch->ledger, (struct ledger_debt){watch->target, undo_by_standing}, error);
+}
+
+/* The counter as well: without trace its registers could not be restored later. */
+static bool undo(struct watch *watch, const struct counter_block *block, struct error *error)
+{
+    struct setting settings[COMPARATOR];
+    struct deadline limit = soon(watch);
+    struct address trace = watchpoints_trace(watch->core);
+    size_t n = watchpoints_settings(watch->core, (unsigned)watch->comparator, 0, settings, COMPARATOR);
+    if (!ledger_pay(watch->ledger, (struct ledger_debt){watch->target, undo_by_standing}, &limit, error))
+        return false;
+    while (n-- > 0)
+        if (!ledger_release(watch->ledger, settings[n].at, &limit, error))
+            return false;
+    for (size_t i = block->n_settings; i-- > 0;)
+        if (block->settings[i].at.offset != trace.offset &&
+            !ledger_release(watch->ledger, block->settings[i].at, &limit, error))
+            return false;
+    return ledger_pay(watch->ledger, (struct ledger_debt){watch->target, undo_by_going_on}, &limit, error);
+}
+
+static void note(struct watch *watch, const struct written_register *which, const struct look *seen)
+{
+    struct writers *out = watch->out;
+    uint64_t pc = core_code_place(seen->registers[WRITERS_CORE - 1]);
+    for (size_t i = 0; i < out->n; i++)
+        if (out->items[i].stop == pc && out->items[i].word == which->offset) {
+            out->items[i].times++;
+            return;
+        }
+    if (out->n == WRITERS_ROOM) {
+        out->more = true;
+        return;
+    }
+    struct writer *writer = &out->items[out->n++];
+    *writer = (struct writer){.name = which->name, .word = which->offset, .stop = pc, .times = 1};
+    for (unsigned i = 0; i < WRITERS_CORE; i++)
+        writer->registers[i] = (uint32_t)seen->registers[i];
+}
+
+/* Somebody else's stop is not ours to end. *ours: it is the watchpoint's. */
+static bool take_stop(struct watch *watch, const struct written_register *which, bool *ours,
+                      struct error *error)
+{
+    struct look seen;
+    *ours = false;
+    if (!look(watch, &seen, error))
+        return false;
+    if ((seen.cause & ALL_CAUSES) == 0) /* it has been let go, and looks halted for a moment yet */
+        return true;
+    enum stop_cause cause = watch->core->ops->cause(watch->core, seen.cause, seen.status);
+    *ours = cause == STOP_WATCHPOINT && (!watch->others || watchpoints_matched(seen.function));
+    if (cause == STOP_RESET) {
+        give_up(watch, "the target was reset meanwhile");
+        return go_on(watch, error);
+    }
+    if (!*ours) {
+        watch->target->leave_halted = true;
+        watch->target->stopped_at = core_code_place(seen.registers[WRITERS_CORE - 1]);
+        return give_up(watch, "somebody else halted the core meanwhile, and it is left so");
+    }
+    note(watch, which, &seen);
+    return go_on(watch, error);
+}
+
+static bool watch_register(struct watch *watch, const struct written_register *which, struct error *error)
+{
+    int64_t began = deadline_now_us(),
+            until = began + INT64_C(1000) * (watch->out->n > 0 ? MORE_MS : FIRST_MS);
+    unsigned stops = 0;
+    if (!arm(watch, which->offset, error))
+        return false;
+    if (!watch->over)
+        watch->out->watched[watch->out->n_watched++] = which->name;
+    for (unsigned looks = 0; !watch->over && stops < STOPS && (looks < LOOKS || deadline_now_us() < until);
+         looks++) {
+        enum core_state state;
+        bool ours = false;
+        if (watch->cancel != NULL && *watch->cancel)
+            return error_set(error, ERROR_CANCELLED, "cancelled");
+        if (!read_state(watch, &state, error))
+            return false;
+        if (state == CORE_LOCKUP)
+            return give_up(watch, "the core locked up");
+        if (state != CORE_HALTED) {
+            nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
+            continue;
+        }
+        if (!take_stop(watch, which, &ours, error))
+            return false;
+        if (ours && stops++ == 0)
+            until = deadline_now_us() + INT64_C(1000) * MORE_MS;
+    }
+    return true;
+}
+
+static bool is_called(const struct written_register *which, const char *name)
+{
+    return name != NULL &&
+           (strcmp(which->name, name) == 0 || (which->also != NULL && strcmp(which->also, name) == 0));
+}
+
+static bool watch_all(struct watch *watch, const struct written_register *registers, size_t n,
+                      const char *first, struct error *error)
+{
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < n && !watch->over; i++)
+            if (is_called(&registers[i], first) == (pass == 0) &&
+                !watch_register(watch, &registers[i], error))
+                return false;
+    return true;
+}
+
+static const struct written_register *registers_of(const struct counter_block *block, size_t *n)
+{
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
+        if (strcmp(blocks[i].block, block->kind->name) == 0) {
+            *n = blocks[i].n;
+            return blocks[i].registers;
+        }
+    *n = 0;
+    return NULL;
+}
+
+bool writers_register(const struct counter_block *block, size_t n, const char **name, uint64_t *word)
+{
+    size_t all;
+    const struct written_register *registers = registers_of(block, &all);
+    if (n >= all)
+        return false;
+    *name = registers[n].name;
+    *word = registers[n].offset;
+    return true;
+}
+
+bool writers_watch(struct target *target, const struct counter_block *block, const char *first,
+                   struct writers *out, const struct deadline *deadline, struct error *error)
+{
+    struct watch watch = {.target = target,
+                          .core = &target->chosen->core,
+                          .ledger = target->ledger,
+                          .out = out,
+                          .cancel = deadline->cancel};
+    size_t n;
+    enum core_state state;
+    const struct written_register *registers = registers_of(block, &n);
+    *out = (struct writers){0};
+    if (n == 0)
+        return give_up(&watch, "this counter's registers are not known");
+    if (!read_state(&watch, &state, error))
+        return false;
+    if (state == CORE_HALTED || state == CORE_LOCKUP)
+        return give_up(&watch, "the core does not run");
+    if (!stand(&watch, error) || !find_comparator(&watch, error))
+        return false;
+    if (watch.over) {
+        struct deadline limit = soon(&watch);
+        return ledger_pay(target->ledger, (struct ledger_debt){target, undo_by_going_on}, &limit, error);
+    }
+    return hold(&watch, error) && watch_all(&watch, registers, n, first, error) && undo(&watch, block, error);
+}

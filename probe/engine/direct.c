@@ -1,0 +1,712 @@
+#include "cores/architectures.h"
+#include "device/blocks.h"
+#include "engine/direct_list.h"
+#include "engine/engine.h"
+#include "engine/stops.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LIST_RESERVE = 768, REHIT_STEPS = 40 };
+
+/* What belongs to a hit is told by the stack at both ends. */
+static bool is_framed(const struct lowered *self)
+{
+    return self->region.to_return || self->region.in_function;
+}
+
+static struct passage_plan plan_of(const struct lowered *self, unsigned rehits)
+{
+    return (struct passage_plan){.core = self->core,
+                                 .points = &self->points,
+                                 .reading = &self->target->reading,
+                                 .start = self->region.start,
+                                 .end = lowered_end(self),
+                                 .guess = self->region.to_return || self->region.in_function,
+                                 .entry_lr = self->entry_lr,
+                                 .entry_sp = self->entry_sp,
+                                 .prove_frame = self->region.to_return || self->region.in_function,
+                                 .end_sp = self->place.sp,
+                                 .in_function = self->region.in_function,
+                                 .start_base = self->region.start_base,
+                                 .end_base = self->region.end_base,
+                                 .others = self->others,
+                                 .n_others = self->n_others,
+                                 .moved = self->moved,
+                                 .rehits = rehits,
+                                 .witness = &self->target->witness,
+                                 .at_end = self->reception.wish->at_end};
+}
+
+/* --- functions ------------------------------------------------------------------------------------------ */
+
+/* Where registers are known: whether they could be proved by way of two more comparators. */
+static bool try_spares(struct lowered *self, const struct deadline *deadline, struct error *error)
+{
+    const struct core_proof known[] = {{.which = CORE_LR, .value = self->entry_lr},
+                                       {.which = CORE_SP, .value = self->entry_sp}};
+    struct core *core = self->points.core;
+    size_t at = 0;
+    uint64_t saw = 0;
+    if (core->spares.state != SPARES_UNTRIED)
+        return true;
+    core->spares.state = SPARES_NONE;
+    if (!points_hold_spares(&self->points, deadline, error))
+        return false;
+    lowered_new_registers(self);
+    core->ops->add_held_proofs(core, &self->list, known, 2, true);
+    if (!lowered_run_list(self, &at, &saw, deadline, error))
+        return false;
+    if (at == self->list.n) {
+        core->spares.state = SPARES_WORK;
+        return true;
+    }
+    lowered_new_registers(self);
+    return lowered_run_plain(self, deadline, error);
+}
+
+/* Once a run: a function is called, or it is a handler. */
+static bool check_entry(struct lowered *self, const struct deadline *deadline, struct error *error)
+{
+    const struct core_ops *ops = self->core->ops;
+    if (ops->exception_mode == NULL || self->entry_is_call)
+        return true;
+    lowered_new_registers(self);
+    size_t status = ops->add_register(self->core, &self->list, CORE_STATUS);
+    if (!lowered_run_plain(self, deadline, error) ||
+        !entry_check(self->target, core_register_value(self->core, CORE_STATUS, self->results, status),
+                     self->entry_lr, self->region.start, deadline, error))
+        return false;
+    self->entry_is_call = true;
+    return true;
+}
+
+/* Where the call of this entry was made, so that it is seen when it is made again. */
+static bool find_call(struct lowered *self, const struct deadline *deadline, struct error *error)
+{
+    uint64_t call = POINT_NONE;
+    if (self->by_frame)
+        return true;
+    self->moved = self->place.pc;
+    if (self->watching && self->call_lr == self->entry_lr)
+        return true;
+    self->watching = false;
+    self->n_others = 0;
+    self->call_lr = self->entry_lr;
+    if (!self->region.may_be_left)
+        return true;
+    if (!entry_call(self->target, self->entry_lr, &call, deadline, error))
+        return false;
+    if (call == POINT_NONE)
+        return true;
+    /* Code that no comparator reaches needs none */
+    if (!self->core->ops->can_compare(self->core, call) &&
+        !points_prepare(&self->points, call, deadline, error))
+        return false;
+    self->watching = points_can_have_extra(&self->points, 0, call);
+    self->others[0] = call;
+    self->n_others = self->watching;
+    return true;
+}
+
+static struct return_place place_of_exit(const struct lowered *self, size_t i)
+{
+    const struct exit_place *exit = &self->region.exits[i];
+    return (struct return_place){.pc = core_code(self->core, exit->at, true),
+                                 .sp = (self->entry_sp - UINT64_C(4) * exit->popped) & UINT32_MAX};
+}
+
+/* Each hit is first expected at the exit that has no condition. */
+static void forget_exit(struct lowered *self)
+{
+    if (self->by_exit)
+        self->place = place_of_exit(self, 0);
+    self->by_exit = false;
+}
+
+/* A handler ends at its own return: what comes then may be another handler, or another task. */
+static bool find_exits(struct lowered *self, const struct deadline *deadline, struct error *error)
+{
+    const struct region *region = &self->region;
+    if (!exits_check(region, error))
+        return false;
+    self->watching = false;
+    self->n_others = (unsigned)region->n_exits - 1;
+    self->place = place_of_exit(self, 0);
+    self->moved = self->place.pc;
+    for (unsigned i = 0; i < self->n_others; i++) {
+        self->others[i] = place_of_exit(self, i + 1).pc;
+        if (!points_prepare(&self->points, self->others[i], deadline, error))
+            return false;
+        if (!points_can_have_extra(&self->points, i, self->others[i]))
+            return error_set(error, ERROR_NO_COMPARATOR,
+                             "the handler returns at %zu places, and breakpoint comparators for %u are free: "
+                             "name an end",
+                             region->n_exits, i + 1);
+    }
+    return true;
+}
+
+/* A call that is the last thing in its function does not return there, but to what happens to come next. */
+static bool check_return(const struct lowered *self, struct error *error)
+{
+    const struct region *region = &self->region;
+    uint64_t to = core_code_place(self->place.pc);
+    if (!entry_check_return(self->core, self->entry_lr, error))
+        return false;
+    if (self->by_frame || region->is_return == NULL || region->is_return(region->context, to))
+        return true;
+    return error_set(error, ERROR_STATE,
+                     "the call that returns to 0x%08" PRIX64
+                     " is the last instruction of its caller: it is not meant to return. Name an end as well",
+                     to);
+}
+
+/* Halted at a start in the same function as the end: where this frame is then. */
+static bool find_frame(struct lowered *self, const struct deadline *deadline, struct error *error)
+{
+    const struct core_ops *ops = self->core->ops;
+    enum core_register base = self->region.start_base;
+    lowered_new_registers(self);
+    size_t at = ops->add_register(self->core, &self->list, base);
+    size_t reset = ops->add_reset_seen(self->core, &self->list);
+    if (!lowered_run_plain(self, deadline, error))
+        return false;
+    if (ops->reset_seen(self->core, self->results[reset]))
+        return lowered_tell_reset(self, error);
+    uint64_t value = core_register_value(self->core, base, self->results, at);
+    uint64_t all = self->core->family == CORE_ARMV8 ? UINT64_MAX : UINT32_MAX;
+    self->entry_sp = value;
+    self->place.sp = (value + (uint64_t)self->region.apart) & all;
+    self->guess = true;
+    return true;
+}
+
+/* Halted at the entry: learns where this call returns to. Sets *inner when the caller is the function itself.
+ */
+static bool find_return(struct lowered *self, bool *inner, const struct deadline *deadline,
+                        struct error *error)
+{
+    const struct core_ops *ops = self->core->ops;
+    lowered_new_registers(self);
+    size_t lr = ops->add_register(self->core, &self->list, CORE_LR);
+    size_t sp = ops->add_register(self->core, &self->list, CORE_SP);
+    size_t reset =
+        ops->add_reset_seen(self->core, &self->list); /* then these are another program's registers */
+    if (!lowered_run_plain(self, deadline, error))
+        return false;
+    if (ops->reset_seen(self->core, self->results[reset]))
+        return lowered_tell_reset(self, error);
+    self->entry_lr = core_register_value(self->core, CORE_LR, self->results, lr);
+    self->entry_sp = core_register_value(self->core, CORE_SP, self->results, sp);
+    if (!check_entry(self, deadline, error))
+        return false;
+    self->by_frame = ops->returns_by_frame(self->core, self->entry_lr);
+    if (self->by_frame) {
+        if (!find_exits(self, deadline, error))
+            return false;
+    } else {
+        self->place =
+            (struct return_place){.pc = core_code_of_lr(self->core, self->entry_lr), .sp = self->entry_sp};
+    }
+    *inner = !self->by_frame && self->place.pc >= self->region.low && self->place.pc < self->region.high;
+    self->guess = !*inner;
+    self->inner += *inner;
+    if (!*inner && (!check_return(self, error) || !find_call(self, deadline, error)))
+        return false;
+    if (!try_spares(self, deadline, error))
+        return false;
+    /* The start first, so that it is not the one that makes room. */
+    return *inner || (points_prepare(&self->points, self->region.start, deadline, error) &&
+                      points_prepare(&self->points, self->place.pc, deadline, error));
+}
+
+static bool step_past_inner(struct lowered *self, const struct deadline *deadline, struct error *error)
+{
+    struct passage_plan plan = plan_of(self, 0);
+    lowered_new_list(self);
+    passage_add_past(&plan, self->region.start, self->region.start, &self->list);
+    return lowered_check_time(self, error) && lowered_run_plain(self, deadline, error);
+}
+
+/* --- the run -------------------------------------------------------------------------------------------- */
+
+static void add_passage(struct lowered *self, enum segment from, unsigned rehits, bool reset_later)
+{
+    struct passage_plan plan = plan_of(self, rehits);
+    plan.reset_later = reset_later || self->stays;
+    plan.stay = self->stays;
+    if (from > SEGMENT_ENTRY) /* proved by find_return or find_frame itself */
+        plan.guess = false;
+    struct passage *passage = reception_expect(&self->reception, plan.start == plan.end ? 2 : 1, plan.end);
+    if (passage != NULL)
+        passage_add(&plan, from, &self->list, passage);
+}
+
+/* Hits that nothing stands for yet, neither in the list nor held. */
+static uint64_t hits_left(const struct lowered *self)
+{
+    uint64_t known = self->reception.hits + self->reception.n_held + self->reception.n;
+    return self->reception.wish->hits > known ? self->reception.wish->hits - known : 0;
+}
+
+static bool room_for(const struct lowered *self, size_t passages, size_t each)
+{
+    return self->reception.n + passages <= RECEPTION_ROOM && passages <= hits_left(self) &&
+           self->list.n + (passages - 1) * each < LIST_ROOM - LIST_RESERVE;
+}
+
+static void begin_list(struct lowered *self)
+{
+    struct passage_plan plan = plan_of(self, 0);
+    lowered_new_list(self);
+    if (self->onward)
+        passage_add_onward(&plan, &self->list);
+    self->onward = false;
+}
+
+/* The last one, and others now and then, look for resets; all do where hits come slowly. Where more lists are
+ * to come the core stays at the end of this one, and what lets it go is in one packet with the next start. */
+static void plan_hits(struct lowered *self, enum segment from, unsigned rehits)
+{
+    bool round = self->region.start == lowered_end(self);
+    bool many = (!is_framed(self) || self->guess) && !self->by_exit;
+    bool hold = many && !self->slow;
+    self->slow = false;
+    add_passage(self, from, rehits, false);
+    for (size_t each = 0, before; many && !self->stays && room_for(self, 1, 0);
+         each = self->list.n - before + 1) {
+        before = self->list.n;
+        bool group_ends = self->reception.n % RECEPTION_HELD == 0;
+        bool more = room_for(self, 2, each);
+        self->stays = hold && !round && each > 0 && !more && hits_left(self) > 1;
+        add_passage(self, round ? SEGMENT_ENTRY : SEGMENT_AT_START, 0,
+                    hold && !group_ends && each > 0 && more);
+    }
+}
+
+/* Waits at the start, where something is to be looked at before the first hit. */
+static bool reach_start(struct lowered *self, const struct deadline *deadline, struct error *error)
+{
+    size_t at = 0;
+    uint64_t saw = 0;
+    begin_list(self);
+    self->core->ops->add_wait_halt(self->core, &self->list);
+    self->core->ops->add_expect_register(self->core, &self->list, CORE_PC, self->region.start, true);
+    if (!lowered_run_list(self, &at, &saw, deadline, error))
+        return false;
+    return at == self->list.n || lowered_settle(self, self->region.start, deadline, error);
+}
+
+static bool go_on_after_wrong_frame(struct lowered *self, const struct deadline *deadline,
+                                    struct error *error)
+{
+    struct passage_plan plan = plan_of(self, 0);
+    lowered_new_list(self);
+    size_t pending = passage_add_past_stop(&plan, lowered_end(self), &self->list);
+    if (!lowered_check_time(self, error) || !lowered_run_plain(self, deadline, error))
+        return false;
+    reception_passed(&self->reception,
+                     pending != SIZE_MAX && self->core->ops->pending(self->core, self->results[pending]));
+    return true;
+}
+
+/* At the call that is watched. In the frame of the one that is waited for, that one has not returned, and
+ * never will; in another, it is another's. */
+static bool look_at_call(struct lowered *self, enum segment *from, const struct deadline *deadline,
+                         struct error *error)
+{
+    struct passage_plan plan = plan_of(self, 0);
+    lowered_new_registers(self);
+    size_t sp = self->core->ops->add_register(self->core, &self->list, CORE_SP);
+    if (!lowered_run_plain(self, deadline, error))
+        return false;
+    self->halted_by_us = true;
+    bool ours = core_register_value(self->core, CORE_SP, self->results, sp) == self->entry_sp;
+    if (ours)
+        self->lost++;
+    if (!lowered_check_time(self, error))
+        return false;
+    lowered_new_list(self);
+    size_t pending = SIZE_MAX;
+    if (ours)
+        passage_add_onward(&plan, &self->list);
+    else
+        pending = passage_add_past_stop(&plan, self->others[0], &self->list);
+    if (ours)
+        reception_left(&self->reception);
+    if (!lowered_run_plain(self, deadline, error))
+        return false;
+    *from = ours ? SEGMENT_AT_START : SEGMENT_AT_END;
+    if (!ours)
+        reception_passed(&self->reception,
+                         pending != SIZE_MAX && self->core->ops->pending(self->core, self->results[pending]));
+    return true;
+}
+
+/* The core has stopped only now: what the list took for the end of its run was the stop before. */
+static bool note_time(struct lowered *self, const struct deadline *deadline, struct error *error)
+{
+    lowered_new_list(self);
+    size_t after = steps_add(&self->list, step_time(TIME_AFTER));
+    if (!lowered_run_plain(self, deadline, error))
+        return false;
+    reception_stopped(&self->reception, self->results[after]);
+    return true;
+}
+
+/* At one of a handler's other exits, which it may pass without returning. */
+static bool look_at_exit(struct lowered *self, size_t which, enum segment *from,
+                         const struct deadline *deadline, struct error *error)
+{
+    lowered_new_registers(self);
+    size_t status = self->core->ops->add_register(self->core, &self->list, CORE_STATUS);
+    if (!lowered_run_plain(self, deadline, error))
+        return false;
+    self->halted_by_us = true;
+    self->place = place_of_exit(self, which);
+    self->by_exit = true;
+    *from = SEGMENT_FRAME;
+    if (!self->region.exits[which].conditional ||
+        cortex_m_condition_holds(core_register_value(self->core, CORE_STATUS, self->results, status)))
+        return note_time(self, deadline, error);
+    *from = SEGMENT_AT_END;
+    return go_on_after_wrong_frame(self, deadline, error);
+}
+
+/* Stopped in a handler that came just when the end was reached: that runs first, and the end is waited for
+ * again. */
+static bool go_on_in_handler(struct lowered *self, enum segment *from, const struct deadline *deadline,
+                             struct error *error)
+{
+    lowered_new_list(self);
+    self->core->ops->add_clear_breakpoint(self->core, &self->list);
+    self->core->ops->add_run(self->core, &self->list);
+    *from = SEGMENT_AT_END;
+    reception_interrupted(&self->reception);
+    return lowered_check_time(self, error) && lowered_run_plain(self, deadline, error);
+}
+
+/* Not the end, as it seems, or seen before it was there. */
+static bool settle_end(struct lowered *self, enum segment *from, const struct deadline *deadline,
+                       struct error *error)
+{
+    struct stop stop = {0};
+    bool in_handler;
+    *from = SEGMENT_FRAME;
+    if (self->n_others > 0 || self->core->halts_in_handler) {
+        if (!lowered_pay_back(self, deadline, error) || !lowered_look(self, &stop, deadline, error))
+            return false;
+        bool ours = stop.unreadable == NULL && stop.cause == STOP_BREAKPOINT;
+        if (ours && self->watching && stop.pc == self->others[0])
+            return look_at_call(self, from, deadline, error);
+        for (unsigned i = 0; ours && !self->watching && i < self->n_others; i++)
+            if (stop.pc == self->others[i])
+                return look_at_exit(self, i + 1, from, deadline, error);
+        if (!lowered_is_in_handler(self, &stop, &in_handler, deadline, error))
+            return false;
+        if (in_handler)
+            return go_on_in_handler(self, from, deadline, error);
+    }
+    return lowered_settle(self, lowered_end(self), deadline, error) && note_time(self, deadline, error);
+}
+
+/* The stack pointer was not what it should be, or was read before it was there. */
+static bool look_at_frame(struct lowered *self, enum segment *from, const struct deadline *deadline,
+                          struct error *error)
+{
+    lowered_new_registers(self);
+    enum core_register base = self->region.in_function ? self->region.end_base : CORE_SP;
+    size_t sp = self->core->ops->add_register(self->core, &self->list, base);
+    if (!lowered_run_plain(self, deadline, error))
+        return false;
+    bool ours = core_register_value(self->core, base, self->results, sp) == self->place.sp;
+    *from = ours ? SEGMENT_FINISH : SEGMENT_AT_END;
+    return ours || go_on_after_wrong_frame(self, deadline, error);
+}
+
+/* A re-hit at the end went wrong after the end was read: the hit itself is whole. */
+static bool finish_by_hand(struct lowered *self, const struct passage *passage,
+                           const struct deadline *deadline, struct error *error)
+{
+    struct passage whole = *passage; /* and its results, which looking at the stop overwrites */
+    uint64_t results[LIST_ROOM];
+    memcpy(results, self->results, sizeof results);
+    if (!lowered_settle(self, lowered_end(self), deadline, error))
+        return false;
+    lowered_new_list(self);
+    struct witness_places places;
+    witness_add(&self->target->witness, self->core, &self->list, &places);
+    size_t reset = self->core->ops->add_reset_seen(self->core, &self->list); /* as in the list */
+    if (!lowered_run_plain(self, deadline, error))
+        return false;
+    if (self->core->ops->reset_seen(self->core, self->results[reset]))
+        return lowered_tell_reset(self, error);
+    uint64_t saw = 0;
+    const struct witness_item *changed =
+        witness_changed(&self->target->witness, self->results, &places, &saw);
+    if (changed != NULL)
+        return witness_tell(changed, saw, error);
+    reception_deliver(&self->reception, &whole, results);
+    lowered_new_list(self);
+    if (self->region.start != lowered_end(self)) {
+        struct passage_plan plan = plan_of(self, 0);
+        passage_add_onward(&plan, &self->list);
+    }
+    return self->list.n == 0 || lowered_run_plain(self, deadline, error);
+}
+
+/* What step `at` stands for in a list that ended there; sets the segment to go on from. */
+static bool recover(struct lowered *self, size_t at, enum segment *from, const struct deadline *deadline,
+                    struct error *error)
+{
+    const struct passage passage = *reception_current(&self->reception);
+    switch (passage_segment(&passage, at)) {
+    case SEGMENT_AT_START:
+        *from = SEGMENT_ENTRY;
+        return lowered_settle(self, self->region.start, deadline, error);
+    case SEGMENT_ENTRY:
+        self->guess = false;
+        *from = SEGMENT_ENTRY;
+        return true;
+    case SEGMENT_LEAVE:
+        if (self->items[at].at.offset == lowered_end(self))
+            return error_set(error, ERROR_ADDRESS, "no breakpoint can be put at 0x%08" PRIX64,
+                             lowered_end(self));
+        *from = SEGMENT_LEAVE;
+        return lowered_settle(self, self->region.start, deadline, error);
+    case SEGMENT_AT_END:
+        return settle_end(self, from, deadline, error);
+    case SEGMENT_FRAME:
+        return look_at_frame(self, from, deadline, error);
+    case SEGMENT_FINISH:
+        *from = self->region.start == lowered_end(self) ? SEGMENT_ENTRY : SEGMENT_AT_START;
+        return finish_by_hand(self, &passage, deadline, error);
+    case SEGMENTS:
+        break;
+    }
+    return true;
+}
+
+static bool lowered_run(struct engine *engine, const struct engine_wish *wish, const struct engine_sink *sink,
+                        const struct deadline *deadline, struct error *error)
+{
+    struct lowered *self = (struct lowered *)engine;
+    enum segment from = SEGMENT_AT_START;
+    /* Both ends of the first passage have to fit into one list. */
+    size_t fit = (LIST_ROOM - LIST_RESERVE) / (2 * (REHIT_STEPS + reading_steps(&self->target->reading)));
+    unsigned rehits = wish->rehits < REHITS ? wish->rehits : REHITS;
+    rehits = rehits < fit ? rehits : (unsigned)fit;
+    lowered_begin(self, wish, sink);
+    self->slow = true;
+    while (!self->reception.enough) {
+        if (deadline_cancelled(deadline))
+            return lowered_settle_held(self, error) && error_set(error, ERROR_CANCELLED, "cancelled");
+        if (!self->looked) {
+            if (!reach_start(self, deadline, error) || !lowered_check_mode(self, deadline, error))
+                return false;
+            from = SEGMENT_ENTRY;
+        }
+        if (is_framed(self) && !self->guess && from <= SEGMENT_ENTRY) {
+            bool inner = false;
+            if (from == SEGMENT_AT_START && !reach_start(self, deadline, error))
+                return false;
+            if (self->region.in_function ? !find_frame(self, deadline, error)
+                                         : !find_return(self, &inner, deadline, error))
+                return false;
+            if (inner && !step_past_inner(self, deadline, error))
+                return false;
+            from = inner ? SEGMENT_AT_START : SEGMENT_LEAVE;
+            if (inner)
+                continue;
+        }
+        if (from <= SEGMENT_LEAVE || from == SEGMENT_AT_END)
+            forget_exit(self);
+        size_t at = 0;
+        uint64_t saw = 0;
+        uint64_t before = self->reception.hits;
+        begin_list(self);
+        plan_hits(self, from, rehits);
+        if (!lowered_run_list(self, &at, &saw, deadline, error))
+            return false;
+        self->onward = self->stays && at == self->list.n;
+        if (self->reception.hits > before)
+            rehits = 0;
+        if (self->reception.enough)
+            break;
+        if (at == self->list.n)
+            from = self->region.start == lowered_end(self) ? SEGMENT_ENTRY : SEGMENT_AT_START;
+        else if (!lowered_pay_back(self, deadline, error) || !recover(self, at, &from, deadline, error))
+            return false;
+    }
+    return lowered_look_at_neighbours(self, true, error);
+}
+
+static void lowered_free(struct engine *engine)
+{
+    free(engine);
+}
+
+struct engine *lowered_new(struct target *target)
+{
+    static const struct engine_ops ops = {
+        .arm = lowered_arm, .run = lowered_run, .disarm = lowered_disarm, .free = lowered_free};
+    struct lowered *self = calloc(1, sizeof *self);
+    if (self == NULL)
+        return NULL;
+    self->engine.ops = &ops;
+    self->target = target;
+    self->core = &target->chosen->core;
+    points_init(&self->points, target->ledger, &target->chosen->core);
+    neighbours_init(&self->neighbours, target);
+    self->points.neighbours = &self->neighbours;
+    reception_init(&self->reception, self->core, &target->reading, &target->witness);
+    return &self->engine;
+}
+
+enum { LEAVE_LOOKS = 12 };
+
+bool lowered_arm(struct engine *engine, const struct region *region, const struct deadline *deadline,
+                 struct error *error)
+{
+    struct lowered *self = (struct lowered *)engine;
+    self->region = *region;
+    self->target->slept = false;
+    self->entry_is_call = self->onward = false;
+    self->region.start = core_code(self->core, region->start, region->start_is_thumb);
+    self->region.end = core_code(self->core, region->end, region->end_is_thumb);
+    self->looked = !self->core->processes || region->process.which != PROCESS_NOT_SAID;
+    if (!process_check(&region->process, self->core, error))
+        return false;
+    if (region->process.which == PROCESS_ID)
+        points_set_context(&self->points, region->process.id);
+    if (region->to_return) {
+        unsigned exits = region->n_exits > 1 ? (unsigned)region->n_exits - 1 : 0, call = region->may_be_left;
+        points_want_extra(&self->points, exits > call ? exits : call);
+    }
+    if (!target_apply_core(self->target->ledger, self->core, APPLY_ALL, deadline, error))
+        return false;
+    if (!points_prepare(&self->points, self->region.start, deadline, error) ||
+        (!region->to_return && !points_prepare(&self->points, self->region.end, deadline, error)))
+        return false;
+    lowered_new_list(self);
+    points_add_move(&self->points, &self->list, POINT_NONE, self->region.start);
+    points_add_proof(&self->points, &self->list, self->region.start);
+    static const struct engine_sink quiet;
+    const struct engine_wish soon = {.timeout_ms = deadline_left_us(deadline) / 1000};
+    size_t at = 0;
+    uint64_t saw = 0;
+    lowered_begin(self, &soon, &quiet);
+    if (!lowered_run_list(self, &at, &saw, deadline, error))
+        return false;
+    if (at < self->list.n)
+        return error_set(error, ERROR_ADDRESS, "no breakpoint can be put at 0x%08" PRIX64, region->start);
+    if (region->may_be_left && region->to_return && self->points.n_extra == 0 && self->points.comparator_held)
+        snprintf(engine->limit, sizeof engine->limit,
+                 "no second breakpoint comparator is free: a call that is left without returning, and made "
+                 "again, is taken for one");
+    return true;
+}
+
+static bool is_other(const struct lowered *self, uint64_t pc)
+{
+    for (unsigned i = 0; i < self->n_others; i++)
+        if (self->others[i] == pc)
+            return true;
+    return self->n_others > 0 && self->moved == pc;
+}
+
+/* Only a stop that we caused, or that we were in the middle of handling, is ours to leave. */
+static bool leave_stop(struct lowered *self, const struct deadline *deadline, struct error *error)
+{
+    const struct core_ops *ops = self->core->ops;
+    uint64_t status = 0;
+    struct stop stop = {0};
+    struct error stays = {0};
+    static const struct engine_sink quiet;
+    static const struct engine_wish soon = {.timeout_ms = 1000};
+    lowered_begin(self, &soon, &quiet);
+    bool busy = self->halted_by_us || self->was_reset, halted = !busy, in_handler;
+    /* A core that was let go may look halted for a moment yet, and one that steps may not yet. */
+    for (int i = 0; i < LEAVE_LOOKS && halted != busy; i++) {
+        if (!ledger_read(self->target->ledger, ops->status(self->core), &status, deadline, error))
+            return false;
+        halted = ops->state(self->core, status) == CORE_HALTED;
+    }
+    if (!halted && self->held) { /* in what cannot be held off */
+        lowered_new_list(self);
+        ops->add_halt(self->core, &self->list);
+        core_add_let_go(self->core, &self->list);
+        return lowered_run_plain(self, deadline, error);
+    }
+    if (!halted)
+        return true;
+    if (!target_check_left(self->target, &stays)) {
+        self->target->leave_halted = true;
+        return true;
+    }
+    if (!lowered_look(self, &stop, deadline, error) ||
+        !lowered_is_in_handler(self, &stop, &in_handler, deadline, error))
+        return false;
+    /* Nobody but us has a breakpoint there, whatever state its code is in. */
+    bool other_code = stop.unreadable != NULL && stop.cause == STOP_BREAKPOINT && self->core->sole_breakpoint;
+    bool ours = busy || other_code || in_handler || stop.cause == STOP_RESET ||
+                stop.pc == self->region.start || stop.pc == lowered_end(self) || is_other(self, stop.pc);
+    if (self->foreign || !ours) {
+        self->target->leave_halted = true;
+        self->engine.stopped_at = core_code_place(stop.pc);
+        return true;
+    }
+    lowered_new_list(self);
+    ops->add_halt(self->core,
+                  &self->list); /* ends a step that was under way, and the holding off of interrupts */
+    ops->add_run(self->core, &self->list);
+    return lowered_run_plain(self, deadline, error);
+}
+
+bool lowered_disarm(struct engine *engine, const struct deadline *deadline, struct error *error)
+{
+    struct lowered *self = (struct lowered *)engine;
+    return lowered_give_back(self, deadline, error) && points_remove(&self->points, deadline, error) &&
+           neighbours_let_go(&self->neighbours, deadline, error) && leave_stop(self, deadline, error);
+}
+
+/* "CONTEXTIDR, which tells them apart, was 0x2 at this stop", as far as it can be read. */
+static bool describe_context(struct lowered *self, char *out, size_t size, const struct deadline *deadline,
+                             struct error *error)
+{
+    const struct core_ops *ops = self->core->ops;
+    struct error unread = {0};
+    snprintf(out, size, "CONTEXTIDR, which tells them apart, cannot be read from there");
+    if (ops->add_context == NULL)
+        return true;
+    lowered_new_registers(self);
+    size_t at = ops->add_context(self->core, &self->list);
+    if (lowered_run_plain(self, deadline, &unread))
+        snprintf(out, size, "CONTEXTIDR, which tells them apart, was 0x%" PRIX64 " at this stop",
+                 self->results[at]);
+    return lowered_give_back(self, deadline, error);
+}
+
+bool lowered_check_mode(struct lowered *self, const struct deadline *deadline, struct error *error)
+{
+    const struct core_ops *ops = self->core->ops;
+    char context[96];
+    lowered_new_registers(self);
+    size_t mode = ops->add_mode(self->core, &self->list);
+    if (!lowered_run_plain(self, deadline, error))
+        return false;
+    self->looked = true;
+    if (!ops->in_user_mode(self->core, self->results[mode]))
+        return true;
+    if (!describe_context(self, context, sizeof context, deadline, error))
+        return false;
+    return error_set(
+        error, ERROR_STATE,
+        "0x%08" PRIX64 " is run in user mode: under an operating system other processes may have "
+        "other code there.\n%s. --context ID measures where it is ID only; --context any, wherever "
+        "that address is reached",
+        core_code_place(self->region.start), context);
+}

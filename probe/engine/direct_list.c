@@ -1,0 +1,538 @@
+#include "engine/direct_list.h"
+
+#include "engine/stops.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+enum {
+    SETTLE_TRIES = 2,
+    PLAIN_TRIES = 3,
+    NAP_US = 5000,
+    LOOK_MS = 1000,
+    PATIENT_MS = 5000,
+    CHECK_US = 50000
+};
+
+uint64_t lowered_end(const struct lowered *self)
+{
+    return self->region.to_return ? self->place.pc : self->region.end;
+}
+
+void lowered_new_list(struct lowered *self)
+{
+    self->list = (struct steps){.items = self->items, .room = LIST_ROOM};
+    self->done = 0;
+    self->stays = false;
+    reception_expect_none(&self->reception);
+}
+
+void lowered_new_registers(struct lowered *self)
+{
+    lowered_new_list(self);
+    if (self->core->ops->add_ready != NULL)
+        self->core->ops->add_ready(self->core, &self->list);
+}
+
+static enum segment segment_at(const struct lowered *self, size_t at)
+{
+    const struct passage *passage = reception_current(&self->reception);
+    return passage != NULL ? passage_segment(passage, at) : SEGMENT_AT_START;
+}
+
+static bool at_wait(const struct lowered *self, size_t at)
+{
+    struct address status = self->core->ops->status(self->core);
+    return at < self->list.n && self->items[at].op == OP_UNTIL &&
+           self->items[at].at.offset == status.offset &&
+           self->core->ops->state(self->core, self->items[at].value) == CORE_HALTED;
+}
+
+/* What the last write of the core's control register was. */
+static void note_held(struct lowered *self, const struct step *control)
+{
+    const struct core_ops *ops = self->core->ops;
+    struct step items[2] = {0};
+    struct steps hold = {.items = items, .room = 2};
+    if (ops->add_hold == NULL)
+        return;
+    ops->add_hold(self->core, &hold, true);
+    ops->add_run_held(self->core, &hold);
+    self->held = control->value == items[0].value || control->value == items[1].value;
+}
+
+/* Whether the core stands where we know it to: after a halt that was proved to be ours, or a step of our own.
+ */
+static void note_halt(struct lowered *self, size_t done)
+{
+    const struct core_ops *ops = self->core->ops;
+    struct step items[8];
+    struct steps run = {.items = items, .room = 4}, held = {.items = items + 4, .room = 4};
+    ops->add_run(self->core, &run);
+    if (ops->add_run_held != NULL)
+        ops->add_run_held(self->core, &held);
+    const struct step *let_go = &items[run.n - 1];
+    bool proved = false, halted = false, noted = false;
+    for (size_t i = done; i-- > 0;) {
+        const struct step *step = &self->items[i];
+        bool control = step->op == OP_WRITE && step->at.offset == let_go->at.offset;
+        bool goes = control && (step->value == let_go->value ||
+                                (held.n > 0 && step->value == held.items[held.n - 1].value));
+        if (control && !noted)
+            note_held(self, step);
+        noted = noted || control;
+        if (control && (halted || goes)) {
+            self->halted_by_us = halted && (proved || !goes);
+            return;
+        }
+        proved = proved || ((step->op == OP_EXPECT || step->op == OP_CHECK) && !halted);
+        halted = halted || at_wait(self, i);
+    }
+    if (halted)
+        self->halted_by_us = proved;
+}
+
+bool lowered_tell_reset(struct lowered *self, struct error *error)
+{
+    self->was_reset = true;
+    return error_set(error, ERROR_RESET, "the target was reset");
+}
+
+void lowered_begin(struct lowered *self, const struct engine_wish *wish, const struct engine_sink *sink)
+{
+    reception_begin(&self->reception, wish, sink);
+    self->since_us = deadline_now_us();
+    self->steps = self->reception.steps;
+    self->inner = self->lost = 0;
+}
+
+static bool is_late(struct lowered *self)
+{
+    if (self->reception.steps != self->steps) {
+        self->steps = self->reception.steps;
+        self->since_us = deadline_now_us();
+        self->inner = self->lost = 0;
+    }
+    return deadline_now_us() - self->since_us > self->reception.wish->timeout_ms * 1000;
+}
+
+static bool tell_end(const struct lowered *self, struct error *error)
+{
+    double seconds = (double)self->reception.wish->timeout_ms / 1000;
+    char past[96] = "", lost[96] = "";
+    if (self->reception.under_way && self->reception.hit.past > 0)
+        snprintf(past, sizeof past, "; the core stopped %" PRIu64 " times there in another frame",
+                 self->reception.hit.past);
+    if (self->lost > 0)
+        snprintf(lost, sizeof lost, "; %" PRIu64 " calls in a row were left without returning", self->lost);
+    return error_set(error, ERROR_END, "the end was not reached within %.3g s of the start%s%s%s", seconds,
+                     past, lost, core_may_be_unseen(self->core));
+}
+
+static bool tell_start(const struct lowered *self, struct error *error)
+{
+    double seconds = (double)self->reception.wish->timeout_ms / 1000;
+    if (self->inner == 0)
+        return error_set(error, ERROR_START, "the start was not reached within %.3g s%s", seconds,
+                         core_may_be_unseen(self->core));
+    return error_set(error, ERROR_START,
+                     "the start was reached %" PRIu64
+                     " times within %.3g s, each time with a return address inside the function itself "
+                     "(0x%08" PRIX64 "): name an end as well",
+                     self->inner, seconds, core_code_place(self->place.pc));
+}
+
+static bool tell_late(const struct lowered *self, struct error *error)
+{
+    return self->reception.under_way || self->lost > 0 ? tell_end(self, error) : tell_start(self, error);
+}
+
+bool lowered_check_time(struct lowered *self, struct error *error)
+{
+    return !is_late(self) || tell_late(self, error);
+}
+
+static bool was_reset_meanwhile(const struct lowered *self)
+{
+    uint64_t cause;
+    struct deadline soon = deadline_in_ms(patience_ms(1000), NULL);
+    struct error ignored = {0};
+    return ledger_read(self->target->ledger, self->core->ops->cause_register(self->core), &cause, &soon,
+                       &ignored) &&
+           self->core->ops->reset_seen(self->core, cause);
+}
+
+static bool waited_in_vain(struct lowered *self, struct error *error)
+{
+    return was_reset_meanwhile(self) ? lowered_tell_reset(self, error) : tell_late(self, error);
+}
+
+/* The list itself has the comparator off for a single step. */
+static bool has_it_off(const struct lowered *self, size_t at)
+{
+    struct address control = self->core->ops->comparator(self->core, self->points.comparator, 0);
+    for (size_t i = at; i-- > 0;)
+        if (self->items[i].op == OP_WRITE && self->items[i].at.offset == control.offset)
+            return self->items[i].value == 0;
+    return false;
+}
+
+/* Where each stop is a comparator's, one that is gone would be waited for in vain. A core that lost its power
+ * lost them all. */
+static bool check_points(struct lowered *self, size_t at, bool last, const struct deadline *deadline,
+                         struct error *error)
+{
+    struct error cleared = {0};
+    uint8_t size = 0;
+    struct deadline soon = deadline_in_ms(patience_ms(LOOK_MS), deadline->cancel);
+    int64_t now = deadline_now_us();
+    (void)self->core->ops->breakpoint_instruction(self->core, &size);
+    if (size != 0 || (!last && now - self->checked_us < CHECK_US) || has_it_off(self, at))
+        return true;
+    self->checked_us = now;
+    if (points_check(&self->points, &soon, &cleared))
+        return true;
+    return was_reset_meanwhile(self) ? lowered_tell_reset(self, error)
+                                     : error_set(error, cleared.kind, "%s", cleared.text);
+}
+
+/* A write's fault may show with the step behind it only, unless the link checks each of them. To go on then
+ * would be to go on without the write. */
+static bool write_may_be_lost(const struct lowered *self, size_t at, enum why why)
+{
+    return why == TARGET_FAULT && at > 0 && self->items[at - 1].op == OP_WRITE &&
+           !link_faults_are_exact(self->target->link);
+}
+
+/* The counters while they run, so that none wraps unseen. What a sleeping target does not show now, it may
+ * show the next time. */
+static bool look_at_counters(struct lowered *self, const struct deadline *deadline, struct error *error)
+{
+    uint64_t values[READING_ROOM], before_us, after_us;
+    struct error unread = {0};
+    struct deadline soon = deadline_in_ms(patience_ms(LOOK_MS), deadline->cancel);
+    if (self->reception.sink->look == NULL || self->target->reading.by_core != NULL)
+        return true; /* or it would have to be halted for that */
+    if (target_read(self->target, values, &before_us, &after_us, &soon, &unread)) {
+        reception_look(&self->reception, values, before_us, after_us);
+        return true;
+    }
+    bool over = unread.kind != ERROR_FAULT && unread.kind != ERROR_ASLEEP && unread.kind != ERROR_CANCELLED;
+    return !over || error_set(error, unread.kind, "%s", unread.text);
+}
+
+static bool is_sound(struct lowered *self, struct error *error)
+{
+    const struct reception *reception = &self->reception;
+    if (reception->was_reset)
+        return lowered_tell_reset(self, error);
+    return reception->changed == NULL || witness_tell(reception->changed, reception->changed_to, error);
+}
+
+/* The core may be running: what only it can show is looked at with the hits behind these. */
+static const struct witness_item *find_changed(const struct lowered *self, uint64_t *saw,
+                                               struct error *unread)
+{
+    const struct witness *witness = &self->target->witness;
+    struct deadline soon = deadline_in_ms(patience_ms(LOOK_MS), NULL);
+    for (size_t i = 0; i < witness->n; i++) {
+        const struct witness_item *item = &witness->items[i];
+        if (item->at.space != SPACE_CP15 && ledger_read(self->target->ledger, item->at, saw, &soon, unread) &&
+            (*saw & item->mask) != item->value)
+            return item;
+    }
+    return NULL;
+}
+
+static bool release_held(struct lowered *self, bool was_reset, struct error *unread)
+{
+    struct reception *reception = &self->reception;
+    if (!was_reset && reception->changed == NULL)
+        reception->changed = find_changed(self, &reception->changed_to, unread);
+    if (unread->kind != ERROR_NONE)
+        return false;
+    if (reception->changed != NULL)
+        reception->n_held = 0;
+    reception_release(reception, was_reset);
+    return true;
+}
+
+static bool settle_held(struct lowered *self, int tries, struct error *error)
+{
+    for (; self->reception.n_held > 0; tries--) {
+        uint64_t cause;
+        struct error unread = {0};
+        struct deadline soon = deadline_in_ms(patience_ms(LOOK_MS), NULL);
+        if (ledger_read(self->target->ledger, self->core->ops->cause_register(self->core), &cause, &soon,
+                        &unread) &&
+            release_held(self, self->core->ops->reset_seen(self->core, cause), &unread))
+            continue;
+        if (tries <= 1)
+            return error_set(error, unread.kind, "%s", unread.text);
+        usleep(NAP_US);
+    }
+    return is_sound(self, error);
+}
+
+bool lowered_settle_held(struct lowered *self, struct error *error)
+{
+    return settle_held(self, PLAIN_TRIES, error);
+}
+
+bool lowered_look_at_neighbours(struct lowered *self, bool now, struct error *error)
+{
+    struct deadline soon = deadline_in_ms(patience_ms(LOOK_MS), NULL);
+    struct error why = {0};
+    if (neighbours_look(&self->neighbours, now, &soon, &why))
+        return true;
+    bool later = why.kind == ERROR_ASLEEP || why.kind == ERROR_FAULT;
+    return later || error_set(error, why.kind, "%s", why.text);
+}
+
+bool lowered_run_list(struct lowered *self, size_t *at, uint64_t *saw, const struct deadline *deadline,
+                      struct error *error)
+{
+    size_t done = 0;
+    if (self->list.overflow)
+        return error_set(error, ERROR_SYSTEM, "a step list grew too long");
+    for (;;) {
+        struct error refused = {0};
+        struct deadline patient = deadline_in_ms(patience_ms(PATIENT_MS), deadline->cancel);
+        struct outcome outcome = ledger_execute(self->target->ledger, self->items + done, self->list.n - done,
+                                                self->results + done, &patient, &refused);
+        done += outcome.done;
+        *at = self->done = done;
+        *saw = outcome.saw;
+        note_halt(self, done);
+        bool waits = outcome.why == NOT_YET && at_wait(self, done);
+        reception_take(&self->reception, self->results, done);
+        if (!is_sound(self, error))
+            return false;
+        if (outcome.why != LINK_LOST && !lowered_look_at_neighbours(self, false, error))
+            return false;
+        bool refuses = outcome.why == TARGET_WAIT || outcome.why == TARGET_FAULT;
+        bool cancelled = deadline_cancelled(deadline);
+        struct error unread = {0};
+        self->slow = self->slow || refuses || (waits && outcome.saw != 0);
+        if ((refuses || waits || cancelled) && !settle_held(self, 1, &unread) && !is_sound(self, error))
+            return false;
+        bool in_vain = is_late(self);
+        switch (outcome.why) {
+        case DONE: /* unless the next list will tell of them */
+            return (self->stays && !cancelled) || lowered_settle_held(self, error);
+        case UNEXPECTED:
+            return lowered_settle_held(self, error);
+        case NOT_YET:
+            if (waits && self->core->ops->state(self->core, outcome.saw) == CORE_LOCKUP)
+                return error_set(error, ERROR_LOCKUP, "the core locked up");
+            if (waits && !check_points(self, done, in_vain, deadline, error))
+                return false;
+            if (waits && segment_at(self, done) == SEGMENT_AT_END)
+                self->target->slept |= self->core->ops->state(self->core, outcome.saw) == CORE_ASLEEP;
+            if (in_vain)
+                return waited_in_vain(self, error);
+            if (waits && segment_at(self, done) == SEGMENT_AT_END && !look_at_counters(self, deadline, error))
+                return false;
+            break;
+        case TARGET_WAIT:
+        case TARGET_FAULT:
+            if (refused.kind == ERROR_SYSTEM || in_vain || write_may_be_lost(self, done, outcome.why))
+                return error_set(error, refused.kind, "%s", refused.text);
+            usleep(NAP_US);
+            break;
+        case LINK_LOST:
+            return error_set(error, refused.kind, "%s", refused.text);
+        }
+        if (deadline_cancelled(deadline))
+            return error_set(error, ERROR_CANCELLED, "cancelled");
+        if (self->reception.enough)
+            return true;
+        if (self->reception.sink->tick != NULL)
+            self->reception.sink->tick(self->reception.sink->context,
+                                       segment_at(self, done) == SEGMENT_AT_END ? WAIT_END : WAIT_START);
+    }
+}
+
+/* Carries out the steps [from, end) of the list, once more. */
+static struct outcome run_again(struct lowered *self, size_t from, size_t end,
+                                const struct deadline *deadline, struct error *refused)
+{
+    struct outcome outcome = {.why = DONE, .done = 0};
+    struct deadline patient = deadline_slice(deadline, patience_ms(PATIENT_MS));
+    while (from < end) {
+        outcome = ledger_execute(self->target->ledger, self->items + from, end - from, self->results + from,
+                                 deadline, refused);
+        from += outcome.done;
+        bool later = outcome.why == NOT_YET || outcome.why == TARGET_WAIT;
+        if (outcome.why != DONE && (!later || deadline_passed(&patient)))
+            break;
+        if (outcome.why == TARGET_WAIT)
+            usleep(NAP_US);
+    }
+    return outcome;
+}
+
+/* False: for now it refuses; ERROR_* when it must not be tried again. */
+static bool untangle(struct lowered *self, size_t from, const struct deadline *deadline, struct error *error)
+{
+    struct step items[8];
+    uint64_t results[8];
+    struct steps list = {.items = items, .room = 8};
+    if (self->core->ops->add_untangle == NULL)
+        return true;
+    self->core->ops->add_untangle(self->core, &list, &self->items[from]);
+    return list.n == 0 ||
+           ledger_execute(self->target->ledger, items, list.n, results, deadline, error).why == DONE;
+}
+
+bool lowered_pay_back(struct lowered *self, const struct deadline *deadline, struct error *error)
+{
+    size_t from, end;
+    uint64_t status;
+    if (!steps_owe(self->items, self->list.n, self->done, &from, &end))
+        return true;
+    if (!ledger_read(self->target->ledger, self->core->ops->status(self->core), &status, deadline, error))
+        return false;
+    if (self->core->ops->state(self->core, status) != CORE_HALTED)
+        return true; /* after a reset: there is nobody left to give it back to */
+    struct outcome outcome = {.why = UNEXPECTED};
+    struct error refused = {0};
+    for (int i = 0; i < PLAIN_TRIES && outcome.why == UNEXPECTED; i++)
+        if (untangle(self, from, deadline, &refused))
+            outcome = run_again(self, from, end, deadline, &refused);
+    if (outcome.why != DONE)
+        return error_set(error, refused.kind != ERROR_NONE ? refused.kind : ERROR_ASLEEP,
+                         "could not restore what was borrowed: %s", refused.text);
+    self->done = self->list.n;
+    return true;
+}
+
+static bool lets_run(const struct lowered *self)
+{
+    struct step items[4] = {0};
+    struct steps run = {.items = items, .room = 4};
+    self->core->ops->add_run(self->core, &run);
+    for (size_t i = 0; i < self->list.n; i++)
+        if (self->items[i].op == OP_WRITE && self->items[i].at.offset == items[run.n - 1].at.offset)
+            return true;
+    return false;
+}
+
+bool lowered_run_plain(struct lowered *self, const struct deadline *deadline, struct error *error)
+{
+    size_t at = 0;
+    uint64_t saw = 0;
+    for (int i = 0; i < PLAIN_TRIES; i++) {
+        if (!lowered_run_list(self, &at, &saw, deadline, error))
+            return false;
+        if (at == self->list.n || self->reception.enough)
+            return true;
+        if (!lowered_pay_back(self, deadline, error))
+            return false;
+        if (lets_run(self)) /* a step that ended otherwise */
+            return lowered_settle(self, UINT64_MAX, deadline, error);
+    }
+    return error_set(error, ERROR_FAULT, "0x%08" PRIX64 " never showed what it must, but 0x%08" PRIX64,
+                     self->items[at].at.offset, saw);
+}
+
+bool lowered_give_back(struct lowered *self, const struct deadline *deadline, struct error *error)
+{
+    if (!lowered_pay_back(self, deadline, error))
+        return false;
+    lowered_new_list(self);
+    return true;
+}
+
+/* --- when a stop is not what was expected --------------------------------------------------------------- */
+
+bool lowered_look(struct lowered *self, struct stop *stop, const struct deadline *deadline,
+                  struct error *error)
+{
+    const struct core_ops *ops = self->core->ops;
+    bool held = self->held;
+    lowered_new_list(self);
+    ops->add_wait_halt(self->core, &self->list);
+    if (held)
+        ops->add_hold(self->core, &self->list, false);
+    size_t cause = ops->add_cause(self->core, &self->list);
+    if (ops->unreadable != NULL) {
+        if (!lowered_run_plain(self, deadline, error))
+            return false;
+        uint64_t status = self->results[cause];
+        const char *why = ops->unreadable(self->core, status);
+        if (why != NULL) {
+            *stop = (struct stop){.cause = ops->cause(self->core, status, 0), .unreadable = why};
+            return true;
+        }
+        lowered_new_list(self);
+        cause = ops->add_cause(self->core, &self->list);
+    }
+    if (ops->add_ready != NULL)
+        ops->add_ready(self->core, &self->list);
+    size_t pc = ops->add_register(self->core, &self->list, CORE_PC);
+    size_t status = ops->add_register(self->core, &self->list, CORE_STATUS);
+    if (!lowered_run_plain(self, deadline, error))
+        return false;
+    *stop = (struct stop){.pc = core_register_value(self->core, CORE_PC, self->results, pc),
+                          .status = core_register_value(self->core, CORE_STATUS, self->results, status)};
+    stop->cause = ops->cause(self->core, self->results[cause], stop->status);
+    return true;
+}
+
+bool lowered_is_in_handler(struct lowered *self, const struct stop *stop, bool *is,
+                           const struct deadline *deadline, struct error *error)
+{
+    *is = stop->unreadable == NULL && stop->cause == STOP_BREAKPOINT;
+    return !*is ||
+           handler_stop_check(self->target->ledger, self->core, stop->pc, stop->status, is, deadline, error);
+}
+
+/* From a stop in a handler, which is nobody's, to the breakpoint where the handler returns. */
+static bool leave_handler(struct lowered *self, const struct deadline *deadline, struct error *error)
+{
+    const struct core_ops *ops = self->core->ops;
+    lowered_new_list(self);
+    ops->add_clear_breakpoint(self->core, &self->list);
+    ops->add_run(self->core, &self->list);
+    ops->add_wait_breakpoint(self->core, &self->list);
+    return lowered_check_time(self, error) && lowered_run_plain(self, deadline, error);
+}
+
+bool lowered_settle(struct lowered *self, uint64_t wanted, const struct deadline *deadline,
+                    struct error *error)
+{
+    struct stop stop = {0};
+    if (!lowered_pay_back(self, deadline, error))
+        return false;
+    for (int i = 0; i < SETTLE_TRIES; i++) {
+        if (!lowered_look(self, &stop, deadline, error))
+            return false;
+        if (stop.unreadable != NULL && stop.cause != STOP_RESET)
+            return error_set(error, ERROR_STATE, "the core has stopped, but %s: only AArch64 is measured",
+                             stop.unreadable);
+        bool stays = stop.cause == STOP_REQUEST && self->core->ops->requests_stay;
+        self->halted_by_us = stop.pc == wanted && stop.cause != STOP_RESET && !stays;
+        if (self->halted_by_us)
+            return true;
+        bool in_handler;
+        if (!lowered_is_in_handler(self, &stop, &in_handler, deadline, error))
+            return false;
+        if (in_handler && !leave_handler(self, deadline, error))
+            return false;
+        i -= in_handler;
+    }
+    self->engine.stopped_at = core_code_place(stop.pc);
+    self->was_reset = stop.cause == STOP_RESET;
+    if (self->was_reset)
+        return error_set(error, ERROR_RESET, "the target was reset");
+    self->foreign = true;
+    static const char *const causes[] = {[STOP_BREAKPOINT] = "someone else's breakpoint",
+                                         [STOP_REQUEST] = "someone else's halt request",
+                                         [STOP_FAULT] = "an exception that a debugger catches",
+                                         [STOP_WATCHPOINT] = "someone else's watchpoint",
+                                         [STOP_OTHER] = "someone else"};
+    return error_set(error, ERROR_FOREIGN_STOP, "stopped by %s at 0x%08" PRIX64, causes[stop.cause],
+                     core_code_place(stop.pc));
+}

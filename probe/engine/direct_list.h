@@ -1,0 +1,109 @@
+/*
+ * The lowered engine from inside: its state, and the running of step lists with all that can come of them.
+ * For lowered*.c only.
+ */
+#pragma once
+
+#include "device/device.h"
+#include "engine/breakpoints.h"
+#include "engine/engine.h"
+#include "engine/hit_plan.h"
+#include "engine/hit_results.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { LIST_ROOM = 4096 };
+
+struct lowered {
+    struct engine engine;
+    struct target *target;
+    const struct core *core;
+    struct points points;
+    struct neighbours neighbours;
+    struct region region;
+
+    bool guess; /* the last call's return is likely to be the next one's */
+    bool entry_is_call;
+    uint64_t entry_lr, entry_sp;
+    struct return_place place;
+    bool by_frame; /* the function is an exception handler: every return is another */
+    uint64_t
+        others[REGION_EXITS]; /* stops besides, while the end is waited for: the call, or a handler's exits */
+    unsigned n_others;
+    bool watching;  /* the call that was made last, at others[0] */
+    bool by_exit;   /* this hit ended at one of the others, its place */
+    uint64_t moved; /* where the comparator is that moves */
+    uint64_t call_lr;
+    uint64_t inner;     /* starts that were reached from inside the function, since the last hit */
+    uint64_t lost;      /* calls in a row that did not return */
+    int64_t checked_us; /* when the breakpoint was looked at last */
+    int64_t since_us;   /* when there was a step forward: a start left, an end reached */
+    uint64_t steps;     /* of reception's, that are told by it */
+
+    struct step items[LIST_ROOM];
+    uint64_t results[LIST_ROOM];
+    struct steps list;
+    size_t done; /* so many of its steps */
+    struct reception reception;
+    bool stays;        /* the list ends where the core stands at the end of a passage */
+    bool onward;       /* so did the one before: from there on */
+    bool looked;       /* whether the start is in user mode */
+    bool slow;         /* something had to be waited for in it: so hits are not to be held back */
+    bool halted_by_us; /* as far as the steps of the last list tell */
+    bool held;         /* likewise: it left interrupts held off */
+    bool foreign, was_reset;
+};
+
+/* Where the core stands, and why. */
+struct stop {
+    uint64_t pc, status;
+    enum stop_cause cause;
+    const char *unreadable; /* why its PC could not be read; NULL: it could */
+};
+
+/* Each wish, and each thing to be done besides, has its own time. */
+void lowered_begin(struct lowered *self, const struct engine_wish *wish, const struct engine_sink *sink);
+/* ERROR_START, ERROR_END: there was no step forward for too long, whatever stops there were. */
+bool lowered_check_time(struct lowered *self, struct error *error);
+/* Where this hit ends. */
+uint64_t lowered_end(const struct lowered *self);
+void lowered_new_list(struct lowered *self);
+/* For the registers of a core that is halted, whatever the list before had begun. */
+void lowered_new_registers(struct lowered *self);
+/*
+ * Runs the list from its beginning. True when it came to its end, or to an UNEXPECTED (the step is in *at,
+ * what was seen instead in *saw), or when the sink has enough.
+ */
+bool lowered_run_list(struct lowered *self, size_t *at, uint64_t *saw, const struct deadline *deadline,
+                      struct error *error);
+/* ERROR_ADDRESS when another core has stopped at a breakpoint of ours. */
+bool lowered_look_at_neighbours(struct lowered *self, bool now, struct error *error);
+/* The hits that are held are not to wait for a passage that may be long in coming, or never come. */
+bool lowered_settle_held(struct lowered *self, struct error *error);
+/* A short list in which nothing comes out unexpected, unless an access was garbled, for which it is run once
+ * more, or a single step ended otherwise. */
+bool lowered_run_plain(struct lowered *self, const struct deadline *deadline, struct error *error);
+/* What a list that ended in the middle has borrowed from the program. Can be called again after a failure. */
+bool lowered_pay_back(struct lowered *self, const struct deadline *deadline, struct error *error);
+/* Likewise; the list is then a new one. */
+bool lowered_give_back(struct lowered *self, const struct deadline *deadline, struct error *error);
+/* Always false, with ERROR_RESET. */
+bool lowered_tell_reset(struct lowered *self, struct error *error);
+/* Halted at the start: it must not be in user mode, unless the user has said whose code it is. */
+bool lowered_check_mode(struct lowered *self, const struct deadline *deadline, struct error *error);
+/* Waits for the halt and reads where it is. */
+bool lowered_look(struct lowered *self, struct stop *stop, const struct deadline *deadline,
+                  struct error *error);
+/* Whether that is no breakpoint's stop, but one in a handler that came just then. */
+bool lowered_is_in_handler(struct lowered *self, const struct stop *stop, bool *is,
+                           const struct deadline *deadline, struct error *error);
+/* True when the core does stand at `wanted`: its status was read before it had left the stop before, or it
+ * was stopped in a handler first. */
+bool lowered_settle(struct lowered *self, uint64_t wanted, const struct deadline *deadline,
+                    struct error *error);
+/* The engine's first verb and its last, engine.h. */
+bool lowered_arm(struct engine *engine, const struct region *region, const struct deadline *deadline,
+                 struct error *error);
+bool lowered_disarm(struct engine *engine, const struct deadline *deadline, struct error *error);

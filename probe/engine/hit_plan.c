@@ -1,0 +1,181 @@
+#include "engine/hit_plan.h"
+
+/* Reads the counters, and again after each of the re-hits: resumed onto its own breakpoint, the core stops
+ * with nothing executed, so the counters have moved by what leaving and entering Debug state costs.
+ * Interrupts that came up meanwhile wait until that is over. */
+static void add_rehits(const struct passage_plan *plan, uint64_t here, unsigned which, struct steps *list,
+                       struct passage *out)
+{
+    const struct core_ops *ops = plan->core->ops;
+    if (which != 0 || !out->read_early)
+        out->reading_at[which][0] = (uint16_t)reading_add(plan->reading, false, list);
+    bool held = plan->rehits > 0 && ops->add_hold != NULL;
+    if (held)
+        ops->add_hold(plan->core, list, true);
+    for (unsigned i = 0; i < plan->rehits; i++) {
+        out->disturbed_at[which][i] = (uint16_t)ops->add_pending(plan->core, list);
+        ops->add_clear_breakpoint(plan->core, list);
+        held ? ops->add_run_held(plan->core, list) : ops->add_run(plan->core, list);
+        ops->add_wait_breakpoint(plan->core, list);
+        ops->add_expect_register(plan->core, list, CORE_PC, here, true);
+        out->reading_at[which][i + 1] = (uint16_t)reading_add(plan->reading, false, list);
+    }
+    if (held)
+        ops->add_hold(plan->core, list, false);
+}
+
+static void add_words(const struct passage_plan *plan, struct steps *list, struct passage *out)
+{
+    for (size_t i = 0; plan->at_end != NULL && i < plan->at_end->n; i++) {
+        const struct at_end_word *word = &plan->at_end->words[i];
+        size_t at = word->is_register ? plan->core->ops->add_register(plan->core, list, word->which)
+                                      : steps_add(list, step_read(word->at));
+        out->words_at[i] = (uint16_t)at;
+    }
+}
+
+size_t passage_add_past(const struct passage_plan *plan, uint64_t from, uint64_t to, struct steps *list)
+{
+    const struct core_ops *ops = plan->core->ops;
+    points_add_move(plan->points, list, from, POINT_NONE);
+    ops->add_single_step(plan->core, list, plan->points->comparator, from);
+    points_add_move(plan->points, list, POINT_NONE, to);
+    size_t pending = ops->add_pending(plan->core, list);
+    ops->add_run(plan->core, list);
+    return pending;
+}
+
+/* The counters stand still: a few of them, read before the looking at LR and SP, spare a packet where that
+ * ends one. */
+enum { FEW = 2 };
+
+static void add_entry(const struct passage_plan *plan, struct steps *list, struct passage *out)
+{
+    struct core_proof call[] = {{.which = CORE_LR, .value = plan->entry_lr},
+                                {.which = CORE_SP, .value = plan->entry_sp}};
+    struct core_proof base = {.which = plan->start_base, .value = plan->entry_sp};
+    struct core_proof *proofs = plan->in_function ? &base : call;
+    size_t n = plan->in_function ? 1 : 2;
+    core_begin_proofs(plan->core, list, proofs, n);
+    out->read_early = plan->rehits == 0 && plan->reading->n <= FEW;
+    if (out->read_early)
+        out->reading_at[0][0] = (uint16_t)reading_add(plan->reading, false, list);
+    core_end_proofs(plan->core, list, proofs, n);
+}
+
+static void add_frame(const struct passage_plan *plan, struct steps *list)
+{
+    struct core_proof proof = {.which = plan->in_function ? plan->end_base : CORE_SP, .value = plan->end_sp};
+    core_begin_proofs(plan->core, list, &proof, 1);
+    core_end_proofs(plan->core, list, &proof, 1);
+}
+
+static void add_others(const struct passage_plan *plan, struct steps *list, bool on)
+{
+    for (unsigned i = 0; i < plan->n_others; i++)
+        points_add_extra(plan->points, list, i, on ? POINT_NONE : plan->others[i],
+                         on ? plan->others[i] : POINT_NONE);
+}
+
+static uint64_t moved_to(const struct passage_plan *plan)
+{
+    return plan->n_others > 0 ? plan->moved : plan->end;
+}
+
+static void add_leave(const struct passage_plan *plan, struct steps *list, struct passage *out)
+{
+    const struct core_ops *ops = plan->core->ops;
+    add_rehits(plan, plan->start, 0, list, out);
+    if (plan->start == plan->end) {
+        if (plan->core->steps_into_handlers)
+            out->pending_early_at = ops->add_pending(plan->core, list);
+        out->before_at = steps_add(list, step_time(TIME_BEFORE));
+        out->pending_at = passage_add_past(plan, plan->start, plan->end, list);
+        return;
+    }
+    points_add_move(plan->points, list, plan->start, moved_to(plan));
+    add_others(plan, list, true);
+    points_add_proof(plan->points, list, moved_to(plan));
+    out->pending_at = ops->add_pending(plan->core, list);
+    out->before_at = steps_add(list, step_time(TIME_BEFORE));
+    ops->add_run(plan->core, list);
+}
+
+size_t passage_add_past_stop(const struct passage_plan *plan, uint64_t here, struct steps *list)
+{
+    const struct core_ops *ops = plan->core->ops;
+    add_others(plan, list, false);
+    points_add_move(plan->points, list, moved_to(plan), POINT_NONE);
+    ops->add_single_step(plan->core, list, plan->points->comparator, here);
+    points_add_move(plan->points, list, POINT_NONE, moved_to(plan));
+    add_others(plan, list, true);
+    size_t pending = ops->add_pending(plan->core, list);
+    ops->add_run(plan->core, list);
+    return pending;
+}
+
+void passage_add_onward(const struct passage_plan *plan, struct steps *list)
+{
+    add_others(plan, list, false);
+    points_add_move(plan->points, list, moved_to(plan), plan->start);
+    plan->core->ops->add_run(plan->core, list);
+}
+
+void passage_add(const struct passage_plan *plan, enum segment from, struct steps *list, struct passage *out)
+{
+    const struct core_ops *ops = plan->core->ops;
+    bool round = plan->start == plan->end;
+    *out = (struct passage){.from = from,
+                            .rehits = plan->rehits,
+                            .pending_at = SIZE_MAX,
+                            .pending_early_at = SIZE_MAX,
+                            .reset_at = SIZE_MAX};
+    for (int segment = 0; segment < SEGMENTS; segment++) {
+        out->first[segment] = list->n;
+        if (segment < (int)from)
+            continue;
+        switch ((enum segment)segment) {
+        case SEGMENT_AT_START:
+            ops->add_wait_halt(plan->core, list);
+            ops->add_expect_register(plan->core, list, CORE_PC, plan->start, round);
+            break;
+        case SEGMENT_ENTRY:
+            if (plan->guess)
+                add_entry(plan, list, out);
+            break;
+        case SEGMENT_LEAVE:
+            add_leave(plan, list, out);
+            break;
+        case SEGMENT_AT_END:
+            ops->add_wait_halt(plan->core, list);
+            out->after_at = steps_add(list, step_time(TIME_AFTER));
+            ops->add_expect_register(plan->core, list, CORE_PC, plan->end, round);
+            break;
+        case SEGMENT_FRAME:
+            if (plan->prove_frame)
+                add_frame(plan, list);
+            break;
+        case SEGMENT_FINISH:
+            add_words(plan, list, out);
+            add_rehits(plan, plan->end, 1, list, out);
+            if (!plan->reset_later) {
+                witness_add(plan->witness, plan->core, list, &out->witness_at);
+                out->reset_at = ops->add_reset_seen(plan->core, list); /* last: it spoils all of these */
+            }
+            if (!round && !plan->stay)
+                passage_add_onward(plan, list);
+            break;
+        case SEGMENTS:
+            break;
+        }
+    }
+    out->first[SEGMENTS] = list->n;
+}
+
+enum segment passage_segment(const struct passage *passage, size_t at)
+{
+    for (int segment = SEGMENT_FINISH; segment > SEGMENT_AT_START; segment--)
+        if (at >= passage->first[segment] && passage->first[segment] < passage->first[segment + 1])
+            return (enum segment)segment;
+    return SEGMENT_AT_START;
+}

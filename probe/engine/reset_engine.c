@@ -1,0 +1,205 @@
+#include "engine/engine.h"
+
+#include "device/release.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { RESET_MS = 5000, FAR = 0x40000000 };
+
+struct reboot {
+    struct engine engine;
+    struct engine *inner;
+    struct target *target;
+    struct region region;
+    const struct engine_sink *sink;
+    bool enough;
+};
+
+/* The program has it: it stands from a reset until the program starts it again. */
+static bool is_owned(const struct counter_block *block)
+{
+    bool owned = false;
+    for (size_t i = 0; i < block->n_settings; i++)
+        owned = owned || block->settings[i].only_watched;
+    return owned;
+}
+
+/* Wide enough that a program which sets it to 0 is seen: see far_away. */
+static bool is_wide(const struct counter_block *block)
+{
+    const struct counter *first = &block->counters[0];
+    return first->bits >= 32 && !first->down && first->shift == 0;
+}
+
+bool reboot_check(const struct target *target, const struct region *region, struct error *error)
+{
+    const struct core *core = &target->chosen->core;
+    if (target->debugger != NULL || core->ops->add_reset == NULL)
+        return error_set(
+            error, ERROR_USAGE,
+            "--reset needs OpenOCD's Tcl port or a CMSIS-DAP probe: a GDB server resets in a way "
+            "of its own");
+    if (is_owned(target->block) && !is_wide(target->block))
+        return error_set(error, ERROR_NO_COUNTER,
+                         "%s is the program's, which stops with a reset until the program starts it: it "
+                         "cannot measure from there",
+                         target->block->text);
+    if (target->reading.by_core != NULL)
+        return error_set(error, ERROR_NO_COUNTER,
+                         "%s is set up by instructions that the core executes, which is not done after a "
+                         "reset",
+                         target->block->text);
+    if (!core->ops->can_compare(core, region->start) ||
+        (!region->to_return && !core->ops->can_compare(core, region->end)))
+        return error_set(error, ERROR_ADDRESS,
+                         "no breakpoint comparator reaches that code, and the program writes it after a "
+                         "reset: --reset cannot stop there");
+    return true;
+}
+
+static struct reboot *reboot_of(struct engine *engine)
+{
+    return (struct reboot *)engine;
+}
+
+/* What the inner engine has to say. */
+static bool told(struct reboot *self, bool ok)
+{
+    self->engine.stopped_at = self->inner->stopped_at;
+    memcpy(self->engine.uncalibrated, self->inner->uncalibrated, sizeof self->engine.uncalibrated);
+    return ok;
+}
+
+/* A program starts there, and never returns from it. */
+static bool check_start(struct reboot *self, const struct deadline *deadline, struct error *error)
+{
+    uint64_t pc = 0;
+    if (!self->region.to_return)
+        return true;
+    return reset_place(self->target, &pc, deadline, error) &&
+           (pc != self->region.start ||
+            error_set(error, ERROR_USAGE, "the program begins there, and does not return: name an end"));
+}
+
+/* Ours from here on. What it was before the reset is what the program wants it to be, and is put back. */
+static bool take_over(struct target *target, const struct deadline *deadline, struct error *error)
+{
+    for (size_t i = 0; i < target->block->n_settings; i++) {
+        struct setting *setting = &target->block->settings[i];
+        if (setting->only_watched &&
+            !ledger_hold(target->ledger, setting->at, setting->restore, NULL, deadline, error))
+            return false;
+        setting->only_watched = false;
+    }
+    return true;
+}
+
+/* A program that starts by setting its counter to 0 would make a long region a short one. From here it makes
+ * it a longer one than the time allows, which is seen. */
+static bool far_away(struct target *target, const struct deadline *deadline, struct error *error)
+{
+    const struct step away = step_write(target->block->counters[0].low, FAR);
+    struct steps list = {.items = (struct step[]){away}, .n = 1, .room = 1};
+    uint64_t result;
+    return !is_wide(target->block) || (ledger_allow(target->ledger, away.at, error) &&
+                                       target_run(target, &list, &result, deadline, error));
+}
+
+/* Some chips clear comparators, and all clear the counters, with what a reset does to the core. */
+static bool boot(struct reboot *self, const struct deadline *deadline, struct error *error)
+{
+    const struct core *core = &self->target->chosen->core;
+    const struct setting on = core->ops->comparators_on(core);
+    return reset_and_halt(self->target, deadline, error) && check_start(self, deadline, error) &&
+           ledger_apply(self->target->ledger, &on, deadline, error) &&
+           target_renew_block(self->target, deadline, error) && far_away(self->target, deadline, error) &&
+           told(self, self->inner->ops->arm(self->inner, &self->region, deadline, error)) &&
+           reset_run(self->target, deadline, error);
+}
+
+static bool arm(struct engine *engine, const struct region *region, const struct deadline *deadline,
+                struct error *error)
+{
+    struct reboot *self = reboot_of(engine);
+    self->region = *region;
+    if (!take_over(self->target, deadline, error))
+        return false;
+    return told(self, self->inner->ops->arm(self->inner, region, deadline, error));
+}
+
+static bool on_hit(void *context, const struct raw_hit *hit)
+{
+    struct reboot *self = context;
+    self->enough = !self->sink->hit(self->sink->context, hit);
+    return false;
+}
+
+static void on_rehit(void *context, const struct raw_hit *hit)
+{
+    struct reboot *self = context;
+    if (self->sink->rehit != NULL)
+        self->sink->rehit(self->sink->context, hit);
+}
+
+static void on_tick(void *context, enum engine_wait wait)
+{
+    struct reboot *self = context;
+    if (self->sink->tick != NULL)
+        self->sink->tick(self->sink->context, wait);
+}
+
+static void on_look(void *context, const struct raw_hit *hit, const struct raw_look *look)
+{
+    struct reboot *self = context;
+    if (self->sink->look != NULL)
+        self->sink->look(self->sink->context, hit, look);
+}
+
+static bool run(struct engine *engine, const struct engine_wish *wish, const struct engine_sink *sink,
+                const struct deadline *deadline, struct error *error)
+{
+    struct reboot *self = reboot_of(engine);
+    const struct engine_sink between = {
+        .context = self, .hit = on_hit, .rehit = on_rehit, .tick = on_tick, .look = on_look};
+    struct engine_wish one = *wish;
+    one.hits = 1;
+    self->sink = sink;
+    self->enough = false;
+    for (uint64_t i = 0; i < wish->hits && !self->enough; i++) {
+        struct deadline soon = deadline_in_ms(patience_ms(RESET_MS), deadline->cancel);
+        if (!boot(self, &soon, error) ||
+            !told(self, self->inner->ops->run(self->inner, &one, &between, deadline, error)))
+            return false;
+        one.rehits = 0;
+    }
+    return true;
+}
+
+static bool disarm(struct engine *engine, const struct deadline *deadline, struct error *error)
+{
+    struct reboot *self = reboot_of(engine);
+    return told(self, self->inner->ops->disarm(self->inner, deadline, error));
+}
+
+static void free_engine(struct engine *engine)
+{
+    struct reboot *self = reboot_of(engine);
+    self->inner->ops->free(self->inner);
+    free(self);
+}
+
+struct engine *reboot_new(struct target *target, struct engine *inner)
+{
+    static const struct engine_ops ops = {.arm = arm, .run = run, .disarm = disarm, .free = free_engine};
+    struct reboot *self = inner != NULL ? calloc(1, sizeof *self) : NULL;
+    if (self == NULL) {
+        if (inner != NULL)
+            inner->ops->free(inner);
+        return NULL;
+    }
+    self->engine.ops = &ops;
+    self->inner = inner;
+    self->target = target;
+    return &self->engine;
+}

@@ -1,0 +1,232 @@
+#include "find/coresight.h"
+
+#include <stdio.h>
+
+/* Identification registers of every component, IHI 0029 B2.2; DEVARCH and DEVTYPE of class 9 only. */
+enum { DEVARCH = 0xFBC, DEVID = 0xFC8, DEVTYPE = 0xFCC, PIDR4 = 0xFD0, PIDR0 = 0xFE0, CIDR0 = 0xFF0 };
+enum { CLASS_ROM = 1, CLASS_CORESIGHT = 9, ARCHID_ROM = 0x0AF7 };
+/* ROM tables, IHI 0031 D2.2 (class 1) and IHI 0074 D3 (class 9). */
+enum { ENTRY_PRESENT = 1, ENTRY_PRESENT_9 = 3, ENTRIES_1 = 960, ENTRIES_9 = 512, DEPTH = 4 };
+static const uint32_t ENTRY_OFFSET = 0xFFFFF000, CIDR_FIXED = 0xB105000D, CIDR_CLASS = 0xF000;
+static const uint32_t DEVARCH_PRESENT = 1 << 20;
+enum { IDENTITY = 9 }; /* words that every component has */
+
+struct walk {
+    struct ledger *ledger;
+    uint16_t unit;
+    struct coresight *out;
+    const struct deadline *deadline;
+    struct error *error;
+    bool lost;
+    bool one; /* only the component at `wanted` is */
+    uint64_t wanted;
+    const struct component *found;
+    unsigned asleep; /* words that were waited for in vain */
+};
+
+/* Whoever goes on after so many makes a bus that hangs hang the longer. */
+enum { ASLEEP_MOST = 2 };
+
+static bool is_over(const struct walk *walk)
+{
+    return walk->lost || walk->found != NULL || walk->asleep >= ASLEEP_MOST;
+}
+
+/* False: it cannot be read, or the link is lost. */
+static bool read_word(struct walk *walk, uint64_t at, uint32_t *value)
+{
+    const struct address address = {.space = SPACE_MEMORY, .size = 4, .unit = walk->unit, .offset = at};
+    struct error why = {0};
+    uint64_t word = 0;
+    *value = 0;
+    if (is_over(walk))
+        return false;
+    bool read = ledger_read(walk->ledger, address, &word, walk->deadline, &why);
+    if (!read && why.kind == ERROR_FAULT) { /* just once? The next core must not take the number of this */
+        error_clear(&why);
+        read = ledger_read(walk->ledger, address, &word, walk->deadline, &why);
+    }
+    if (!read) {
+        if (why.kind != ERROR_FAULT && why.kind != ERROR_ASLEEP) {
+            walk->lost = true;
+            error_set(walk->error, why.kind, "%s", why.text);
+        }
+        walk->asleep += why.kind == ERROR_ASLEEP;
+        return false;
+    }
+    *value = (uint32_t)word;
+    return true;
+}
+
+/* In one go, if nothing is in the way. */
+static bool read_words(struct walk *walk, uint64_t base, const uint16_t *offsets, size_t n, uint32_t *values)
+{
+    struct step steps[IDENTITY];
+    uint64_t words[IDENTITY];
+    struct error why = {0};
+    for (size_t i = 0; i < n; i++)
+        steps[i] = step_read((struct address){
+            .space = SPACE_MEMORY, .size = 4, .unit = walk->unit, .offset = base + offsets[i]});
+    if (is_over(walk))
+        return false;
+    struct outcome outcome = ledger_execute(walk->ledger, steps, n, words, walk->deadline, &why);
+    if (outcome.why == LINK_LOST) {
+        walk->lost = true;
+        return error_set(walk->error, why.kind, "%s", why.text);
+    }
+    for (size_t i = 0; i < n; i++)
+        if (i < outcome.done)
+            values[i] = (uint32_t)words[i];
+        else if (!read_word(walk, base + offsets[i], &values[i]))
+            return false;
+    return true;
+}
+
+/* The low bytes of four registers in a row. */
+static uint32_t low_bytes(const uint32_t *words)
+{
+    return (words[0] & 0xFF) | (words[1] & 0xFF) << 8 | (words[2] & 0xFF) << 16 | (words[3] & 0xFF) << 24;
+}
+
+static bool identify(struct walk *walk, struct component *out)
+{
+    static const uint16_t every[] = {CIDR0,     CIDR0 + 4, CIDR0 + 8,  CIDR0 + 12, PIDR0,
+                                     PIDR0 + 4, PIDR0 + 8, PIDR0 + 12, PIDR4},
+                          of_class_9[] = {DEVTYPE, DEVARCH};
+    uint32_t words[IDENTITY], more[2];
+    if (!read_words(walk, out->base, every, IDENTITY, words))
+        return false;
+    uint32_t cidr = low_bytes(words), pidr = low_bytes(words + 4), pidr4 = words[8];
+    if ((cidr & ~CIDR_CLASS) != CIDR_FIXED)
+        return false;
+    out->class = (uint8_t)(cidr >> 12 & 0xF);
+    out->part = (uint16_t)(pidr & 0xFFF);
+    out->designer = (uint16_t)((pidr4 & 0xF) << 8 | (pidr >> 12 & 0x7F));
+    if (out->class != CLASS_CORESIGHT)
+        return true;
+    if (!read_words(walk, out->base, of_class_9, 2, more))
+        return false;
+    out->devtype = (uint8_t)more[0];
+    out->devarch = more[1] & DEVARCH_PRESENT ? more[1] : 0;
+    return true;
+}
+
+static void walk_table(struct walk *walk, const struct component *table, unsigned depth);
+
+static void add_component(struct walk *walk, uint64_t base, unsigned depth)
+{
+    struct coresight *out = walk->out;
+    for (size_t i = 0; i < out->n; i++)
+        if (out->components[i].base == base)
+            return; /* tables that name each other */
+    if (out->n == CORESIGHT_COMPONENTS) {
+        out->cut = true;
+        return;
+    }
+    struct component *component = &out->components[out->n++];
+    *component = (struct component){.base = base};
+    component->readable = identify(walk, component);
+    if (walk->one && base == walk->wanted)
+        walk->found = component;
+    if (component->readable && depth > 0 && !is_over(walk))
+        walk_table(walk, component, depth - 1);
+}
+
+/* 0 ends it; an entry that is not present is skipped. */
+static void walk_table(struct walk *walk, const struct component *table, unsigned depth)
+{
+    bool old = table->class == CLASS_ROM;
+    if (!old && component_archid(table) != ARCHID_ROM)
+        return;
+    const uint64_t base = table->base; /* the list of components may move on under us */
+    uint32_t devid = 0, entry, high = 0;
+    if (!old && !read_word(walk, base + DEVID, &devid))
+        return;
+    unsigned words = (devid & 0xF) == 0 ? 1 : 2;
+    for (unsigned i = 0; i < (old ? ENTRIES_1 : ENTRIES_9 / words); i++) {
+        uint64_t at = base + 4ULL * words * i;
+        if (is_over(walk) || !read_word(walk, at, &entry) || (words == 2 && !read_word(walk, at + 4, &high)))
+            return;
+        if (old ? entry == 0 : (entry & 3) == 0)
+            return;
+        if (old ? (entry & ENTRY_PRESENT) == 0 : (entry & 3) != ENTRY_PRESENT_9)
+            continue;
+        uint64_t offset = (uint64_t)high << 32 | (entry & ENTRY_OFFSET);
+        add_component(walk, words == 1 ? (uint32_t)(base + offset) : base + offset, depth);
+    }
+}
+
+bool coresight_walk(struct ledger *ledger, uint16_t unit, uint64_t rom, struct coresight *out,
+                    const struct deadline *deadline, struct error *error)
+{
+    struct walk walk = {.ledger = ledger, .unit = unit, .out = out, .deadline = deadline, .error = error};
+    *out = (struct coresight){0};
+    add_component(&walk, rom, DEPTH);
+    out->cut = out->cut || walk.asleep >= ASLEEP_MOST;
+    return !walk.lost;
+}
+
+bool coresight_find(struct ledger *ledger, uint16_t unit, uint64_t rom, uint64_t base, struct component *out,
+                    const struct deadline *deadline, struct error *error)
+{
+    struct coresight seen = {0};
+    struct walk walk = {.ledger = ledger,
+                        .unit = unit,
+                        .out = &seen,
+                        .deadline = deadline,
+                        .error = error,
+                        .one = true,
+                        .wanted = base};
+    add_component(&walk, rom, DEPTH);
+    *out = walk.found != NULL ? *walk.found : (struct component){.base = base};
+    return !walk.lost;
+}
+
+bool coresight_look(struct ledger *ledger, uint16_t unit, uint64_t base, struct component *out,
+                    const struct deadline *deadline, struct error *error)
+{
+    struct walk walk = {.ledger = ledger, .unit = unit, .deadline = deadline, .error = error};
+    *out = (struct component){.base = base};
+    out->readable = identify(&walk, out);
+    return !walk.lost;
+}
+
+const struct component *coresight_put(struct coresight *coresight, const struct component *component)
+{
+    for (size_t i = 0; i < coresight->n; i++)
+        if (coresight->components[i].base == component->base)
+            return &coresight->components[i];
+    if (coresight->n == CORESIGHT_COMPONENTS)
+        return NULL;
+    coresight->components[coresight->n] = *component;
+    return &coresight->components[coresight->n++];
+}
+
+uint16_t component_archid(const struct component *component)
+{
+    return (uint16_t)component->devarch;
+}
+
+void component_name(const struct component *component, char *out, size_t size)
+{
+    static const struct {
+        uint8_t devtype;
+        const char *name;
+    } types[] = {{0x11, "trace port"},   {0x12, "trace funnel"}, {0x13, "ETM"},
+                 {0x14, "CTI"},          {0x15, "core debug"},   {0x16, "PMU"},
+                 {0x21, "trace buffer"}, {0x32, "TMC"},          {0x43, "ITM"}};
+    if (!component->readable) {
+        snprintf(out, size, "cannot be read");
+        return;
+    }
+    if (component->class == CLASS_ROM || component_archid(component) == ARCHID_ROM) {
+        snprintf(out, size, "ROM table");
+        return;
+    }
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (component->class == CLASS_CORESIGHT && types[i].devtype == component->devtype) {
+            snprintf(out, size, "%s", types[i].name);
+            return;
+        }
+    snprintf(out, size, "component 0x%03X", component->part);
+}

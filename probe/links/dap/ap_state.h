@@ -1,0 +1,112 @@
+/*
+ * Reaching a register: which of SELECT, CSW and TAR must be written before an access, given what they hold
+ * already, and whether the access then goes through DRW or through one of the four banked registers that
+ * show the 16 bytes around TAR. What was sent once is not sent again.
+ */
+#pragma once
+
+#include "base/step.h"
+#include "links/dap/adi.h"
+#include "links/dap/protocol.h"
+#include "links/link.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct adi;
+
+/* Debug port, IHI 0031 B2.2; in bank 0 unless said otherwise. */
+enum dp_register {
+    DP_ABORT = 0x0,
+    DP_DPIDR = 0x0,
+    DP_CTRL_STAT = 0x4,
+    DP_SELECT = 0x8,
+    DP_RDBUFF = 0xC,
+};
+/* Bits of CTRL/STAT, IHI 0031 B2.2.2: an access overran, or the target's bus refused one. */
+enum { STAT_STICKY_ORUN = 1 << 1, STAT_STICKY_ERR = 1 << 5 };
+
+/* MEM-AP, IHI 0031 C2.6; ADIv6 has them 0xD00 higher. */
+enum ap_register {
+    AP_CSW = 0x00,
+    AP_TAR = 0x04,
+    AP_TAR_HIGH = 0x08,
+    AP_DRW = 0x0C,
+    AP_BD0 = 0x10,
+    AP_CFG = 0xF4,
+    AP_BASE = 0xF8,
+    AP_IDR = 0xFC,
+    AP_IN_V6 = 0xD00,
+};
+
+enum {
+    CSW_SIZE = 7 << 0,
+    CSW_SIZE_WORD = 2 << 0,
+    CSW_INCREMENT = 3 << 4,
+    CSW_INCREMENT_SINGLE = 1 << 4,
+    CSW_IN_PROGRESS = 1 << 7,
+};
+
+enum { REACH_PORTS = 64 };
+
+struct access_port {
+    uint16_t unit; /* debug port's number << 8 | number of the access port */
+    bool v6;
+    bool memory;                  /* a MEM-AP */
+    bool narrow;                  /* takes bytes and halfwords */
+    uint32_t base;                /* of its registers, ADIv6 */
+    uint32_t csw_base, csw_found; /* without size and increment; as it was before us */
+    uint32_t idr;
+    uint32_t tar_high_found; /* TAR[63:32] as it was before us, where there is one; since then it is 0 */
+    bool csw_known, tar_known;
+    uint32_t csw, tar;
+};
+
+struct reach {
+    struct access_port ports[REACH_PORTS];
+    size_t n;
+    bool cut; /* there are more ports */
+    bool select_known, mask_known;
+    uint32_t select, mask;
+};
+
+struct access_port *reach_port(struct reach *reach, uint16_t unit); /* NULL: there is none */
+/* After a failure, or after others had the debug port: nothing is known any more. */
+void reach_forget(struct reach *reach);
+/* The value of SELECT for a register of an access port. */
+uint32_t reach_select(const struct access_port *port, uint32_t offset);
+
+/*
+ * Puts what must come before the access of steps[at] into the packet and returns the register's bits of the
+ * request in *request. False when the packet is full: what was put stays right for the next one.
+ */
+bool reach_step(struct reach *reach, struct packet *packet, const struct step *steps, size_t n, size_t at,
+                uint8_t *request);
+/* The access was put: follows what it does to TAR, SELECT and CSW. */
+void reach_done(struct reach *reach, const struct step *step, uint8_t request);
+/* SELECT for a register of an access port. */
+bool reach_register(struct reach *reach, struct packet *packet, const struct access_port *port,
+                    uint32_t offset, size_t step);
+bool reach_mask(struct reach *reach, struct packet *packet, uint32_t mask, uint32_t step);
+/* Once more what it is. */
+bool reach_mask_again(struct reach *reach, struct packet *packet, uint32_t step);
+
+/*
+ * Debug power: switched on when we come, and put back to what it was when we go. A debug port that another
+ * debugger has powered stays so; one that nobody used goes back to sleep, for it keeps clocks and regulators
+ * of the target awake.
+ */
+/*
+ * The selected port: requests debug and system power and waits for it; clears what an earlier debugger left
+ * sticking. Some chips never acknowledge system power, and are reached without.
+ */
+enum adi_end power_up(struct adi *adi, const struct deadline *deadline, struct error *error);
+/* Whether CTRL/STAT still shows the power that the selected port had. */
+bool power_is_up(const struct adi *adi, uint32_t stat);
+/* Where it is reached without. */
+bool power_lacks_system(const struct adi *adi, size_t port);
+/* Whether any port was powered up. */
+bool power_is_ours(const struct adi *adi);
+/* Every port that was powered up, as far as it still answers. */
+void power_leave(struct adi *adi, enum link_power wish, struct error *error);

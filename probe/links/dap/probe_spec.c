@@ -1,0 +1,279 @@
+#include "links/dap/probe_spec.h"
+
+#include "links/dap/carrier.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char usb_word[] = "cmsis-dap", tcp_word[] = "cmsis-dap-tcp";
+
+/* What follows the word and its colon; NULL when the text begins with another word. */
+static const char *after(const char *text, const char *word)
+{
+    size_t n = strlen(word);
+    if (strncmp(text, word, n) != 0 || (text[n] != '\0' && text[n] != ':'))
+        return NULL;
+    return text[n] == ':' ? text + n + 1 : text + n;
+}
+
+bool dap_wish_is(const char *probe)
+{
+    return after(probe, usb_word) != NULL || after(probe, tcp_word) != NULL;
+}
+
+bool dap_wish_names(const struct dap_wish *wish, uint16_t vendor, uint16_t product)
+{
+    return wish != NULL && wish->by_id && wish->vendor == vendor && wish->product == product;
+}
+
+/* Four hexadecimal digits, then `end`. */
+static bool read_id(const char *text, char end, uint16_t *out)
+{
+    unsigned value = 0;
+    for (int i = 0; i < 4; i++) {
+        if (!isxdigit((unsigned char)text[i]))
+            return false;
+        unsigned digit = isdigit((unsigned char)text[i]) ? (unsigned)(text[i] - '0') : (text[i] & 7U) + 9;
+        value = value << 4 | digit;
+    }
+    *out = (uint16_t)value;
+    return text[4] == end;
+}
+
+static bool read_port(const char *text, uint16_t *out, struct error *error)
+{
+    char *end;
+    errno = 0;
+    unsigned long value = strtoul(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end != '\0' || errno != 0 || value == 0 || value > 65535)
+        return error_set(error, ERROR_USAGE, "--probe: \"%.32s\" is no port", text);
+    *out = (uint16_t)value;
+    return true;
+}
+
+static bool read_host(const char *text, struct dap_wish *out, struct error *error)
+{
+    bool bracket = text[0] == '[';
+    const char *end = bracket ? strchr(text, ']') : strchr(text, ':');
+    if (bracket && (end == NULL || (end[1] != '\0' && end[1] != ':')))
+        return error_set(error, ERROR_USAGE, "--probe: an address in brackets must end with one");
+    if (end == NULL)
+        end = text + strlen(text);
+    else if (!bracket && strchr(end + 1, ':') != NULL)
+        return error_set(error, ERROR_USAGE, "--probe: put an IPv6 address in brackets");
+    const char *host = text + bracket;
+    size_t length = (size_t)(end - host);
+    if (length >= sizeof out->host)
+        return error_set(error, ERROR_USAGE, "--probe: the host's name is too long");
+    if (length > 0)
+        snprintf(out->host, sizeof out->host, "%.*s", (int)length, host);
+    const char *port = bracket && *end != '\0' ? end + 1 : end;
+    return *port == '\0' || read_port(port + 1, &out->port, error);
+}
+
+bool dap_wish_read(const char *probe, struct dap_wish *out, struct error *error)
+{
+    *out = (struct dap_wish){.port = DAP_TCP_PORT};
+    snprintf(out->host, sizeof out->host, "localhost");
+    const char *rest = after(probe, tcp_word);
+    if (rest != NULL) {
+        out->kind = DAP_TCP;
+        return read_host(rest, out, error);
+    }
+    rest = after(probe, usb_word);
+    if (rest == NULL)
+        return error_set(error, ERROR_USAGE, "--probe %.64s: not a CMSIS-DAP probe", probe);
+    uint16_t vendor, product;
+    if (strlen(rest) == 9 && read_id(rest, ':', &vendor) && read_id(rest + 5, '\0', &product)) {
+        out->by_id = true;
+        out->vendor = vendor;
+        out->product = product;
+        return true;
+    }
+    if (strlen(rest) >= sizeof out->serial)
+        return error_set(error, ERROR_USAGE, "--probe: the serial number is too long");
+    snprintf(out->serial, sizeof out->serial, "%s", rest);
+    return true;
+}
+
+void found_name(const struct dap_found *found, char *out, size_t size)
+{
+    snprintf(out, size, "%04x:%04x%s%s", found->vendor, found->product, found->serial[0] != '\0' ? " " : "",
+             found->serial);
+}
+
+bool found_is_probe(const struct dap_found *found)
+{
+    /* Each unit of these is a CMSIS-DAP probe and nothing else, however it calls itself: EDBG, Atmel-ICE;
+     * KitProg1 and 2, MiniProg4, KitProg3; DAPLink; Orbtrace; WCH-Link, which has another number where it
+     * speaks something else; LPC-Link2, MCU-Link; Debug Probe; ULINKplus */
+    static const struct {
+        uint16_t vendor, product;
+    } known[] = {
+        {0x03EB, 0x2111}, {0x03EB, 0x2141}, {0x04B4, 0xF138}, {0x04B4, 0xF151},
+        {0x04B4, 0xF152}, {0x04B4, 0xF154}, {0x04B4, 0xF155}, {0x04B4, 0xF166},
+        {0x0D28, 0x0204}, {0x1209, 0x3443}, {0x1A86, 0x8011}, {0x1A86, 0x8012},
+        {0x1FC9, 0x0090}, {0x1FC9, 0x0143}, {0x2E8A, 0x000C}, {0xC251, 0x2750},
+    };
+    bool is = found->by_hand || descriptors_name_probe(found->name);
+    for (size_t i = 0; i < sizeof known / sizeof *known && !is; i++)
+        is = known[i].vendor == found->vendor && known[i].product == found->product;
+    return is;
+}
+
+bool found_takes_several(const struct dap_found *found, const char **words)
+{
+    enum { DAPLINK = 0x0204, DEBUG_PROBE = 0x000C, PICOPROBE = 0x0004 };
+    /* Until 2.3.1, whichever number they announced: packets merged into one, replies with another's length */
+    static const char old_debugprobe[] = "its firmware loses others before 2.3.1";
+    const uint16_t first_good = 0x0231;
+    *words = NULL;
+    if (found->vendor == 0x0D28)
+        return found->product == DAPLINK;
+    if (found->vendor != 0x2E8A || (found->product != DEBUG_PROBE && found->product != PICOPROBE))
+        return false;
+    *words = found->release < first_good ? old_debugprobe : NULL;
+    return found->release >= first_good;
+}
+
+static bool is_wanted(const struct dap_found *found, const struct dap_wish *wish)
+{
+    if (wish->kind != DAP_ANY && wish->kind != found->kind)
+        return false;
+    if (wish->by_id && (found->vendor != wish->vendor || found->product != wish->product))
+        return false;
+    return wish->serial[0] == '\0' || strcmp(wish->serial, found->serial) == 0;
+}
+
+/* The same probe, seen through its other interface. */
+static bool is_same(const struct dap_found *a, const struct dap_found *b)
+{
+    return a->vendor == b->vendor && a->product == b->product && strcmp(a->serial, b->serial) == 0 &&
+           a->kind != b->kind;
+}
+
+/* Whether an earlier one is the same probe. */
+static bool is_again(const struct dap_found *list, size_t i)
+{
+    for (size_t k = 0; k < i; k++)
+        if (is_same(&list[k], &list[i]))
+            return true;
+    return false;
+}
+
+static bool is_better(const struct dap_found *found, const struct dap_found *than)
+{
+    return found->problem[0] == '\0' && (found->kind == DAP_USB || than->problem[0] != '\0');
+}
+
+size_t found_merge(struct dap_found *list, size_t n)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t same = 0;
+        while (same < kept && (list[same].speaks_both || !is_same(&list[same], &list[i])))
+            same++;
+        if (same == kept) {
+            list[kept++] = list[i];
+            continue;
+        }
+        if (is_better(&list[i], &list[same]))
+            list[same] = list[i];
+        list[same].speaks_both = true;
+    }
+    return kept;
+}
+
+const struct dap_found *found_choose(const struct dap_found *list, size_t n, const struct dap_wish *wish,
+                                     struct error *error)
+{
+    const struct dap_found *chosen = NULL;
+    char names[512] = "", name[96];
+    size_t used = 0, others = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!is_wanted(&list[i], wish))
+            continue;
+        if (chosen != NULL && is_same(chosen, &list[i])) {
+            chosen = is_better(&list[i], chosen) || chosen->problem[0] != '\0' ? &list[i] : chosen;
+            continue;
+        }
+        if (wish->kind == DAP_ANY && is_again(list, i))
+            continue;
+        others += chosen != NULL;
+        if (chosen == NULL)
+            chosen = &list[i];
+        found_name(&list[i], name, sizeof name);
+        int more = snprintf(names + used, sizeof names - used, "%s%s", used > 0 ? ", " : "", name);
+        used += more > 0 && (size_t)more < sizeof names - used ? (size_t)more : 0;
+    }
+    if (others > 0) {
+        error_set(error, ERROR_USAGE, "several probes: %s; choose one with --probe cmsis-dap:SERIAL", names);
+        return NULL;
+    }
+    if (chosen != NULL)
+        return chosen;
+    for (size_t i = 0; i < n; i++) {
+        if (is_again(list, i))
+            continue;
+        found_name(&list[i], name, sizeof name);
+        int more = snprintf(names + used, sizeof names - used, "%s %s", used > 0 ? "," : "; there is", name);
+        used += more > 0 && (size_t)more < sizeof names - used ? (size_t)more : 0;
+    }
+    if (wish->serial[0] != '\0')
+        error_set(error, ERROR_NO_PROBE, "no CMSIS-DAP probe has the serial number %.64s%s", wish->serial,
+                  names);
+    else if (wish->by_id)
+        error_set(error, ERROR_NO_PROBE, "no CMSIS-DAP probe is %04x:%04x%s", wish->vendor, wish->product,
+                  names);
+    else
+        error_set(error, ERROR_NO_PROBE, "no CMSIS-DAP probe is plugged in");
+    return NULL;
+}
+
+enum { ST = 0x0483, SEGGER = 0x1366, FTDI = 0x0403, RASPBERRY_PI = 0x2E8A };
+
+#define STLINK "reached through OpenOCD: pmu-probe -f interface/stlink.cfg -f target/YOUR_CHIP.cfg info"
+#define LOADER                                                                                               \
+    "in its boot loader: plug it in again; if it stays there, ST's STSW-LINK007 loads its firmware anew"
+#define JLINK                                                                                                \
+    "reached through OpenOCD: pmu-probe -f interface/jlink.cfg -c 'transport select swd' -f "                \
+    "target/YOUR_CHIP.cfg info"
+#define MPSSE                                                                                                \
+    "a debug adapter may be built on it, reached through OpenOCD: pmu-probe -f "                             \
+    "interface/ftdi/YOUR_ADAPTER.cfg -f target/YOUR_CHIP.cfg info"
+#define BOOTSEL(image)                                                                                       \
+    "no probe yet: load the debugprobe firmware, " image                                                     \
+    ", by copying it to its drive; to be measured, press no button when you plug it in"
+
+/* The product IDs of OpenOCD 0.12: src/jtag/drivers/stlink_usb.c, and its interface files for FTDI's. */
+static const struct adapter adapters[] = {
+    {ST, 0x3744, "ST-Link V1", STLINK},
+    {ST, 0x3748, "ST-Link V2", STLINK},
+    {ST, 0x374B, "ST-Link V2-1", STLINK},
+    {ST, 0x3752, "ST-Link V2-1", STLINK},
+    {ST, 0x374D, "ST-Link V3", LOADER},
+    {ST, 0x374E, "ST-Link V3", STLINK},
+    {ST, 0x374F, "ST-Link V3", STLINK},
+    {ST, 0x3753, "ST-Link V3", STLINK},
+    {ST, 0x3754, "ST-Link V3", STLINK},
+    {ST, 0x3755, "ST-Link V3PWR", LOADER},
+    {ST, 0x3757, "ST-Link V3PWR", STLINK},
+    {SEGGER, 0, "J-Link", JLINK},
+    {FTDI, 0x6010, "FTDI FT2232", MPSSE},
+    {FTDI, 0x6011, "FTDI FT4232H", MPSSE},
+    {FTDI, 0x6014, "FTDI FT232H", MPSSE},
+    {RASPBERRY_PI, 0x0003, "Pico in BOOTSEL mode", BOOTSEL("debugprobe_on_pico.uf2")},
+    {RASPBERRY_PI, 0x000F, "Pico 2 in BOOTSEL mode", BOOTSEL("debugprobe_on_pico2.uf2")},
+};
+
+const struct adapter *adapter_find(uint16_t vendor, uint16_t product)
+{
+    for (size_t i = 0; i < sizeof adapters / sizeof *adapters; i++)
+        if (adapters[i].vendor == vendor && (adapters[i].product == product || adapters[i].product == 0))
+            return &adapters[i];
+    return NULL;
+}

@@ -1,0 +1,530 @@
+/*
+ * The socket to OpenOCD's Tcl port.
+ */
+#include "links/openocd_tcl.h"
+
+#include "links/openocd_process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { END_OF_TEXT = 0x1a, READ_AT_LEAST = 4096, SPOKEN_ANSWER = 1 << 18 };
+
+static enum openocd_end deadline_end(const struct deadline *deadline)
+{
+    return deadline_cancelled(deadline) ? OPENOCD_CANCELLED : OPENOCD_SILENT;
+}
+
+/* Until the socket is ready for `events`, an error is pending on it, or the deadline passes. */
+static enum openocd_end wait_for(struct openocd_rpc *rpc, short events, const struct deadline *deadline)
+{
+    for (;;) {
+        struct pollfd fds[2] = {{.fd = rpc->fd, .events = events}, {.fd = -1, .events = POLLIN}};
+        if (rpc->process != NULL)
+            fds[1].fd = openocd_process_log_fd(rpc->process);
+        int ready = poll(fds, 2, deadline_poll_ms(deadline));
+        if (ready < 0 && errno != EINTR)
+            return OPENOCD_CLOSED;
+        if (ready > 0 && fds[1].revents != 0)
+            openocd_process_read_log(rpc->process);
+        if (ready > 0 && fds[0].revents != 0)
+            return OPENOCD_ANSWERED;
+        if (deadline_passed(deadline))
+            return deadline_end(deadline);
+    }
+}
+
+/* 0, or an errno. */
+static int connect_one(struct openocd_rpc *rpc, const struct addrinfo *to, const struct deadline *deadline)
+{
+    rpc->fd = socket(to->ai_family, to->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, to->ai_protocol);
+    if (rpc->fd < 0)
+        return errno;
+    int failure = 0;
+    if (connect(rpc->fd, to->ai_addr, to->ai_addrlen) != 0) {
+        failure = errno;
+        if (failure == EINPROGRESS || failure == EINTR) {
+            socklen_t size = sizeof failure;
+            enum openocd_end end = wait_for(rpc, POLLOUT, deadline);
+            if (end != OPENOCD_ANSWERED)
+                failure = end == OPENOCD_CANCELLED ? ECANCELED : ETIMEDOUT;
+            else if (getsockopt(rpc->fd, SOL_SOCKET, SO_ERROR, &failure, &size) != 0)
+                failure = errno;
+        }
+    }
+    if (failure != 0) {
+        close(rpc->fd);
+        rpc->fd = -1;
+        return failure;
+    }
+    int one = 1;
+    setsockopt(rpc->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    return 0;
+}
+
+bool openocd_rpc_open(struct openocd_rpc *rpc, const char *host, uint16_t port,
+                      const struct deadline *deadline, struct error *error)
+{
+    rpc->fd = -1;
+    char service[8];
+    snprintf(service, sizeof service, "%u", (unsigned)port);
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
+    struct addrinfo *list = NULL;
+    int unknown = getaddrinfo(host, service, &hints, &list);
+    if (unknown != 0)
+        return error_set(error, ERROR_NO_PROBE, "cannot find the host %.200s: %s", host,
+                         gai_strerror(unknown));
+    int failure = 0;
+    for (const struct addrinfo *to = list; to != NULL && rpc->fd < 0; to = to->ai_next) {
+        failure = connect_one(rpc, to, deadline);
+        if (failure == ECANCELED)
+            break;
+    }
+    freeaddrinfo(list);
+    if (rpc->fd >= 0)
+        return true;
+    if (failure == ECANCELED)
+        return error_set(error, ERROR_CANCELLED, "cancelled");
+    if (failure == ECONNREFUSED)
+        return error_set(error, ERROR_NO_PROBE, "nothing listens on %.200s:%s", host, service);
+    return error_set(error, ERROR_NO_PROBE, "cannot connect to %.200s:%s: %s", host, service,
+                     strerror(failure));
+}
+
+void openocd_rpc_close(struct openocd_rpc *rpc)
+{
+    if (rpc->fd >= 0)
+        close(rpc->fd);
+    rpc->fd = -1;
+    free(rpc->buffer);
+    rpc->buffer = NULL;
+    rpc->used = rpc->room = rpc->consumed = 0;
+}
+
+/* Asked and answered at once: the answer waits in the buffer as if it had come over a socket. */
+static enum openocd_end speak(struct openocd_rpc *rpc, const char *request, size_t length,
+                              const struct deadline *deadline)
+{
+    size_t got = 0;
+    if (rpc->room < SPOKEN_ANSWER) {
+        char *buffer = realloc(rpc->buffer, SPOKEN_ANSWER);
+        if (buffer == NULL)
+            return OPENOCD_NO_MEMORY;
+        rpc->buffer = buffer;
+        rpc->room = SPOKEN_ANSWER;
+    }
+    rpc->used = rpc->consumed = 0;
+    enum openocd_end end =
+        rpc->voice->ask(rpc->voice->context, request, length, rpc->buffer, SPOKEN_ANSWER - 1, &got, deadline);
+    if (end == OPENOCD_ANSWERED) {
+        rpc->buffer[got] = END_OF_TEXT;
+        rpc->used = got + 1;
+    }
+    return end;
+}
+
+enum openocd_end openocd_rpc_send(struct openocd_rpc *rpc, const char *request, size_t length,
+                                  const struct deadline *deadline)
+{
+    log_text(rpc->log, '>', "tcl", request, length > 0 ? length - 1 : 0);
+    if (rpc->voice != NULL)
+        return speak(rpc, request, length > 0 ? length - 1 : 0, deadline); /* its 0x1a is the socket's */
+    while (length > 0) {
+        if (rpc->fd < 0)
+            return OPENOCD_CLOSED;
+        ssize_t sent = send(rpc->fd, request, length, MSG_NOSIGNAL);
+        if (sent > 0) {
+            request += sent;
+            length -= (size_t)sent;
+        } else if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+            enum openocd_end end = wait_for(rpc, POLLOUT, deadline);
+            if (end != OPENOCD_ANSWERED)
+                return end;
+        } else if (sent < 0 && errno != EINTR) {
+            return OPENOCD_CLOSED;
+        }
+    }
+    return OPENOCD_ANSWERED;
+}
+
+static bool make_room(struct openocd_rpc *rpc)
+{
+    if (rpc->room - rpc->used >= READ_AT_LEAST)
+        return true;
+    size_t room = rpc->room * 2 + READ_AT_LEAST;
+    char *buffer = realloc(rpc->buffer, room);
+    if (buffer == NULL)
+        return false;
+    rpc->buffer = buffer;
+    rpc->room = room;
+    return true;
+}
+
+enum openocd_end openocd_rpc_receive(struct openocd_rpc *rpc, size_t largest, const struct deadline *deadline,
+                                     const char **answer, size_t *length)
+{
+    if (rpc->consumed > 0) {
+        rpc->used -= rpc->consumed;
+        memmove(rpc->buffer, rpc->buffer + rpc->consumed, rpc->used);
+        rpc->consumed = 0;
+    }
+    size_t seen = 0;
+    for (;;) {
+        char *end = rpc->used > seen ? memchr(rpc->buffer + seen, END_OF_TEXT, rpc->used - seen) : NULL;
+        if (end != NULL) {
+            *end = '\0';
+            *answer = rpc->buffer;
+            *length = (size_t)(end - rpc->buffer);
+            rpc->consumed = *length + 1;
+            log_text(rpc->log, '<', "tcl", *answer, *length);
+            return *length > largest ? OPENOCD_TOO_LONG : OPENOCD_ANSWERED;
+        }
+        seen = rpc->used;
+        if (rpc->used > largest)
+            return OPENOCD_TOO_LONG;
+        if (rpc->fd < 0)
+            return OPENOCD_CLOSED;
+        if (!make_room(rpc))
+            return OPENOCD_NO_MEMORY;
+        enum openocd_end ready = wait_for(rpc, POLLIN, deadline);
+        if (ready != OPENOCD_ANSWERED)
+            return ready;
+        ssize_t got = recv(rpc->fd, rpc->buffer + rpc->used, rpc->room - rpc->used, 0);
+        if (got > 0)
+            rpc->used += (size_t)got;
+        else if (got == 0 || (errno != EINTR && errno != EAGAIN && errno != EWOULDBLOCK))
+            return OPENOCD_CLOSED;
+        /* An endless answer in small pieces always finds the socket ready */
+        if (deadline_passed(deadline) &&
+            (rpc->used == seen || memchr(rpc->buffer + seen, END_OF_TEXT, rpc->used - seen) == NULL))
+            return deadline_end(deadline);
+    }
+}
+
+const char *openocd_rpc_pending(const struct openocd_rpc *rpc, size_t *length)
+{
+    *length = rpc->used - rpc->consumed;
+    return rpc->buffer == NULL ? "" : rpc->buffer + rpc->consumed;
+}
+
+/* ---- words and numbers */
+
+struct cursor {
+    const char *at, *end;
+};
+
+static int digit_value(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    return -1;
+}
+
+/* A number of at most 64 bits, decimal or 0x..., and nothing else. */
+static bool take_number(struct cursor *cursor, uint64_t *value)
+{
+    uint64_t base = 10;
+    const char *at = cursor->at;
+    if (cursor->end - at > 2 && at[0] == '0' && at[1] == 'x') {
+        base = 16;
+        at += 2;
+    }
+    uint64_t sum = 0;
+    const char *first = at;
+    for (; at < cursor->end; at++) {
+        int digit = digit_value(*at);
+        if (digit < 0 || (uint64_t)digit >= base)
+            break;
+        if (sum > (UINT64_MAX - (uint64_t)digit) / base)
+            return false;
+        sum = sum * base + (uint64_t)digit;
+    }
+    if (at == first)
+        return false;
+    cursor->at = at;
+    *value = sum;
+    return true;
+}
+
+static bool take_char(struct cursor *cursor, char c)
+{
+    if (cursor->at == cursor->end || *cursor->at != c)
+        return false;
+    cursor->at++;
+    return true;
+}
+
+static bool take_word(struct cursor *cursor, const char *word)
+{
+    size_t length = strlen(word);
+    if ((size_t)(cursor->end - cursor->at) < length || memcmp(cursor->at, word, length) != 0)
+        return false;
+    cursor->at += length;
+    return true;
+}
+
+static bool fits(uint64_t value, unsigned size)
+{
+    return size >= 8 || value >> (8 * size) == 0;
+}
+
+/* ---- the answer to a list of steps */
+
+bool openocd_reply_read(const char *text, size_t length, struct openocd_reply *reply)
+{
+    static const enum why whys[] = {DONE, NOT_YET, UNEXPECTED, TARGET_FAULT};
+    struct cursor cursor = {text, text + length};
+    uint64_t why = 0;
+    *reply = (struct openocd_reply){0};
+    if (!take_word(&cursor, "pmu ") || !take_number(&cursor, &reply->sequence) || !take_char(&cursor, ' ') ||
+        !take_number(&cursor, &why) || !take_char(&cursor, ' ') || !take_number(&cursor, &reply->done) ||
+        !take_char(&cursor, ' ') || !take_number(&cursor, &reply->saw) || !take_char(&cursor, ' ') ||
+        !take_number(&cursor, &reply->count) || !take_char(&cursor, ' '))
+        return false;
+    if (why >= sizeof whys / sizeof whys[0])
+        return false;
+    reply->why = whys[why];
+    reply->results = cursor.at;
+    reply->end = cursor.end;
+    const char *line_end = memchr(cursor.at, '\n', (size_t)(cursor.end - cursor.at));
+    if ((line_end != NULL) != (reply->why == TARGET_FAULT))
+        return false;
+    if (line_end != NULL) {
+        reply->end = line_end;
+        reply->words = line_end + 1;
+        reply->words_length = (size_t)(cursor.end - reply->words);
+    }
+    return true;
+}
+
+static bool is_met(const struct step *step, uint64_t value)
+{
+    return (value & step->mask) == step->value;
+}
+
+static bool take_result(struct cursor *cursor, const struct step *step, bool first, uint64_t *result)
+{
+    if ((!first && !take_char(cursor, ' ')) || !take_number(cursor, result))
+        return false;
+    if (step->op == OP_TIME)
+        return true;
+    if (!fits(*result, step->at.size))
+        return false;
+    return step->op == OP_READ || is_met(step, *result);
+}
+
+/* Why the list ended where it did must be something that the step there can cause. */
+static bool is_plausible(const struct openocd_reply *reply, const struct step *steps, size_t n, size_t done)
+{
+    if (reply->why == DONE)
+        return done == n;
+    if (done >= n)
+        return false;
+    const struct step *step = &steps[done];
+    if (reply->why == UNEXPECTED)
+        return step->op == OP_EXPECT && fits(reply->saw, step->at.size) && !is_met(step, reply->saw);
+    if (reply->why == NOT_YET)
+        return reply->saw == 0 ||
+               (step->op == OP_UNTIL && fits(reply->saw, step->at.size) && !is_met(step, reply->saw));
+    return reply->saw == 0;
+}
+
+bool openocd_reply_take(const struct openocd_reply *reply, const struct step *steps, size_t n,
+                        uint64_t *results, struct outcome *outcome)
+{
+    struct cursor cursor = {reply->results, reply->end};
+    size_t done = 0;
+    uint64_t taken = 0;
+    for (uint64_t item = 0; item < reply->done; item++) {
+        if (done >= n)
+            return false;
+        size_t length = openocd_item_length(steps + done, n - done);
+        for (; length > 0; length--, done++) {
+            if (steps[done].op == OP_WRITE)
+                continue;
+            if (!take_result(&cursor, &steps[done], taken == 0, &results[done]))
+                return false;
+            taken++;
+        }
+    }
+    /* Part of a block may have been read before it failed or time was up */
+    if ((reply->why == TARGET_FAULT || reply->why == NOT_YET) && done < n) {
+        size_t length = openocd_item_length(steps + done, n - done);
+        for (; length > 1 && taken < reply->count; length--, done++, taken++)
+            if (!take_result(&cursor, &steps[done], taken == 0, &results[done]))
+                return false;
+    }
+    if (taken != reply->count || cursor.at != cursor.end || !is_plausible(reply, steps, n, done))
+        return false;
+    *outcome = (struct outcome){.why = reply->why, .done = done, .saw = reply->saw};
+    return true;
+}
+
+/* ---- the list of targets */
+
+/* "type,PORT,COREID,DBGBASE" where OpenOCD knows it. Numbers that are none leave the place unknown. */
+static void take_place(struct link_view *view)
+{
+    char *comma = strchr(view->type, ',');
+    unsigned long long numbers[3] = {0};
+    if (comma == NULL)
+        return;
+    const char *at = comma;
+    size_t n = 0;
+    for (; n < 3 && *at == ','; n++) {
+        char *end;
+        numbers[n] = strtoull(at + 1, &end, 10);
+        if (end == at + 1)
+            break;
+        at = end;
+    }
+    *comma = '\0';
+    if (n < 3 || *at != '\0' || numbers[0] > UINT16_MAX || numbers[1] > UINT16_MAX)
+        return;
+    view->has_port = true;
+    view->port = (uint16_t)numbers[0];
+    view->core_id = (unsigned)numbers[1];
+    view->debug_base = numbers[2];
+}
+
+static bool take_target(struct cursor *cursor, size_t index, struct link_view *view)
+{
+    static const enum view_state states[] = {VIEW_UNKNOWN, VIEW_RUNNING, VIEW_HALTED, VIEW_RESET};
+    uint64_t number = 0, state = 0;
+    if (!take_char(cursor, '\n') || !take_number(cursor, &number) || number != index || index > UINT16_MAX ||
+        !take_char(cursor, ' ') || !take_number(cursor, &state) ||
+        state >= sizeof states / sizeof states[0] || !take_char(cursor, ' '))
+        return false;
+    size_t left = (size_t)(cursor->end - cursor->at);
+    const char *line_end = memchr(cursor->at, '\n', left);
+    if (line_end == NULL)
+        line_end = cursor->end;
+    const char *blank = memchr(cursor->at, ' ', (size_t)(line_end - cursor->at));
+    if (blank == NULL || blank == cursor->at || blank + 1 == line_end)
+        return false;
+    *view = (struct link_view){.unit = (uint16_t)index, .state = states[state]};
+    openocd_text_clean(cursor->at, (size_t)(blank - cursor->at), view->type, sizeof view->type);
+    openocd_text_clean(blank + 1, (size_t)(line_end - blank - 1), view->name, sizeof view->name);
+    take_place(view);
+    view->is_core = strcmp(view->type, "mem_ap") != 0 && strcmp(view->type, "testee") != 0;
+    cursor->at = line_end;
+    return view->name[0] != '\0' && view->type[0] != '\0';
+}
+
+bool openocd_targets_read(const char *text, size_t length, struct link_view *out, size_t room, size_t *n)
+{
+    struct cursor cursor = {text, text + length};
+    *n = 0;
+    if (!take_word(&cursor, "pmu"))
+        return false;
+    while (cursor.at < cursor.end) {
+        struct link_view view;
+        if (!take_target(&cursor, *n, &view))
+            return false;
+        if (*n < room)
+            out[*n] = view;
+        ++*n;
+    }
+    return true;
+}
+
+bool openocd_version_read(const char *text, unsigned *major, unsigned *minor)
+{
+    struct cursor cursor = {text, text + strlen(text)};
+    uint64_t first = 0, second = 0;
+    if (!take_word(&cursor, "Open On-Chip Debugger ") || !take_number(&cursor, &first) ||
+        !take_char(&cursor, '.') || !take_number(&cursor, &second) || first > 1000 || second > 1000)
+        return false;
+    *major = (unsigned)first;
+    *minor = (unsigned)second;
+    return true;
+}
+
+/* What stands between two words, by its length: a line end weighs more than a blank. */
+enum gap { GAP_NONE = 0, GAP_BLANK = 1, GAP_LINE = 2 };
+
+static size_t put_gap(enum gap gap, char *out, size_t used, size_t room)
+{
+    if (gap == GAP_NONE || used == 0 || used + gap > room)
+        return used;
+    if (gap == GAP_LINE)
+        out[used++] = ';';
+    out[used++] = ' ';
+    return used;
+}
+
+void openocd_text_clean(const char *text, size_t length, char *out, size_t size)
+{
+    if (size == 0)
+        return;
+    size_t used = 0, room = size - 1;
+    enum gap gap = GAP_NONE;
+    for (size_t i = 0; i < length; i++) {
+        char byte = text[i];
+        if (byte == '\n' || byte == '\r') {
+            gap = GAP_LINE;
+        } else if (byte == ' ' || byte == '\t' || byte == '\0') {
+            gap = gap == GAP_NONE ? GAP_BLANK : gap;
+        } else {
+            used = put_gap(gap, out, used, room);
+            gap = GAP_NONE;
+            if (used >= room)
+                break;
+            if (byte < ' ' || byte > '~')
+                byte = '?';
+            out[used++] = byte;
+        }
+    }
+    out[used] = '\0';
+}
+
+/* "Error: open failed", "boards/x.cfg:6: Error: set BOARD_PORT ..." */
+static const char *error_in(const char *line, size_t length, size_t *left)
+{
+    static const char word[] = "Error: ";
+    for (size_t i = 0; i + sizeof word - 1 <= length; i++)
+        if (memcmp(line + i, word, sizeof word - 1) == 0) {
+            *left = length - i - (sizeof word - 1);
+            return line + i + sizeof word - 1;
+        }
+    return NULL;
+}
+
+bool openocd_text_errors(const char *log, size_t length, char *out, size_t size)
+{
+    size_t used = 0;
+    for (size_t at = 0; at < length && used + 2 < size;) {
+        const char *end = memchr(log + at, '\n', length - at);
+        size_t line = end != NULL ? (size_t)(end - log) - at : length - at, left = 0;
+        const char *words = error_in(log + at, line, &left);
+        if (words != NULL) {
+            char one[256];
+            openocd_text_clean(words, left, one, sizeof one);
+            bool again = used > 0 && strstr(out, one) != NULL;
+            if (!again) {
+                int more = snprintf(out + used, size - used, "%s%s", used > 0 ? "\n" : "", one);
+                used += (size_t)more < size - used ? (size_t)more : size - used - 1;
+            }
+        }
+        at += line + 1;
+    }
+    return used > 0;
+}
+
+bool openocd_text_is_wait(const char *cleaned)
+{
+    /* "Timeout during WAIT recovery" over JTAG, "... timed out" elsewhere. A stall that OpenOCD only
+     * mentions ("stalled (WAIT) - slowing down") is not it. */
+    return strcasestr(cleaned, "timeout") != NULL || strcasestr(cleaned, "timed out") != NULL;
+}

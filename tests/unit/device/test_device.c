@@ -1,0 +1,398 @@
+/*
+ * The target: what is found behind a link, what is taken and what is refused, and that closing puts it all
+ * back.
+ */
+#include "../model_link.h"
+#include "../test.h"
+
+#include "device/device.h"
+
+#include <stdio.h>
+
+/* A link with views of a test's choosing, and perhaps a server that does run control. */
+static struct fixture {
+    struct model_core model, before;
+    struct link_ops ops;
+    struct link_view views[4];
+    size_t n_views;
+    char calls[128]; /* of the server's, in order */
+    bool stubborn;   /* the server refuses to move the core */
+    struct target target;
+    struct deadline deadline;
+    struct error error;
+} f;
+
+static size_t views(struct link *link, struct link_view *out, size_t room, struct error *error)
+{
+    (void)link;
+    for (size_t i = 0; i < f.n_views && i < room; i++)
+        out[i] = f.views[i];
+    if (f.n_views == 0)
+        error_set(error, ERROR_NO_CORE, "nothing there");
+    return f.n_views;
+}
+
+static void note(const char *what)
+{
+    size_t used = strlen(f.calls);
+    snprintf(f.calls + used, sizeof f.calls - used, "%s ", what);
+}
+
+static bool hold(struct link *link, bool on, struct error *error)
+{
+    (void)link;
+    (void)error;
+    note(on ? "hold" : "release");
+    return true;
+}
+
+static bool server_run(struct link *link, uint16_t unit, bool run, const struct deadline *deadline,
+                       struct error *error)
+{
+    (void)link;
+    (void)deadline;
+    assert_int_equal(unit, 7);
+    if (f.stubborn)
+        return error_set(error, ERROR_LINK_PROTOCOL, "no");
+    note(run ? "run" : "halt");
+    model_write_dhcsr(&f.model, run ? 0xA05F0001 : 0xA05F0003);
+    return true;
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    static const struct model_event nothing[] = {{.cycles = 100, .pc = 0x1234, .sp = 0x20007F00}};
+    memset(&f, 0, sizeof f);
+    model_init(&f.model, nothing, 1, 0);
+    f.ops = *f.model.link.ops;
+    f.ops.views = views;
+    f.model.link.ops = &f.ops;
+    f.views[0] = (struct link_view){.unit = 7, .name = "cpu", .type = "cortex_m", .is_core = true};
+    f.n_views = 1;
+    f.deadline = deadline_in_ms(60000, NULL);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    target_close(&f.target);
+    return 0;
+}
+
+#define FRESH_TEST(name) TEST_WITH(name, set_up, tear_down)
+
+static void with_server(void)
+{
+    f.ops.hold = hold;
+    f.ops.server_run = server_run;
+}
+
+static void halt_the_model(void)
+{
+    f.model.debug = true;
+    model_advance(&f.model, 5000);
+    model_halt_request(&f.model, 0x1240);
+}
+
+static void open_it(void)
+{
+    f.before = f.model;
+    assert_true(
+        target_open(&f.target, &f.model.link, &(struct target_wish){.core = -1}, &f.deadline, &f.error));
+}
+
+static bool take(bool resume)
+{
+    assert_true(target_choose(&f.target, -1, &f.error));
+    return target_take(&f.target, resume, "main.c:88", &f.deadline, &f.error);
+}
+
+static bool take_block(const char *name)
+{
+    return target_take_block(&f.target, name, &f.deadline, &f.error);
+}
+
+static void assert_undone(void)
+{
+    assert_true(target_undo(&f.target, &f.deadline, &f.error));
+    const char *difference = model_difference(&f.model, &f.before);
+    assert_string_equal(difference == NULL ? "" : difference, "");
+}
+
+/* --- finding -------------------------------------------------------------------------------------------- */
+
+FRESH_TEST(a_core_and_its_counters_are_found)
+{
+    open_it();
+    assert_int_equal(f.target.n_cores, 1);
+    const struct target_core *core = &f.target.cores[0];
+    assert_string_equal(core->core.name, "Cortex-M4 r0p1");
+    assert_string_equal(core->view.name, "cpu");
+    assert_int_equal(core->core.unit, 7);
+    assert_int_equal(core->core.comparators, 6);
+    assert_int_equal(core->state, CORE_RUNNING);
+    assert_int_equal(core->n_blocks, 2);
+    assert_string_equal(core->blocks[0].kind->name, "dwt");
+    assert_string_equal(core->blocks[1].kind->name, "systick");
+    assert_int_equal(ledger_held(f.target.ledger), 0);
+    assert_undone(); /* looking changes nothing */
+}
+
+FRESH_TEST(a_halted_core_tells_where)
+{
+    halt_the_model();
+    open_it();
+    assert_int_equal(f.target.cores[0].state, CORE_HALTED);
+    assert_int_equal(f.target.cores[0].halted_at, 0x1240);
+    assert_undone();
+}
+
+FRESH_TEST(views_without_a_core_of_ours_are_passed_over)
+{
+    f.views[1] = f.views[0];
+    f.views[0] = (struct link_view){.unit = 1, .name = "mem", .is_core = false};
+    f.n_views = 2;
+    open_it();
+    assert_int_equal(f.target.n_cores, 1);
+    assert_int_equal(f.target.cores[0].core.unit, 7);
+    target_close(&f.target);
+    f.model.cpuid = 0x413FC090; /* a Cortex-A9 */
+    open_it();
+    assert_int_equal(f.target.n_cores, 0);
+    assert_false(target_choose(&f.target, -1, &f.error));
+    assert_int_equal(f.error.kind, ERROR_NO_CORE);
+}
+
+FRESH_TEST(a_view_that_cannot_be_read_is_no_error)
+{
+    f.views[1] = f.views[0];
+    f.n_views = 2;
+    f.model.what = TROUBLE_FAULT;
+    f.model.trouble_at = 0;
+    f.model.trouble_for = 2; /* the second look included */
+    open_it();
+    assert_int_equal(f.target.n_cores, 1);
+    assert_int_equal(f.error.kind, ERROR_NONE);
+}
+
+FRESH_TEST(a_lost_link_is_an_error)
+{
+    for (long k = 0; k < 6; k++) {
+        set_up(NULL);
+        f.model.what = TROUBLE_LOST;
+        f.model.trouble_at = k;
+        f.model.trouble_for = 1;
+        assert_false(
+            target_open(&f.target, &f.model.link, &(struct target_wish){.core = -1}, &f.deadline, &f.error));
+        assert_int_equal(f.error.kind, ERROR_LINK_LOST);
+        target_close(&f.target);
+    }
+    set_up(NULL);
+    f.n_views = 0;
+    assert_false(
+        target_open(&f.target, &f.model.link, &(struct target_wish){.core = -1}, &f.deadline, &f.error));
+    assert_int_equal(f.error.kind, ERROR_NO_CORE);
+}
+
+FRESH_TEST(slices_are_waited_out)
+{
+    for (long k = 0; k < 12; k++) {
+        set_up(NULL);
+        f.model.what = TROUBLE_SLICE;
+        f.model.trouble_at = k;
+        f.model.trouble_for = 3;
+        open_it();
+        assert_int_equal(f.target.n_cores, 1);
+        assert_int_equal(f.target.cores[0].n_blocks, 2);
+        target_close(&f.target);
+    }
+}
+
+FRESH_TEST(cores_are_chosen_by_number)
+{
+    f.views[1] = f.views[0];
+    f.n_views = 2;
+    open_it();
+    assert_true(target_choose(&f.target, -1, &f.error));
+    assert_ptr_equal(f.target.chosen, &f.target.cores[0]);
+    assert_true(target_choose(&f.target, 1, &f.error));
+    assert_ptr_equal(f.target.chosen, &f.target.cores[1]);
+    assert_false(target_choose(&f.target, 2, &f.error));
+    assert_int_equal(f.error.kind, ERROR_NO_CORE);
+    assert_ptr_equal(f.target.chosen, &f.target.cores[1]);
+}
+
+/* --- taking --------------------------------------------------------------------------------------------- */
+
+FRESH_TEST(a_halted_core_is_refused)
+{
+    halt_the_model();
+    with_server();
+    open_it();
+    assert_false(take(false));
+    assert_int_equal(f.error.kind, ERROR_HALTED);
+    assert_non_null(strstr(f.error.text, "main.c:88"));
+    assert_string_equal(f.calls, "");
+    assert_undone();
+    assert_string_equal(f.calls, ""); /* it was never held */
+}
+
+FRESH_TEST(a_locked_up_core_is_refused)
+{
+    f.model.locked_up = true;
+    open_it();
+    assert_false(take(true));
+    assert_int_equal(f.error.kind, ERROR_LOCKUP);
+    assert_undone();
+}
+
+FRESH_TEST(a_halted_core_is_resumed_and_halted_again)
+{
+    for (int server = 0; server < 2; server++) {
+        set_up(NULL);
+        halt_the_model();
+        if (server)
+            with_server();
+        open_it();
+        assert_true(take(true));
+        assert_false(f.model.halted);
+        assert_true(take_block(NULL));
+        assert_undone();
+        assert_true(f.model.halted);
+        assert_string_equal(f.calls, server ? "run hold release halt " : "");
+        assert_true(target_undo(&f.target, &f.deadline, &f.error)); /* twice is once */
+        assert_string_equal(f.calls, server ? "run hold release halt " : "");
+        target_close(&f.target);
+        target_close(&f.target);
+    }
+}
+
+FRESH_TEST(a_server_that_will_not_resume_is_an_error)
+{
+    halt_the_model();
+    with_server();
+    open_it();
+    f.stubborn = true;
+    assert_false(take(true));
+    assert_int_equal(f.error.kind, ERROR_LINK_PROTOCOL);
+    assert_true(f.model.halted);
+}
+
+FRESH_TEST(a_running_core_is_left_running)
+{
+    with_server();
+    open_it();
+    assert_true(take(false));
+    assert_true(take_block("DWT")); /* names in any case */
+    assert_undone();
+    assert_string_equal(f.calls, "hold release ");
+    assert_false(f.model.halted);
+}
+
+FRESH_TEST(a_stop_that_is_not_ours_keeps_debug_on)
+{
+    open_it();
+    assert_true(take(false));
+    struct setting settings[8];
+    size_t n = f.target.chosen->core.ops->settings(&f.target.chosen->core, settings, 8);
+    for (size_t i = 0; i < n; i++)
+        assert_true(ledger_apply(f.target.ledger, &settings[i], &f.deadline, &f.error));
+    model_halt_request(&f.model, 0x1240);
+    f.target.leave_halted = true;
+    assert_true(target_undo(&f.target, &f.deadline, &f.error));
+    assert_true(f.model.halted && f.model.debug);
+    assert_int_equal(f.model.dfsr, 0x1);
+    assert_int_equal(f.model.demcr, f.before.demcr);
+}
+
+/* --- counters ------------------------------------------------------------------------------------------- */
+
+FRESH_TEST(the_best_block_is_taken_and_made_to_count)
+{
+    f.model.cyccnt = 4711;
+    open_it();
+    assert_true(take(false) && take_block(NULL));
+    assert_string_equal(f.target.block->kind->name, "dwt");
+    uint32_t from = f.model.cyccnt;
+    model_advance(&f.model, 100);
+    assert_int_equal(f.model.cyccnt - from, 100);
+    assert_undone(); /* the idle counter's value, too */
+    assert_int_equal(f.model.cyccnt, 4711);
+}
+
+FRESH_TEST(an_idle_systick_is_borrowed)
+{
+    open_it();
+    assert_true(take(false) && take_block("systick"));
+    uint32_t from = f.model.cvr;
+    model_advance(&f.model, 100);
+    assert_int_equal((from - f.model.cvr) & 0xFFFFFF, 100);
+    assert_undone();
+}
+
+FRESH_TEST(blocks_that_are_not_there_or_not_usable)
+{
+    f.model.cpuid = 0x410CC601; /* Cortex-M0+: a DWT without counters */
+    f.model.fp_ctrl = 0x40;
+    f.model.csr = 5;
+    f.model.rvr = 0;
+    open_it();
+    assert_true(take(false));
+    assert_false(take_block("pmu"));
+    assert_int_equal(f.error.kind, ERROR_NO_COUNTER);
+    error_clear(&f.error);
+    assert_false(take_block("dwt"));
+    assert_int_equal(f.error.kind, ERROR_NO_COUNTER);
+    error_clear(&f.error);
+    assert_false(take_block(NULL)); /* SysTick's reload value is 0: nothing is left */
+    assert_int_equal(f.error.kind, ERROR_NO_COUNTER);
+    assert_null(f.target.block);
+    assert_undone();
+}
+
+FRESH_TEST(a_reload_value_that_changes_is_noticed)
+{
+    f.model.csr = 5;
+    f.model.rvr = 9999;
+    open_it();
+    assert_true(target_check_witness(&f.target, &f.deadline, &f.error)); /* none taken yet */
+    assert_true(take(false) && take_block("systick"));
+    assert_true(target_check_witness(&f.target, &f.deadline, &f.error));
+    f.model.rvr = 4999;
+    assert_false(target_check_witness(&f.target, &f.deadline, &f.error));
+    assert_int_equal(f.error.kind, ERROR_WRITTEN);
+    assert_non_null(strstr(f.error.text, "SYST_RVR"));
+}
+
+/* --- the end -------------------------------------------------------------------------------------------- */
+
+FRESH_TEST(undoing_can_be_tried_again)
+{
+    for (long k = 0; k < 12; k++)
+        for (int halted = 0; halted < 2; halted++) {
+            set_up(NULL);
+            if (halted)
+                halt_the_model();
+            open_it();
+            assert_true(take(true) && take_block(NULL));
+            f.model.what = TROUBLE_LOST;
+            f.model.trouble_at = f.model.accesses + k;
+            f.model.trouble_for = 1;
+            if (!target_undo(&f.target, &f.deadline, &f.error))
+                assert_int_equal(f.error.kind, ERROR_LINK_LOST);
+            error_clear(&f.error);
+            f.model.lost = false;
+            f.model.trouble_at = -1;
+            assert_undone();
+            target_close(&f.target);
+        }
+}
+
+FRESH_TEST(a_target_that_was_never_opened_can_be_closed)
+{
+    assert_true(target_undo(&f.target, &f.deadline, &f.error));
+    target_close(&f.target);
+    target_close(&f.target);
+}

@@ -1,0 +1,242 @@
+#include "device/ledger.h"
+#include "fake_link.h"
+#include "test.h"
+
+struct fixture {
+    struct fake_link fake;
+    struct ledger *ledger;
+    struct deadline deadline;
+    struct error error;
+};
+
+static int set_up(void **state)
+{
+    static struct fixture fixture;
+    memset(&fixture, 0, sizeof fixture);
+    fake_init(&fixture.fake);
+    fixture.ledger = ledger_new(&fixture.fake.link);
+    fixture.deadline = deadline_in_ms(60000, NULL);
+    *state = &fixture;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    ledger_free(((struct fixture *)*state)->ledger);
+    return 0;
+}
+
+#define FRESH_TEST(name) TEST_WITH(name, set_up, tear_down)
+
+static struct address at(uint64_t offset)
+{
+    return (struct address){.size = 4, .offset = offset};
+}
+
+FRESH_TEST(undo_goes_backwards)
+{
+    struct fixture *f = *state;
+    *fake_at(&f->fake, 0x10) = 1;
+    *fake_at(&f->fake, 0x20) = 2;
+    assert_true(ledger_write(f->ledger, at(0x10), 100, (struct restore){0}, &f->deadline, &f->error));
+    assert_true(ledger_write(f->ledger, at(0x20), 200, (struct restore){.mask = 3, .key = 0x80}, &f->deadline,
+                             &f->error));
+    assert_true(ledger_write(f->ledger, at(0x10), 101, (struct restore){0}, &f->deadline, &f->error));
+    assert_int_equal(ledger_held(f->ledger), 2);
+    f->fake.n_writes = 0;
+    assert_true(ledger_undo(f->ledger, &f->deadline, &f->error));
+    assert_int_equal(f->fake.n_writes, 2);
+    assert_int_equal(f->fake.writes[0].at.offset, 0x20);
+    assert_int_equal(f->fake.writes[0].value, 0x82);
+    assert_int_equal(f->fake.writes[1].at.offset, 0x10);
+    assert_int_equal(f->fake.writes[1].value, 1);
+    assert_int_equal(ledger_held(f->ledger), 0);
+}
+
+FRESH_TEST(refuses_what_it_does_not_hold)
+{
+    struct fixture *f = *state;
+    uint64_t results[2];
+    struct step steps[] = {step_read(at(0x30)), step_write(at(0x30), 5)};
+    struct outcome outcome = ledger_execute(f->ledger, steps, 2, results, &f->deadline, &f->error);
+    assert_int_not_equal(outcome.why, DONE);
+    assert_int_equal(outcome.done, 0);
+    assert_int_equal(f->error.kind, ERROR_SYSTEM);
+    assert_int_equal(f->fake.n_writes, 0);
+    error_clear(&f->error);
+    assert_true(ledger_allow(f->ledger, at(0x30), &f->error));
+    outcome = ledger_execute(f->ledger, steps, 2, results, &f->deadline, &f->error);
+    assert_int_equal(outcome.why, DONE);
+    assert_int_equal(f->fake.n_writes, 1);
+}
+
+FRESH_TEST(a_pair_is_put_back_bit_by_bit)
+{
+    struct fixture *f = *state;
+    *fake_at(&f->fake, 0xC00) = 0x5;
+    struct restore pair = {.how = RESTORE_PAIR, .clear = at(0xC20)};
+    assert_true(ledger_hold(f->ledger, at(0xC00), pair, NULL, &f->deadline, &f->error));
+    *fake_at(&f->fake, 0xC00) = 0x6; /* bit 0 went, bit 1 came */
+    f->fake.n_writes = 0;
+    assert_true(ledger_undo(f->ledger, &f->deadline, &f->error));
+    assert_int_equal(f->fake.n_writes, 2);
+    assert_int_equal(f->fake.writes[0].at.offset, 0xC20);
+    assert_int_equal(f->fake.writes[0].value, 0x2);
+    assert_int_equal(f->fake.writes[1].at.offset, 0xC00);
+    assert_int_equal(f->fake.writes[1].value, 0x1);
+}
+
+FRESH_TEST(sticky_bits_that_were_there_stay)
+{
+    struct fixture *f = *state;
+    *fake_at(&f->fake, 0x30) = 0x1;
+    struct restore sticky = {.how = RESTORE_CLEAR_NEW, .mask = 0x1F};
+    assert_true(ledger_hold(f->ledger, at(0x30), sticky, NULL, &f->deadline, &f->error));
+    *fake_at(&f->fake, 0x30) = 0x103;
+    f->fake.n_writes = 0;
+    assert_true(ledger_undo(f->ledger, &f->deadline, &f->error));
+    assert_int_equal(f->fake.n_writes, 1);
+    assert_int_equal(f->fake.writes[0].value, 0x2);
+}
+
+/* Two writers of one register: only what was ours goes back. */
+FRESH_TEST(other_bits_stay_as_they_are_by_then)
+{
+    struct fixture *f = *state;
+    *fake_at(&f->fake, 0x30) = 0x13;
+    struct restore ours = {.how = RESTORE_BITS, .mask = 0x3};
+    assert_true(ledger_write(f->ledger, at(0x30), 0x10, ours, &f->deadline, &f->error));
+    *fake_at(&f->fake, 0x30) = 0x28;
+    assert_true(ledger_undo(f->ledger, &f->deadline, &f->error));
+    assert_int_equal(*fake_at(&f->fake, 0x30), 0x2B);
+}
+
+FRESH_TEST(flags_are_cleared_by_another_register_where_there_is_one)
+{
+    struct fixture *f = *state;
+    *fake_at(&f->fake, 0x34) = 0x1;
+    struct setting setting = {.at = at(0x34),
+                              .only_held = true,
+                              .restore = {.how = RESTORE_CLEAR_NEW, .mask = 0x3, .clear = at(0x38)}};
+    assert_true(ledger_apply(f->ledger, &setting, &f->deadline, &f->error));
+    assert_int_equal(f->fake.n_writes, 0);
+    *fake_at(&f->fake, 0x34) = 0x7;
+    assert_true(ledger_undo(f->ledger, &f->deadline, &f->error));
+    assert_int_equal(f->fake.n_writes, 1);
+    assert_int_equal(f->fake.writes[0].at.offset, 0x38);
+    assert_int_equal(f->fake.writes[0].value, 0x2);
+}
+
+/* A card has 244 threads with seven registers each. */
+FRESH_TEST(it_holds_as_much_as_there_is)
+{
+    struct fixture *f = *state;
+    enum { MANY = 2000 };
+    struct address address = at(0x200);
+    for (unsigned i = 0; i < MANY; i++) {
+        address.unit = (uint16_t)i;
+        assert_true(ledger_hold(f->ledger, address, (struct restore){0}, NULL, &f->deadline, &f->error));
+    }
+    assert_int_equal(ledger_held(f->ledger), MANY);
+    assert_true(ledger_undo(f->ledger, &f->deadline, &f->error));
+    assert_int_equal(ledger_held(f->ledger), 0);
+}
+
+FRESH_TEST(a_setting_that_is_true_is_not_written)
+{
+    struct fixture *f = *state;
+    struct setting setting = {.at = at(0x40), .test = 1, .set = 1, .keep = ~1ULL};
+    *fake_at(&f->fake, 0x40) = 0x81;
+    assert_true(ledger_apply(f->ledger, &setting, &f->deadline, &f->error));
+    assert_int_equal(ledger_held(f->ledger), 0);
+    *fake_at(&f->fake, 0x40) = 0x80;
+    assert_true(ledger_apply(f->ledger, &setting, &f->deadline, &f->error));
+    assert_int_equal(*fake_at(&f->fake, 0x40), 0x81);
+    assert_true(ledger_undo(f->ledger, &f->deadline, &f->error));
+    assert_int_equal(*fake_at(&f->fake, 0x40), 0x80);
+}
+
+/* Whatever access the link is lost at, what was not put back stays held and a later undo puts it back. */
+FRESH_TEST(undo_can_be_tried_again)
+{
+    struct fixture *f = *state;
+    for (long lost_at = 0; lost_at < 3; lost_at++) {
+        for (uint64_t i = 0; i < 3; i++) {
+            *fake_at(&f->fake, 0x100 + 4 * i) = i;
+            assert_true(ledger_write(f->ledger, at(0x100 + 4 * i), 50 + i, (struct restore){0}, &f->deadline,
+                                     &f->error));
+        }
+        f->fake.fail_after = lost_at;
+        f->fake.fail_with = LINK_LOST;
+        assert_false(ledger_undo(f->ledger, &f->deadline, &f->error));
+        assert_int_equal(f->error.kind, ERROR_LINK_LOST);
+        assert_int_equal(ledger_held(f->ledger), 3 - lost_at);
+        error_clear(&f->error);
+        f->fake.fail_after = -1;
+        assert_true(ledger_undo(f->ledger, &f->deadline, &f->error));
+        for (uint64_t i = 0; i < 3; i++)
+            assert_int_equal(*fake_at(&f->fake, 0x100 + 4 * i), i);
+    }
+}
+
+struct debtor {
+    struct fixture *f;
+    unsigned undone, failures; /* fails so often before it works */
+};
+
+static bool undo_debt(void *context, const struct deadline *deadline, struct error *error)
+{
+    struct debtor *debtor = context;
+    (void)deadline;
+    debtor->undone++;
+    assert_int_equal(*fake_at(&debtor->f->fake, 0x20), 2);   /* written after it: put back before */
+    assert_int_equal(*fake_at(&debtor->f->fake, 0x10), 100); /* and before it */
+    if (debtor->failures == 0)
+        return true;
+    debtor->failures--;
+    return error_set(error, ERROR_STATE, "not yet");
+}
+
+FRESH_TEST(a_debt_is_undone_in_its_turn)
+{
+    struct fixture *f = *state;
+    for (unsigned failures = 0; failures < 5; failures += 2) {
+        struct debtor debtor = {.f = f, .failures = failures};
+        *fake_at(&f->fake, 0x10) = 1;
+        *fake_at(&f->fake, 0x20) = 2;
+        assert_true(ledger_write(f->ledger, at(0x10), 100, (struct restore){0}, &f->deadline, &f->error));
+        assert_true(ledger_owe(f->ledger, (struct ledger_debt){&debtor, undo_debt}, &f->error));
+        assert_true(ledger_owe(f->ledger, (struct ledger_debt){&debtor, undo_debt}, &f->error)); /* once */
+        assert_true(ledger_write(f->ledger, at(0x20), 200, (struct restore){0}, &f->deadline, &f->error));
+        bool undone = ledger_undo(f->ledger, &f->deadline, &f->error);
+        assert_true(undone == (failures < 3));
+        if (!undone) {
+            assert_int_equal(ledger_held(f->ledger), 1);
+            assert_string_equal(f->error.text, "not yet");
+            error_clear(&f->error);
+            *fake_at(&f->fake, 0x10) = 100;
+            assert_true(ledger_undo(f->ledger, &f->deadline, &f->error));
+        }
+        assert_int_equal(debtor.undone, failures + 1);
+        assert_int_equal(ledger_held(f->ledger), 0);
+    }
+}
+
+FRESH_TEST(a_debt_can_be_paid_or_forgiven)
+{
+    struct fixture *f = *state;
+    struct debtor debtor = {.f = f, .failures = 1};
+    const struct ledger_debt debt = {&debtor, undo_debt};
+    *fake_at(&f->fake, 0x20) = 2;
+    *fake_at(&f->fake, 0x10) = 100;
+    assert_true(ledger_owe(f->ledger, debt, &f->error));
+    assert_false(ledger_pay(f->ledger, debt, &f->deadline, &f->error));
+    assert_int_equal(ledger_held(f->ledger), 1);
+    assert_true(ledger_pay(f->ledger, debt, &f->deadline, &f->error));
+    assert_int_equal(ledger_held(f->ledger), 0);
+    assert_true(ledger_pay(f->ledger, debt, &f->deadline, &f->error)); /* nothing is owed */
+    assert_true(ledger_owe(f->ledger, debt, &f->error));
+    ledger_forgive(f->ledger, debt);
+    assert_true(ledger_undo(f->ledger, &f->deadline, &f->error));
+    assert_int_equal(debtor.undone, 2);
+}

@@ -1,0 +1,125 @@
+/*
+ * Release: what is taken away of a model core, and what is the program's own and stays.
+ */
+#include "../model_link.h"
+#include "../test.h"
+
+#include "device/release.h"
+
+#include <stdio.h>
+
+static struct fixture {
+    struct model_core model;
+    struct link_ops ops;
+    struct target target;
+    struct deadline deadline;
+    struct error error;
+    char removed[256];
+    bool code;
+} f;
+
+static size_t views(struct link *link, struct link_view *out, size_t room, struct error *error)
+{
+    (void)link;
+    (void)room;
+    (void)error;
+    out[0] = (struct link_view){.unit = 7, .name = "cpu", .type = "cortex_m", .is_core = true};
+    return 1;
+}
+
+static void on_removed(void *context, const char *what, bool has_place, uint64_t place)
+{
+    (void)context;
+    char where[32] = "";
+    size_t used = strlen(f.removed);
+    if (has_place)
+        snprintf(where, sizeof where, " %x", (unsigned)place);
+    snprintf(f.removed + used, sizeof f.removed - used, "%s%s; ", what, where);
+}
+
+static bool is_code(void *context, uint64_t address)
+{
+    (void)context;
+    (void)address;
+    return f.code;
+}
+
+static const struct release_sink sink = {.removed = on_removed, .is_code = is_code};
+
+static int set_up(void **state)
+{
+    (void)state;
+    static const struct model_event nothing[] = {{.cycles = 100, .pc = 0x1234, .sp = 0x20007F00}};
+    memset(&f, 0, sizeof f);
+    model_init(&f.model, nothing, 1, 0);
+    f.ops = *f.model.link.ops;
+    f.ops.views = views;
+    f.model.link.ops = &f.ops;
+    f.deadline = deadline_in_ms(60000, NULL);
+    f.code = true;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    target_close(&f.target);
+    return 0;
+}
+
+#define RELEASE_TEST(name) TEST_WITH(name, set_up, tear_down)
+
+static void take(void)
+{
+    assert_true(
+        target_open(&f.target, &f.model.link, &(struct target_wish){.core = -1}, &f.deadline, &f.error));
+    assert_true(target_choose(&f.target, -1, &f.error));
+    assert_true(release_stops(&f.target, &sink, &f.deadline, &f.error));
+}
+
+RELEASE_TEST(patches_of_the_flash_patch_unit_are_the_programs)
+{
+    f.model.fp_ctrl |= 1;
+    f.model.comparators[0] = 0x00001235; /* bits 31:30 are 0: replaces code */
+    f.model.comparators[1] = 0x80001235;
+    take();
+    assert_string_equal(f.removed, "breakpoint 1236; ");
+    assert_int_equal(f.model.comparators[0], 0x00001235);
+    assert_int_equal(f.model.comparators[1], 0);
+    assert_int_equal(f.model.fp_ctrl & 1, 1);
+}
+
+RELEASE_TEST(a_unit_that_is_off_is_tidied_without_a_word)
+{
+    f.model.fp_ctrl &= ~1U;
+    f.model.comparators[1] = 0x80001235;
+    take();
+    assert_string_equal(f.removed, "");
+    assert_int_equal(f.model.comparators[1], 0);
+}
+
+RELEASE_TEST(what_it_took_stays_away)
+{
+    f.model.fp_ctrl |= 1;
+    f.model.comparators[2] = 0x40001235;
+    f.model.demcr |= 1;
+    take();
+    assert_string_equal(f.removed, "breakpoint 1234; catch of a reset (DEMCR.VC_CORERESET); ");
+    assert_true(target_undo(&f.target, &f.deadline, &f.error));
+    assert_int_equal(f.model.comparators[2], 0);
+    assert_int_equal(f.model.demcr & 1, 0);
+}
+
+/* Killed between two re-hits: C_MASKINTS may only change while C_HALT stays set. */
+RELEASE_TEST(interrupts_that_were_held_off_are_let_in_before_it_goes_on)
+{
+    struct release out;
+    f.model.debug = f.model.halted = f.model.maskints = true;
+    f.model.pc = 0x1234;
+    f.model.dfsr = 0x2;
+    take();
+    assert_true(release_run(&f.target, &out, &f.deadline, &f.error));
+    assert_true(out.was_halted && !out.halted_again);
+    assert_int_equal(f.model.careless, 0);
+    assert_false(f.model.maskints || f.model.halted);
+}

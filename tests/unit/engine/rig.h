@@ -1,0 +1,176 @@
+/*
+ * A model core with the tool's target and engine on top, and a sink that keeps what comes: for the tests of
+ * the lowered engine.
+ */
+#pragma once
+
+#include "../model_link.h"
+#include "../test.h"
+#include "engine/engine.h"
+
+#include <time.h>
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+enum { RIG_HITS = 64, RIG_REHITS = 512, RIG_COST = 11 }; /* the model's leave_cost and enter_cost */
+
+struct rig {
+    struct model_core model, before;
+    struct target target;
+    struct engine *engine;
+    struct deadline deadline;
+    struct error error;
+    int64_t timeout_ms;
+    size_t enough_after; /* 0: the sink never has enough */
+    struct raw_hit hits[RIG_HITS];
+    uint32_t rehits[RIG_REHITS];
+    size_t n_hits, n_rehits, n_left;
+};
+
+static inline struct rig *rig_the_one(void)
+{
+    static struct rig rig;
+    return &rig;
+}
+
+static inline struct rig *rig_fresh(const struct model_event *script, size_t n)
+{
+    model_init(&rig_the_one()->model, script, n, 0);
+    return rig_the_one();
+}
+
+/* What clock_gettime says when a test puts it here: the model's time, so that nothing takes longer on a busy
+ * machine. */
+static inline int rig_clock(struct timespec *now)
+{
+    uint64_t us = rig_the_one()->model.wall / MODEL_MHZ + 1000000000;
+    *now = (struct timespec){.tv_sec = (time_t)(us / 1000000), .tv_nsec = (long)(us % 1000000) * 1000};
+    return 0;
+}
+
+static inline void rig_nap(uint64_t us)
+{
+    model_advance(&rig_the_one()->model, us * MODEL_MHZ);
+}
+
+static inline bool rig_hit(void *context, const struct raw_hit *hit)
+{
+    struct rig *rig = context;
+    if (rig->n_hits < RIG_HITS)
+        rig->hits[rig->n_hits++] = *hit;
+    return rig->enough_after == 0 || rig->n_hits < rig->enough_after;
+}
+
+static inline void rig_rehit(void *context, const struct raw_hit *rehit)
+{
+    struct rig *rig = context;
+    if (rig->n_rehits < RIG_REHITS)
+        rig->rehits[rig->n_rehits++] = (uint32_t)(rehit->to[0] - rehit->from[0]);
+}
+
+static inline void rig_left(void *context)
+{
+    ((struct rig *)context)->n_left++;
+}
+
+/* Everything up to the engine; the model is as model_init left it, or changed since. */
+static inline void rig_begin(struct rig *rig)
+{
+    rig->model.cyccnt = 0xFFFFFF00; /* wraps soon */
+    rig->before = rig->model;
+    rig->deadline = deadline_in_ms(60000, &rig->model.cancelled);
+    rig->timeout_ms = 60000;
+    rig->engine = NULL;
+    rig->n_hits = rig->n_rehits = rig->n_left = rig->enough_after = 0;
+    error_clear(&rig->error);
+    assert_true(target_open(&rig->target, &rig->model.link, &(struct target_wish){.core = -1}, &rig->deadline,
+                            &rig->error));
+    assert_null(model_difference(&rig->model, &rig->before));
+    assert_true(target_choose(&rig->target, -1, &rig->error));
+    assert_true(target_take(&rig->target, false, "nowhere", &rig->deadline, &rig->error));
+    assert_true(target_take_block(&rig->target, "dwt", &rig->deadline, &rig->error));
+    rig->engine = lowered_new(&rig->target);
+    assert_non_null(rig->engine);
+}
+
+static inline bool rig_arm(struct rig *rig, const struct region *region)
+{
+    return rig->engine->ops->arm(rig->engine, region, &rig->deadline, &rig->error);
+}
+
+static inline bool rig_run(struct rig *rig, uint64_t hits, unsigned rehits)
+{
+    struct engine_sink sink = {.context = rig, .hit = rig_hit, .rehit = rig_rehit, .left = rig_left};
+    struct engine_wish wish = {.hits = hits, .rehits = rehits, .timeout_ms = rig->timeout_ms};
+    return rig->engine->ops->run(rig->engine, &wish, &sink, &rig->deadline, &rig->error);
+}
+
+/* Disarms and undoes, as a command does at its end; false when either failed: it can be tried again. */
+static inline bool rig_undo(struct rig *rig, struct error *error)
+{
+    struct deadline deadline = deadline_in_ms(5000, NULL);
+    return rig->engine->ops->disarm(rig->engine, &deadline, error) &&
+           target_undo(&rig->target, &deadline, error);
+}
+
+static inline void rig_free(struct rig *rig)
+{
+    if (rig->engine != NULL)
+        rig->engine->ops->free(rig->engine);
+    rig->engine = NULL;
+    target_close(&rig->target);
+}
+
+/* After a test that failed on its way. */
+static inline int rig_tear_down(void **state)
+{
+    (void)state;
+    rig_free(rig_the_one());
+    return 0;
+}
+
+#define RIG_TEST(name) TEST_WITH(name, NULL, rig_tear_down)
+
+static inline bool rig_end(struct rig *rig)
+{
+    struct error error = {0};
+    bool undone = rig_undo(rig, &error);
+    rig_free(rig);
+    if (!undone)
+        print_message("end: %s\n", error.text);
+    return undone;
+}
+
+/* For an end at which nothing may be left over. */
+static inline void rig_end_clean(struct rig *rig)
+{
+    assert_true(rig_end(rig));
+    const char *difference = model_difference(&rig->model, &rig->before);
+    assert_string_equal(difference == NULL ? "" : difference, "");
+}
+
+/* What the program itself took. */
+static inline uint32_t rig_work(const struct raw_hit *hit)
+{
+    return (uint32_t)(hit->to[0] - hit->from[0]) - hit->pairs * RIG_COST;
+}
+
+/* The round of the script that took so long; -1: none did. */
+static inline long rig_round(uint32_t work, uint32_t base, uint32_t grow)
+{
+    return work < base || (work - base) % grow != 0 ? -1 : (long)((work - base) / grow);
+}
+
+/* One hit for each round, in order, each right; nothing else. */
+static inline void rig_check_hits(const struct rig *rig, size_t n, uint32_t base, uint32_t grow)
+{
+    assert_string_equal(rig->error.text, "");
+    assert_int_equal(rig->n_hits, n);
+    for (size_t i = 0; i < n; i++) {
+        const struct raw_hit *hit = &rig->hits[i];
+        assert_int_equal(rig_round(rig_work(hit), base, grow), i);
+        if ((uint64_t)rig_work(hit) > (hit->after_us - hit->before_us) * MODEL_MHZ)
+            fail_msg("hit %zu ran for %u cycles, and is said to have run for no more than %u us", i,
+                     rig_work(hit), (unsigned)(hit->after_us - hit->before_us));
+    }
+}

@@ -1,0 +1,270 @@
+/*
+ * Points: which comparator is taken, what becomes of those that are there, and breakpoint instructions in
+ * RAM.
+ */
+#include "../model_link.h"
+#include "../test.h"
+
+#include "cores/architectures.h"
+#include "engine/breakpoints.h"
+
+enum { CODE = 0x1000, OTHER = 0x1102, RAM = 0x20000400 };
+
+static struct fixture {
+    struct model_core model, before;
+    struct ledger *ledger;
+    struct core core;
+    struct points points;
+    struct deadline deadline;
+    struct error error;
+} f;
+
+/* After the model has been given its registers. */
+static void begin(void)
+{
+    uint64_t identity[CORTEX_M_IDENTITY] = {
+        [CORTEX_M_CPUID] = f.model.cpuid, [CORTEX_M_FP_CTRL] = f.model.fp_ctrl, [CORTEX_M_CCR] = 0x200};
+    assert_true(cortex_m_identify(0, identity, &f.core));
+    f.before = f.model;
+    f.ledger = ledger_new(&f.model.link);
+    points_init(&f.points, f.ledger, &f.core);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    memset(&f, 0, sizeof f);
+    model_init(&f.model, NULL, 0, 0);
+    f.deadline = deadline_in_ms(60000, NULL);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    ledger_free(f.ledger);
+    return 0;
+}
+
+#define FRESH_TEST(name) TEST_WITH(name, set_up, tear_down)
+
+static bool prepare(uint64_t address)
+{
+    return points_prepare(&f.points, address, &f.deadline, &f.error);
+}
+
+static enum why move(uint64_t from, uint64_t to)
+{
+    struct step items[16];
+    uint64_t results[16];
+    struct steps list = {.items = items, .room = 16};
+    points_add_move(&f.points, &list, from, to);
+    if (to != POINT_NONE)
+        points_add_proof(&f.points, &list, to);
+    assert_false(list.overflow);
+    return ledger_execute(f.ledger, items, list.n, results, &f.deadline, &f.error).why;
+}
+
+static bool stops_at(uint32_t address)
+{
+    f.model.pc = address;
+    return model_breaks(&f.model);
+}
+
+static void assert_undone(void)
+{
+    assert_true(points_remove(&f.points, &f.deadline, &f.error));
+    assert_true(ledger_undo(f.ledger, &f.deadline, &f.error));
+    const char *difference = model_difference(&f.model, &f.before);
+    assert_string_equal(difference == NULL ? "" : difference, "");
+}
+
+/* --- comparators ---------------------------------------------------------------------------------------- */
+
+FRESH_TEST(the_last_free_comparator_is_taken)
+{
+    f.model.fp_ctrl |= 1;
+    f.model.comparators[0] = 0x40002001; /* somebody else's */
+    f.model.comparators[5] = 0x80002003;
+    f.model.comparators[4] = 0x40002000; /* off, with a value of its own */
+    begin();
+    assert_true(prepare(CODE));
+    assert_int_equal(f.points.comparator, 4);
+    assert_true(prepare(OTHER)); /* one is enough for all */
+    assert_int_equal(ledger_held(f.ledger), 1);
+    assert_int_equal(move(POINT_NONE, CODE), DONE);
+    assert_true(stops_at(CODE) && !stops_at(OTHER));
+    assert_int_equal(move(CODE, OTHER), DONE);
+    assert_true(stops_at(OTHER) && !stops_at(CODE));
+    assert_true(stops_at(0x2000)); /* theirs still stops */
+    assert_int_equal(move(OTHER, POINT_NONE), DONE);
+    assert_false(stops_at(OTHER));
+    assert_undone();
+}
+
+FRESH_TEST(only_the_comparators_that_there_are)
+{
+    f.model.cpuid = 0x410CC601;
+    f.model.fp_ctrl = 0x40;
+    begin();
+    assert_true(prepare(CODE));
+    assert_int_equal(f.points.comparator, 3);
+    assert_undone();
+}
+
+FRESH_TEST(all_taken_names_what_takes_them)
+{
+    f.model.fp_ctrl |= 1;
+    for (uint32_t i = 0; i < 6; i++)
+        f.model.comparators[i] = (i % 2 ? 0x80000001 : 0x40000001) + 0x2000 + 0x10 * i;
+    begin();
+    assert_false(prepare(CODE));
+    assert_int_equal(f.error.kind, ERROR_NO_COMPARATOR);
+    static const char *const words[] = {"all 6 ",     "0x00002000", "0x00002012", "0x00002020",
+                                        "0x00002032", "0x00002040", "0x00002052"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        assert_non_null(strstr(f.error.text, words[i]));
+    assert_false(f.points.comparator_held);
+    assert_undone();
+}
+
+/* A unit that is off as a whole must not wake up with what was left in it. */
+FRESH_TEST(leftovers_in_a_unit_that_is_off_do_not_stop)
+{
+    for (uint32_t i = 0; i < 6; i++)
+        f.model.comparators[i] = 0x40000001 + 0x2000 + 0x10 * i;
+    begin();
+    assert_true(prepare(CODE));
+    assert_int_equal(f.model.fp_ctrl & 1, 1);
+    for (uint32_t i = 0; i < 6; i++)
+        assert_false(stops_at(0x2000 + 0x10 * i));
+    assert_int_equal(move(POINT_NONE, CODE), DONE);
+    assert_true(stops_at(CODE));
+    assert_undone();
+}
+
+FRESH_TEST(newer_units_reach_all_of_memory)
+{
+    f.model.cpuid = 0x411FC271;
+    f.model.fp_ctrl = 0x10000080;
+    begin();
+    assert_true(prepare(RAM + 2));
+    assert_int_equal(f.points.n_soft, 0);
+    assert_int_equal(move(POINT_NONE, RAM + 2), DONE);
+    assert_true(stops_at(RAM + 2) && !stops_at(RAM));
+    assert_undone();
+}
+
+/* Whatever access fails, nothing stops in the end and all is as it was. */
+FRESH_TEST(trouble_while_a_comparator_is_taken)
+{
+    for (long k = 0; k < 20; k++) {
+        set_up(NULL);
+        for (uint32_t i = 0; i < 6; i++)
+            f.model.comparators[i] = 0x40000001 + 0x2000 + 0x10 * i;
+        begin();
+        f.model.trouble_at = k;
+        f.model.trouble_for = 1;
+        f.model.what = k % 2 ? TROUBLE_LOST : TROUBLE_FAULT;
+        bool taken = prepare(CODE);
+        assert_true(taken || f.error.kind == ERROR_LINK_LOST || f.error.kind == ERROR_FAULT);
+        f.model.lost = false;
+        f.model.trouble_at = -1;
+        error_clear(&f.error);
+        assert_undone();
+        ledger_free(f.ledger);
+    }
+    f.ledger = NULL;
+}
+
+/* --- instructions --------------------------------------------------------------------------------------- */
+
+FRESH_TEST(code_in_ram_gets_an_instruction)
+{
+    model_poke(&f.model, RAM, 0xF000B570);
+    begin();
+    assert_true(prepare(RAM));
+    assert_int_equal(model_halfword(&f.model, RAM), 0xB570); /* not yet */
+    assert_int_equal(move(POINT_NONE, RAM), DONE);
+    assert_true(stops_at(RAM));
+    assert_int_equal(model_halfword(&f.model, RAM + 2), 0xF000);
+    assert_int_equal(f.model.fp_ctrl & 1, 0); /* no comparator was needed */
+    assert_true(prepare(CODE));
+    assert_int_equal(move(RAM, CODE), DONE);
+    assert_true(stops_at(CODE) && !stops_at(RAM));
+    assert_int_equal(move(CODE, RAM), DONE);
+    assert_true(stops_at(RAM) && !stops_at(CODE));
+    assert_undone(); /* with the instruction in place */
+}
+
+FRESH_TEST(an_instruction_that_is_not_taken_fails_its_proof)
+{
+    f.model.ram_is_rom = true;
+    begin();
+    assert_true(prepare(RAM));
+    assert_int_equal(move(POINT_NONE, RAM), UNEXPECTED);
+    assert_undone();
+}
+
+FRESH_TEST(room_is_made_by_forgetting_the_oldest)
+{
+    begin();
+    for (uint32_t i = 0; i < POINTS_SOFT; i++) {
+        model_cell(&f.model, RAM + 4 * i)->code = (uint16_t)(0x4000 + i);
+        assert_true(prepare(RAM + 4 * i));
+    }
+    f.before = f.model;
+    assert_true(prepare(RAM)); /* used again: the second is the oldest now */
+    assert_int_equal(move(POINT_NONE, RAM + 4), DONE);
+    assert_int_equal(f.points.n_soft, POINTS_SOFT);
+    assert_true(prepare(RAM + 0x100));
+    assert_int_equal(f.points.n_soft, POINTS_SOFT);
+    assert_int_equal(model_halfword(&f.model, RAM + 4), 0x4001); /* put back when it was forgotten */
+    assert_int_equal(move(POINT_NONE, RAM), DONE);
+    assert_true(stops_at(RAM));
+    assert_int_equal(move(RAM, RAM + 0x100), DONE);
+    assert_true(stops_at(RAM + 0x100));
+    for (uint32_t i = 0; i < 40; i++) {
+        assert_true(prepare(RAM + 0x200 + 2 * i));
+        assert_true(f.points.n_soft <= POINTS_SOFT);
+        assert_true(ledger_held(f.ledger) <= POINTS_SOFT);
+    }
+    assert_undone();
+}
+
+FRESH_TEST(an_address_that_cannot_be_read_is_named)
+{
+    begin();
+    f.model.trouble_at = 0;
+    f.model.trouble_for = 1;
+    f.model.what = TROUBLE_FAULT;
+    assert_false(prepare(RAM));
+    assert_int_equal(f.error.kind, ERROR_FAULT);
+    assert_non_null(strstr(f.error.text, "0x20000400"));
+    assert_int_equal(f.points.n_soft, 0);
+    assert_undone();
+}
+
+FRESH_TEST(removing_can_be_tried_again)
+{
+    for (long k = 0; k < 8; k++) {
+        set_up(NULL);
+        begin();
+        assert_true(prepare(CODE) && prepare(RAM) && prepare(RAM + 8));
+        assert_int_equal(move(POINT_NONE, RAM), DONE);
+        assert_int_equal(move(POINT_NONE, RAM + 8), DONE);
+        assert_int_equal(move(POINT_NONE, CODE), DONE);
+        f.model.trouble_at = f.model.accesses + k;
+        f.model.trouble_for = 1;
+        f.model.what = TROUBLE_LOST;
+        bool removed = points_remove(&f.points, &f.deadline, &f.error);
+        assert_int_equal(removed, k >= 3);
+        f.model.lost = false;
+        f.model.trouble_at = -1;
+        assert_true(points_remove(&f.points, &f.deadline, &f.error));
+        assert_false(stops_at(RAM) || stops_at(RAM + 8) || stops_at(CODE));
+        assert_undone();
+        ledger_free(f.ledger);
+    }
+    f.ledger = NULL;
+}

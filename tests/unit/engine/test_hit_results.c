@@ -1,0 +1,184 @@
+/*
+ * Reception: hits that come without a word about resets wait until one behind them, or somebody else, tells.
+ */
+#include "../test.h"
+
+#include "cores/architectures.h"
+#include "engine/hit_results.h"
+
+#include <string.h>
+
+enum { ROOM = 1024, HITS = 8, DFSR = 0xE000ED30, VCATCH = 1 << 3 };
+
+static struct core core;
+static struct points points;
+static struct reading reading;
+static struct step items[ROOM];
+static uint64_t results[ROOM];
+static struct steps list;
+static struct reception reception;
+static struct engine_wish wish;
+static uint64_t got[HITS];
+static size_t n_got, n_looks, enough_after;
+
+static bool on_hit(void *context, const struct raw_hit *hit)
+{
+    (void)context;
+    assert_true(n_got < HITS);
+    got[n_got++] = hit->to[0] - hit->from[0];
+    return enough_after == 0 || n_got < enough_after;
+}
+
+static void on_look(void *context, const struct raw_hit *hit, const struct raw_look *look)
+{
+    (void)context;
+    (void)hit;
+    (void)look;
+    n_looks++;
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    static const uint64_t m4[CORTEX_M_IDENTITY] = {[CORTEX_M_CPUID] = 0x410FC241, [CORTEX_M_FP_CTRL] = 0x260};
+    static const struct engine_sink sink = {.hit = on_hit, .look = on_look};
+    memset(&points, 0, sizeof points);
+    memset(results, 0, sizeof results);
+    list = (struct steps){.items = items, .room = ROOM};
+    reading = (struct reading){.n = 1, .counted = 1};
+    reading.counters[0] = (struct counter){.low = {.size = 4, .offset = 0xE0001004}, .bits = 32};
+    n_got = n_looks = enough_after = 0;
+    wish = (struct engine_wish){.hits = HITS};
+    if (!cortex_m_identify(0, m4, &core))
+        return -1;
+    points.core = &core;
+    points.comparator_held = true;
+    static const struct witness nothing;
+    reception_init(&reception, &core, &reading, &nothing);
+    reception_begin(&reception, &wish, &sink);
+    reception_expect_none(&reception);
+    return 0;
+}
+
+#define FRESH_TEST(name) TEST_WITH(name, set_up, NULL)
+
+/* A hit of `cycles`, from where the counter stands; the index of its look for a reset, SIZE_MAX: none. */
+static size_t add(uint64_t cycles, bool reset_later)
+{
+    struct passage_plan plan = {.core = &core,
+                                .points = &points,
+                                .reading = &reading,
+                                .start = 0x1000,
+                                .end = 0x1100,
+                                .reset_later = reset_later};
+    struct passage *passage = reception_expect(&reception, 1, plan.end);
+    size_t first = list.n;
+    assert_non_null(passage);
+    passage_add(&plan, SEGMENT_AT_START, &list, passage);
+    results[passage->reading_at[0][0]] = 1000 * first;
+    results[passage->reading_at[1][0]] = 1000 * first + cycles;
+    size_t looks = 0;
+    for (size_t i = first; i < list.n; i++)
+        looks += items[i].op == OP_READ && items[i].at.offset == DFSR;
+    assert_int_equal(looks, reset_later ? 0 : 1);
+    return passage->reset_at;
+}
+
+static void assert_got(size_t n)
+{
+    assert_int_equal(n_got, n);
+    for (size_t i = 0; i < n; i++)
+        assert_int_equal(got[i], 100 + i);
+}
+
+FRESH_TEST(hits_wait_for_a_look_and_come_in_order)
+{
+    for (uint64_t i = 0; i < 3; i++)
+        assert_int_equal(add(100 + i, true), SIZE_MAX);
+    reception_take(&reception, results, list.n);
+    assert_got(0);
+    assert_int_equal(reception.n_held, 3);
+    assert_true(add(103, false) < list.n);
+    reception_take(&reception, results, list.n - 1); /* not in whole yet */
+    assert_got(0);
+    reception_take(&reception, results, list.n);
+    assert_got(4);
+    assert_int_equal(reception.n_held, 0);
+    assert_int_equal(reception.hits, 4);
+    assert_false(reception.enough);
+}
+
+FRESH_TEST(a_reset_takes_all_that_is_held)
+{
+    size_t first = add(100, false);
+    (void)add(101, true);
+    (void)add(102, true);
+    results[add(103, false)] = VCATCH;
+    (void)add(104, true);
+    (void)add(105, false); /* what comes behind a reset is another program's */
+    assert_int_equal(results[first], 0);
+    reception_take(&reception, results, list.n);
+    assert_got(1);
+    assert_true(reception.was_reset);
+    reception_release(&reception, false);
+    assert_got(1);
+}
+
+FRESH_TEST(somebody_else_may_have_looked)
+{
+    (void)add(100, true);
+    (void)add(101, true);
+    reception_take(&reception, results, list.n);
+    reception_release(&reception, false);
+    assert_got(2);
+    assert_int_equal(reception.n_held, 0);
+    (void)add(102, true);
+    reception_take(&reception, results, list.n);
+    reception_release(&reception, true);
+    assert_got(2);
+    assert_true(reception.was_reset);
+    assert_int_equal(reception.n_held, 0);
+}
+
+FRESH_TEST(what_is_delivered_by_hand_comes_behind_what_is_held)
+{
+    (void)add(100, true);
+    (void)add(101, false);
+    const struct passage second = reception.expected[1].passage;
+    reception_take(&reception, results, second.first[SEGMENT_FINISH]);
+    assert_got(0);
+    reception_deliver(&reception, &second, results);
+    assert_got(2);
+}
+
+FRESH_TEST(another_run_begins_with_nothing_held)
+{
+    (void)add(100, true);
+    reception_take(&reception, results, list.n);
+    reception_begin(&reception, &wish, reception.sink);
+    reception_release(&reception, false);
+    assert_got(0);
+}
+
+FRESH_TEST(enough_counts_what_was_held)
+{
+    enough_after = 2;
+    (void)add(100, true);
+    (void)add(101, false);
+    reception_take(&reception, results, list.n);
+    assert_got(2);
+    assert_true(reception.enough);
+}
+
+/* The sink has not seen the hits before yet, and would take it for a look at the first of them. */
+FRESH_TEST(looks_are_not_given_ahead_of_held_hits)
+{
+    const uint64_t values[] = {1};
+    (void)add(100, true);
+    reception_take(&reception, results, list.n);
+    reception_look(&reception, values, 0, 1);
+    assert_int_equal(n_looks, 0);
+    reception_release(&reception, false);
+    reception_look(&reception, values, 0, 1);
+    assert_int_equal(n_looks, 1);
+}

@@ -1,0 +1,63 @@
+/* Processes: where there are none to choose among, a choice is refused. */
+#include "../test.h"
+
+#include "cores/core.h"
+#include "engine/process.h"
+
+#include <string.h>
+
+static const struct process not_said, any = {.which = PROCESS_ANY}, one = {.which = PROCESS_ID, .id = 7};
+
+TEST(a_core_with_an_mmu_takes_all)
+{
+    const struct core core = {.family = CORE_ARMV7, .processes = true};
+    struct error error = {0};
+    assert_true(process_check(&not_said, &core, &error));
+    assert_true(process_check(&any, &core, &error));
+    assert_true(process_check(&one, &core, &error));
+}
+
+TEST(others_refuse)
+{
+    static const struct {
+        struct core core;
+        const char *why;
+    } cores[] = {
+        {{.family = CORE_M, .name = "Cortex-M4 r0p1"}, "a Cortex-M has no CONTEXTIDR"},
+        {{.family = CORE_ARMV7, .name = "Cortex-R5 r1p2"}, "Cortex-R5 r1p2 has no MMU"},
+        {{.family = CORE_ARMV8, .name = "Cortex-R52 r1p0"}, "Cortex-R52 r1p0 has no MMU"},
+    };
+    for (size_t i = 0; i < sizeof cores / sizeof *cores; i++) {
+        const struct process *const wishes[] = {&any, &one};
+        struct error error = {0};
+        assert_true(process_check(&not_said, &cores[i].core, &error));
+        for (size_t k = 0; k < 2; k++) {
+            error_clear(&error);
+            assert_false(process_check(wishes[k], &cores[i].core, &error));
+            assert_int_equal(error.kind, ERROR_USAGE);
+            assert_non_null(strstr(error.text, cores[i].why));
+        }
+    }
+}
+
+TEST(debuggers_refuse)
+{
+    struct error error = {0};
+    assert_true(process_check_debugged(&not_said, &error));
+    assert_false(process_check_debugged(&any, &error));
+    assert_int_equal(error.kind, ERROR_USAGE);
+    error_clear(&error);
+    assert_false(process_check_debugged(&one, &error));
+    assert_non_null(strstr(error.text, "a debugger"));
+}
+
+TEST(what_was_chosen_is_noted)
+{
+    char note[64] = "";
+    process_note(&not_said, note, sizeof note);
+    assert_string_equal(note, "");
+    process_note(&one, note, sizeof note);
+    assert_string_equal(note, "only where CONTEXTIDR is 0x7");
+    process_note(&any, note, sizeof note);
+    assert_string_equal(note, "only where CONTEXTIDR is 0x7; in any process");
+}

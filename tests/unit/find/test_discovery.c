@@ -1,0 +1,531 @@
+/* Cores behind debug buses: which components belong to which, as a Zynq has them and as others might. */
+#include "../test.h"
+
+#include "debug_words.h"
+#include "find/discovery.h"
+#include "find/manual_placement.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PORTS = 4, AHB = 0, APB = 1 };
+
+/* Access ports, and what stands on the debug bus behind one of them. */
+static struct fixture {
+    struct link link;
+    struct target target;
+    struct link_view views[8];
+    size_t n_views;
+    uint32_t idr[PORTS], base[PORTS]; /* idr 0: the port does not answer */
+    struct debug_words words;
+    unsigned reads, lost_at, fault_at, others; /* others: reads of memory that is not on the debug bus */
+    struct deadline deadline;
+    struct error error;
+} f;
+
+static uint16_t port_of(const struct address *at)
+{
+    if (at->space == SPACE_AP)
+        return at->unit;
+    for (size_t i = 0; i < f.n_views; i++)
+        if (f.views[i].unit == at->unit)
+            return f.views[i].port;
+    return PORTS;
+}
+
+static bool get(const struct address *at, uint64_t *value)
+{
+    uint16_t port = port_of(at);
+    if (at->space == SPACE_MEMORY) {
+        f.others += port != APB;
+        return port == APB && debug_get(&f.words, at->offset, value);
+    }
+    if (port >= PORTS || f.idr[port] == 0)
+        return false;
+    assert_true(at->offset == 0xFC || at->offset == 0xF8);
+    *value = at->offset == 0xFC ? f.idr[port] : f.base[port];
+    return true;
+}
+
+static struct outcome execute(struct link *link, const struct step *steps, size_t n, uint64_t *results,
+                              const struct deadline *deadline, struct error *error)
+{
+    (void)link;
+    (void)deadline;
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(steps[i].op, OP_READ);
+        if (f.reads + 1 == f.fault_at) {
+            f.reads++;
+            error_set(error, ERROR_FAULT, "just once");
+            return (struct outcome){.why = TARGET_FAULT, .done = i};
+        }
+        if (++f.reads == f.lost_at) {
+            error_set(error, ERROR_LINK_LOST, "gone");
+            return (struct outcome){.why = LINK_LOST, .done = i};
+        }
+        if (!get(&steps[i].at, &results[i])) {
+            error_set(error, ERROR_FAULT, "refused");
+            return (struct outcome){.why = TARGET_FAULT, .done = i};
+        }
+    }
+    return (struct outcome){.why = DONE, .done = n};
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    target_close(&f.target);
+    return 0;
+}
+
+static int set_up(void **state)
+{
+    static const struct link_ops ops = {.execute = execute};
+    tear_down(state);
+    memset(&f, 0, sizeof f);
+    f.link.ops = &ops;
+    f.target.link = &f.link;
+    f.target.ledger = ledger_new(&f.link);
+    f.target.buses = calloc(TARGET_BUSES, sizeof *f.target.buses);
+    f.target.room = TARGET_CORES;
+    f.target.cores = calloc(f.target.room, sizeof *f.target.cores);
+    f.idr[AHB] = 0x44770001;
+    f.idr[APB] = 0x24770002;
+    f.base[APB] = 0x80000000;
+    f.deadline = deadline_in_ms(60000, NULL);
+    return f.target.ledger == NULL || f.target.buses == NULL || f.target.cores == NULL;
+}
+
+#define FRESH_TEST(name) TEST_WITH(name, set_up, tear_down)
+
+/* --- what there is -------------------------------------------------------------------------------------- */
+
+static void add_core(uint64_t base, uint32_t midr)
+{
+    debug_component(&f.words, base, 9, midr >> 4 & 0xFFF, 0x15, 0);
+    debug_put(&f.words, base + 0xD00, midr);
+    debug_put(&f.words, base, 0x35137041); /* DBGDIDR: 6 breakpoints, version 3 */
+    debug_put(&f.words, base + 0xFB8, 0xAF);
+}
+
+/* PMU_V3 says what it is; so does CLUSTER, a monitor of something else with the DEVTYPE of a core's. */
+enum { CORE = 1, PMU, CTI, TRACE, PMU_V3, CLUSTER };
+static const uint32_t devarch[] = {[PMU_V3] = 0x47732A16, [CLUSTER] = 0x47702A56};
+
+/* One table with components a page apart, in this order. */
+static void add_table(const unsigned *kinds, size_t n)
+{
+    debug_component(&f.words, 0x80000000, 1, 0x4A9, 0, 0);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t base = 0x80010000 + 0x1000ULL * i;
+        debug_put(&f.words, 0x80000000 + 4ULL * i, (uint32_t)(base - 0x80000000) | 3);
+        if (kinds[i] == CORE)
+            add_core(base, 0x413FC090);
+        else
+            debug_component(&f.words, base, 9, 0x9A0,
+                            kinds[i] == CTI     ? 0x14
+                            : kinds[i] == TRACE ? 0x13
+                                                : 0x16,
+                            devarch[kinds[i]]);
+    }
+    debug_put(&f.words, 0x80000000 + 4ULL * n, 0);
+}
+
+static void add_view(struct link_view view)
+{
+    view.unit = (uint16_t)f.n_views;
+    view.has_port = true;
+    f.views[f.n_views++] = view;
+}
+
+/* As a probe of ours shows it: one view an access port. */
+static void bare_views(void)
+{
+    add_view((struct link_view){.type = "ap", .port = AHB, .is_core = true});
+    add_view((struct link_view){.type = "ap", .port = APB, .is_core = true});
+}
+
+/* As OpenOCD does with a target a core and two for the buses. */
+static void server_views(void)
+{
+    add_view((struct link_view){
+        .type = "cortex_a", .name = "zynq.cpu0", .port = APB, .debug_base = 0x80010000, .is_core = true});
+    add_view((struct link_view){.type = "cortex_a",
+                                .name = "zynq.cpu1",
+                                .port = APB,
+                                .debug_base = 0x80012000,
+                                .core_id = 1,
+                                .is_core = true});
+    add_view((struct link_view){.type = "mem_ap", .name = "zynq.ahb", .port = AHB});
+    add_view((struct link_view){.type = "mem_ap", .name = "zynq.apb", .port = APB});
+}
+
+static const unsigned zynq[] = {CORE, PMU, CORE, PMU, TRACE, CTI, CTI, TRACE};
+
+static bool run(void)
+{
+    return discovery_run(&f.target, f.views, f.n_views, &f.deadline, &f.error);
+}
+
+static void expect_core(size_t number, uint64_t debug, uint64_t pmu, uint64_t cti)
+{
+    const struct core *core = &f.target.cores[number].core;
+    assert_true(number < f.target.n_cores);
+    assert_int_equal(core->family, CORE_ARMV7);
+    assert_string_equal(core->name, "Cortex-A9 r3p0");
+    assert_int_equal(core->debug_base, debug);
+    assert_int_equal(core->pmu_base, pmu);
+    assert_int_equal(core->cti_base, cti);
+}
+
+FRESH_TEST(two_cores_through_a_probe)
+{
+    add_table(zynq, 8);
+    bare_views();
+    assert_true(run());
+    assert_int_equal(f.target.n_cores, 2);
+    expect_core(0, 0x80010000, 0x80011000, 0x80015000);
+    expect_core(1, 0x80012000, 0x80013000, 0x80016000);
+    for (size_t i = 0; i < 2; i++) {
+        const struct target_core *core = &f.target.cores[i];
+        assert_int_equal(core->core.unit, APB);
+        assert_true(core->has_memory);
+        assert_int_equal(core->core.memory_unit, AHB);
+        assert_int_equal(core->core.comparators, 6);
+        assert_int_equal(core->n_blocks, 0); /* that is target.c's */
+    }
+    assert_int_equal(f.target.n_buses, 1);
+    assert_int_equal(f.target.buses[0].port, APB);
+    assert_int_equal(f.target.buses[0].rom, 0x80000000);
+    assert_int_equal(f.target.buses[0].coresight.n, 9);
+    assert_int_equal(f.others, 0); /* nobody touched the system bus */
+}
+
+FRESH_TEST(two_cores_through_a_server)
+{
+    add_table(zynq, 8);
+    server_views();
+    assert_true(run());
+    assert_int_equal(f.target.n_cores, 2);
+    expect_core(0, 0x80010000, 0x80011000, 0x80015000);
+    expect_core(1, 0x80012000, 0x80013000, 0x80016000);
+    for (unsigned i = 0; i < 2; i++) {
+        const struct target_core *core = &f.target.cores[i];
+        assert_int_equal(core->server_unit, i); /* by its own target the server runs it */
+        assert_string_equal(core->view.name, i == 0 ? "zynq.cpu0" : "zynq.cpu1");
+        assert_int_equal(core->core.memory_unit, 2);
+        assert_true(core->has_memory);
+    }
+    assert_int_equal(f.target.n_buses, 1); /* three views, one bus */
+}
+
+/* Where the server does not say where a core's registers are, it numbers its cores. */
+FRESH_TEST(a_server_that_knows_numbers_only)
+{
+    add_table(zynq, 8);
+    server_views();
+    f.views[0].debug_base = f.views[1].debug_base = 0;
+    f.views[0].core_id = 1; /* and lists them as it likes */
+    f.views[1].core_id = 0;
+    assert_true(run());
+    assert_int_equal(f.target.n_cores, 2);
+    assert_int_equal(f.target.cores[0].server_unit, 1);
+    assert_int_equal(f.target.cores[1].server_unit, 0);
+}
+
+/* A core that the server has no target for is reached past it, where it gives the bus. */
+FRESH_TEST(a_server_with_one_core_of_two)
+{
+    add_table(zynq, 8);
+    add_view((struct link_view){.type = "cortex_a", .port = APB, .debug_base = 0x80010000, .is_core = true});
+    assert_true(run());
+    assert_int_equal(f.target.n_cores, 1);
+    assert_false(f.target.cores[0].has_memory);
+    tear_down(NULL);
+    set_up(NULL);
+    add_table(zynq, 8);
+    add_view((struct link_view){.type = "cortex_a", .port = APB, .debug_base = 0x80010000, .is_core = true});
+    add_view((struct link_view){.type = "mem_ap", .port = APB});
+    assert_true(run());
+    assert_int_equal(f.target.n_cores, 2);
+    assert_int_equal(f.target.cores[0].server_unit, 0);
+    assert_int_equal(f.target.cores[1].server_unit, 1);
+}
+
+FRESH_TEST(what_belongs_to_which_core)
+{
+    static const struct {
+        unsigned kinds[8];
+        uint64_t pmu[2], cti[2]; /* number of the component; 0: none */
+    } cases[] = {
+        {{CORE, PMU, CTI, CORE, PMU, CTI}, {1, 4}, {2, 5}},
+        {{CORE, CORE, PMU, PMU, CTI, CTI}, {2, 3}, {4, 5}},
+        {{CTI, CORE, PMU, CTI, CORE, PMU, CTI}, {2, 5}, {3, 6}}, /* the first is of something else */
+        {{CORE, CORE, PMU}, {0, 2}, {0, 0}},
+        {{CORE, PMU, CORE}, {1, 0}, {0, 0}},
+        {{CORE, TRACE, CORE, TRACE}, {0, 0}, {0, 0}},
+        {{CORE, PMU, CORE, PMU, PMU}, {1, 3}, {0, 0}},
+        {{CTI, CORE, CORE, PMU, PMU}, {3, 4}, {0, 0}},
+        {{CORE, CLUSTER, PMU_V3, CTI, CORE, PMU_V3, CTI}, {2, 5}, {3, 6}},
+        {{CORE, PMU_V3, CORE, CLUSTER}, {1, 0}, {0, 0}},
+        {{CORE, CLUSTER, CORE, CLUSTER}, {0, 0}, {0, 0}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        size_t n = 0, cores = 0;
+        set_up(NULL);
+        while (n < 8 && cases[i].kinds[n] != 0)
+            n++;
+        add_table(cases[i].kinds, n);
+        bare_views();
+        assert_true(run());
+        assert_int_equal(f.target.n_cores, 2);
+        for (size_t k = 0; k < n; k++) {
+            if (cases[i].kinds[k] != CORE)
+                continue;
+            uint64_t pmu = cases[i].pmu[cores], cti = cases[i].cti[cores];
+            expect_core(cores, 0x80010000 + 0x1000 * k, pmu != 0 ? 0x80010000 + 0x1000 * pmu : 0,
+                        cti != 0 ? 0x80010000 + 0x1000 * cti : 0);
+            cores++;
+        }
+    }
+}
+
+/* A core without power is listed among the components, and is no core that can be measured. */
+FRESH_TEST(a_core_that_is_off_is_left_out)
+{
+    debug_component(&f.words, 0x80000000, 1, 0x4A9, 0, 0);
+    debug_put(&f.words, 0x80000000, 0x00010003);
+    debug_put(&f.words, 0x80000004, 0x00020003);
+    debug_put(&f.words, 0x80000008, 0x00030003);
+    debug_put(&f.words, 0x8000000C, 0);
+    debug_component(&f.words, 0x80020000, 9, 0xC09, 0x15, 0); /* its identity can be read, itself not */
+    add_core(0x80030000, 0x413FC090);
+    bare_views();
+    assert_true(run());
+    assert_int_equal(f.target.n_cores, 1);
+    expect_core(0, 0x80030000, 0, 0);
+    assert_int_equal(f.target.buses[0].coresight.n, 4);
+}
+
+FRESH_TEST(cores_of_other_kinds_are_left_out)
+{
+    debug_component(&f.words, 0x80000000, 1, 0x4A9, 0, 0);
+    debug_put(&f.words, 0x80000000, 0x00010003);
+    debug_put(&f.words, 0x80000004, 0x00020003);
+    debug_put(&f.words, 0x80000008, 0);
+    add_core(0x80010000, 0x410FB760); /* an ARM1176 */
+    add_core(0x80020000, 0x413FC090);
+    bare_views();
+    assert_true(run());
+    assert_int_equal(f.target.n_cores, 1);
+    expect_core(0, 0x80020000, 0, 0);
+}
+
+FRESH_TEST(ports_without_a_table_and_of_other_kinds)
+{
+    static const uint32_t none[] = {0xFFFFFFFF, 0x80000002};
+    for (size_t i = 0; i < 2; i++) {
+        set_up(NULL);
+        add_table(zynq, 8);
+        bare_views();
+        f.base[APB] = none[i];
+        assert_true(run());
+        assert_int_equal(f.target.n_cores, 0);
+        assert_int_equal(f.target.n_buses, 1);
+        assert_false(f.target.buses[0].has_rom);
+    }
+    static const uint32_t others[] = {0x14760010, 0x24770001, 0x04770004, 0};
+    for (size_t i = 0; i < 4; i++) { /* JTAG-AP, AHB, AXI, and one that does not answer */
+        set_up(NULL);
+        add_table(zynq, 8);
+        bare_views();
+        f.idr[APB] = others[i];
+        assert_true(run());
+        assert_int_equal(f.target.n_cores, 0);
+        assert_int_equal(f.error.kind, ERROR_NONE);
+    }
+    set_up(NULL);
+    add_table(zynq, 8);
+    bare_views();
+    f.idr[APB] = 0x34770006; /* APB4, and BASE as in ADIv5.2 */
+    f.base[APB] = 0x80000003;
+    assert_true(run());
+    assert_int_equal(f.target.n_cores, 2);
+    assert_int_equal(f.target.buses[0].rom, 0x80000000);
+}
+
+/* The server knows where the cores are; a PMU next to one is taken, anything else there is not. */
+FRESH_TEST(without_a_table_the_server_is_asked)
+{
+    static const unsigned kinds[] = {CORE, PMU, CORE, TRACE};
+    add_table(kinds, 4);
+    server_views();
+    f.base[APB] = 0xFFFFFFFF;
+    assert_true(run());
+    assert_int_equal(f.target.n_cores, 2);
+    expect_core(0, 0x80010000, 0x80011000, 0);
+    expect_core(1, 0x80012000, 0, 0);
+    assert_int_equal(f.target.buses[0].coresight.n, 3);
+}
+
+/* --- what the user says --------------------------------------------------------------------------------- */
+
+static bool place(const struct target_wish *wish)
+{
+    return run() && placing_run(&f.target, f.views, f.n_views, wish, &f.deadline, &f.error);
+}
+
+FRESH_TEST(a_core_where_the_user_says)
+{
+    static const unsigned kinds[] = {TRACE, CORE, PMU, TRACE, PMU};
+    const struct target_wish wish = {.core = -1, .debug = {true, APB, 0x80011000}},
+                             other = {.core = -1,
+                                      .debug = {true, APB, 0x80011000},
+                                      .pmu = {true, APB, 0x80014000}};
+    add_table(kinds, 5);
+    bare_views();
+    f.base[APB] = 0xFFFFFFFF;
+    assert_true(place(&wish));
+    assert_int_equal(f.target.n_cores, 1);
+    assert_int_equal(f.target.preferred, 0);
+    expect_core(0, 0x80011000, 0x80012000, 0);
+    tear_down(NULL);
+    set_up(NULL);
+    add_table(kinds, 5);
+    bare_views();
+    f.base[APB] = 0xFFFFFFFF;
+    assert_true(place(&other));
+    expect_core(0, 0x80011000, 0x80014000, 0);
+    assert_int_equal(f.target.cores[0].core.pmu_unit, APB);
+}
+
+/* One that was found already is only chosen. */
+FRESH_TEST(a_core_that_is_known_is_chosen)
+{
+    const struct target_wish wish = {.core = -1, .debug = {true, APB, 0x80012000}};
+    add_table(zynq, 8);
+    bare_views();
+    assert_true(place(&wish));
+    assert_int_equal(f.target.n_cores, 2);
+    assert_int_equal(f.target.preferred, 1);
+}
+
+FRESH_TEST(what_does_not_say_so_is_not_taken)
+{
+    static const struct {
+        struct target_wish wish;
+        const char *text;
+    } cases[] = {
+        {{.core = -1, .debug = {true, APB, 0x80011000}}, "PMU"},
+        {{.core = -1, .debug = {true, APB, 0x80099000}}, "does not say"},
+        {{.core = -1, .debug = {true, AHB, 0x80010000}}, "no debug bus"},
+        {{.core = -1, .pmu = {true, APB, 0x80014000}}, "ETM"},
+        {{.core = -1, .pmu = {true, 3, 0x80011000}}, "no access port 3"},
+        {{.core = 1, .pmu = {true, APB, 0x80012000}}, "core debug"},
+        {{.core = -1, .cti = {true, APB, 0x80015000}}, "Armv8"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tear_down(NULL);
+        set_up(NULL);
+        add_table(zynq, 8);
+        bare_views();
+        assert_false(place(&cases[i].wish));
+        assert_non_null(strstr(f.error.text, cases[i].text));
+        assert_int_equal(f.target.n_cores, 2);
+        expect_core(0, 0x80010000, 0x80011000, 0x80015000);
+        expect_core(1, 0x80012000, 0x80013000, 0x80016000);
+    }
+}
+
+FRESH_TEST(a_link_lost_while_placing)
+{
+    static const unsigned kinds[] = {CORE, PMU, TRACE, PMU};
+    const struct target_wish wish = {
+        .core = -1, .debug = {true, APB, 0x80010000}, .pmu = {true, APB, 0x80013000}};
+    unsigned at = 1;
+    for (bool all = false; !all; at++) {
+        tear_down(NULL);
+        set_up(NULL);
+        f.lost_at = at;
+        add_table(kinds, 4);
+        bare_views();
+        f.base[APB] = 0xFFFFFFFF;
+        all = place(&wish);
+        assert_int_equal(all, f.reads < at);
+        assert_int_equal(f.error.kind, all ? ERROR_NONE : ERROR_LINK_LOST);
+    }
+    expect_core(0, 0x80010000, 0x80013000, 0);
+}
+
+/* Views that say nothing of where they are (HLA adapters) are not asked. */
+FRESH_TEST(views_without_a_port_are_skipped)
+{
+    add_table(zynq, 8);
+    server_views();
+    for (size_t i = 0; i < f.n_views; i++)
+        f.views[i].has_port = false;
+    assert_true(run());
+    assert_int_equal(f.reads, 0);
+    assert_int_equal(f.target.n_cores, 0);
+}
+
+FRESH_TEST(a_lost_link_is_an_error_wherever_it_goes)
+{
+    unsigned at = 1;
+    for (bool all = false; !all; at++) {
+        set_up(NULL);
+        f.lost_at = at;
+        add_table(zynq, 8);
+        server_views();
+        all = run();
+        assert_int_equal(all, f.reads < at);
+        assert_int_equal(f.error.kind, all ? ERROR_NONE : ERROR_LINK_LOST);
+    }
+    assert_true(at > 100);
+    assert_int_equal(f.target.n_cores, 2);
+}
+
+/* Or the next core would take its number, and be measured in its stead. */
+FRESH_TEST(one_fault_hides_no_core)
+{
+    unsigned at = 1;
+    for (bool struck = true; struck; at++) {
+        set_up(NULL);
+        f.fault_at = at;
+        add_table(zynq, 8);
+        server_views();
+        assert_true(run());
+        struck = f.reads >= at;
+        assert_int_equal(f.target.n_cores, 2);
+        assert_int_equal(f.target.cores[0].core.debug_base, 0x80010000);
+        assert_true(f.target.cores[0].core.pmu_base != 0 && f.target.cores[1].core.pmu_base != 0);
+    }
+    assert_true(at > 100);
+}
+
+FRESH_TEST(no_more_cores_than_there_is_room_for)
+{
+    unsigned kinds[40];
+    for (size_t i = 0; i < 40; i++)
+        kinds[i] = CORE;
+    add_table(kinds, 40);
+    bare_views();
+    f.target.n_cores = TARGET_CORES - 3;
+    assert_true(run());
+    assert_int_equal(f.target.n_cores, TARGET_CORES);
+    assert_true(f.target.cores_cut);
+    assert_false(f.target.buses_cut);
+}
+
+FRESH_TEST(no_more_buses_than_there_is_room_for)
+{
+    static const unsigned kinds[] = {TRACE};
+    add_table(kinds, 1);
+    bare_views();
+    f.target.n_buses = TARGET_BUSES;
+    for (size_t i = 0; i < TARGET_BUSES; i++)
+        f.target.buses[i].port = PORTS;
+    assert_true(run());
+    assert_true(f.target.buses_cut);
+}

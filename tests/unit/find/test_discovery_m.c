@@ -1,0 +1,280 @@
+/* Cortex-M cores behind bare access ports: where one is looked for, and where nobody may look. */
+#include "../test.h"
+
+#include "debug_words.h"
+#include "find/discovery.h"
+#include "find/manual_placement.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PORTS = 4, SCS = 0xE000E000, CPUID = SCS + 0xD00, TABLE = 0xE00FF000 };
+
+static struct fixture {
+    struct link link;
+    struct target target;
+    struct link_view views[8];
+    size_t n_views;
+    uint32_t idr[PORTS], base[PORTS];
+    struct debug_words words[PORTS];
+    unsigned reads, lost_at;
+    unsigned looked[PORTS]; /* at what identifies a core */
+    bool asleep;            /* memory does not answer */
+    struct deadline deadline;
+    struct error error;
+} f;
+
+static bool get(const struct address *at, uint64_t *value)
+{
+    unsigned port = (at->unit & 0xFF) + 2 * (at->unit >> 8); /* a second debug port has the last two */
+    if (at->space == SPACE_AP) {
+        assert_true(at->offset == 0xFC || at->offset == 0xF8);
+        *value = at->offset == 0xFC ? f.idr[port] : f.base[port];
+        return true;
+    }
+    f.looked[port] += at->offset == CPUID;
+    return debug_get(&f.words[port], at->offset, value);
+}
+
+static struct outcome execute(struct link *link, const struct step *steps, size_t n, uint64_t *results,
+                              const struct deadline *deadline, struct error *error)
+{
+    (void)link;
+    (void)deadline;
+    for (size_t i = 0; i < n; i++) {
+        if (++f.reads == f.lost_at) {
+            error_set(error, ERROR_LINK_LOST, "gone");
+            return (struct outcome){.why = LINK_LOST, .done = i};
+        }
+        if (f.asleep && steps[i].at.space == SPACE_MEMORY) {
+            error_set(error, ERROR_ASLEEP, "hangs");
+            return (struct outcome){.why = TARGET_FAULT, .done = i};
+        }
+        if (!get(&steps[i].at, &results[i])) {
+            error_set(error, ERROR_FAULT, "refused");
+            return (struct outcome){.why = TARGET_FAULT, .done = i};
+        }
+    }
+    return (struct outcome){.why = DONE, .done = n};
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    target_close(&f.target);
+    return 0;
+}
+
+static int set_up(void **state)
+{
+    static const struct link_ops ops = {.execute = execute};
+    tear_down(state);
+    memset(&f, 0, sizeof f);
+    f.link.ops = &ops;
+    f.target.link = &f.link;
+    f.target.ledger = ledger_new(&f.link);
+    f.target.room = TARGET_CORES;
+    f.target.cores = calloc(f.target.room, sizeof *f.target.cores);
+    for (unsigned i = 0; i < PORTS; i++)
+        f.base[i] = UINT32_MAX;
+    f.deadline = deadline_in_ms(60000, NULL);
+    return f.target.ledger == NULL || f.target.cores == NULL;
+}
+
+#define FRESH_TEST(name) TEST_WITH(name, set_up, tear_down)
+
+enum { AHB = 0x24770011, AHB5 = 0x14770005, APB = 0x24770002, AXI = 0x44770004, JTAG_AP = 0x14760010 };
+
+static void add_port(uint32_t idr)
+{
+    uint16_t unit = (uint16_t)f.n_views;
+    f.idr[unit] = idr;
+    f.views[f.n_views++] =
+        (struct link_view){.unit = unit, .type = "ap", .is_core = true, .has_port = true, .port = unit};
+}
+
+/* A core, whether something leads to it or not. */
+static void add_core(unsigned port)
+{
+    debug_put(&f.words[port], CPUID, 0x410FC241);
+    debug_put(&f.words[port], SCS + 0xD14, 0x200);
+    debug_put(&f.words[port], 0xE0002000, 0x260);
+}
+
+static void add_table(unsigned port, uint64_t at, uint64_t leads_to)
+{
+    debug_component(&f.words[port], at, 1, 0x4C4, 0, 0);
+    debug_put(&f.words[port], at, ((uint32_t)(leads_to - at) & 0xFFFFF000) | 3);
+    debug_put(&f.words[port], at + 4, 0);
+}
+
+static void add_cortex_m(unsigned port)
+{
+    add_core(port);
+    add_table(port, TABLE, SCS);
+    debug_component(&f.words[port], SCS, 0xE, 0x00C, 0, 0);
+    f.base[port] = TABLE | 3;
+}
+
+static bool run(void)
+{
+    return discovery_m_run(&f.target, f.views, f.n_views, &f.deadline, &f.error);
+}
+
+FRESH_TEST(a_table_leads_to_it)
+{
+    add_port(AHB);
+    add_port(APB);
+    add_cortex_m(0);
+    assert_true(run());
+    assert_int_equal(f.target.n_cores, 1);
+    assert_string_equal(f.target.cores[0].core.name, "Cortex-M4 r0p1");
+    assert_false(f.target.has_passed_over);
+    assert_int_equal(f.looked[1], 0);
+}
+
+FRESH_TEST(a_table_of_the_chip_leads_to_that_of_the_core)
+{
+    add_port(AHB5);
+    add_port(AXI);
+    add_core(0);
+    add_table(0, 0xF0000000, TABLE);
+    add_table(0, TABLE, SCS);
+    debug_component(&f.words[0], SCS, 9, 0xD21, 0, 0x47702A04); /* as Armv8-M has it */
+    f.base[0] = 0xF0000003;
+    assert_true(run());
+    assert_int_equal(f.target.n_cores, 1);
+}
+
+FRESH_TEST(what_stands_there_is_something_else)
+{
+    add_port(AHB);
+    add_port(APB);
+    add_core(0);
+    add_table(0, TABLE, SCS);
+    debug_component(&f.words[0], SCS, 9, 0x906, 0x14, 0);
+    f.base[0] = TABLE | 3;
+    assert_true(run());
+    assert_int_equal(f.target.n_cores, 0);
+    assert_int_equal(f.looked[0], 0);
+    assert_true(f.target.has_passed_over);
+    assert_int_equal(f.target.passed_over, 0);
+}
+
+/* Without a table nobody looks beside anything but AHB-APs. */
+FRESH_TEST(nobody_looks_where_another_kind_of_core_may_be)
+{
+    static const uint32_t bases[] = {UINT32_MAX, 0x2, 0, 0x3};
+    static const uint32_t others[] = {APB, 0x34770006, AXI};
+    for (size_t i = 0; i < 3; i++)
+        for (size_t k = 0; k < 4; k++) {
+            set_up(NULL);
+            add_port(AHB);
+            add_port(others[i]);
+            add_core(0);
+            add_core(1);
+            f.base[0] = bases[k];
+            assert_true(run());
+            assert_int_equal(f.target.n_cores, 0);
+            assert_int_equal(f.looked[0] + f.looked[1], 0);
+        }
+    set_up(NULL);
+    add_port(AHB); /* on this bus no core, or one that is off: the other port's is told of */
+    add_port(AHB);
+    add_cortex_m(1);
+    assert_true(run());
+    assert_int_equal(f.target.n_cores, 1);
+    assert_int_equal(f.target.cores[0].core.unit, 1);
+    assert_int_equal(f.looked[0], 0);
+}
+
+FRESH_TEST(nothing_else_can_be_there)
+{
+    add_port(AHB);
+    add_port(JTAG_AP);
+    add_port(APB);
+    f.views[2].unit = f.views[2].port = 0x100; /* of another debug port */
+    add_core(0);
+    assert_true(run());
+    assert_int_equal(f.target.n_cores, 1);
+    assert_int_equal(f.looked[2], 0);
+}
+
+/* A server knows; what it calls otherwise is something else. */
+FRESH_TEST(a_server_says_what_its_targets_are)
+{
+    static const char *const others[] = {"cortex_a", "aarch64", "riscv", "mem_ap", "arm926ejs"};
+    for (size_t i = 0; i < 5; i++) {
+        set_up(NULL);
+        f.views[0] = (struct link_view){.is_core = true};
+        snprintf(f.views[0].type, sizeof f.views[0].type, "%s", others[i]);
+        f.n_views = 1;
+        add_core(0);
+        assert_true(run());
+        assert_int_equal(f.target.n_cores, 0);
+        assert_int_equal(f.reads, 0);
+    }
+    set_up(NULL);
+    f.views[0] = (struct link_view){.is_core = true, .type = "cortex_m"};
+    f.n_views = 1;
+    add_core(0);
+    assert_true(run());
+    assert_int_equal(f.target.n_cores, 1);
+    assert_int_equal(f.reads, 3); /* no table is asked for */
+}
+
+FRESH_TEST(a_bus_that_hangs_is_let_alone)
+{
+    add_port(AHB);
+    add_port(APB);
+    add_cortex_m(0);
+    f.asleep = true;
+    assert_true(run());
+    assert_int_equal(f.target.n_cores, 0);
+    assert_in_range(f.reads, 1, 6); /* IDR, BASE and a few words */
+}
+
+FRESH_TEST(the_link_is_lost_at_each_read)
+{
+    for (unsigned at = 1;; at++) {
+        set_up(NULL);
+        add_port(AHB);
+        add_port(APB);
+        add_cortex_m(0);
+        f.lost_at = at;
+        if (run())
+            break;
+        assert_int_equal(f.error.kind, ERROR_LINK_LOST);
+    }
+    assert_int_equal(f.target.n_cores, 1);
+}
+
+FRESH_TEST(more_cores_than_are_looked_at_are_told)
+{
+    add_port(AHB);
+    add_cortex_m(0);
+    f.target.n_cores = f.target.room;
+    assert_true(run());
+    assert_true(f.target.cores_cut);
+}
+
+FRESH_TEST(where_the_user_says)
+{
+    const struct target_wish wish = {.core = -1, .debug = {true, 0, SCS}};
+    add_port(AHB);
+    add_port(APB);
+    add_core(0);
+    f.target.buses = calloc(TARGET_BUSES, sizeof *f.target.buses);
+    assert_true(run());
+    assert_int_equal(f.target.n_cores, 0);
+    for (int i = 0; i < 2; i++) { /* the second time it is known */
+        assert_true(placing_run(&f.target, f.views, f.n_views, &wish, &f.deadline, &f.error));
+        assert_int_equal(f.target.n_cores, 1);
+        assert_int_equal(f.target.preferred, 0);
+    }
+    f.words[0].n = 0;
+    f.target.n_cores = 0;
+    assert_false(placing_run(&f.target, f.views, f.n_views, &wish, &f.deadline, &f.error));
+    assert_non_null(strstr(f.error.text, "no Cortex-M answers"));
+}
