@@ -81,11 +81,11 @@ static bool calibrate(struct calibrate_command *self, struct error *error)
     session_conditions(session, &clock, &self->conditions);
     process_note(&session->context->options->process, self->conditions.note, sizeof self->conditions.note);
     halts_begin(&self->halts, target, &clock);
-    struct engine *engine = target->debugger != NULL ? stepwise_new(target) : lowered_new(target);
+    struct engine *engine = target->debugger != NULL ? debugger_engine_new(target) : direct_new(target);
     if (engine == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
     struct deadline deadline = session_deadline(session);
-    bool ok = here ? stepwise_calibrate_here(engine, REHITS, STEPS, &sink, &deadline, error)
+    bool ok = here ? debugger_engine_calibrate_here(engine, REHITS, STEPS, &sink, &deadline, error)
                    : calibrate_there(self, engine, &sink, error);
     struct error after = {0};
     if (!session_insist(session, disarm_engine, engine, &after))

@@ -186,7 +186,7 @@ static bool measure_once(struct delta_command *self, const struct clock *clock, 
     if (!counting_open(&self->counting, session, clock, error) ||
         !counting_words(&self->counting, session, &self->summary.at_max, error))
         return false;
-    if (options->reset && !reboot_check(&session->target, &self->region, error))
+    if (options->reset && !reset_engine_check(&session->target, &self->region, error))
         return false;
     const struct beside no_beside = {0};
     struct delta_options wanted = {.hits = options->hits > 0 || !options->reset ? options->hits : 1,
@@ -200,10 +200,10 @@ static bool measure_once(struct delta_command *self, const struct clock *clock, 
                                    .plan = self->counting.plan,
                                    .at_end = self->counting.at_end.n > 0 ? &self->counting.at_end : NULL};
     struct delta_sink sink = {.context = self, .hit = on_hit, .tick = on_tick};
-    struct engine *engine =
-        session->target.debugger != NULL ? stepwise_new(&session->target) : lowered_new(&session->target);
+    struct engine *engine = session->target.debugger != NULL ? debugger_engine_new(&session->target)
+                                                             : direct_new(&session->target);
     if (options->reset)
-        engine = reboot_new(&session->target, engine);
+        engine = reset_engine_new(&session->target, engine);
     if (engine == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
     struct deadline deadline = session_deadline(session);

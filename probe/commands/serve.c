@@ -111,12 +111,12 @@ static bool calibrate(struct serve_command *self, struct error *error)
     struct deadline deadline = session_deadline(&self->session);
     bool reset = false;
     if (!self->session.context->options->no_calibrate && !self->halts.overheads[0].known) {
-        if (!stepwise_calibrate_here(self->engine, REHITS, 0, &sink, &deadline, error))
+        if (!debugger_engine_calibrate_here(self->engine, REHITS, 0, &sink, &deadline, error))
             return false;
         halts_end(&self->halts);
     }
     deadline = session_deadline(&self->session);
-    return stepwise_look(self->engine, self->last, &reset, &deadline, error);
+    return debugger_engine_look(self->engine, self->last, &reset, &deadline, error);
 }
 
 static bool take_stop(struct serve_command *self, unsigned pairs, bool look, struct error *error)
@@ -128,7 +128,7 @@ static bool take_stop(struct serve_command *self, unsigned pairs, bool look, str
     struct deadline deadline = session_deadline(&self->session);
     bool reset = false;
     int64_t us = self->resumed_us > 0 ? deadline_now_us() - self->resumed_us : 0;
-    if (!stepwise_look(self->engine, values, &reset, &deadline, error))
+    if (!debugger_engine_look(self->engine, values, &reset, &deadline, error))
         return false;
     if (reset)
         return error_set(error, ERROR_RESET, "the target was reset");
@@ -185,7 +185,7 @@ static bool begin(struct serve_command *self, struct error *error)
     halts_begin(&self->halts, &session->target, &clock);
     self->plausible =
         plausible_begin(&session->target.reading, session->target.block->counts_cycles, &clock, 0);
-    self->engine = stepwise_new(&session->target);
+    self->engine = debugger_engine_new(&session->target);
     if (self->engine == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
     if (!calibrate(self, error))

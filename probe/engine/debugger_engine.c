@@ -19,12 +19,12 @@ static struct deadline some_time(const struct deadline *deadline)
     return deadline_in_ms(patience_ms(READ_MS), deadline->cancel);
 }
 
-static uint64_t end_of(const struct stepwise *self)
+static uint64_t end_of(const struct debugger_engine *self)
 {
     return self->region.to_return ? self->place.pc : self->region.end;
 }
 
-static bool is_pending(struct stepwise *self, bool *pending, const struct deadline *deadline,
+static bool is_pending(struct debugger_engine *self, bool *pending, const struct deadline *deadline,
                        struct error *error)
 {
     struct step items[2];
@@ -44,7 +44,7 @@ static bool is_pending(struct stepwise *self, bool *pending, const struct deadli
 /* --- a hit ---------------------------------------------------------------------------------------------- */
 
 /* Where the call of this entry was made, to see when it is made again. */
-static bool find_call(struct stepwise *self, const struct deadline *deadline, struct error *error)
+static bool find_call(struct debugger_engine *self, const struct deadline *deadline, struct error *error)
 {
     struct deadline limit = some_time(deadline);
     uint64_t call = POINT_NONE;
@@ -63,7 +63,7 @@ static bool find_call(struct stepwise *self, const struct deadline *deadline, st
     return true;
 }
 
-static void take_exit(struct stepwise *self, size_t i)
+static void take_exit(struct debugger_engine *self, size_t i)
 {
     const struct exit_place *exit = &self->region.exits[i];
     self->place = (struct return_place){.pc = core_code(self->core, exit->at, true),
@@ -71,7 +71,7 @@ static void take_exit(struct stepwise *self, size_t i)
 }
 
 /* A handler ends at its own return: what comes then may be another handler, or another task. */
-static bool find_exits(struct stepwise *self, struct error *error)
+static bool find_exits(struct debugger_engine *self, struct error *error)
 {
     if (!exits_check(&self->region, error))
         return false;
@@ -84,7 +84,7 @@ static bool find_exits(struct stepwise *self, struct error *error)
 }
 
 /* A call that is the last thing in its function does not return there, but to what happens to come next. */
-static bool check_return(const struct stepwise *self, struct error *error)
+static bool check_return(const struct debugger_engine *self, struct error *error)
 {
     const struct region *region = &self->region;
     uint64_t to = core_place(self->core, self->place.pc);
@@ -99,28 +99,28 @@ static bool check_return(const struct stepwise *self, struct error *error)
 }
 
 /* Halted at a start in the same function as the end: where this frame is then. */
-static bool find_frame(struct stepwise *self, const struct deadline *deadline, struct error *error)
+static bool find_frame(struct debugger_engine *self, const struct deadline *deadline, struct error *error)
 {
     uint64_t all = self->core->family == CORE_ARMV8 ? UINT64_MAX : UINT32_MAX;
-    if (!stepwise_register(self, self->region.start_base, &self->entry_sp, deadline, error))
+    if (!debugger_engine_register(self, self->region.start_base, &self->entry_sp, deadline, error))
         return false;
     self->place.sp = (self->entry_sp + (uint64_t)self->region.apart) & all;
     return true;
 }
 
 /* Halted at a function's entry: learns where this call returns to. *inner: it was called by itself. */
-static bool find_return(struct stepwise *self, bool *inner, const struct deadline *deadline,
+static bool find_return(struct debugger_engine *self, bool *inner, const struct deadline *deadline,
                         struct error *error)
 {
     const struct core_ops *ops = self->core->ops;
     uint64_t status = 0;
     bool has_lr = self->core->family != CORE_X86_64; /* there the stack has it */
-    if ((has_lr && !stepwise_register(self, CORE_LR, &self->entry_lr, deadline, error)) ||
-        !stepwise_register(self, CORE_SP, &self->entry_sp, deadline, error))
+    if ((has_lr && !debugger_engine_register(self, CORE_LR, &self->entry_lr, deadline, error)) ||
+        !debugger_engine_register(self, CORE_SP, &self->entry_sp, deadline, error))
         return false;
     *inner = false;
     if (ops->exception_mode != NULL && !self->entry_is_call &&
-        (!stepwise_register(self, CORE_STATUS, &status, deadline, error) ||
+        (!debugger_engine_register(self, CORE_STATUS, &status, deadline, error) ||
          !entry_check(self->target, status, self->entry_lr, self->region.start, deadline, error)))
         return false;
     self->entry_is_call = true;
@@ -150,7 +150,7 @@ static bool find_return(struct stepwise *self, bool *inner, const struct deadlin
 }
 
 /* Whether the stop at the end is that of this passage: of its core, and in its frame. */
-static bool is_this_passage(struct stepwise *self, bool *ours, const struct deadline *deadline,
+static bool is_this_passage(struct debugger_engine *self, bool *ours, const struct deadline *deadline,
                             struct error *error)
 {
     uint64_t sp = self->place.sp;
@@ -158,20 +158,21 @@ static bool is_this_passage(struct stepwise *self, bool *ours, const struct dead
     if (!*ours || !(self->region.to_return || self->region.in_function))
         return true;
     enum core_register base = self->region.in_function ? self->region.end_base : CORE_SP;
-    if (!stepwise_register(self, base, &sp, deadline, error))
+    if (!debugger_engine_register(self, base, &sp, deadline, error))
         return false;
     *ours = sp == self->place.sp;
     return true;
 }
 
 /* The breakpoints besides; `set` false: away with them. */
-static bool set_others(struct stepwise *self, bool set, const struct deadline *deadline, struct error *error)
+static bool set_others(struct debugger_engine *self, bool set, const struct deadline *deadline,
+                       struct error *error)
 {
     for (; set && self->n_set < self->n_others; self->n_set++)
-        if (!stepwise_point(self, self->others[self->n_set], true, deadline, error))
+        if (!debugger_engine_point(self, self->others[self->n_set], true, deadline, error))
             return false;
     for (; !set && self->n_set > 0; self->n_set--)
-        if (!stepwise_point(self, self->others[self->n_set - 1], false, deadline, error))
+        if (!debugger_engine_point(self, self->others[self->n_set - 1], false, deadline, error))
             return false;
     return true;
 }
@@ -181,11 +182,11 @@ enum stop_at { AT_END, AT_CALL_OF_ANOTHER, AT_CALL_AGAIN, AT_EXIT_NOT_TAKEN };
 
 /* In the frame of the call that is waited for it is made again: so that one has not returned, and never will.
  */
-static bool look_at_call(struct stepwise *self, enum stop_at *what, const struct deadline *deadline,
+static bool look_at_call(struct debugger_engine *self, enum stop_at *what, const struct deadline *deadline,
                          struct error *error)
 {
     uint64_t sp = 0;
-    if (!stepwise_register(self, CORE_SP, &sp, deadline, error))
+    if (!debugger_engine_register(self, CORE_SP, &sp, deadline, error))
         return false;
     bool ours = sp == self->entry_sp && strcmp(self->stop.thread, self->thread) == 0;
     *what = ours ? AT_CALL_AGAIN : AT_CALL_OF_ANOTHER;
@@ -193,28 +194,28 @@ static bool look_at_call(struct stepwise *self, enum stop_at *what, const struct
 }
 
 /* At one of a handler's other exits, which it may pass without returning. */
-static bool look_at_exit(struct stepwise *self, size_t which, enum stop_at *what,
+static bool look_at_exit(struct debugger_engine *self, size_t which, enum stop_at *what,
                          const struct deadline *deadline, struct error *error)
 {
     uint64_t status = 0;
     take_exit(self, which);
     if (!self->region.exits[which].conditional)
         return true;
-    if (!stepwise_register(self, CORE_STATUS, &status, deadline, error))
+    if (!debugger_engine_register(self, CORE_STATUS, &status, deadline, error))
         return false;
     if (!cortex_m_condition_holds(status))
         *what = AT_EXIT_NOT_TAKEN;
     return true;
 }
 
-static bool look_at_stop(struct stepwise *self, enum stop_at *what, const struct deadline *deadline,
+static bool look_at_stop(struct debugger_engine *self, enum stop_at *what, const struct deadline *deadline,
                          struct error *error)
 {
     uint64_t pc = 0;
     *what = AT_END;
     if (self->n_set == 0 || self->stop.why != DEBUGGER_TRAP)
         return true;
-    if (!stepwise_register(self, CORE_PC, &pc, deadline, error))
+    if (!debugger_engine_register(self, CORE_PC, &pc, deadline, error))
         return false;
     for (unsigned i = 0; i < self->n_set; i++)
         if (core_place(self->core, pc) == core_place(self->core, self->others[i]))
@@ -224,7 +225,7 @@ static bool look_at_stop(struct stepwise *self, enum stop_at *what, const struct
 }
 
 /* *again: the hit that was begun will not come. */
-static bool reach_end(struct stepwise *self, bool *again, const struct deadline *deadline,
+static bool reach_end(struct debugger_engine *self, bool *again, const struct deadline *deadline,
                       struct error *error)
 {
     *again = false;
@@ -234,20 +235,20 @@ static bool reach_end(struct stepwise *self, bool *again, const struct deadline 
         if (self->by_frame && self->region.to_return && self->core->family == CORE_M)
             take_exit(self, 0);
         uint64_t end = end_of(self);
-        if (!stepwise_check_time(self, error) || !stepwise_move(self, end, deadline, error) ||
+        if (!debugger_engine_check_time(self, error) || !debugger_engine_move(self, end, deadline, error) ||
             !set_others(self, true, deadline, error) || !is_pending(self, &pending, deadline, error))
             return false;
         self->hit.tainted = self->hit.tainted || pending;
         if (self->hit.past == 0 && self->region.start != end)
             self->hit.before_us = (uint64_t)deadline_now_us();
-        if (!stepwise_run(self, WAIT_END, deadline, error))
+        if (!debugger_engine_run(self, WAIT_END, deadline, error))
             return false;
         self->hit.after_us = (uint64_t)deadline_now_us();
         self->hit.pairs += self->stop.halts;
         self->hit.steps += (self->stop.halts + 1) / 2;
         if (!look_at_stop(self, &what, deadline, error))
             return false;
-        if (what == AT_END && (!stepwise_prove(self, end_of(self), deadline, error) ||
+        if (what == AT_END && (!debugger_engine_prove(self, end_of(self), deadline, error) ||
                                !is_this_passage(self, &ours, deadline, error)))
             return false;
         *again = what == AT_CALL_AGAIN;
@@ -258,7 +259,7 @@ static bool reach_end(struct stepwise *self, bool *again, const struct deadline 
             return true;
         if (ours)
             return elsewhere_check(self->target, &self->stop, error);
-        if (!stepwise_step(self, deadline, error))
+        if (!debugger_engine_step(self, deadline, error))
             return false;
         self->hit.pairs += 2;
         self->hit.steps++;
@@ -266,24 +267,24 @@ static bool reach_end(struct stepwise *self, bool *again, const struct deadline 
     }
 }
 
-static bool read_words(struct stepwise *self, const struct deadline *deadline, struct error *error)
+static bool read_words(struct debugger_engine *self, const struct deadline *deadline, struct error *error)
 {
     const struct at_end *at_end = self->wish->at_end;
     struct deadline limit = some_time(deadline);
     for (size_t i = 0; at_end != NULL && i < at_end->n; i++) {
         const struct at_end_word *word = &at_end->words[i];
         if (word->is_register
-                ? !stepwise_register(self, word->which, &self->hit.words[i], deadline, error)
+                ? !debugger_engine_register(self, word->which, &self->hit.words[i], deadline, error)
                 : !ledger_read(self->target->ledger, word->at, &self->hit.words[i], &limit, error))
             return false;
     }
     return true;
 }
 
-static bool deliver(struct stepwise *self, const struct deadline *deadline, struct error *error)
+static bool deliver(struct debugger_engine *self, const struct deadline *deadline, struct error *error)
 {
     bool reset = false;
-    if (!stepwise_read(self, self->hit.to, NULL, &reset, deadline, error) ||
+    if (!debugger_engine_read(self, self->hit.to, NULL, &reset, deadline, error) ||
         !read_words(self, deadline, error))
         return false;
     if (reset) {
@@ -298,15 +299,15 @@ static bool deliver(struct stepwise *self, const struct deadline *deadline, stru
 }
 
 /* Waits at the start, and for a function learns the way back. *again: this passage is none. */
-static bool reach_start(struct stepwise *self, bool *again, const struct deadline *deadline,
+static bool reach_start(struct debugger_engine *self, bool *again, const struct deadline *deadline,
                         struct error *error)
 {
     *again = false;
-    if (!self->at_start && (!stepwise_move(self, self->region.start, deadline, error) ||
-                            !stepwise_run(self, WAIT_START, deadline, error)))
+    if (!self->at_start && (!debugger_engine_move(self, self->region.start, deadline, error) ||
+                            !debugger_engine_run(self, WAIT_START, deadline, error)))
         return false;
     self->at_start = false;
-    if (!stepwise_prove(self, self->region.start, deadline, error) ||
+    if (!debugger_engine_prove(self, self->region.start, deadline, error) ||
         !elsewhere_check(self->target, &self->stop, error))
         return false;
     snprintf(self->thread, sizeof self->thread, "%s", self->stop.thread);
@@ -315,10 +316,11 @@ static bool reach_start(struct stepwise *self, bool *again, const struct deadlin
     if (!self->region.to_return)
         return true;
     return find_return(self, again, deadline, error) &&
-           (!*again || (stepwise_check_time(self, error) && stepwise_step(self, deadline, error)));
+           (!*again ||
+            (debugger_engine_check_time(self, error) && debugger_engine_step(self, deadline, error)));
 }
 
-static bool pass_once(struct stepwise *self, unsigned *rehits, const struct deadline *deadline,
+static bool pass_once(struct debugger_engine *self, unsigned *rehits, const struct deadline *deadline,
                       struct error *error)
 {
     bool again = false, moved = false, round = false;
@@ -326,19 +328,19 @@ static bool pass_once(struct stepwise *self, unsigned *rehits, const struct dead
         return false;
     if (again)
         return true;
-    if (!stepwise_rehits(self, self->region.start, *rehits, &moved, deadline, error))
+    if (!debugger_engine_rehits(self, self->region.start, *rehits, &moved, deadline, error))
         return false;
     if (moved)
         return true;
     round = self->region.start == end_of(self);
     self->hit = (struct raw_hit){.pairs = round ? 2 : 1, .steps = round ? 1 : 0};
-    if (!stepwise_read(self, self->hit.from, NULL, NULL, deadline, error))
+    if (!debugger_engine_read(self, self->hit.from, NULL, NULL, deadline, error))
         return false;
     self->hit.before_us = (uint64_t)deadline_now_us();
     self->under_way = true;
     if (self->lost == 0)
-        stepwise_step_forward(self);
-    if ((round && !stepwise_step(self, deadline, error)) || !reach_end(self, &again, deadline, error))
+        debugger_engine_step_forward(self);
+    if ((round && !debugger_engine_step(self, deadline, error)) || !reach_end(self, &again, deadline, error))
         return false;
     self->under_way = false;
     if (again) {
@@ -346,14 +348,14 @@ static bool pass_once(struct stepwise *self, unsigned *rehits, const struct dead
             self->sink->left(self->sink->context);
         return true;
     }
-    stepwise_step_forward(self);
+    debugger_engine_step_forward(self);
     if (!deliver(self, deadline, error))
         return false;
     unsigned after = *rehits;
     *rehits = 0;
-    if (after > 0 && !stepwise_move(self, end_of(self), deadline, error))
+    if (after > 0 && !debugger_engine_move(self, end_of(self), deadline, error))
         return false;
-    if (!stepwise_rehits(self, end_of(self), after, &moved, deadline, error))
+    if (!debugger_engine_rehits(self, end_of(self), after, &moved, deadline, error))
         return false;
     self->at_start = round && !moved;
     return true;
@@ -362,14 +364,14 @@ static bool pass_once(struct stepwise *self, unsigned *rehits, const struct dead
 /* --- the engine ----------------------------------------------------------------------------------------- */
 
 /* A counter that goes on while the core stands would count the debugger's time. */
-static bool stands_still(struct stepwise *self, const struct deadline *deadline, struct error *error)
+static bool stands_still(struct debugger_engine *self, const struct deadline *deadline, struct error *error)
 {
     uint64_t before[READING_ROOM], after[READING_ROOM];
     const struct reading *reading = &self->target->reading;
-    if (!stepwise_read(self, before, NULL, NULL, deadline, error))
+    if (!debugger_engine_read(self, before, NULL, NULL, deadline, error))
         return false;
     nanosleep(&(struct timespec){.tv_nsec = STILL_MS * 1000000L}, NULL);
-    if (!stepwise_read(self, after, NULL, NULL, deadline, error))
+    if (!debugger_engine_read(self, after, NULL, NULL, deadline, error))
         return false;
     for (size_t i = 0; i < reading->counted; i++)
         if (before[i] != after[i])
@@ -380,17 +382,17 @@ static bool stands_still(struct stepwise *self, const struct deadline *deadline,
     return true;
 }
 
-static bool stepwise_run_hits(struct engine *engine, const struct engine_wish *wish,
-                              const struct engine_sink *sink, const struct deadline *deadline,
-                              struct error *error)
+static bool debugger_engine_run_hits(struct engine *engine, const struct engine_wish *wish,
+                                     const struct engine_sink *sink, const struct deadline *deadline,
+                                     struct error *error)
 {
-    struct stepwise *self = (struct stepwise *)engine;
+    struct debugger_engine *self = (struct debugger_engine *)engine;
     unsigned rehits = wish->rehits;
     self->wish = wish;
     self->sink = sink;
     self->hits = 0;
     self->enough = self->under_way = false;
-    stepwise_step_forward(self);
+    debugger_engine_step_forward(self);
     /* Of each pass, where others may run on what is counted */
     if (self->target->elsewhere != NULL && !stands_still(self, deadline, error))
         return false;
@@ -408,16 +410,16 @@ static bool stepwise_run_hits(struct engine *engine, const struct engine_wish *w
 }
 
 /* Whether the server has a breakpoint more, for a moment at the entry's second instruction. */
-static bool try_second(struct stepwise *self, const struct deadline *deadline, struct error *error)
+static bool try_second(struct debugger_engine *self, const struct deadline *deadline, struct error *error)
 {
     struct error refused = {0};
     self->can_watch = false;
-    uint64_t beside = self->region.start + stepwise_code_size(self, self->region.start);
+    uint64_t beside = self->region.start + debugger_engine_code_size(self, self->region.start);
     if (!self->region.may_be_left || !self->region.to_return || self->core->family == CORE_X86_64)
         return true;
-    self->can_watch = stepwise_point(self, beside, true, deadline, &refused);
+    self->can_watch = debugger_engine_point(self, beside, true, deadline, &refused);
     if (self->can_watch)
-        return stepwise_point(self, beside, false, deadline, error);
+        return debugger_engine_point(self, beside, false, deadline, error);
     if (refused.kind != ERROR_ADDRESS && refused.kind != ERROR_NO_COMPARATOR)
         return error_set(error, refused.kind, "%s", refused.text);
     snprintf(self->engine.limit, sizeof self->engine.limit,
@@ -426,10 +428,10 @@ static bool try_second(struct stepwise *self, const struct deadline *deadline, s
     return true;
 }
 
-static bool stepwise_arm(struct engine *engine, const struct region *region, const struct deadline *deadline,
-                         struct error *error)
+static bool debugger_engine_arm(struct engine *engine, const struct region *region,
+                                const struct deadline *deadline, struct error *error)
 {
-    struct stepwise *self = (struct stepwise *)engine;
+    struct debugger_engine *self = (struct debugger_engine *)engine;
     self->region = *region;
     self->region.start = core_code(self->core, region->start, region->start_is_thumb);
     self->region.end = core_code(self->core, region->end, region->end_is_thumb);
@@ -439,19 +441,20 @@ static bool stepwise_arm(struct engine *engine, const struct region *region, con
         return false;
     /* Both ends, to know at once that they can be had */
     return stands_still(self, deadline, error) &&
-           (region->to_return || stepwise_move(self, self->region.end, deadline, error)) &&
-           stepwise_move(self, self->region.start, deadline, error) && try_second(self, deadline, error);
+           (region->to_return || debugger_engine_move(self, self->region.end, deadline, error)) &&
+           debugger_engine_move(self, self->region.start, deadline, error) &&
+           try_second(self, deadline, error);
 }
 
-static bool clear_guard(struct stepwise *self, const struct deadline *deadline, struct error *error)
+static bool clear_guard(struct debugger_engine *self, const struct deadline *deadline, struct error *error)
 {
-    if (self->guard != POINT_NONE && !stepwise_point(self, self->guard, false, deadline, error))
+    if (self->guard != POINT_NONE && !debugger_engine_point(self, self->guard, false, deadline, error))
         return false;
     self->guard = POINT_NONE;
     return true;
 }
 
-static bool is_other(const struct stepwise *self, uint64_t place)
+static bool is_other(const struct debugger_engine *self, uint64_t place)
 {
     for (unsigned i = 0; i < self->n_set; i++)
         if (core_place(self->core, self->others[i]) == place)
@@ -459,15 +462,16 @@ static bool is_other(const struct stepwise *self, uint64_t place)
     return false;
 }
 
-static bool stepwise_disarm(struct engine *engine, const struct deadline *deadline, struct error *error)
+static bool debugger_engine_disarm(struct engine *engine, const struct deadline *deadline,
+                                   struct error *error)
 {
-    struct stepwise *self = (struct stepwise *)engine;
+    struct debugger_engine *self = (struct debugger_engine *)engine;
     uint64_t pc = 0;
     bool ran = self->debugger->ops->is_running(self->debugger);
     if (!debugger_halt(self->debugger, &self->stop, error))
         return false;
     if (ran && self->stop.why != DEBUGGER_REQUESTED) { /* it stopped by itself in the last moment */
-        if (!stepwise_register(self, CORE_PC, &pc, deadline, error))
+        if (!debugger_engine_register(self, CORE_PC, &pc, deadline, error))
             return false;
         self->engine.stopped_at = core_place(self->core, pc);
         self->foreign = core_place(self->core, pc) != core_place(self->core, self->point) &&
@@ -475,19 +479,21 @@ static bool stepwise_disarm(struct engine *engine, const struct deadline *deadli
     }
     self->target->leave_halted = self->foreign;
     return clear_guard(self, deadline, error) && set_others(self, false, deadline, error) &&
-           stepwise_move(self, POINT_NONE, deadline, error);
+           debugger_engine_move(self, POINT_NONE, deadline, error);
 }
 
-static void stepwise_free(struct engine *engine)
+static void debugger_engine_free(struct engine *engine)
 {
     free(engine);
 }
 
-struct engine *stepwise_new(struct target *target)
+struct engine *debugger_engine_new(struct target *target)
 {
-    static const struct engine_ops ops = {
-        .arm = stepwise_arm, .run = stepwise_run_hits, .disarm = stepwise_disarm, .free = stepwise_free};
-    struct stepwise *self = calloc(1, sizeof *self);
+    static const struct engine_ops ops = {.arm = debugger_engine_arm,
+                                          .run = debugger_engine_run_hits,
+                                          .disarm = debugger_engine_disarm,
+                                          .free = debugger_engine_free};
+    struct debugger_engine *self = calloc(1, sizeof *self);
     if (self == NULL)
         return NULL;
     self->engine.ops = &ops;
@@ -500,8 +506,8 @@ struct engine *stepwise_new(struct target *target)
 
 enum { STEPWISE_REHIT_LIST_ROOM = READING_STEPS + WITNESS_ROOM + 8, REHITS = 32 };
 
-bool stepwise_read(struct stepwise *self, uint64_t *values, bool *pending, bool *reset,
-                   const struct deadline *deadline, struct error *error)
+bool debugger_engine_read(struct debugger_engine *self, uint64_t *values, bool *pending, bool *reset,
+                          const struct deadline *deadline, struct error *error)
 {
     const struct core_ops *ops = self->core->ops;
     struct step items[STEPWISE_REHIT_LIST_ROOM];
@@ -530,7 +536,7 @@ bool stepwise_read(struct stepwise *self, uint64_t *values, bool *pending, bool 
 }
 
 /* Where the instruction behind the one at `here` begins; 0: the core may go elsewhere. */
-static uint64_t next_after(struct stepwise *self, uint64_t here, const struct deadline *deadline)
+static uint64_t next_after(struct debugger_engine *self, uint64_t here, const struct deadline *deadline)
 {
     uint8_t code[4];
     unsigned size = 4;
@@ -543,9 +549,10 @@ static uint64_t next_after(struct stepwise *self, uint64_t here, const struct de
         return 0;
     uint16_t first = (uint16_t)(code[0] | code[1] << 8), second = (uint16_t)(code[2] | code[3] << 8);
     uint32_t word = first | (uint32_t)second << 16;
-    bool falls = self->core->family == CORE_ARMV8               ? a64_falls_through(word)
-                 : stepwise_code_size(self, here) == THUMB_KIND ? thumb_falls_through(first, second, &size)
-                                                                : arm_falls_through(word);
+    bool falls = self->core->family == CORE_ARMV8 ? a64_falls_through(word)
+                 : debugger_engine_code_size(self, here) == THUMB_KIND
+                     ? thumb_falls_through(first, second, &size)
+                     : arm_falls_through(word);
     return falls ? here + size : 0;
 }
 
@@ -554,33 +561,33 @@ static uint64_t next_after(struct stepwise *self, uint64_t here, const struct de
  * make whole passages look like the cost of a halt: a second breakpoint behind the instruction tells. *moved:
  * the core did.
  */
-static bool try_rehit(struct stepwise *self, uint64_t here, bool *moved, const struct deadline *deadline,
-                      struct error *error)
+static bool try_rehit(struct debugger_engine *self, uint64_t here, bool *moved,
+                      const struct deadline *deadline, struct error *error)
 {
     uint64_t guard = next_after(self, here, deadline), pc = 0;
     struct error refused = {0};
     *moved = false;
     if (guard == 0)
         return true;
-    if (!stepwise_point(self, guard, true, deadline, &refused))
+    if (!debugger_engine_point(self, guard, true, deadline, &refused))
         return refused.kind == ERROR_ADDRESS || refused.kind == ERROR_NO_COMPARATOR ||
                error_set(error, refused.kind, "%s", refused.text);
     self->guard = guard;
-    bool ok = stepwise_run(self, WAIT_END, deadline, error) &&
-              stepwise_register(self, CORE_PC, &pc, deadline, error);
+    bool ok = debugger_engine_run(self, WAIT_END, deadline, error) &&
+              debugger_engine_register(self, CORE_PC, &pc, deadline, error);
     if (!ok)
         return false; /* disarm takes the guard away */
-    if (!stepwise_point(self, guard, false, deadline, error))
+    if (!debugger_engine_point(self, guard, false, deadline, error))
         return false;
     self->guard = POINT_NONE;
     *moved = core_place(self->core, pc) == core_place(self->core, guard);
     self->rehit =
         core_place(self->core, pc) == core_place(self->core, here) ? REHIT_STOPS_AGAIN : REHIT_STEPS_OVER;
-    return *moved || stepwise_prove(self, here, deadline, error);
+    return *moved || debugger_engine_prove(self, here, deadline, error);
 }
 
-bool stepwise_rehits(struct stepwise *self, uint64_t here, unsigned rehits, bool *moved,
-                     const struct deadline *deadline, struct error *error)
+bool debugger_engine_rehits(struct debugger_engine *self, uint64_t here, unsigned rehits, bool *moved,
+                            const struct deadline *deadline, struct error *error)
 {
     *moved = false;
     if (rehits > 0 && self->rehit == REHIT_UNKNOWN && !try_rehit(self, here, moved, deadline, error))
@@ -591,9 +598,10 @@ bool stepwise_rehits(struct stepwise *self, uint64_t here, unsigned rehits, bool
         struct raw_hit rehit = {.pairs = 1};
         bool pending = false;
         self->disturbed = false;
-        if (!stepwise_read(self, rehit.from, &pending, NULL, deadline, error) ||
-            !stepwise_run(self, WAIT_END, deadline, error) || !stepwise_prove(self, here, deadline, error) ||
-            !stepwise_read(self, rehit.to, NULL, NULL, deadline, error))
+        if (!debugger_engine_read(self, rehit.from, &pending, NULL, deadline, error) ||
+            !debugger_engine_run(self, WAIT_END, deadline, error) ||
+            !debugger_engine_prove(self, here, deadline, error) ||
+            !debugger_engine_read(self, rehit.to, NULL, NULL, deadline, error))
             return false;
         if (!pending && !self->disturbed) /* else a handler ran in it */
             self->sink->rehit(self->sink->context, &rehit);
@@ -609,24 +617,25 @@ static bool nothing(void *context, const struct raw_hit *hit)
 }
 
 /* Where the core stands, as code. */
-static bool find_here(struct stepwise *self, uint64_t *here, const struct deadline *deadline,
+static bool find_here(struct debugger_engine *self, uint64_t *here, const struct deadline *deadline,
                       struct error *error)
 {
     enum { T_BIT = 1 << 5 };
     uint64_t pc, status = 0;
-    if (!stepwise_register(self, CORE_PC, &pc, deadline, error) ||
-        (self->core->family == CORE_ARMV7 && !stepwise_register(self, CORE_STATUS, &status, deadline, error)))
+    if (!debugger_engine_register(self, CORE_PC, &pc, deadline, error) ||
+        (self->core->family == CORE_ARMV7 &&
+         !debugger_engine_register(self, CORE_STATUS, &status, deadline, error)))
         return false;
     *here = core_code(self->core, pc, self->core->family == CORE_M || (status & T_BIT) != 0);
     return true;
 }
 
-bool stepwise_calibrate_here(struct engine *engine, unsigned rehits, unsigned steps,
-                             const struct engine_sink *sink, const struct deadline *deadline,
-                             struct error *error)
+bool debugger_engine_calibrate_here(struct engine *engine, unsigned rehits, unsigned steps,
+                                    const struct engine_sink *sink, const struct deadline *deadline,
+                                    struct error *error)
 {
     enum { TIMEOUT_MS = 5000 };
-    struct stepwise *self = (struct stepwise *)engine;
+    struct debugger_engine *self = (struct debugger_engine *)engine;
     const struct engine_wish wish = {.rehits = rehits, .timeout_ms = patience_ms(TIMEOUT_MS)};
     struct engine_sink told = *sink;
     uint64_t here;
@@ -635,21 +644,21 @@ bool stepwise_calibrate_here(struct engine *engine, unsigned rehits, unsigned st
         told.hit = nothing;
     self->wish = &wish;
     self->sink = &told;
-    stepwise_step_forward(self);
+    debugger_engine_step_forward(self);
     for (;;) {
-        if (!find_here(self, &here, deadline, error) || !stepwise_move(self, here, deadline, error) ||
-            !stepwise_rehits(self, here, rehits, &moved, deadline, error) ||
-            !stepwise_move(self, POINT_NONE, deadline, error))
+        if (!find_here(self, &here, deadline, error) || !debugger_engine_move(self, here, deadline, error) ||
+            !debugger_engine_rehits(self, here, rehits, &moved, deadline, error) ||
+            !debugger_engine_move(self, POINT_NONE, deadline, error))
             return false;
         if (self->rehit != REHIT_UNKNOWN || steps-- == 0)
             return true;
-        if (!stepwise_step(self, deadline, error)) /* a branch, behind which no guard can be put */
+        if (!debugger_engine_step(self, deadline, error)) /* a branch, behind which no guard can be put */
             return false;
     }
 }
 
-bool stepwise_look(struct engine *engine, uint64_t *values, bool *reset, const struct deadline *deadline,
-                   struct error *error)
+bool debugger_engine_look(struct engine *engine, uint64_t *values, bool *reset,
+                          const struct deadline *deadline, struct error *error)
 {
-    return stepwise_read((struct stepwise *)engine, values, NULL, reset, deadline, error);
+    return debugger_engine_read((struct debugger_engine *)engine, values, NULL, reset, deadline, error);
 }

@@ -35,8 +35,8 @@ static void name_register(const struct core *core, enum core_register which, cha
         snprintf(out, size, "%s", names[which]);
 }
 
-bool stepwise_register(struct stepwise *self, enum core_register which, uint64_t *out,
-                       const struct deadline *deadline, struct error *error)
+bool debugger_engine_register(struct debugger_engine *self, enum core_register which, uint64_t *out,
+                              const struct deadline *deadline, struct error *error)
 {
     char name[8];
     struct deadline limit = soon(deadline);
@@ -44,42 +44,43 @@ bool stepwise_register(struct stepwise *self, enum core_register which, uint64_t
     return self->debugger->ops->read_register(self->debugger, name, out, &limit, error);
 }
 
-unsigned stepwise_code_size(const struct stepwise *self, uint64_t code)
+unsigned debugger_engine_code_size(const struct debugger_engine *self, uint64_t code)
 {
     bool thumb = self->core->family == CORE_M || (self->core->family == CORE_ARMV7 && (code & 1) != 0);
     return self->core->family == CORE_X86_64 ? X86_KIND : thumb ? THUMB_KIND : 4;
 }
 
-bool stepwise_point(struct stepwise *self, uint64_t code, bool set, const struct deadline *deadline,
-                    struct error *error)
+bool debugger_engine_point(struct debugger_engine *self, uint64_t code, bool set,
+                           const struct deadline *deadline, struct error *error)
 {
     struct deadline limit = soon(deadline);
     return self->debugger->ops->breakpoint(self->debugger, core_place(self->core, code),
-                                           stepwise_code_size(self, code), set, &limit, error);
+                                           debugger_engine_code_size(self, code), set, &limit, error);
 }
 
-bool stepwise_move(struct stepwise *self, uint64_t to, const struct deadline *deadline, struct error *error)
+bool debugger_engine_move(struct debugger_engine *self, uint64_t to, const struct deadline *deadline,
+                          struct error *error)
 {
     if (self->point == to)
         return true;
-    if (self->point != POINT_NONE && !stepwise_point(self, self->point, false, deadline, error))
+    if (self->point != POINT_NONE && !debugger_engine_point(self, self->point, false, deadline, error))
         return false;
     if (self->point != POINT_NONE)
         self->left = self->point;
     self->point = POINT_NONE;
-    if (to != POINT_NONE && !stepwise_point(self, to, true, deadline, error))
+    if (to != POINT_NONE && !debugger_engine_point(self, to, true, deadline, error))
         return false;
     self->point = to;
     return true;
 }
 
-void stepwise_step_forward(struct stepwise *self)
+void debugger_engine_step_forward(struct debugger_engine *self)
 {
     self->since_us = deadline_now_us();
     self->inner = self->lost = 0;
 }
 
-static bool in_vain(const struct stepwise *self, struct error *error)
+static bool in_vain(const struct debugger_engine *self, struct error *error)
 {
     double seconds = (double)self->wish->timeout_ms / 1000;
     char past[96] = "", lost[96] = "";
@@ -101,42 +102,42 @@ static bool in_vain(const struct stepwise *self, struct error *error)
                      self->inner, seconds, core_place(self->core, self->place.pc));
 }
 
-static bool is_late_by_now(const struct stepwise *self)
+static bool is_late_by_now(const struct debugger_engine *self)
 {
     return deadline_now_us() - self->since_us > self->wish->timeout_ms * 1000;
 }
 
-bool stepwise_check_time(const struct stepwise *self, struct error *error)
+bool debugger_engine_check_time(const struct debugger_engine *self, struct error *error)
 {
     return !is_late_by_now(self) || in_vain(self, error);
 }
 
 /* A thread that came to the breakpoint before it was moved, while another one's stop was reported, is
  * reported only now. It has nothing to wait for any more. */
-static bool is_late(struct stepwise *self, const char *previous, bool *late, const struct deadline *deadline,
-                    struct error *error)
+static bool is_late(struct debugger_engine *self, const char *previous, bool *late,
+                    const struct deadline *deadline, struct error *error)
 {
     uint64_t pc;
     *late = false;
     if (self->stop.why != DEBUGGER_TRAP || self->stop.thread[0] == '\0' || self->left == POINT_NONE ||
         self->left == self->point || strcmp(self->stop.thread, previous) == 0)
         return true;
-    if (!stepwise_register(self, CORE_PC, &pc, deadline, error))
+    if (!debugger_engine_register(self, CORE_PC, &pc, deadline, error))
         return false;
     *late = core_place(self->core, pc) == core_place(self->core, self->left);
     return true;
 }
 
 /* A core about to stop by itself is not asked to: OpenOCD would keep that for whoever resumes it next. */
-static bool given_up(struct stepwise *self)
+static bool given_up(struct debugger_engine *self)
 {
     struct deadline grace = deadline_in_ms(patience_ms(GRACE_MS), NULL);
     struct error ignored = {0};
     return self->debugger->ops->wait(self->debugger, &self->stop, &grace, &ignored) != DEBUGGER_STOPPED;
 }
 
-bool stepwise_run(struct stepwise *self, enum engine_wait wait, const struct deadline *deadline,
-                  struct error *error)
+bool debugger_engine_run(struct debugger_engine *self, enum engine_wait wait, const struct deadline *deadline,
+                         struct error *error)
 {
     const struct debugger_ops *ops = self->debugger->ops;
     struct deadline limit = soon(deadline);
@@ -163,7 +164,7 @@ bool stepwise_run(struct stepwise *self, enum engine_wait wait, const struct dea
         }
         if (deadline_cancelled(deadline))
             return !given_up(self) || error_set(error, ERROR_CANCELLED, "cancelled");
-        if (!stepwise_check_time(self, error))
+        if (!debugger_engine_check_time(self, error))
             return false;
         if (self->sink->tick != NULL)
             self->sink->tick(self->sink->context, wait);
@@ -171,7 +172,7 @@ bool stepwise_run(struct stepwise *self, enum engine_wait wait, const struct dea
 }
 
 /* A server may have cleared the reason of the stop already: then it is told by where the core stands. */
-static bool is_reset(struct stepwise *self, uint64_t pc, const struct deadline *deadline)
+static bool is_reset(struct debugger_engine *self, uint64_t pc, const struct deadline *deadline)
 {
     uint64_t cause, table, entry;
     struct deadline limit = soon(deadline);
@@ -189,7 +190,7 @@ static bool is_reset(struct stepwise *self, uint64_t pc, const struct deadline *
 }
 
 /* A stop in a handler that came just when the breakpoint was reached: on to that, and `pc` is it then. */
-static bool leave_handlers(struct stepwise *self, uint64_t wanted, uint64_t *pc,
+static bool leave_handlers(struct debugger_engine *self, uint64_t wanted, uint64_t *pc,
                            const struct deadline *deadline, struct error *error)
 {
     for (;;) {
@@ -199,13 +200,14 @@ static bool leave_handlers(struct stepwise *self, uint64_t wanted, uint64_t *pc,
         struct deadline limit = soon(deadline);
         if (!is)
             return true;
-        if (!stepwise_register(self, CORE_STATUS, &status, deadline, error) ||
+        if (!debugger_engine_register(self, CORE_STATUS, &status, deadline, error) ||
             !handler_stop_check(self->target->ledger, self->core, *pc, status, &is, &limit, error))
             return false;
         if (!is)
             return true;
-        if (!stepwise_check_time(self, error) || !stepwise_run(self, WAIT_END, deadline, error) ||
-            !stepwise_register(self, CORE_PC, pc, deadline, error))
+        if (!debugger_engine_check_time(self, error) ||
+            !debugger_engine_run(self, WAIT_END, deadline, error) ||
+            !debugger_engine_register(self, CORE_PC, pc, deadline, error))
             return false;
         self->disturbed = self->hit.tainted = true;
         self->hit.after_us = (uint64_t)deadline_now_us();
@@ -214,8 +216,8 @@ static bool leave_handlers(struct stepwise *self, uint64_t wanted, uint64_t *pc,
     }
 }
 
-bool stepwise_prove(struct stepwise *self, uint64_t wanted, const struct deadline *deadline,
-                    struct error *error)
+bool debugger_engine_prove(struct debugger_engine *self, uint64_t wanted, const struct deadline *deadline,
+                           struct error *error)
 {
     static const char *const whys[] = {[DEBUGGER_TRAP] = "someone else's breakpoint",
                                        [DEBUGGER_REQUESTED] = "someone else's halt request",
@@ -224,7 +226,7 @@ bool stepwise_prove(struct stepwise *self, uint64_t wanted, const struct deadlin
                                        [DEBUGGER_OTHERS] = "someone else's breakpoint",
                                        [DEBUGGER_ENDED] = "the end of the program"};
     uint64_t pc;
-    if (!stepwise_register(self, CORE_PC, &pc, deadline, error) ||
+    if (!debugger_engine_register(self, CORE_PC, &pc, deadline, error) ||
         !leave_handlers(self, wanted, &pc, deadline, error))
         return false;
     const char *name = self->target->chosen->view.name;
@@ -247,11 +249,11 @@ bool stepwise_prove(struct stepwise *self, uint64_t wanted, const struct deadlin
                      core_place(self->core, pc));
 }
 
-bool stepwise_step(struct stepwise *self, const struct deadline *deadline, struct error *error)
+bool debugger_engine_step(struct debugger_engine *self, const struct deadline *deadline, struct error *error)
 {
     const struct debugger_ops *ops = self->debugger->ops;
     struct deadline limit = soon(deadline);
-    if (!stepwise_move(self, POINT_NONE, deadline, error) ||
+    if (!debugger_engine_move(self, POINT_NONE, deadline, error) ||
         !ops->go(self->debugger, DEBUGGER_STEP, &limit, error))
         return false;
     switch (ops->wait(self->debugger, &self->stop, &limit, error)) {

@@ -1,6 +1,6 @@
 /*
- * The stepwise engine from inside: its state, the one breakpoint that moves, and getting from stop to stop
- * with all that can come of it. For stepwise.c and stepwise_stops.c only.
+ * The debugger engine from inside: its state, the one breakpoint that moves, and getting from stop to stop
+ * with all that can come of it. For stepwise.c and debugger_engine_stops.c only.
  */
 #pragma once
 
@@ -18,7 +18,7 @@ enum rehit { REHIT_UNKNOWN, REHIT_STOPS_AGAIN, REHIT_STEPS_OVER };
 enum { THUMB_KIND = 2, X86_KIND = 1 };
 
 /* Places in code are as core_code makes them. */
-struct stepwise {
+struct debugger_engine {
     struct engine engine;
     struct target *target;
     struct debugger *debugger;
@@ -55,30 +55,31 @@ struct stepwise {
     uint64_t inner, lost; /* since then: starts reached from inside the function, calls that did not return */
 };
 
-bool stepwise_register(struct stepwise *self, enum core_register which, uint64_t *out,
-                       const struct deadline *deadline, struct error *error);
+bool debugger_engine_register(struct debugger_engine *self, enum core_register which, uint64_t *out,
+                              const struct deadline *deadline, struct error *error);
 /* What debuggers call the size of an instruction there. */
-unsigned stepwise_code_size(const struct stepwise *self, uint64_t code);
-bool stepwise_point(struct stepwise *self, uint64_t code, bool set, const struct deadline *deadline,
-                    struct error *error);
+unsigned debugger_engine_code_size(const struct debugger_engine *self, uint64_t code);
+bool debugger_engine_point(struct debugger_engine *self, uint64_t code, bool set,
+                           const struct deadline *deadline, struct error *error);
 /* Moves the breakpoint; POINT_NONE: nowhere. */
-bool stepwise_move(struct stepwise *self, uint64_t to, const struct deadline *deadline, struct error *error);
+bool debugger_engine_move(struct debugger_engine *self, uint64_t to, const struct deadline *deadline,
+                          struct error *error);
 /* ERROR_START, ERROR_END: there was no step forward for too long. */
-bool stepwise_check_time(const struct stepwise *self, struct error *error);
-void stepwise_step_forward(struct stepwise *self);
+bool debugger_engine_check_time(const struct debugger_engine *self, struct error *error);
+void debugger_engine_step_forward(struct debugger_engine *self);
 /* Lets the core run until it stops; `wait` tells what for. On failure it may run on. */
-bool stepwise_run(struct stepwise *self, enum engine_wait wait, const struct deadline *deadline,
-                  struct error *error);
+bool debugger_engine_run(struct debugger_engine *self, enum engine_wait wait, const struct deadline *deadline,
+                         struct error *error);
 /* True when the core stands at `wanted`; else the stop is somebody else's, or a reset. */
-bool stepwise_prove(struct stepwise *self, uint64_t wanted, const struct deadline *deadline,
-                    struct error *error);
+bool debugger_engine_prove(struct debugger_engine *self, uint64_t wanted, const struct deadline *deadline,
+                           struct error *error);
 /* One instruction. The breakpoint is out of the way. */
-bool stepwise_step(struct stepwise *self, const struct deadline *deadline, struct error *error);
+bool debugger_engine_step(struct debugger_engine *self, const struct deadline *deadline, struct error *error);
 /* All counters, while the core stands; what is pending, and whether there was a reset, may be asked for as
  * well. */
-bool stepwise_read(struct stepwise *self, uint64_t *values, bool *pending, bool *reset,
-                   const struct deadline *deadline, struct error *error);
+bool debugger_engine_read(struct debugger_engine *self, uint64_t *values, bool *pending, bool *reset,
+                          const struct deadline *deadline, struct error *error);
 /* From the stop at `here` to the same stop, with nothing executed; told to the sink. *moved: while it was
  * found out whether that is possible, the core went on. */
-bool stepwise_rehits(struct stepwise *self, uint64_t here, unsigned rehits, bool *moved,
-                     const struct deadline *deadline, struct error *error);
+bool debugger_engine_rehits(struct debugger_engine *self, uint64_t here, unsigned rehits, bool *moved,
+                            const struct deadline *deadline, struct error *error);

@@ -12,18 +12,18 @@
 enum { LIST_RESERVE = 768, REHIT_STEPS = 40 };
 
 /* What belongs to a hit is told by the stack at both ends. */
-static bool is_framed(const struct lowered *self)
+static bool is_framed(const struct direct_engine *self)
 {
     return self->region.to_return || self->region.in_function;
 }
 
-static struct passage_plan plan_of(const struct lowered *self, unsigned rehits)
+static struct passage_plan plan_of(const struct direct_engine *self, unsigned rehits)
 {
     return (struct passage_plan){.core = self->core,
                                  .points = &self->points,
                                  .reading = &self->target->reading,
                                  .start = self->region.start,
-                                 .end = lowered_end(self),
+                                 .end = direct_end(self),
                                  .guess = self->region.to_return || self->region.in_function,
                                  .entry_lr = self->entry_lr,
                                  .entry_sp = self->entry_sp,
@@ -43,7 +43,7 @@ static struct passage_plan plan_of(const struct lowered *self, unsigned rehits)
 /* --- functions ------------------------------------------------------------------------------------------ */
 
 /* Where registers are known: whether they could be proved by way of two more comparators. */
-static bool try_spares(struct lowered *self, const struct deadline *deadline, struct error *error)
+static bool try_spares(struct direct_engine *self, const struct deadline *deadline, struct error *error)
 {
     const struct core_proof known[] = {{.which = CORE_LR, .value = self->entry_lr},
                                        {.which = CORE_SP, .value = self->entry_sp}};
@@ -55,27 +55,27 @@ static bool try_spares(struct lowered *self, const struct deadline *deadline, st
     core->spares.state = SPARES_NONE;
     if (!points_hold_spares(&self->points, deadline, error))
         return false;
-    lowered_new_registers(self);
+    direct_new_registers(self);
     core->ops->add_held_proofs(core, &self->list, known, 2, true);
-    if (!lowered_run_list(self, &at, &saw, deadline, error))
+    if (!direct_run_list(self, &at, &saw, deadline, error))
         return false;
     if (at == self->list.n) {
         core->spares.state = SPARES_WORK;
         return true;
     }
-    lowered_new_registers(self);
-    return lowered_run_plain(self, deadline, error);
+    direct_new_registers(self);
+    return direct_run_plain(self, deadline, error);
 }
 
 /* Once a run: a function is called, or it is a handler. */
-static bool check_entry(struct lowered *self, const struct deadline *deadline, struct error *error)
+static bool check_entry(struct direct_engine *self, const struct deadline *deadline, struct error *error)
 {
     const struct core_ops *ops = self->core->ops;
     if (ops->exception_mode == NULL || self->entry_is_call)
         return true;
-    lowered_new_registers(self);
+    direct_new_registers(self);
     size_t status = ops->add_register(self->core, &self->list, CORE_STATUS);
-    if (!lowered_run_plain(self, deadline, error) ||
+    if (!direct_run_plain(self, deadline, error) ||
         !entry_check(self->target, core_register_value(self->core, CORE_STATUS, self->results, status),
                      self->entry_lr, self->region.start, deadline, error))
         return false;
@@ -84,7 +84,7 @@ static bool check_entry(struct lowered *self, const struct deadline *deadline, s
 }
 
 /* Where the call of this entry was made, so that it is seen when it is made again. */
-static bool find_call(struct lowered *self, const struct deadline *deadline, struct error *error)
+static bool find_call(struct direct_engine *self, const struct deadline *deadline, struct error *error)
 {
     uint64_t call = POINT_NONE;
     if (self->by_frame)
@@ -111,7 +111,7 @@ static bool find_call(struct lowered *self, const struct deadline *deadline, str
     return true;
 }
 
-static struct return_place place_of_exit(const struct lowered *self, size_t i)
+static struct return_place place_of_exit(const struct direct_engine *self, size_t i)
 {
     const struct exit_place *exit = &self->region.exits[i];
     return (struct return_place){.pc = core_code(self->core, exit->at, true),
@@ -119,7 +119,7 @@ static struct return_place place_of_exit(const struct lowered *self, size_t i)
 }
 
 /* Each hit is first expected at the exit that has no condition. */
-static void forget_exit(struct lowered *self)
+static void forget_exit(struct direct_engine *self)
 {
     if (self->by_exit)
         self->place = place_of_exit(self, 0);
@@ -127,7 +127,7 @@ static void forget_exit(struct lowered *self)
 }
 
 /* A handler ends at its own return: what comes then may be another handler, or another task. */
-static bool find_exits(struct lowered *self, const struct deadline *deadline, struct error *error)
+static bool find_exits(struct direct_engine *self, const struct deadline *deadline, struct error *error)
 {
     const struct region *region = &self->region;
     if (!exits_check(region, error))
@@ -150,7 +150,7 @@ static bool find_exits(struct lowered *self, const struct deadline *deadline, st
 }
 
 /* A call that is the last thing in its function does not return there, but to what happens to come next. */
-static bool check_return(const struct lowered *self, struct error *error)
+static bool check_return(const struct direct_engine *self, struct error *error)
 {
     const struct region *region = &self->region;
     uint64_t to = core_code_place(self->place.pc);
@@ -165,17 +165,17 @@ static bool check_return(const struct lowered *self, struct error *error)
 }
 
 /* Halted at a start in the same function as the end: where this frame is then. */
-static bool find_frame(struct lowered *self, const struct deadline *deadline, struct error *error)
+static bool find_frame(struct direct_engine *self, const struct deadline *deadline, struct error *error)
 {
     const struct core_ops *ops = self->core->ops;
     enum core_register base = self->region.start_base;
-    lowered_new_registers(self);
+    direct_new_registers(self);
     size_t at = ops->add_register(self->core, &self->list, base);
     size_t reset = ops->add_reset_seen(self->core, &self->list);
-    if (!lowered_run_plain(self, deadline, error))
+    if (!direct_run_plain(self, deadline, error))
         return false;
     if (ops->reset_seen(self->core, self->results[reset]))
-        return lowered_tell_reset(self, error);
+        return direct_tell_reset(self, error);
     uint64_t value = core_register_value(self->core, base, self->results, at);
     uint64_t all = self->core->family == CORE_ARMV8 ? UINT64_MAX : UINT32_MAX;
     self->entry_sp = value;
@@ -186,19 +186,19 @@ static bool find_frame(struct lowered *self, const struct deadline *deadline, st
 
 /* Halted at the entry: learns where this call returns to. Sets *inner when the caller is the function itself.
  */
-static bool find_return(struct lowered *self, bool *inner, const struct deadline *deadline,
+static bool find_return(struct direct_engine *self, bool *inner, const struct deadline *deadline,
                         struct error *error)
 {
     const struct core_ops *ops = self->core->ops;
-    lowered_new_registers(self);
+    direct_new_registers(self);
     size_t lr = ops->add_register(self->core, &self->list, CORE_LR);
     size_t sp = ops->add_register(self->core, &self->list, CORE_SP);
     size_t reset =
         ops->add_reset_seen(self->core, &self->list); /* then these are another program's registers */
-    if (!lowered_run_plain(self, deadline, error))
+    if (!direct_run_plain(self, deadline, error))
         return false;
     if (ops->reset_seen(self->core, self->results[reset]))
-        return lowered_tell_reset(self, error);
+        return direct_tell_reset(self, error);
     self->entry_lr = core_register_value(self->core, CORE_LR, self->results, lr);
     self->entry_sp = core_register_value(self->core, CORE_SP, self->results, sp);
     if (!check_entry(self, deadline, error))
@@ -223,17 +223,17 @@ static bool find_return(struct lowered *self, bool *inner, const struct deadline
                       points_prepare(&self->points, self->place.pc, deadline, error));
 }
 
-static bool step_past_inner(struct lowered *self, const struct deadline *deadline, struct error *error)
+static bool step_past_inner(struct direct_engine *self, const struct deadline *deadline, struct error *error)
 {
     struct passage_plan plan = plan_of(self, 0);
-    lowered_new_list(self);
+    direct_new_list(self);
     passage_add_past(&plan, self->region.start, self->region.start, &self->list);
-    return lowered_check_time(self, error) && lowered_run_plain(self, deadline, error);
+    return direct_check_time(self, error) && direct_run_plain(self, deadline, error);
 }
 
 /* --- the run -------------------------------------------------------------------------------------------- */
 
-static void add_passage(struct lowered *self, enum segment from, unsigned rehits, bool reset_later)
+static void add_passage(struct direct_engine *self, enum segment from, unsigned rehits, bool reset_later)
 {
     struct passage_plan plan = plan_of(self, rehits);
     plan.reset_later = reset_later || self->stays;
@@ -246,22 +246,22 @@ static void add_passage(struct lowered *self, enum segment from, unsigned rehits
 }
 
 /* Hits that nothing stands for yet, neither in the list nor held. */
-static uint64_t hits_left(const struct lowered *self)
+static uint64_t hits_left(const struct direct_engine *self)
 {
     uint64_t known = self->reception.hits + self->reception.n_held + self->reception.n;
     return self->reception.wish->hits > known ? self->reception.wish->hits - known : 0;
 }
 
-static bool room_for(const struct lowered *self, size_t passages, size_t each)
+static bool room_for(const struct direct_engine *self, size_t passages, size_t each)
 {
     return self->reception.n + passages <= RECEPTION_ROOM && passages <= hits_left(self) &&
            self->list.n + (passages - 1) * each < LIST_ROOM - LIST_RESERVE;
 }
 
-static void begin_list(struct lowered *self)
+static void begin_list(struct direct_engine *self)
 {
     struct passage_plan plan = plan_of(self, 0);
-    lowered_new_list(self);
+    direct_new_list(self);
     if (self->onward)
         passage_add_onward(&plan, &self->list);
     self->onward = false;
@@ -269,9 +269,9 @@ static void begin_list(struct lowered *self)
 
 /* The last one, and others now and then, look for resets; all do where hits come slowly. Where more lists are
  * to come the core stays at the end of this one, and what lets it go is in one packet with the next start. */
-static void plan_hits(struct lowered *self, enum segment from, unsigned rehits)
+static void plan_hits(struct direct_engine *self, enum segment from, unsigned rehits)
 {
-    bool round = self->region.start == lowered_end(self);
+    bool round = self->region.start == direct_end(self);
     bool many = (!is_framed(self) || self->guess) && !self->by_exit;
     bool hold = many && !self->slow;
     self->slow = false;
@@ -288,25 +288,25 @@ static void plan_hits(struct lowered *self, enum segment from, unsigned rehits)
 }
 
 /* Waits at the start, where something is to be looked at before the first hit. */
-static bool reach_start(struct lowered *self, const struct deadline *deadline, struct error *error)
+static bool reach_start(struct direct_engine *self, const struct deadline *deadline, struct error *error)
 {
     size_t at = 0;
     uint64_t saw = 0;
     begin_list(self);
     self->core->ops->add_wait_halt(self->core, &self->list);
     self->core->ops->add_expect_register(self->core, &self->list, CORE_PC, self->region.start, true);
-    if (!lowered_run_list(self, &at, &saw, deadline, error))
+    if (!direct_run_list(self, &at, &saw, deadline, error))
         return false;
-    return at == self->list.n || lowered_settle(self, self->region.start, deadline, error);
+    return at == self->list.n || direct_settle(self, self->region.start, deadline, error);
 }
 
-static bool go_on_after_wrong_frame(struct lowered *self, const struct deadline *deadline,
+static bool go_on_after_wrong_frame(struct direct_engine *self, const struct deadline *deadline,
                                     struct error *error)
 {
     struct passage_plan plan = plan_of(self, 0);
-    lowered_new_list(self);
-    size_t pending = passage_add_past_stop(&plan, lowered_end(self), &self->list);
-    if (!lowered_check_time(self, error) || !lowered_run_plain(self, deadline, error))
+    direct_new_list(self);
+    size_t pending = passage_add_past_stop(&plan, direct_end(self), &self->list);
+    if (!direct_check_time(self, error) || !direct_run_plain(self, deadline, error))
         return false;
     reception_passed(&self->reception,
                      pending != SIZE_MAX && self->core->ops->pending(self->core, self->results[pending]));
@@ -315,21 +315,21 @@ static bool go_on_after_wrong_frame(struct lowered *self, const struct deadline 
 
 /* At the call that is watched. In the frame of the one that is waited for, that one has not returned, and
  * never will; in another, it is another's. */
-static bool look_at_call(struct lowered *self, enum segment *from, const struct deadline *deadline,
+static bool look_at_call(struct direct_engine *self, enum segment *from, const struct deadline *deadline,
                          struct error *error)
 {
     struct passage_plan plan = plan_of(self, 0);
-    lowered_new_registers(self);
+    direct_new_registers(self);
     size_t sp = self->core->ops->add_register(self->core, &self->list, CORE_SP);
-    if (!lowered_run_plain(self, deadline, error))
+    if (!direct_run_plain(self, deadline, error))
         return false;
     self->halted_by_us = true;
     bool ours = core_register_value(self->core, CORE_SP, self->results, sp) == self->entry_sp;
     if (ours)
         self->lost++;
-    if (!lowered_check_time(self, error))
+    if (!direct_check_time(self, error))
         return false;
-    lowered_new_list(self);
+    direct_new_list(self);
     size_t pending = SIZE_MAX;
     if (ours)
         passage_add_onward(&plan, &self->list);
@@ -337,7 +337,7 @@ static bool look_at_call(struct lowered *self, enum segment *from, const struct 
         pending = passage_add_past_stop(&plan, self->others[0], &self->list);
     if (ours)
         reception_left(&self->reception);
-    if (!lowered_run_plain(self, deadline, error))
+    if (!direct_run_plain(self, deadline, error))
         return false;
     *from = ours ? SEGMENT_AT_START : SEGMENT_AT_END;
     if (!ours)
@@ -347,23 +347,23 @@ static bool look_at_call(struct lowered *self, enum segment *from, const struct 
 }
 
 /* The core has stopped only now: what the list took for the end of its run was the stop before. */
-static bool note_time(struct lowered *self, const struct deadline *deadline, struct error *error)
+static bool note_time(struct direct_engine *self, const struct deadline *deadline, struct error *error)
 {
-    lowered_new_list(self);
+    direct_new_list(self);
     size_t after = steps_add(&self->list, step_time(TIME_AFTER));
-    if (!lowered_run_plain(self, deadline, error))
+    if (!direct_run_plain(self, deadline, error))
         return false;
     reception_stopped(&self->reception, self->results[after]);
     return true;
 }
 
 /* At one of a handler's other exits, which it may pass without returning. */
-static bool look_at_exit(struct lowered *self, size_t which, enum segment *from,
+static bool look_at_exit(struct direct_engine *self, size_t which, enum segment *from,
                          const struct deadline *deadline, struct error *error)
 {
-    lowered_new_registers(self);
+    direct_new_registers(self);
     size_t status = self->core->ops->add_register(self->core, &self->list, CORE_STATUS);
-    if (!lowered_run_plain(self, deadline, error))
+    if (!direct_run_plain(self, deadline, error))
         return false;
     self->halted_by_us = true;
     self->place = place_of_exit(self, which);
@@ -378,26 +378,26 @@ static bool look_at_exit(struct lowered *self, size_t which, enum segment *from,
 
 /* Stopped in a handler that came just when the end was reached: that runs first, and the end is waited for
  * again. */
-static bool go_on_in_handler(struct lowered *self, enum segment *from, const struct deadline *deadline,
+static bool go_on_in_handler(struct direct_engine *self, enum segment *from, const struct deadline *deadline,
                              struct error *error)
 {
-    lowered_new_list(self);
+    direct_new_list(self);
     self->core->ops->add_clear_breakpoint(self->core, &self->list);
     self->core->ops->add_run(self->core, &self->list);
     *from = SEGMENT_AT_END;
     reception_interrupted(&self->reception);
-    return lowered_check_time(self, error) && lowered_run_plain(self, deadline, error);
+    return direct_check_time(self, error) && direct_run_plain(self, deadline, error);
 }
 
 /* Not the end, as it seems, or seen before it was there. */
-static bool settle_end(struct lowered *self, enum segment *from, const struct deadline *deadline,
+static bool settle_end(struct direct_engine *self, enum segment *from, const struct deadline *deadline,
                        struct error *error)
 {
     struct stop stop = {0};
     bool in_handler;
     *from = SEGMENT_FRAME;
     if (self->n_others > 0 || self->core->halts_in_handler) {
-        if (!lowered_pay_back(self, deadline, error) || !lowered_look(self, &stop, deadline, error))
+        if (!direct_pay_back(self, deadline, error) || !direct_look(self, &stop, deadline, error))
             return false;
         bool ours = stop.unreadable == NULL && stop.cause == STOP_BREAKPOINT;
         if (ours && self->watching && stop.pc == self->others[0])
@@ -405,22 +405,22 @@ static bool settle_end(struct lowered *self, enum segment *from, const struct de
         for (unsigned i = 0; ours && !self->watching && i < self->n_others; i++)
             if (stop.pc == self->others[i])
                 return look_at_exit(self, i + 1, from, deadline, error);
-        if (!lowered_is_in_handler(self, &stop, &in_handler, deadline, error))
+        if (!direct_is_in_handler(self, &stop, &in_handler, deadline, error))
             return false;
         if (in_handler)
             return go_on_in_handler(self, from, deadline, error);
     }
-    return lowered_settle(self, lowered_end(self), deadline, error) && note_time(self, deadline, error);
+    return direct_settle(self, direct_end(self), deadline, error) && note_time(self, deadline, error);
 }
 
 /* The stack pointer was not what it should be, or was read before it was there. */
-static bool look_at_frame(struct lowered *self, enum segment *from, const struct deadline *deadline,
+static bool look_at_frame(struct direct_engine *self, enum segment *from, const struct deadline *deadline,
                           struct error *error)
 {
-    lowered_new_registers(self);
+    direct_new_registers(self);
     enum core_register base = self->region.in_function ? self->region.end_base : CORE_SP;
     size_t sp = self->core->ops->add_register(self->core, &self->list, base);
-    if (!lowered_run_plain(self, deadline, error))
+    if (!direct_run_plain(self, deadline, error))
         return false;
     bool ours = core_register_value(self->core, base, self->results, sp) == self->place.sp;
     *from = ours ? SEGMENT_FINISH : SEGMENT_AT_END;
@@ -428,61 +428,61 @@ static bool look_at_frame(struct lowered *self, enum segment *from, const struct
 }
 
 /* A re-hit at the end went wrong after the end was read: the hit itself is whole. */
-static bool finish_by_hand(struct lowered *self, const struct passage *passage,
+static bool finish_by_hand(struct direct_engine *self, const struct passage *passage,
                            const struct deadline *deadline, struct error *error)
 {
     struct passage whole = *passage; /* and its results, which looking at the stop overwrites */
     uint64_t results[LIST_ROOM];
     memcpy(results, self->results, sizeof results);
-    if (!lowered_settle(self, lowered_end(self), deadline, error))
+    if (!direct_settle(self, direct_end(self), deadline, error))
         return false;
-    lowered_new_list(self);
+    direct_new_list(self);
     struct witness_places places;
     witness_add(&self->target->witness, self->core, &self->list, &places);
     size_t reset = self->core->ops->add_reset_seen(self->core, &self->list); /* as in the list */
-    if (!lowered_run_plain(self, deadline, error))
+    if (!direct_run_plain(self, deadline, error))
         return false;
     if (self->core->ops->reset_seen(self->core, self->results[reset]))
-        return lowered_tell_reset(self, error);
+        return direct_tell_reset(self, error);
     uint64_t saw = 0;
     const struct witness_item *changed =
         witness_changed(&self->target->witness, self->results, &places, &saw);
     if (changed != NULL)
         return witness_tell(changed, saw, error);
     reception_deliver(&self->reception, &whole, results);
-    lowered_new_list(self);
-    if (self->region.start != lowered_end(self)) {
+    direct_new_list(self);
+    if (self->region.start != direct_end(self)) {
         struct passage_plan plan = plan_of(self, 0);
         passage_add_onward(&plan, &self->list);
     }
-    return self->list.n == 0 || lowered_run_plain(self, deadline, error);
+    return self->list.n == 0 || direct_run_plain(self, deadline, error);
 }
 
 /* What step `at` stands for in a list that ended there; sets the segment to go on from. */
-static bool recover(struct lowered *self, size_t at, enum segment *from, const struct deadline *deadline,
-                    struct error *error)
+static bool recover(struct direct_engine *self, size_t at, enum segment *from,
+                    const struct deadline *deadline, struct error *error)
 {
     const struct passage passage = *reception_current(&self->reception);
     switch (passage_segment(&passage, at)) {
     case SEGMENT_AT_START:
         *from = SEGMENT_ENTRY;
-        return lowered_settle(self, self->region.start, deadline, error);
+        return direct_settle(self, self->region.start, deadline, error);
     case SEGMENT_ENTRY:
         self->guess = false;
         *from = SEGMENT_ENTRY;
         return true;
     case SEGMENT_LEAVE:
-        if (self->items[at].at.offset == lowered_end(self))
+        if (self->items[at].at.offset == direct_end(self))
             return error_set(error, ERROR_ADDRESS, "no breakpoint can be put at 0x%08" PRIX64,
-                             lowered_end(self));
+                             direct_end(self));
         *from = SEGMENT_LEAVE;
-        return lowered_settle(self, self->region.start, deadline, error);
+        return direct_settle(self, self->region.start, deadline, error);
     case SEGMENT_AT_END:
         return settle_end(self, from, deadline, error);
     case SEGMENT_FRAME:
         return look_at_frame(self, from, deadline, error);
     case SEGMENT_FINISH:
-        *from = self->region.start == lowered_end(self) ? SEGMENT_ENTRY : SEGMENT_AT_START;
+        *from = self->region.start == direct_end(self) ? SEGMENT_ENTRY : SEGMENT_AT_START;
         return finish_by_hand(self, &passage, deadline, error);
     case SEGMENTS:
         break;
@@ -490,22 +490,22 @@ static bool recover(struct lowered *self, size_t at, enum segment *from, const s
     return true;
 }
 
-static bool lowered_run(struct engine *engine, const struct engine_wish *wish, const struct engine_sink *sink,
-                        const struct deadline *deadline, struct error *error)
+static bool direct_run(struct engine *engine, const struct engine_wish *wish, const struct engine_sink *sink,
+                       const struct deadline *deadline, struct error *error)
 {
-    struct lowered *self = (struct lowered *)engine;
+    struct direct_engine *self = (struct direct_engine *)engine;
     enum segment from = SEGMENT_AT_START;
     /* Both ends of the first passage have to fit into one list. */
     size_t fit = (LIST_ROOM - LIST_RESERVE) / (2 * (REHIT_STEPS + reading_steps(&self->target->reading)));
     unsigned rehits = wish->rehits < REHITS ? wish->rehits : REHITS;
     rehits = rehits < fit ? rehits : (unsigned)fit;
-    lowered_begin(self, wish, sink);
+    direct_begin(self, wish, sink);
     self->slow = true;
     while (!self->reception.enough) {
         if (deadline_cancelled(deadline))
-            return lowered_settle_held(self, error) && error_set(error, ERROR_CANCELLED, "cancelled");
+            return direct_settle_held(self, error) && error_set(error, ERROR_CANCELLED, "cancelled");
         if (!self->looked) {
-            if (!reach_start(self, deadline, error) || !lowered_check_mode(self, deadline, error))
+            if (!reach_start(self, deadline, error) || !direct_check_mode(self, deadline, error))
                 return false;
             from = SEGMENT_ENTRY;
         }
@@ -529,7 +529,7 @@ static bool lowered_run(struct engine *engine, const struct engine_wish *wish, c
         uint64_t before = self->reception.hits;
         begin_list(self);
         plan_hits(self, from, rehits);
-        if (!lowered_run_list(self, &at, &saw, deadline, error))
+        if (!direct_run_list(self, &at, &saw, deadline, error))
             return false;
         self->onward = self->stays && at == self->list.n;
         if (self->reception.hits > before)
@@ -537,23 +537,23 @@ static bool lowered_run(struct engine *engine, const struct engine_wish *wish, c
         if (self->reception.enough)
             break;
         if (at == self->list.n)
-            from = self->region.start == lowered_end(self) ? SEGMENT_ENTRY : SEGMENT_AT_START;
-        else if (!lowered_pay_back(self, deadline, error) || !recover(self, at, &from, deadline, error))
+            from = self->region.start == direct_end(self) ? SEGMENT_ENTRY : SEGMENT_AT_START;
+        else if (!direct_pay_back(self, deadline, error) || !recover(self, at, &from, deadline, error))
             return false;
     }
-    return lowered_look_at_neighbours(self, true, error);
+    return direct_look_at_neighbours(self, true, error);
 }
 
-static void lowered_free(struct engine *engine)
+static void direct_free(struct engine *engine)
 {
     free(engine);
 }
 
-struct engine *lowered_new(struct target *target)
+struct engine *direct_new(struct target *target)
 {
     static const struct engine_ops ops = {
-        .arm = lowered_arm, .run = lowered_run, .disarm = lowered_disarm, .free = lowered_free};
-    struct lowered *self = calloc(1, sizeof *self);
+        .arm = direct_arm, .run = direct_run, .disarm = direct_disarm, .free = direct_free};
+    struct direct_engine *self = calloc(1, sizeof *self);
     if (self == NULL)
         return NULL;
     self->engine.ops = &ops;
@@ -568,10 +568,10 @@ struct engine *lowered_new(struct target *target)
 
 enum { LEAVE_LOOKS = 12 };
 
-bool lowered_arm(struct engine *engine, const struct region *region, const struct deadline *deadline,
-                 struct error *error)
+bool direct_arm(struct engine *engine, const struct region *region, const struct deadline *deadline,
+                struct error *error)
 {
-    struct lowered *self = (struct lowered *)engine;
+    struct direct_engine *self = (struct direct_engine *)engine;
     self->region = *region;
     self->target->slept = false;
     self->entry_is_call = self->onward = false;
@@ -591,15 +591,15 @@ bool lowered_arm(struct engine *engine, const struct region *region, const struc
     if (!points_prepare(&self->points, self->region.start, deadline, error) ||
         (!region->to_return && !points_prepare(&self->points, self->region.end, deadline, error)))
         return false;
-    lowered_new_list(self);
+    direct_new_list(self);
     points_add_move(&self->points, &self->list, POINT_NONE, self->region.start);
     points_add_proof(&self->points, &self->list, self->region.start);
     static const struct engine_sink quiet;
     const struct engine_wish soon = {.timeout_ms = deadline_left_us(deadline) / 1000};
     size_t at = 0;
     uint64_t saw = 0;
-    lowered_begin(self, &soon, &quiet);
-    if (!lowered_run_list(self, &at, &saw, deadline, error))
+    direct_begin(self, &soon, &quiet);
+    if (!direct_run_list(self, &at, &saw, deadline, error))
         return false;
     if (at < self->list.n)
         return error_set(error, ERROR_ADDRESS, "no breakpoint can be put at 0x%08" PRIX64, region->start);
@@ -610,7 +610,7 @@ bool lowered_arm(struct engine *engine, const struct region *region, const struc
     return true;
 }
 
-static bool is_other(const struct lowered *self, uint64_t pc)
+static bool is_other(const struct direct_engine *self, uint64_t pc)
 {
     for (unsigned i = 0; i < self->n_others; i++)
         if (self->others[i] == pc)
@@ -619,7 +619,7 @@ static bool is_other(const struct lowered *self, uint64_t pc)
 }
 
 /* Only a stop that we caused, or that we were in the middle of handling, is ours to leave. */
-static bool leave_stop(struct lowered *self, const struct deadline *deadline, struct error *error)
+static bool leave_stop(struct direct_engine *self, const struct deadline *deadline, struct error *error)
 {
     const struct core_ops *ops = self->core->ops;
     uint64_t status = 0;
@@ -627,7 +627,7 @@ static bool leave_stop(struct lowered *self, const struct deadline *deadline, st
     struct error stays = {0};
     static const struct engine_sink quiet;
     static const struct engine_wish soon = {.timeout_ms = 1000};
-    lowered_begin(self, &soon, &quiet);
+    direct_begin(self, &soon, &quiet);
     bool busy = self->halted_by_us || self->was_reset, halted = !busy, in_handler;
     /* A core that was let go may look halted for a moment yet, and one that steps may not yet. */
     for (int i = 0; i < LEAVE_LOOKS && halted != busy; i++) {
@@ -636,10 +636,10 @@ static bool leave_stop(struct lowered *self, const struct deadline *deadline, st
         halted = ops->state(self->core, status) == CORE_HALTED;
     }
     if (!halted && self->held) { /* in what cannot be held off */
-        lowered_new_list(self);
+        direct_new_list(self);
         ops->add_halt(self->core, &self->list);
         core_add_let_go(self->core, &self->list);
-        return lowered_run_plain(self, deadline, error);
+        return direct_run_plain(self, deadline, error);
     }
     if (!halted)
         return true;
@@ -647,56 +647,56 @@ static bool leave_stop(struct lowered *self, const struct deadline *deadline, st
         self->target->leave_halted = true;
         return true;
     }
-    if (!lowered_look(self, &stop, deadline, error) ||
-        !lowered_is_in_handler(self, &stop, &in_handler, deadline, error))
+    if (!direct_look(self, &stop, deadline, error) ||
+        !direct_is_in_handler(self, &stop, &in_handler, deadline, error))
         return false;
     /* Nobody but us has a breakpoint there, whatever state its code is in. */
     bool other_code = stop.unreadable != NULL && stop.cause == STOP_BREAKPOINT && self->core->sole_breakpoint;
     bool ours = busy || other_code || in_handler || stop.cause == STOP_RESET ||
-                stop.pc == self->region.start || stop.pc == lowered_end(self) || is_other(self, stop.pc);
+                stop.pc == self->region.start || stop.pc == direct_end(self) || is_other(self, stop.pc);
     if (self->foreign || !ours) {
         self->target->leave_halted = true;
         self->engine.stopped_at = core_code_place(stop.pc);
         return true;
     }
-    lowered_new_list(self);
+    direct_new_list(self);
     ops->add_halt(self->core,
                   &self->list); /* ends a step that was under way, and the holding off of interrupts */
     ops->add_run(self->core, &self->list);
-    return lowered_run_plain(self, deadline, error);
+    return direct_run_plain(self, deadline, error);
 }
 
-bool lowered_disarm(struct engine *engine, const struct deadline *deadline, struct error *error)
+bool direct_disarm(struct engine *engine, const struct deadline *deadline, struct error *error)
 {
-    struct lowered *self = (struct lowered *)engine;
-    return lowered_give_back(self, deadline, error) && points_remove(&self->points, deadline, error) &&
+    struct direct_engine *self = (struct direct_engine *)engine;
+    return direct_give_back(self, deadline, error) && points_remove(&self->points, deadline, error) &&
            neighbours_let_go(&self->neighbours, deadline, error) && leave_stop(self, deadline, error);
 }
 
 /* "CONTEXTIDR, which tells them apart, was 0x2 at this stop", as far as it can be read. */
-static bool describe_context(struct lowered *self, char *out, size_t size, const struct deadline *deadline,
-                             struct error *error)
+static bool describe_context(struct direct_engine *self, char *out, size_t size,
+                             const struct deadline *deadline, struct error *error)
 {
     const struct core_ops *ops = self->core->ops;
     struct error unread = {0};
     snprintf(out, size, "CONTEXTIDR, which tells them apart, cannot be read from there");
     if (ops->add_context == NULL)
         return true;
-    lowered_new_registers(self);
+    direct_new_registers(self);
     size_t at = ops->add_context(self->core, &self->list);
-    if (lowered_run_plain(self, deadline, &unread))
+    if (direct_run_plain(self, deadline, &unread))
         snprintf(out, size, "CONTEXTIDR, which tells them apart, was 0x%" PRIX64 " at this stop",
                  self->results[at]);
-    return lowered_give_back(self, deadline, error);
+    return direct_give_back(self, deadline, error);
 }
 
-bool lowered_check_mode(struct lowered *self, const struct deadline *deadline, struct error *error)
+bool direct_check_mode(struct direct_engine *self, const struct deadline *deadline, struct error *error)
 {
     const struct core_ops *ops = self->core->ops;
     char context[96];
-    lowered_new_registers(self);
+    direct_new_registers(self);
     size_t mode = ops->add_mode(self->core, &self->list);
-    if (!lowered_run_plain(self, deadline, error))
+    if (!direct_run_plain(self, deadline, error))
         return false;
     self->looked = true;
     if (!ops->in_user_mode(self->core, self->results[mode]))

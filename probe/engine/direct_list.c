@@ -15,12 +15,12 @@ enum {
     CHECK_US = 50000
 };
 
-uint64_t lowered_end(const struct lowered *self)
+uint64_t direct_end(const struct direct_engine *self)
 {
     return self->region.to_return ? self->place.pc : self->region.end;
 }
 
-void lowered_new_list(struct lowered *self)
+void direct_new_list(struct direct_engine *self)
 {
     self->list = (struct steps){.items = self->items, .room = LIST_ROOM};
     self->done = 0;
@@ -28,20 +28,20 @@ void lowered_new_list(struct lowered *self)
     reception_expect_none(&self->reception);
 }
 
-void lowered_new_registers(struct lowered *self)
+void direct_new_registers(struct direct_engine *self)
 {
-    lowered_new_list(self);
+    direct_new_list(self);
     if (self->core->ops->add_ready != NULL)
         self->core->ops->add_ready(self->core, &self->list);
 }
 
-static enum segment segment_at(const struct lowered *self, size_t at)
+static enum segment segment_at(const struct direct_engine *self, size_t at)
 {
     const struct passage *passage = reception_current(&self->reception);
     return passage != NULL ? passage_segment(passage, at) : SEGMENT_AT_START;
 }
 
-static bool at_wait(const struct lowered *self, size_t at)
+static bool at_wait(const struct direct_engine *self, size_t at)
 {
     struct address status = self->core->ops->status(self->core);
     return at < self->list.n && self->items[at].op == OP_UNTIL &&
@@ -50,7 +50,7 @@ static bool at_wait(const struct lowered *self, size_t at)
 }
 
 /* What the last write of the core's control register was. */
-static void note_held(struct lowered *self, const struct step *control)
+static void note_held(struct direct_engine *self, const struct step *control)
 {
     const struct core_ops *ops = self->core->ops;
     struct step items[2] = {0};
@@ -64,7 +64,7 @@ static void note_held(struct lowered *self, const struct step *control)
 
 /* Whether the core stands where we know it to: after a halt that was proved to be ours, or a step of our own.
  */
-static void note_halt(struct lowered *self, size_t done)
+static void note_halt(struct direct_engine *self, size_t done)
 {
     const struct core_ops *ops = self->core->ops;
     struct step items[8];
@@ -93,13 +93,13 @@ static void note_halt(struct lowered *self, size_t done)
         self->halted_by_us = proved;
 }
 
-bool lowered_tell_reset(struct lowered *self, struct error *error)
+bool direct_tell_reset(struct direct_engine *self, struct error *error)
 {
     self->was_reset = true;
     return error_set(error, ERROR_RESET, "the target was reset");
 }
 
-void lowered_begin(struct lowered *self, const struct engine_wish *wish, const struct engine_sink *sink)
+void direct_begin(struct direct_engine *self, const struct engine_wish *wish, const struct engine_sink *sink)
 {
     reception_begin(&self->reception, wish, sink);
     self->since_us = deadline_now_us();
@@ -107,7 +107,7 @@ void lowered_begin(struct lowered *self, const struct engine_wish *wish, const s
     self->inner = self->lost = 0;
 }
 
-static bool is_late(struct lowered *self)
+static bool is_late(struct direct_engine *self)
 {
     if (self->reception.steps != self->steps) {
         self->steps = self->reception.steps;
@@ -117,7 +117,7 @@ static bool is_late(struct lowered *self)
     return deadline_now_us() - self->since_us > self->reception.wish->timeout_ms * 1000;
 }
 
-static bool tell_end(const struct lowered *self, struct error *error)
+static bool tell_end(const struct direct_engine *self, struct error *error)
 {
     double seconds = (double)self->reception.wish->timeout_ms / 1000;
     char past[96] = "", lost[96] = "";
@@ -130,7 +130,7 @@ static bool tell_end(const struct lowered *self, struct error *error)
                      past, lost, core_may_be_unseen(self->core));
 }
 
-static bool tell_start(const struct lowered *self, struct error *error)
+static bool tell_start(const struct direct_engine *self, struct error *error)
 {
     double seconds = (double)self->reception.wish->timeout_ms / 1000;
     if (self->inner == 0)
@@ -143,17 +143,17 @@ static bool tell_start(const struct lowered *self, struct error *error)
                      self->inner, seconds, core_code_place(self->place.pc));
 }
 
-static bool tell_late(const struct lowered *self, struct error *error)
+static bool tell_late(const struct direct_engine *self, struct error *error)
 {
     return self->reception.under_way || self->lost > 0 ? tell_end(self, error) : tell_start(self, error);
 }
 
-bool lowered_check_time(struct lowered *self, struct error *error)
+bool direct_check_time(struct direct_engine *self, struct error *error)
 {
     return !is_late(self) || tell_late(self, error);
 }
 
-static bool was_reset_meanwhile(const struct lowered *self)
+static bool was_reset_meanwhile(const struct direct_engine *self)
 {
     uint64_t cause;
     struct deadline soon = deadline_in_ms(patience_ms(1000), NULL);
@@ -163,13 +163,13 @@ static bool was_reset_meanwhile(const struct lowered *self)
            self->core->ops->reset_seen(self->core, cause);
 }
 
-static bool waited_in_vain(struct lowered *self, struct error *error)
+static bool waited_in_vain(struct direct_engine *self, struct error *error)
 {
-    return was_reset_meanwhile(self) ? lowered_tell_reset(self, error) : tell_late(self, error);
+    return was_reset_meanwhile(self) ? direct_tell_reset(self, error) : tell_late(self, error);
 }
 
 /* The list itself has the comparator off for a single step. */
-static bool has_it_off(const struct lowered *self, size_t at)
+static bool has_it_off(const struct direct_engine *self, size_t at)
 {
     struct address control = self->core->ops->comparator(self->core, self->points.comparator, 0);
     for (size_t i = at; i-- > 0;)
@@ -180,7 +180,7 @@ static bool has_it_off(const struct lowered *self, size_t at)
 
 /* Where each stop is a comparator's, one that is gone would be waited for in vain. A core that lost its power
  * lost them all. */
-static bool check_points(struct lowered *self, size_t at, bool last, const struct deadline *deadline,
+static bool check_points(struct direct_engine *self, size_t at, bool last, const struct deadline *deadline,
                          struct error *error)
 {
     struct error cleared = {0};
@@ -193,13 +193,13 @@ static bool check_points(struct lowered *self, size_t at, bool last, const struc
     self->checked_us = now;
     if (points_check(&self->points, &soon, &cleared))
         return true;
-    return was_reset_meanwhile(self) ? lowered_tell_reset(self, error)
+    return was_reset_meanwhile(self) ? direct_tell_reset(self, error)
                                      : error_set(error, cleared.kind, "%s", cleared.text);
 }
 
 /* A write's fault may show with the step behind it only, unless the link checks each of them. To go on then
  * would be to go on without the write. */
-static bool write_may_be_lost(const struct lowered *self, size_t at, enum why why)
+static bool write_may_be_lost(const struct direct_engine *self, size_t at, enum why why)
 {
     return why == TARGET_FAULT && at > 0 && self->items[at - 1].op == OP_WRITE &&
            !link_faults_are_exact(self->target->link);
@@ -207,7 +207,7 @@ static bool write_may_be_lost(const struct lowered *self, size_t at, enum why wh
 
 /* The counters while they run, so that none wraps unseen. What a sleeping target does not show now, it may
  * show the next time. */
-static bool look_at_counters(struct lowered *self, const struct deadline *deadline, struct error *error)
+static bool look_at_counters(struct direct_engine *self, const struct deadline *deadline, struct error *error)
 {
     uint64_t values[READING_ROOM], before_us, after_us;
     struct error unread = {0};
@@ -222,16 +222,16 @@ static bool look_at_counters(struct lowered *self, const struct deadline *deadli
     return !over || error_set(error, unread.kind, "%s", unread.text);
 }
 
-static bool is_sound(struct lowered *self, struct error *error)
+static bool is_sound(struct direct_engine *self, struct error *error)
 {
     const struct reception *reception = &self->reception;
     if (reception->was_reset)
-        return lowered_tell_reset(self, error);
+        return direct_tell_reset(self, error);
     return reception->changed == NULL || witness_tell(reception->changed, reception->changed_to, error);
 }
 
 /* The core may be running: what only it can show is looked at with the hits behind these. */
-static const struct witness_item *find_changed(const struct lowered *self, uint64_t *saw,
+static const struct witness_item *find_changed(const struct direct_engine *self, uint64_t *saw,
                                                struct error *unread)
 {
     const struct witness *witness = &self->target->witness;
@@ -245,7 +245,7 @@ static const struct witness_item *find_changed(const struct lowered *self, uint6
     return NULL;
 }
 
-static bool release_held(struct lowered *self, bool was_reset, struct error *unread)
+static bool release_held(struct direct_engine *self, bool was_reset, struct error *unread)
 {
     struct reception *reception = &self->reception;
     if (!was_reset && reception->changed == NULL)
@@ -258,7 +258,7 @@ static bool release_held(struct lowered *self, bool was_reset, struct error *unr
     return true;
 }
 
-static bool settle_held(struct lowered *self, int tries, struct error *error)
+static bool settle_held(struct direct_engine *self, int tries, struct error *error)
 {
     for (; self->reception.n_held > 0; tries--) {
         uint64_t cause;
@@ -275,12 +275,12 @@ static bool settle_held(struct lowered *self, int tries, struct error *error)
     return is_sound(self, error);
 }
 
-bool lowered_settle_held(struct lowered *self, struct error *error)
+bool direct_settle_held(struct direct_engine *self, struct error *error)
 {
     return settle_held(self, PLAIN_TRIES, error);
 }
 
-bool lowered_look_at_neighbours(struct lowered *self, bool now, struct error *error)
+bool direct_look_at_neighbours(struct direct_engine *self, bool now, struct error *error)
 {
     struct deadline soon = deadline_in_ms(patience_ms(LOOK_MS), NULL);
     struct error why = {0};
@@ -290,8 +290,8 @@ bool lowered_look_at_neighbours(struct lowered *self, bool now, struct error *er
     return later || error_set(error, why.kind, "%s", why.text);
 }
 
-bool lowered_run_list(struct lowered *self, size_t *at, uint64_t *saw, const struct deadline *deadline,
-                      struct error *error)
+bool direct_run_list(struct direct_engine *self, size_t *at, uint64_t *saw, const struct deadline *deadline,
+                     struct error *error)
 {
     size_t done = 0;
     if (self->list.overflow)
@@ -309,7 +309,7 @@ bool lowered_run_list(struct lowered *self, size_t *at, uint64_t *saw, const str
         reception_take(&self->reception, self->results, done);
         if (!is_sound(self, error))
             return false;
-        if (outcome.why != LINK_LOST && !lowered_look_at_neighbours(self, false, error))
+        if (outcome.why != LINK_LOST && !direct_look_at_neighbours(self, false, error))
             return false;
         bool refuses = outcome.why == TARGET_WAIT || outcome.why == TARGET_FAULT;
         bool cancelled = deadline_cancelled(deadline);
@@ -320,9 +320,9 @@ bool lowered_run_list(struct lowered *self, size_t *at, uint64_t *saw, const str
         bool in_vain = is_late(self);
         switch (outcome.why) {
         case DONE: /* unless the next list will tell of them */
-            return (self->stays && !cancelled) || lowered_settle_held(self, error);
+            return (self->stays && !cancelled) || direct_settle_held(self, error);
         case UNEXPECTED:
-            return lowered_settle_held(self, error);
+            return direct_settle_held(self, error);
         case NOT_YET:
             if (waits && self->core->ops->state(self->core, outcome.saw) == CORE_LOCKUP)
                 return error_set(error, ERROR_LOCKUP, "the core locked up");
@@ -355,7 +355,7 @@ bool lowered_run_list(struct lowered *self, size_t *at, uint64_t *saw, const str
 }
 
 /* Carries out the steps [from, end) of the list, once more. */
-static struct outcome run_again(struct lowered *self, size_t from, size_t end,
+static struct outcome run_again(struct direct_engine *self, size_t from, size_t end,
                                 const struct deadline *deadline, struct error *refused)
 {
     struct outcome outcome = {.why = DONE, .done = 0};
@@ -374,7 +374,8 @@ static struct outcome run_again(struct lowered *self, size_t from, size_t end,
 }
 
 /* False: for now it refuses; ERROR_* when it must not be tried again. */
-static bool untangle(struct lowered *self, size_t from, const struct deadline *deadline, struct error *error)
+static bool untangle(struct direct_engine *self, size_t from, const struct deadline *deadline,
+                     struct error *error)
 {
     struct step items[8];
     uint64_t results[8];
@@ -386,7 +387,7 @@ static bool untangle(struct lowered *self, size_t from, const struct deadline *d
            ledger_execute(self->target->ledger, items, list.n, results, deadline, error).why == DONE;
 }
 
-bool lowered_pay_back(struct lowered *self, const struct deadline *deadline, struct error *error)
+bool direct_pay_back(struct direct_engine *self, const struct deadline *deadline, struct error *error)
 {
     size_t from, end;
     uint64_t status;
@@ -408,7 +409,7 @@ bool lowered_pay_back(struct lowered *self, const struct deadline *deadline, str
     return true;
 }
 
-static bool lets_run(const struct lowered *self)
+static bool lets_run(const struct direct_engine *self)
 {
     struct step items[4] = {0};
     struct steps run = {.items = items, .room = 4};
@@ -419,46 +420,46 @@ static bool lets_run(const struct lowered *self)
     return false;
 }
 
-bool lowered_run_plain(struct lowered *self, const struct deadline *deadline, struct error *error)
+bool direct_run_plain(struct direct_engine *self, const struct deadline *deadline, struct error *error)
 {
     size_t at = 0;
     uint64_t saw = 0;
     for (int i = 0; i < PLAIN_TRIES; i++) {
-        if (!lowered_run_list(self, &at, &saw, deadline, error))
+        if (!direct_run_list(self, &at, &saw, deadline, error))
             return false;
         if (at == self->list.n || self->reception.enough)
             return true;
-        if (!lowered_pay_back(self, deadline, error))
+        if (!direct_pay_back(self, deadline, error))
             return false;
         if (lets_run(self)) /* a step that ended otherwise */
-            return lowered_settle(self, UINT64_MAX, deadline, error);
+            return direct_settle(self, UINT64_MAX, deadline, error);
     }
     return error_set(error, ERROR_FAULT, "0x%08" PRIX64 " never showed what it must, but 0x%08" PRIX64,
                      self->items[at].at.offset, saw);
 }
 
-bool lowered_give_back(struct lowered *self, const struct deadline *deadline, struct error *error)
+bool direct_give_back(struct direct_engine *self, const struct deadline *deadline, struct error *error)
 {
-    if (!lowered_pay_back(self, deadline, error))
+    if (!direct_pay_back(self, deadline, error))
         return false;
-    lowered_new_list(self);
+    direct_new_list(self);
     return true;
 }
 
 /* --- when a stop is not what was expected --------------------------------------------------------------- */
 
-bool lowered_look(struct lowered *self, struct stop *stop, const struct deadline *deadline,
-                  struct error *error)
+bool direct_look(struct direct_engine *self, struct stop *stop, const struct deadline *deadline,
+                 struct error *error)
 {
     const struct core_ops *ops = self->core->ops;
     bool held = self->held;
-    lowered_new_list(self);
+    direct_new_list(self);
     ops->add_wait_halt(self->core, &self->list);
     if (held)
         ops->add_hold(self->core, &self->list, false);
     size_t cause = ops->add_cause(self->core, &self->list);
     if (ops->unreadable != NULL) {
-        if (!lowered_run_plain(self, deadline, error))
+        if (!direct_run_plain(self, deadline, error))
             return false;
         uint64_t status = self->results[cause];
         const char *why = ops->unreadable(self->core, status);
@@ -466,14 +467,14 @@ bool lowered_look(struct lowered *self, struct stop *stop, const struct deadline
             *stop = (struct stop){.cause = ops->cause(self->core, status, 0), .unreadable = why};
             return true;
         }
-        lowered_new_list(self);
+        direct_new_list(self);
         cause = ops->add_cause(self->core, &self->list);
     }
     if (ops->add_ready != NULL)
         ops->add_ready(self->core, &self->list);
     size_t pc = ops->add_register(self->core, &self->list, CORE_PC);
     size_t status = ops->add_register(self->core, &self->list, CORE_STATUS);
-    if (!lowered_run_plain(self, deadline, error))
+    if (!direct_run_plain(self, deadline, error))
         return false;
     *stop = (struct stop){.pc = core_register_value(self->core, CORE_PC, self->results, pc),
                           .status = core_register_value(self->core, CORE_STATUS, self->results, status)};
@@ -481,8 +482,8 @@ bool lowered_look(struct lowered *self, struct stop *stop, const struct deadline
     return true;
 }
 
-bool lowered_is_in_handler(struct lowered *self, const struct stop *stop, bool *is,
-                           const struct deadline *deadline, struct error *error)
+bool direct_is_in_handler(struct direct_engine *self, const struct stop *stop, bool *is,
+                          const struct deadline *deadline, struct error *error)
 {
     *is = stop->unreadable == NULL && stop->cause == STOP_BREAKPOINT;
     return !*is ||
@@ -490,24 +491,24 @@ bool lowered_is_in_handler(struct lowered *self, const struct stop *stop, bool *
 }
 
 /* From a stop in a handler, which is nobody's, to the breakpoint where the handler returns. */
-static bool leave_handler(struct lowered *self, const struct deadline *deadline, struct error *error)
+static bool leave_handler(struct direct_engine *self, const struct deadline *deadline, struct error *error)
 {
     const struct core_ops *ops = self->core->ops;
-    lowered_new_list(self);
+    direct_new_list(self);
     ops->add_clear_breakpoint(self->core, &self->list);
     ops->add_run(self->core, &self->list);
     ops->add_wait_breakpoint(self->core, &self->list);
-    return lowered_check_time(self, error) && lowered_run_plain(self, deadline, error);
+    return direct_check_time(self, error) && direct_run_plain(self, deadline, error);
 }
 
-bool lowered_settle(struct lowered *self, uint64_t wanted, const struct deadline *deadline,
-                    struct error *error)
+bool direct_settle(struct direct_engine *self, uint64_t wanted, const struct deadline *deadline,
+                   struct error *error)
 {
     struct stop stop = {0};
-    if (!lowered_pay_back(self, deadline, error))
+    if (!direct_pay_back(self, deadline, error))
         return false;
     for (int i = 0; i < SETTLE_TRIES; i++) {
-        if (!lowered_look(self, &stop, deadline, error))
+        if (!direct_look(self, &stop, deadline, error))
             return false;
         if (stop.unreadable != NULL && stop.cause != STOP_RESET)
             return error_set(error, ERROR_STATE, "the core has stopped, but %s: only AArch64 is measured",
@@ -517,7 +518,7 @@ bool lowered_settle(struct lowered *self, uint64_t wanted, const struct deadline
         if (self->halted_by_us)
             return true;
         bool in_handler;
-        if (!lowered_is_in_handler(self, &stop, &in_handler, deadline, error))
+        if (!direct_is_in_handler(self, &stop, &in_handler, deadline, error))
             return false;
         if (in_handler && !leave_handler(self, deadline, error))
             return false;

@@ -1,5 +1,5 @@
 /*
- * The lowered engine from inside: its state, and the running of step lists with all that can come of them.
+ * the direct engine from inside: its state, and the running of step lists with all that can come of them.
  * For lowered*.c only.
  */
 #pragma once
@@ -16,7 +16,7 @@
 
 enum { LIST_ROOM = 4096 };
 
-struct lowered {
+struct direct_engine {
     struct engine engine;
     struct target *target;
     const struct core *core;
@@ -64,46 +64,46 @@ struct stop {
 };
 
 /* Each wish, and each thing to be done besides, has its own time. */
-void lowered_begin(struct lowered *self, const struct engine_wish *wish, const struct engine_sink *sink);
+void direct_begin(struct direct_engine *self, const struct engine_wish *wish, const struct engine_sink *sink);
 /* ERROR_START, ERROR_END: there was no step forward for too long, whatever stops there were. */
-bool lowered_check_time(struct lowered *self, struct error *error);
+bool direct_check_time(struct direct_engine *self, struct error *error);
 /* Where this hit ends. */
-uint64_t lowered_end(const struct lowered *self);
-void lowered_new_list(struct lowered *self);
+uint64_t direct_end(const struct direct_engine *self);
+void direct_new_list(struct direct_engine *self);
 /* For the registers of a core that is halted, whatever the list before had begun. */
-void lowered_new_registers(struct lowered *self);
+void direct_new_registers(struct direct_engine *self);
 /*
  * Runs the list from its beginning. True when it came to its end, or to an UNEXPECTED (the step is in *at,
  * what was seen instead in *saw), or when the sink has enough.
  */
-bool lowered_run_list(struct lowered *self, size_t *at, uint64_t *saw, const struct deadline *deadline,
-                      struct error *error);
+bool direct_run_list(struct direct_engine *self, size_t *at, uint64_t *saw, const struct deadline *deadline,
+                     struct error *error);
 /* ERROR_ADDRESS when another core has stopped at a breakpoint of ours. */
-bool lowered_look_at_neighbours(struct lowered *self, bool now, struct error *error);
+bool direct_look_at_neighbours(struct direct_engine *self, bool now, struct error *error);
 /* The hits that are held are not to wait for a passage that may be long in coming, or never come. */
-bool lowered_settle_held(struct lowered *self, struct error *error);
+bool direct_settle_held(struct direct_engine *self, struct error *error);
 /* A short list in which nothing comes out unexpected, unless an access was garbled, for which it is run once
  * more, or a single step ended otherwise. */
-bool lowered_run_plain(struct lowered *self, const struct deadline *deadline, struct error *error);
+bool direct_run_plain(struct direct_engine *self, const struct deadline *deadline, struct error *error);
 /* What a list that ended in the middle has borrowed from the program. Can be called again after a failure. */
-bool lowered_pay_back(struct lowered *self, const struct deadline *deadline, struct error *error);
+bool direct_pay_back(struct direct_engine *self, const struct deadline *deadline, struct error *error);
 /* Likewise; the list is then a new one. */
-bool lowered_give_back(struct lowered *self, const struct deadline *deadline, struct error *error);
+bool direct_give_back(struct direct_engine *self, const struct deadline *deadline, struct error *error);
 /* Always false, with ERROR_RESET. */
-bool lowered_tell_reset(struct lowered *self, struct error *error);
+bool direct_tell_reset(struct direct_engine *self, struct error *error);
 /* Halted at the start: it must not be in user mode, unless the user has said whose code it is. */
-bool lowered_check_mode(struct lowered *self, const struct deadline *deadline, struct error *error);
+bool direct_check_mode(struct direct_engine *self, const struct deadline *deadline, struct error *error);
 /* Waits for the halt and reads where it is. */
-bool lowered_look(struct lowered *self, struct stop *stop, const struct deadline *deadline,
-                  struct error *error);
+bool direct_look(struct direct_engine *self, struct stop *stop, const struct deadline *deadline,
+                 struct error *error);
 /* Whether that is no breakpoint's stop, but one in a handler that came just then. */
-bool lowered_is_in_handler(struct lowered *self, const struct stop *stop, bool *is,
-                           const struct deadline *deadline, struct error *error);
+bool direct_is_in_handler(struct direct_engine *self, const struct stop *stop, bool *is,
+                          const struct deadline *deadline, struct error *error);
 /* True when the core does stand at `wanted`: its status was read before it had left the stop before, or it
  * was stopped in a handler first. */
-bool lowered_settle(struct lowered *self, uint64_t wanted, const struct deadline *deadline,
-                    struct error *error);
+bool direct_settle(struct direct_engine *self, uint64_t wanted, const struct deadline *deadline,
+                   struct error *error);
 /* The engine's first verb and its last, engine.h. */
-bool lowered_arm(struct engine *engine, const struct region *region, const struct deadline *deadline,
-                 struct error *error);
-bool lowered_disarm(struct engine *engine, const struct deadline *deadline, struct error *error);
+bool direct_arm(struct engine *engine, const struct region *region, const struct deadline *deadline,
+                struct error *error);
+bool direct_disarm(struct engine *engine, const struct deadline *deadline, struct error *error);

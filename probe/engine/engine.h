@@ -118,33 +118,33 @@ struct engine {
 };
 
 /*
- * The lowered engine: a core's own debug registers over a link. Hits are planned as passages, many to a list
+ * the direct engine: a core's own debug registers over a link. Hits are planned as passages, many to a list
  * where nothing has to be decided in between, and every stop is proved before the core is resumed from it.
  */
 /* For target->chosen and target->block; NULL: out of memory. The target must outlive the engine. */
-struct engine *lowered_new(struct target *target);
+struct engine *direct_new(struct target *target);
 
 /*
- * The stepwise engine: runs hits through a debugger, a wish at a time. Slower than the lowered one, and its
+ * The debugger engine: runs hits through a debugger, a wish at a time. Slower than the lowered one, and its
  * halts are the debugger's; for servers that own the core. The counters are read at the stops only.
  */
 /* For a target that has a debugger; NULL: out of memory. */
-struct engine *stepwise_new(struct target *target);
+struct engine *debugger_engine_new(struct target *target);
 /* Re-hits where the core stands, told to the sink; none where the debugger does not let it be found out. The
  * core may be an instruction further afterwards; on up to `steps` instructions where it stands at a branch.
  */
-bool stepwise_calibrate_here(struct engine *engine, unsigned rehits, unsigned steps,
-                             const struct engine_sink *sink, const struct deadline *deadline,
-                             struct error *error);
+bool debugger_engine_calibrate_here(struct engine *engine, unsigned rehits, unsigned steps,
+                                    const struct engine_sink *sink, const struct deadline *deadline,
+                                    struct error *error);
 /* Reads the counters where the core stands; *reset: it was reset since it was last looked at. */
-bool stepwise_look(struct engine *engine, uint64_t *values, bool *reset, const struct deadline *deadline,
-                   struct error *error);
+bool debugger_engine_look(struct engine *engine, uint64_t *values, bool *reset,
+                          const struct deadline *deadline, struct error *error);
 
 /*
  * An engine that resets the target before each hit: what is measured is the first passage after the reset.
  * Around another engine, which it owns.
  */
 /* ERROR_USAGE or ERROR_NO_COUNTER where that cannot be measured; the target is taken, its block too. */
-bool reboot_check(const struct target *target, const struct region *region, struct error *error);
+bool reset_engine_check(const struct target *target, const struct region *region, struct error *error);
 /* NULL: out of memory, and `inner` is freed. */
-struct engine *reboot_new(struct target *target, struct engine *inner);
+struct engine *reset_engine_new(struct target *target, struct engine *inner);

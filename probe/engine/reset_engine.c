@@ -7,7 +7,7 @@
 
 enum { RESET_MS = 5000, FAR = 0x40000000 };
 
-struct reboot {
+struct reset_engine {
     struct engine engine;
     struct engine *inner;
     struct target *target;
@@ -32,7 +32,7 @@ static bool is_wide(const struct counter_block *block)
     return first->bits >= 32 && !first->down && first->shift == 0;
 }
 
-bool reboot_check(const struct target *target, const struct region *region, struct error *error)
+bool reset_engine_check(const struct target *target, const struct region *region, struct error *error)
 {
     const struct core *core = &target->chosen->core;
     if (target->debugger != NULL || core->ops->add_reset == NULL)
@@ -58,13 +58,13 @@ bool reboot_check(const struct target *target, const struct region *region, stru
     return true;
 }
 
-static struct reboot *reboot_of(struct engine *engine)
+static struct reset_engine *reset_engine_of(struct engine *engine)
 {
-    return (struct reboot *)engine;
+    return (struct reset_engine *)engine;
 }
 
 /* What the inner engine has to say. */
-static bool told(struct reboot *self, bool ok)
+static bool told(struct reset_engine *self, bool ok)
 {
     self->engine.stopped_at = self->inner->stopped_at;
     memcpy(self->engine.uncalibrated, self->inner->uncalibrated, sizeof self->engine.uncalibrated);
@@ -72,7 +72,7 @@ static bool told(struct reboot *self, bool ok)
 }
 
 /* A program starts there, and never returns from it. */
-static bool check_start(struct reboot *self, const struct deadline *deadline, struct error *error)
+static bool check_start(struct reset_engine *self, const struct deadline *deadline, struct error *error)
 {
     uint64_t pc = 0;
     if (!self->region.to_return)
@@ -107,7 +107,7 @@ static bool far_away(struct target *target, const struct deadline *deadline, str
 }
 
 /* Some chips clear comparators, and all clear the counters, with what a reset does to the core. */
-static bool boot(struct reboot *self, const struct deadline *deadline, struct error *error)
+static bool boot(struct reset_engine *self, const struct deadline *deadline, struct error *error)
 {
     const struct core *core = &self->target->chosen->core;
     const struct setting on = core->ops->comparators_on(core);
@@ -121,7 +121,7 @@ static bool boot(struct reboot *self, const struct deadline *deadline, struct er
 static bool arm(struct engine *engine, const struct region *region, const struct deadline *deadline,
                 struct error *error)
 {
-    struct reboot *self = reboot_of(engine);
+    struct reset_engine *self = reset_engine_of(engine);
     self->region = *region;
     if (!take_over(self->target, deadline, error))
         return false;
@@ -130,28 +130,28 @@ static bool arm(struct engine *engine, const struct region *region, const struct
 
 static bool on_hit(void *context, const struct raw_hit *hit)
 {
-    struct reboot *self = context;
+    struct reset_engine *self = context;
     self->enough = !self->sink->hit(self->sink->context, hit);
     return false;
 }
 
 static void on_rehit(void *context, const struct raw_hit *hit)
 {
-    struct reboot *self = context;
+    struct reset_engine *self = context;
     if (self->sink->rehit != NULL)
         self->sink->rehit(self->sink->context, hit);
 }
 
 static void on_tick(void *context, enum engine_wait wait)
 {
-    struct reboot *self = context;
+    struct reset_engine *self = context;
     if (self->sink->tick != NULL)
         self->sink->tick(self->sink->context, wait);
 }
 
 static void on_look(void *context, const struct raw_hit *hit, const struct raw_look *look)
 {
-    struct reboot *self = context;
+    struct reset_engine *self = context;
     if (self->sink->look != NULL)
         self->sink->look(self->sink->context, hit, look);
 }
@@ -159,7 +159,7 @@ static void on_look(void *context, const struct raw_hit *hit, const struct raw_l
 static bool run(struct engine *engine, const struct engine_wish *wish, const struct engine_sink *sink,
                 const struct deadline *deadline, struct error *error)
 {
-    struct reboot *self = reboot_of(engine);
+    struct reset_engine *self = reset_engine_of(engine);
     const struct engine_sink between = {
         .context = self, .hit = on_hit, .rehit = on_rehit, .tick = on_tick, .look = on_look};
     struct engine_wish one = *wish;
@@ -178,21 +178,21 @@ static bool run(struct engine *engine, const struct engine_wish *wish, const str
 
 static bool disarm(struct engine *engine, const struct deadline *deadline, struct error *error)
 {
-    struct reboot *self = reboot_of(engine);
+    struct reset_engine *self = reset_engine_of(engine);
     return told(self, self->inner->ops->disarm(self->inner, deadline, error));
 }
 
 static void free_engine(struct engine *engine)
 {
-    struct reboot *self = reboot_of(engine);
+    struct reset_engine *self = reset_engine_of(engine);
     self->inner->ops->free(self->inner);
     free(self);
 }
 
-struct engine *reboot_new(struct target *target, struct engine *inner)
+struct engine *reset_engine_new(struct target *target, struct engine *inner)
 {
     static const struct engine_ops ops = {.arm = arm, .run = run, .disarm = disarm, .free = free_engine};
-    struct reboot *self = inner != NULL ? calloc(1, sizeof *self) : NULL;
+    struct reset_engine *self = inner != NULL ? calloc(1, sizeof *self) : NULL;
     if (self == NULL) {
         if (inner != NULL)
             inner->ops->free(inner);

@@ -117,7 +117,7 @@ static bool measure(struct target *target, uint64_t hits, struct summary *summar
     struct delta_sink sink = {0};
     if (!plan_make(&plan, target->block, NULL, NULL, 0, error))
         return false;
-    struct engine *engine = lowered_new(target);
+    struct engine *engine = direct_new(target);
     if (engine == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
     bool ok = engine->ops->arm(engine, &region, deadline, error) &&

@@ -122,7 +122,7 @@ static inline bool rig_try_begin(struct rig *rig)
     assert_int_equal(rig->model.writes, 0);
     if (!target_take(&rig->target, false, "nowhere", &rig->deadline, &rig->error))
         return false;
-    rig->engine = lowered_new(&rig->target);
+    rig->engine = direct_new(&rig->target);
     assert_non_null(rig->engine);
     return true;
 }

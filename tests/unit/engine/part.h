@@ -1,4 +1,4 @@
-/* A program that comes by the same two places again and again, for the tests of the lowered engine. */
+/* A program that comes by the same two places again and again, for the tests of the direct engine. */
 #pragma once
 
 #include "rig.h"

@@ -1,6 +1,6 @@
 /*
  * A model core with the tool's target and engine on top, and a sink that keeps what comes: for the tests of
- * the lowered engine.
+ * the direct engine.
  */
 #pragma once
 
@@ -89,7 +89,7 @@ static inline void rig_begin(struct rig *rig)
     assert_true(target_choose(&rig->target, -1, &rig->error));
     assert_true(target_take(&rig->target, false, "nowhere", &rig->deadline, &rig->error));
     assert_true(target_take_block(&rig->target, "dwt", &rig->deadline, &rig->error));
-    rig->engine = lowered_new(&rig->target);
+    rig->engine = direct_new(&rig->target);
     assert_non_null(rig->engine);
 }
 

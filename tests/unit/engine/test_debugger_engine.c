@@ -1,5 +1,5 @@
 /*
- * The stepwise engine through a modelled debugger: every kind of passage, calibration where the debugger
+ * The debugger engine through a modelled debugger: every kind of passage, calibration where the debugger
  * stops again and where it does not, and stops that are not ours.
  */
 #include "../model_debugger.h"
@@ -33,7 +33,7 @@ static bool begin(struct rig *rig)
            target_choose(&rig->target, -1, &rig->error) &&
            target_take(&rig->target, false, "nowhere", &rig->deadline, &rig->error) &&
            target_take_block(&rig->target, "dwt", &rig->deadline, &rig->error) &&
-           (rig->engine = stepwise_new(&rig->target)) != NULL;
+           (rig->engine = debugger_engine_new(&rig->target)) != NULL;
 }
 
 static struct rig *begin_fresh(const struct model_event *script, size_t n)

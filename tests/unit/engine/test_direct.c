@@ -1,5 +1,5 @@
 /*
- * The lowered engine's decisions: what it makes of every kind of stop.
+ * the direct engine's decisions: what it makes of every kind of stop.
  */
 #include "part.h"
 

@@ -1,5 +1,5 @@
 /*
- * The lowered engine and a Cortex-M7's erratum 3092511: a breakpoint that is reached just as an interrupt
+ * the direct engine and a Cortex-M7's erratum 3092511: a breakpoint that is reached just as an interrupt
  * comes up halts the core in the handler, which has no breakpoint.
  */
 #include "part.h"

@@ -1,5 +1,5 @@
 /*
- * The lowered engine and calls that do not return: they are seen where a second comparator is free, no hit
+ * the direct engine and calls that do not return: they are seen where a second comparator is free, no hit
  * spans two of them, and no run waits for ever. Handlers, which end at their own return. Frames of START and
  * END.
  */

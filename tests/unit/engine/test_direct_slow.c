@@ -1,5 +1,5 @@
 /*
- * The lowered engine and a core that is slower than its link: Debug state is left late, so that DHCSR still
+ * the direct engine and a core that is slower than its link: Debug state is left late, so that DHCSR still
  * shows the stop before, and registers are transferred late, so that DCRDR still holds the one before.
  */
 #include "part.h"

@@ -1,5 +1,5 @@
 /*
- * The lowered engine and stops that are not what was planned: somebody else's, resets, lockup, sleep, and a
+ * the direct engine and stops that are not what was planned: somebody else's, resets, lockup, sleep, and a
  * core that is slow to leave Debug state.
  */
 #include "part.h"
