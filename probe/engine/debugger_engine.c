@@ -119,11 +119,11 @@ static bool find_return(struct debugger_engine *self, bool *inner, const struct 
         !debugger_engine_register(self, CORE_SP, &self->entry_sp, deadline, error))
         return false;
     *inner = false;
-    if (ops->exception_mode != NULL && !self->entry_is_call &&
+    if (ops->exception_mode != NULL && !self->from_call &&
         (!debugger_engine_register(self, CORE_STATUS, &status, deadline, error) ||
          !entry_check(self->target, status, self->entry_lr, self->region.start, deadline, error)))
         return false;
-    self->entry_is_call = true;
+    self->from_call = true;
     self->by_frame = ops->returns_by_frame(self->core, self->entry_lr);
     if (!self->by_frame) {
         self->place =

@@ -35,7 +35,7 @@ struct debugger_engine {
     bool disturbed; /* a handler ran before the stop that was proved last */
 
     struct return_place place;
-    bool entry_is_call;
+    bool from_call;
     uint64_t entry_lr, entry_sp;
     uint64_t
         others[REGION_EXITS]; /* stops besides, while the end is waited for: the call, or a handler's exits */

@@ -17,27 +17,27 @@ static bool is_framed(const struct direct_engine *self)
     return self->region.to_return || self->region.in_function;
 }
 
-static struct passage_plan plan_of(const struct direct_engine *self, unsigned rehits)
+static struct hit_plan plan_of(const struct direct_engine *self, unsigned rehits)
 {
-    return (struct passage_plan){.core = self->core,
-                                 .points = &self->points,
-                                 .reading = &self->target->reading,
-                                 .start = self->region.start,
-                                 .end = direct_end(self),
-                                 .guess = self->region.to_return || self->region.in_function,
-                                 .entry_lr = self->entry_lr,
-                                 .entry_sp = self->entry_sp,
-                                 .prove_frame = self->region.to_return || self->region.in_function,
-                                 .end_sp = self->place.sp,
-                                 .in_function = self->region.in_function,
-                                 .start_base = self->region.start_base,
-                                 .end_base = self->region.end_base,
-                                 .others = self->others,
-                                 .n_others = self->n_others,
-                                 .moved = self->moved,
-                                 .rehits = rehits,
-                                 .witness = &self->target->witness,
-                                 .at_end = self->reception.wish->at_end};
+    return (struct hit_plan){.core = self->core,
+                             .points = &self->points,
+                             .reading = &self->target->reading,
+                             .start = self->region.start,
+                             .end = direct_end(self),
+                             .guess = self->region.to_return || self->region.in_function,
+                             .entry_lr = self->entry_lr,
+                             .entry_sp = self->entry_sp,
+                             .prove_frame = self->region.to_return || self->region.in_function,
+                             .end_sp = self->place.sp,
+                             .in_function = self->region.in_function,
+                             .start_base = self->region.start_base,
+                             .end_base = self->region.end_base,
+                             .others = self->others,
+                             .n_others = self->n_others,
+                             .moved = self->moved,
+                             .rehits = rehits,
+                             .witness = &self->target->witness,
+                             .at_end = self->hits.wish->at_end};
 }
 
 /* --- functions ------------------------------------------------------------------------------------------ */
@@ -71,7 +71,7 @@ static bool try_spares(struct direct_engine *self, const struct deadline *deadli
 static bool check_entry(struct direct_engine *self, const struct deadline *deadline, struct error *error)
 {
     const struct core_ops *ops = self->core->ops;
-    if (ops->exception_mode == NULL || self->entry_is_call)
+    if (ops->exception_mode == NULL || self->from_call)
         return true;
     direct_new_registers(self);
     size_t status = ops->add_register(self->core, &self->list, CORE_STATUS);
@@ -79,7 +79,7 @@ static bool check_entry(struct direct_engine *self, const struct deadline *deadl
         !entry_check(self->target, core_register_value(self->core, CORE_STATUS, self->results, status),
                      self->entry_lr, self->region.start, deadline, error))
         return false;
-    self->entry_is_call = true;
+    self->from_call = true;
     return true;
 }
 
@@ -225,46 +225,46 @@ static bool find_return(struct direct_engine *self, bool *inner, const struct de
 
 static bool step_past_inner(struct direct_engine *self, const struct deadline *deadline, struct error *error)
 {
-    struct passage_plan plan = plan_of(self, 0);
+    struct hit_plan plan = plan_of(self, 0);
     direct_new_list(self);
-    passage_add_past(&plan, self->region.start, self->region.start, &self->list);
+    hit_plan_add_past(&plan, self->region.start, self->region.start, &self->list);
     return direct_check_time(self, error) && direct_run_plain(self, deadline, error);
 }
 
 /* --- the run -------------------------------------------------------------------------------------------- */
 
-static void add_passage(struct direct_engine *self, enum segment from, unsigned rehits, bool reset_later)
+static void add_hit(struct direct_engine *self, enum segment from, unsigned rehits, bool reset_later)
 {
-    struct passage_plan plan = plan_of(self, rehits);
-    plan.reset_later = reset_later || self->stays;
-    plan.stay = self->stays;
+    struct hit_plan plan = plan_of(self, rehits);
+    plan.reset_later = reset_later || self->ends_halted;
+    plan.stay = self->ends_halted;
     if (from > SEGMENT_ENTRY) /* proved by find_return or find_frame itself */
         plan.guess = false;
-    struct passage *passage = reception_expect(&self->reception, plan.start == plan.end ? 2 : 1, plan.end);
-    if (passage != NULL)
-        passage_add(&plan, from, &self->list, passage);
+    struct hit_steps *hit_steps = hit_results_expect(&self->hits, plan.start == plan.end ? 2 : 1, plan.end);
+    if (hit_steps != NULL)
+        hit_plan_add(&plan, from, &self->list, hit_steps);
 }
 
 /* Hits that nothing stands for yet, neither in the list nor held. */
 static uint64_t hits_left(const struct direct_engine *self)
 {
-    uint64_t known = self->reception.hits + self->reception.n_held + self->reception.n;
-    return self->reception.wish->hits > known ? self->reception.wish->hits - known : 0;
+    uint64_t known = self->hits.hits + self->hits.n_held + self->hits.n;
+    return self->hits.wish->hits > known ? self->hits.wish->hits - known : 0;
 }
 
 static bool room_for(const struct direct_engine *self, size_t passages, size_t each)
 {
-    return self->reception.n + passages <= RECEPTION_ROOM && passages <= hits_left(self) &&
+    return self->hits.n + passages <= HIT_RESULTS_ROOM && passages <= hits_left(self) &&
            self->list.n + (passages - 1) * each < LIST_ROOM - LIST_RESERVE;
 }
 
 static void begin_list(struct direct_engine *self)
 {
-    struct passage_plan plan = plan_of(self, 0);
+    struct hit_plan plan = plan_of(self, 0);
     direct_new_list(self);
-    if (self->onward)
-        passage_add_onward(&plan, &self->list);
-    self->onward = false;
+    if (self->resume_first)
+        hit_plan_add_resume(&plan, &self->list);
+    self->resume_first = false;
 }
 
 /* The last one, and others now and then, look for resets; all do where hits come slowly. Where more lists are
@@ -275,15 +275,14 @@ static void plan_hits(struct direct_engine *self, enum segment from, unsigned re
     bool many = (!is_framed(self) || self->guess) && !self->by_exit;
     bool hold = many && !self->slow;
     self->slow = false;
-    add_passage(self, from, rehits, false);
-    for (size_t each = 0, before; many && !self->stays && room_for(self, 1, 0);
+    add_hit(self, from, rehits, false);
+    for (size_t each = 0, before; many && !self->ends_halted && room_for(self, 1, 0);
          each = self->list.n - before + 1) {
         before = self->list.n;
-        bool group_ends = self->reception.n % RECEPTION_HELD == 0;
+        bool group_ends = self->hits.n % HIT_RESULTS_HELD == 0;
         bool more = room_for(self, 2, each);
-        self->stays = hold && !round && each > 0 && !more && hits_left(self) > 1;
-        add_passage(self, round ? SEGMENT_ENTRY : SEGMENT_AT_START, 0,
-                    hold && !group_ends && each > 0 && more);
+        self->ends_halted = hold && !round && each > 0 && !more && hits_left(self) > 1;
+        add_hit(self, round ? SEGMENT_ENTRY : SEGMENT_AT_START, 0, hold && !group_ends && each > 0 && more);
     }
 }
 
@@ -303,13 +302,13 @@ static bool reach_start(struct direct_engine *self, const struct deadline *deadl
 static bool go_on_after_wrong_frame(struct direct_engine *self, const struct deadline *deadline,
                                     struct error *error)
 {
-    struct passage_plan plan = plan_of(self, 0);
+    struct hit_plan plan = plan_of(self, 0);
     direct_new_list(self);
-    size_t pending = passage_add_past_stop(&plan, direct_end(self), &self->list);
+    size_t pending = hit_plan_add_past_stop(&plan, direct_end(self), &self->list);
     if (!direct_check_time(self, error) || !direct_run_plain(self, deadline, error))
         return false;
-    reception_passed(&self->reception,
-                     pending != SIZE_MAX && self->core->ops->pending(self->core, self->results[pending]));
+    hit_results_passed(&self->hits,
+                       pending != SIZE_MAX && self->core->ops->pending(self->core, self->results[pending]));
     return true;
 }
 
@@ -318,7 +317,7 @@ static bool go_on_after_wrong_frame(struct direct_engine *self, const struct dea
 static bool look_at_call(struct direct_engine *self, enum segment *from, const struct deadline *deadline,
                          struct error *error)
 {
-    struct passage_plan plan = plan_of(self, 0);
+    struct hit_plan plan = plan_of(self, 0);
     direct_new_registers(self);
     size_t sp = self->core->ops->add_register(self->core, &self->list, CORE_SP);
     if (!direct_run_plain(self, deadline, error))
@@ -332,17 +331,17 @@ static bool look_at_call(struct direct_engine *self, enum segment *from, const s
     direct_new_list(self);
     size_t pending = SIZE_MAX;
     if (ours)
-        passage_add_onward(&plan, &self->list);
+        hit_plan_add_resume(&plan, &self->list);
     else
-        pending = passage_add_past_stop(&plan, self->others[0], &self->list);
+        pending = hit_plan_add_past_stop(&plan, self->others[0], &self->list);
     if (ours)
-        reception_left(&self->reception);
+        hit_results_left(&self->hits);
     if (!direct_run_plain(self, deadline, error))
         return false;
     *from = ours ? SEGMENT_AT_START : SEGMENT_AT_END;
     if (!ours)
-        reception_passed(&self->reception,
-                         pending != SIZE_MAX && self->core->ops->pending(self->core, self->results[pending]));
+        hit_results_passed(&self->hits, pending != SIZE_MAX &&
+                                            self->core->ops->pending(self->core, self->results[pending]));
     return true;
 }
 
@@ -353,7 +352,7 @@ static bool note_time(struct direct_engine *self, const struct deadline *deadlin
     size_t after = steps_add(&self->list, step_time(TIME_AFTER));
     if (!direct_run_plain(self, deadline, error))
         return false;
-    reception_stopped(&self->reception, self->results[after]);
+    hit_results_stopped(&self->hits, self->results[after]);
     return true;
 }
 
@@ -385,7 +384,7 @@ static bool go_on_in_handler(struct direct_engine *self, enum segment *from, con
     self->core->ops->add_clear_breakpoint(self->core, &self->list);
     self->core->ops->add_run(self->core, &self->list);
     *from = SEGMENT_AT_END;
-    reception_interrupted(&self->reception);
+    hit_results_interrupted(&self->hits);
     return direct_check_time(self, error) && direct_run_plain(self, deadline, error);
 }
 
@@ -428,10 +427,10 @@ static bool look_at_frame(struct direct_engine *self, enum segment *from, const 
 }
 
 /* A re-hit at the end went wrong after the end was read: the hit itself is whole. */
-static bool finish_by_hand(struct direct_engine *self, const struct passage *passage,
+static bool finish_by_hand(struct direct_engine *self, const struct hit_steps *hit_steps,
                            const struct deadline *deadline, struct error *error)
 {
-    struct passage whole = *passage; /* and its results, which looking at the stop overwrites */
+    struct hit_steps whole = *hit_steps; /* and its results, which looking at the stop overwrites */
     uint64_t results[LIST_ROOM];
     memcpy(results, self->results, sizeof results);
     if (!direct_settle(self, direct_end(self), deadline, error))
@@ -449,11 +448,11 @@ static bool finish_by_hand(struct direct_engine *self, const struct passage *pas
         witness_changed(&self->target->witness, self->results, &places, &saw);
     if (changed != NULL)
         return witness_tell(changed, saw, error);
-    reception_deliver(&self->reception, &whole, results);
+    hit_results_deliver(&self->hits, &whole, results);
     direct_new_list(self);
     if (self->region.start != direct_end(self)) {
-        struct passage_plan plan = plan_of(self, 0);
-        passage_add_onward(&plan, &self->list);
+        struct hit_plan plan = plan_of(self, 0);
+        hit_plan_add_resume(&plan, &self->list);
     }
     return self->list.n == 0 || direct_run_plain(self, deadline, error);
 }
@@ -462,8 +461,8 @@ static bool finish_by_hand(struct direct_engine *self, const struct passage *pas
 static bool recover(struct direct_engine *self, size_t at, enum segment *from,
                     const struct deadline *deadline, struct error *error)
 {
-    const struct passage passage = *reception_current(&self->reception);
-    switch (passage_segment(&passage, at)) {
+    const struct hit_steps hit_steps = *hit_results_current(&self->hits);
+    switch (hit_steps_segment(&hit_steps, at)) {
     case SEGMENT_AT_START:
         *from = SEGMENT_ENTRY;
         return direct_settle(self, self->region.start, deadline, error);
@@ -483,7 +482,7 @@ static bool recover(struct direct_engine *self, size_t at, enum segment *from,
         return look_at_frame(self, from, deadline, error);
     case SEGMENT_FINISH:
         *from = self->region.start == direct_end(self) ? SEGMENT_ENTRY : SEGMENT_AT_START;
-        return finish_by_hand(self, &passage, deadline, error);
+        return finish_by_hand(self, &hit_steps, deadline, error);
     case SEGMENTS:
         break;
     }
@@ -501,7 +500,7 @@ static bool direct_run(struct engine *engine, const struct engine_wish *wish, co
     rehits = rehits < fit ? rehits : (unsigned)fit;
     direct_begin(self, wish, sink);
     self->slow = true;
-    while (!self->reception.enough) {
+    while (!self->hits.enough) {
         if (deadline_cancelled(deadline))
             return direct_settle_held(self, error) && error_set(error, ERROR_CANCELLED, "cancelled");
         if (!self->looked) {
@@ -526,15 +525,15 @@ static bool direct_run(struct engine *engine, const struct engine_wish *wish, co
             forget_exit(self);
         size_t at = 0;
         uint64_t saw = 0;
-        uint64_t before = self->reception.hits;
+        uint64_t before = self->hits.hits;
         begin_list(self);
         plan_hits(self, from, rehits);
         if (!direct_run_list(self, &at, &saw, deadline, error))
             return false;
-        self->onward = self->stays && at == self->list.n;
-        if (self->reception.hits > before)
+        self->resume_first = self->ends_halted && at == self->list.n;
+        if (self->hits.hits > before)
             rehits = 0;
-        if (self->reception.enough)
+        if (self->hits.enough)
             break;
         if (at == self->list.n)
             from = self->region.start == direct_end(self) ? SEGMENT_ENTRY : SEGMENT_AT_START;
@@ -562,7 +561,7 @@ struct engine *direct_new(struct target *target)
     points_init(&self->points, target->ledger, &target->chosen->core);
     neighbours_init(&self->neighbours, target);
     self->points.neighbours = &self->neighbours;
-    reception_init(&self->reception, self->core, &target->reading, &target->witness);
+    hit_results_init(&self->hits, self->core, &target->reading, &target->witness);
     return &self->engine;
 }
 
@@ -574,7 +573,7 @@ bool direct_arm(struct engine *engine, const struct region *region, const struct
     struct direct_engine *self = (struct direct_engine *)engine;
     self->region = *region;
     self->target->slept = false;
-    self->entry_is_call = self->onward = false;
+    self->from_call = self->resume_first = false;
     self->region.start = core_code(self->core, region->start, region->start_is_thumb);
     self->region.end = core_code(self->core, region->end, region->end_is_thumb);
     self->looked = !self->core->processes || region->process.which != PROCESS_NOT_SAID;

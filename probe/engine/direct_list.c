@@ -24,8 +24,8 @@ void direct_new_list(struct direct_engine *self)
 {
     self->list = (struct steps){.items = self->items, .room = LIST_ROOM};
     self->done = 0;
-    self->stays = false;
-    reception_expect_none(&self->reception);
+    self->ends_halted = false;
+    hit_results_expect_none(&self->hits);
 }
 
 void direct_new_registers(struct direct_engine *self)
@@ -37,8 +37,8 @@ void direct_new_registers(struct direct_engine *self)
 
 static enum segment segment_at(const struct direct_engine *self, size_t at)
 {
-    const struct passage *passage = reception_current(&self->reception);
-    return passage != NULL ? passage_segment(passage, at) : SEGMENT_AT_START;
+    const struct hit_steps *hit_steps = hit_results_current(&self->hits);
+    return hit_steps != NULL ? hit_steps_segment(hit_steps, at) : SEGMENT_AT_START;
 }
 
 static bool at_wait(const struct direct_engine *self, size_t at)
@@ -101,29 +101,29 @@ bool direct_tell_reset(struct direct_engine *self, struct error *error)
 
 void direct_begin(struct direct_engine *self, const struct engine_wish *wish, const struct engine_sink *sink)
 {
-    reception_begin(&self->reception, wish, sink);
+    hit_results_begin(&self->hits, wish, sink);
     self->since_us = deadline_now_us();
-    self->steps = self->reception.steps;
+    self->steps = self->hits.steps;
     self->inner = self->lost = 0;
 }
 
 static bool is_late(struct direct_engine *self)
 {
-    if (self->reception.steps != self->steps) {
-        self->steps = self->reception.steps;
+    if (self->hits.steps != self->steps) {
+        self->steps = self->hits.steps;
         self->since_us = deadline_now_us();
         self->inner = self->lost = 0;
     }
-    return deadline_now_us() - self->since_us > self->reception.wish->timeout_ms * 1000;
+    return deadline_now_us() - self->since_us > self->hits.wish->timeout_ms * 1000;
 }
 
 static bool tell_end(const struct direct_engine *self, struct error *error)
 {
-    double seconds = (double)self->reception.wish->timeout_ms / 1000;
+    double seconds = (double)self->hits.wish->timeout_ms / 1000;
     char past[96] = "", lost[96] = "";
-    if (self->reception.under_way && self->reception.hit.past > 0)
+    if (self->hits.under_way && self->hits.hit.past > 0)
         snprintf(past, sizeof past, "; the core stopped %" PRIu64 " times there in another frame",
-                 self->reception.hit.past);
+                 self->hits.hit.past);
     if (self->lost > 0)
         snprintf(lost, sizeof lost, "; %" PRIu64 " calls in a row were left without returning", self->lost);
     return error_set(error, ERROR_END, "the end was not reached within %.3g s of the start%s%s%s", seconds,
@@ -132,7 +132,7 @@ static bool tell_end(const struct direct_engine *self, struct error *error)
 
 static bool tell_start(const struct direct_engine *self, struct error *error)
 {
-    double seconds = (double)self->reception.wish->timeout_ms / 1000;
+    double seconds = (double)self->hits.wish->timeout_ms / 1000;
     if (self->inner == 0)
         return error_set(error, ERROR_START, "the start was not reached within %.3g s%s", seconds,
                          core_may_be_unseen(self->core));
@@ -145,7 +145,7 @@ static bool tell_start(const struct direct_engine *self, struct error *error)
 
 static bool tell_late(const struct direct_engine *self, struct error *error)
 {
-    return self->reception.under_way || self->lost > 0 ? tell_end(self, error) : tell_start(self, error);
+    return self->hits.under_way || self->lost > 0 ? tell_end(self, error) : tell_start(self, error);
 }
 
 bool direct_check_time(struct direct_engine *self, struct error *error)
@@ -212,10 +212,10 @@ static bool look_at_counters(struct direct_engine *self, const struct deadline *
     uint64_t values[READING_ROOM], before_us, after_us;
     struct error unread = {0};
     struct deadline soon = deadline_in_ms(patience_ms(LOOK_MS), deadline->cancel);
-    if (self->reception.sink->look == NULL || self->target->reading.by_core != NULL)
+    if (self->hits.sink->look == NULL || self->target->reading.by_core != NULL)
         return true; /* or it would have to be halted for that */
     if (target_read(self->target, values, &before_us, &after_us, &soon, &unread)) {
-        reception_look(&self->reception, values, before_us, after_us);
+        hit_results_look(&self->hits, values, before_us, after_us);
         return true;
     }
     bool over = unread.kind != ERROR_FAULT && unread.kind != ERROR_ASLEEP && unread.kind != ERROR_CANCELLED;
@@ -224,10 +224,10 @@ static bool look_at_counters(struct direct_engine *self, const struct deadline *
 
 static bool is_sound(struct direct_engine *self, struct error *error)
 {
-    const struct reception *reception = &self->reception;
-    if (reception->was_reset)
+    const struct hit_results *hits = &self->hits;
+    if (hits->was_reset)
         return direct_tell_reset(self, error);
-    return reception->changed == NULL || witness_tell(reception->changed, reception->changed_to, error);
+    return hits->changed == NULL || witness_tell(hits->changed, hits->changed_to, error);
 }
 
 /* The core may be running: what only it can show is looked at with the hits behind these. */
@@ -247,20 +247,20 @@ static const struct witness_item *find_changed(const struct direct_engine *self,
 
 static bool release_held(struct direct_engine *self, bool was_reset, struct error *unread)
 {
-    struct reception *reception = &self->reception;
-    if (!was_reset && reception->changed == NULL)
-        reception->changed = find_changed(self, &reception->changed_to, unread);
+    struct hit_results *hits = &self->hits;
+    if (!was_reset && hits->changed == NULL)
+        hits->changed = find_changed(self, &hits->changed_to, unread);
     if (unread->kind != ERROR_NONE)
         return false;
-    if (reception->changed != NULL)
-        reception->n_held = 0;
-    reception_release(reception, was_reset);
+    if (hits->changed != NULL)
+        hits->n_held = 0;
+    hit_results_release(hits, was_reset);
     return true;
 }
 
 static bool settle_held(struct direct_engine *self, int tries, struct error *error)
 {
-    for (; self->reception.n_held > 0; tries--) {
+    for (; self->hits.n_held > 0; tries--) {
         uint64_t cause;
         struct error unread = {0};
         struct deadline soon = deadline_in_ms(patience_ms(LOOK_MS), NULL);
@@ -306,7 +306,7 @@ bool direct_run_list(struct direct_engine *self, size_t *at, uint64_t *saw, cons
         *saw = outcome.saw;
         note_halt(self, done);
         bool waits = outcome.why == NOT_YET && at_wait(self, done);
-        reception_take(&self->reception, self->results, done);
+        hit_results_take(&self->hits, self->results, done);
         if (!is_sound(self, error))
             return false;
         if (outcome.why != LINK_LOST && !direct_look_at_neighbours(self, false, error))
@@ -320,7 +320,7 @@ bool direct_run_list(struct direct_engine *self, size_t *at, uint64_t *saw, cons
         bool in_vain = is_late(self);
         switch (outcome.why) {
         case DONE: /* unless the next list will tell of them */
-            return (self->stays && !cancelled) || direct_settle_held(self, error);
+            return (self->ends_halted && !cancelled) || direct_settle_held(self, error);
         case UNEXPECTED:
             return direct_settle_held(self, error);
         case NOT_YET:
@@ -346,11 +346,11 @@ bool direct_run_list(struct direct_engine *self, size_t *at, uint64_t *saw, cons
         }
         if (deadline_cancelled(deadline))
             return error_set(error, ERROR_CANCELLED, "cancelled");
-        if (self->reception.enough)
+        if (self->hits.enough)
             return true;
-        if (self->reception.sink->tick != NULL)
-            self->reception.sink->tick(self->reception.sink->context,
-                                       segment_at(self, done) == SEGMENT_AT_END ? WAIT_END : WAIT_START);
+        if (self->hits.sink->tick != NULL)
+            self->hits.sink->tick(self->hits.sink->context,
+                                  segment_at(self, done) == SEGMENT_AT_END ? WAIT_END : WAIT_START);
     }
 }
 
@@ -427,7 +427,7 @@ bool direct_run_plain(struct direct_engine *self, const struct deadline *deadlin
     for (int i = 0; i < PLAIN_TRIES; i++) {
         if (!direct_run_list(self, &at, &saw, deadline, error))
             return false;
-        if (at == self->list.n || self->reception.enough)
+        if (at == self->list.n || self->hits.enough)
             return true;
         if (!direct_pay_back(self, deadline, error))
             return false;

@@ -25,7 +25,7 @@ struct direct_engine {
     struct region region;
 
     bool guess; /* the last call's return is likely to be the next one's */
-    bool entry_is_call;
+    bool from_call;
     uint64_t entry_lr, entry_sp;
     struct return_place place;
     bool by_frame; /* the function is an exception handler: every return is another */
@@ -46,9 +46,9 @@ struct direct_engine {
     uint64_t results[LIST_ROOM];
     struct steps list;
     size_t done; /* so many of its steps */
-    struct reception reception;
-    bool stays;        /* the list ends where the core stands at the end of a passage */
-    bool onward;       /* so did the one before: from there on */
+    struct hit_results hits;
+    bool ends_halted;  /* the list ends where the core stands at the end of a passage */
+    bool resume_first; /* so did the one before: from there on */
     bool looked;       /* whether the start is in user mode */
     bool slow;         /* something had to be waited for in it: so hits are not to be held back */
     bool halted_by_us; /* as far as the steps of the last list tell */

@@ -3,8 +3,8 @@
 /* Reads the counters, and again after each of the re-hits: resumed onto its own breakpoint, the core stops
  * with nothing executed, so the counters have moved by what leaving and entering Debug state costs.
  * Interrupts that came up meanwhile wait until that is over. */
-static void add_rehits(const struct passage_plan *plan, uint64_t here, unsigned which, struct steps *list,
-                       struct passage *out)
+static void add_rehits(const struct hit_plan *plan, uint64_t here, unsigned which, struct steps *list,
+                       struct hit_steps *out)
 {
     const struct core_ops *ops = plan->core->ops;
     if (which != 0 || !out->read_early)
@@ -24,7 +24,7 @@ static void add_rehits(const struct passage_plan *plan, uint64_t here, unsigned 
         ops->add_hold(plan->core, list, false);
 }
 
-static void add_words(const struct passage_plan *plan, struct steps *list, struct passage *out)
+static void add_words(const struct hit_plan *plan, struct steps *list, struct hit_steps *out)
 {
     for (size_t i = 0; plan->at_end != NULL && i < plan->at_end->n; i++) {
         const struct at_end_word *word = &plan->at_end->words[i];
@@ -34,7 +34,7 @@ static void add_words(const struct passage_plan *plan, struct steps *list, struc
     }
 }
 
-size_t passage_add_past(const struct passage_plan *plan, uint64_t from, uint64_t to, struct steps *list)
+size_t hit_plan_add_past(const struct hit_plan *plan, uint64_t from, uint64_t to, struct steps *list)
 {
     const struct core_ops *ops = plan->core->ops;
     points_add_move(plan->points, list, from, POINT_NONE);
@@ -49,7 +49,7 @@ size_t passage_add_past(const struct passage_plan *plan, uint64_t from, uint64_t
  * ends one. */
 enum { FEW = 2 };
 
-static void add_entry(const struct passage_plan *plan, struct steps *list, struct passage *out)
+static void add_entry(const struct hit_plan *plan, struct steps *list, struct hit_steps *out)
 {
     struct core_proof call[] = {{.which = CORE_LR, .value = plan->entry_lr},
                                 {.which = CORE_SP, .value = plan->entry_sp}};
@@ -63,26 +63,26 @@ static void add_entry(const struct passage_plan *plan, struct steps *list, struc
     core_end_proofs(plan->core, list, proofs, n);
 }
 
-static void add_frame(const struct passage_plan *plan, struct steps *list)
+static void add_frame(const struct hit_plan *plan, struct steps *list)
 {
     struct core_proof proof = {.which = plan->in_function ? plan->end_base : CORE_SP, .value = plan->end_sp};
     core_begin_proofs(plan->core, list, &proof, 1);
     core_end_proofs(plan->core, list, &proof, 1);
 }
 
-static void add_others(const struct passage_plan *plan, struct steps *list, bool on)
+static void add_others(const struct hit_plan *plan, struct steps *list, bool on)
 {
     for (unsigned i = 0; i < plan->n_others; i++)
         points_add_extra(plan->points, list, i, on ? POINT_NONE : plan->others[i],
                          on ? plan->others[i] : POINT_NONE);
 }
 
-static uint64_t moved_to(const struct passage_plan *plan)
+static uint64_t moved_to(const struct hit_plan *plan)
 {
     return plan->n_others > 0 ? plan->moved : plan->end;
 }
 
-static void add_leave(const struct passage_plan *plan, struct steps *list, struct passage *out)
+static void add_leave(const struct hit_plan *plan, struct steps *list, struct hit_steps *out)
 {
     const struct core_ops *ops = plan->core->ops;
     add_rehits(plan, plan->start, 0, list, out);
@@ -90,7 +90,7 @@ static void add_leave(const struct passage_plan *plan, struct steps *list, struc
         if (plan->core->steps_into_handlers)
             out->pending_early_at = ops->add_pending(plan->core, list);
         out->before_at = steps_add(list, step_time(TIME_BEFORE));
-        out->pending_at = passage_add_past(plan, plan->start, plan->end, list);
+        out->pending_at = hit_plan_add_past(plan, plan->start, plan->end, list);
         return;
     }
     points_add_move(plan->points, list, plan->start, moved_to(plan));
@@ -101,7 +101,7 @@ static void add_leave(const struct passage_plan *plan, struct steps *list, struc
     ops->add_run(plan->core, list);
 }
 
-size_t passage_add_past_stop(const struct passage_plan *plan, uint64_t here, struct steps *list)
+size_t hit_plan_add_past_stop(const struct hit_plan *plan, uint64_t here, struct steps *list)
 {
     const struct core_ops *ops = plan->core->ops;
     add_others(plan, list, false);
@@ -114,22 +114,22 @@ size_t passage_add_past_stop(const struct passage_plan *plan, uint64_t here, str
     return pending;
 }
 
-void passage_add_onward(const struct passage_plan *plan, struct steps *list)
+void hit_plan_add_resume(const struct hit_plan *plan, struct steps *list)
 {
     add_others(plan, list, false);
     points_add_move(plan->points, list, moved_to(plan), plan->start);
     plan->core->ops->add_run(plan->core, list);
 }
 
-void passage_add(const struct passage_plan *plan, enum segment from, struct steps *list, struct passage *out)
+void hit_plan_add(const struct hit_plan *plan, enum segment from, struct steps *list, struct hit_steps *out)
 {
     const struct core_ops *ops = plan->core->ops;
     bool round = plan->start == plan->end;
-    *out = (struct passage){.from = from,
-                            .rehits = plan->rehits,
-                            .pending_at = SIZE_MAX,
-                            .pending_early_at = SIZE_MAX,
-                            .reset_at = SIZE_MAX};
+    *out = (struct hit_steps){.from = from,
+                              .rehits = plan->rehits,
+                              .pending_at = SIZE_MAX,
+                              .pending_early_at = SIZE_MAX,
+                              .reset_at = SIZE_MAX};
     for (int segment = 0; segment < SEGMENTS; segment++) {
         out->first[segment] = list->n;
         if (segment < (int)from)
@@ -163,7 +163,7 @@ void passage_add(const struct passage_plan *plan, enum segment from, struct step
                 out->reset_at = ops->add_reset_seen(plan->core, list); /* last: it spoils all of these */
             }
             if (!round && !plan->stay)
-                passage_add_onward(plan, list);
+                hit_plan_add_resume(plan, list);
             break;
         case SEGMENTS:
             break;
@@ -172,10 +172,10 @@ void passage_add(const struct passage_plan *plan, enum segment from, struct step
     out->first[SEGMENTS] = list->n;
 }
 
-enum segment passage_segment(const struct passage *passage, size_t at)
+enum segment hit_steps_segment(const struct hit_steps *hit_steps, size_t at)
 {
     for (int segment = SEGMENT_FINISH; segment > SEGMENT_AT_START; segment--)
-        if (at >= passage->first[segment] && passage->first[segment] < passage->first[segment + 1])
+        if (at >= hit_steps->first[segment] && hit_steps->first[segment] < hit_steps->first[segment + 1])
             return (enum segment)segment;
     return SEGMENT_AT_START;
 }

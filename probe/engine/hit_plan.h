@@ -24,9 +24,9 @@ enum segment {
     SEGMENTS
 };
 
-enum { REHITS = 32, PASSAGE_NEVER = UINT16_MAX };
+enum { REHITS = 32, HIT_NEVER = UINT16_MAX };
 
-struct passage {
+struct hit_steps {
     size_t first[SEGMENTS + 1]; /* segment s is [first[s], first[s + 1]) of the list */
     enum segment from;
     unsigned rehits;
@@ -37,11 +37,11 @@ struct passage {
     size_t reset_at;                  /* SIZE_MAX: a passage behind it tells */
     struct witness_places witness_at; /* with reset_at */
     uint16_t reading_at[2][REHITS + 1]; /* at the start, at the end */
-    uint16_t disturbed_at[2][REHITS];   /* PASSAGE_NEVER: nowhere */
+    uint16_t disturbed_at[2][REHITS];   /* HIT_NEVER: nowhere */
     uint16_t words_at[AT_END_WORDS];
 };
 
-struct passage_plan {
+struct hit_plan {
     const struct core *core;
     const struct points *points;
     const struct reading *reading;
@@ -66,12 +66,12 @@ struct passage_plan {
     const struct at_end *at_end; /* NULL: nothing */
 };
 
-void passage_add(const struct passage_plan *plan, enum segment from, struct steps *list, struct passage *out);
+void hit_plan_add(const struct hit_plan *plan, enum segment from, struct steps *list, struct hit_steps *out);
 /* From wherever it stopped while the end was waited for, on to the start. */
-void passage_add_onward(const struct passage_plan *plan, struct steps *list);
+void hit_plan_add_resume(const struct hit_plan *plan, struct steps *list);
 /* The segment in which step `at` lies. */
-enum segment passage_segment(const struct passage *passage, size_t at);
+enum segment hit_steps_segment(const struct hit_steps *hit_steps, size_t at);
 /* While the end is waited for the core stands at `here`: past it, interrupts held off, and on. */
-size_t passage_add_past_stop(const struct passage_plan *plan, uint64_t here, struct steps *list);
+size_t hit_plan_add_past_stop(const struct hit_plan *plan, uint64_t here, struct steps *list);
 /* One instruction past a stop at `from`, interrupts held off, then on with the stop at `to`. */
-size_t passage_add_past(const struct passage_plan *plan, uint64_t from, uint64_t to, struct steps *list);
+size_t hit_plan_add_past(const struct hit_plan *plan, uint64_t from, uint64_t to, struct steps *list);

@@ -2,225 +2,223 @@
 
 #include <string.h>
 
-void reception_init(struct reception *reception, const struct core *core, const struct reading *reading,
-                    const struct witness *witness)
+void hit_results_init(struct hit_results *hits, const struct core *core, const struct reading *reading,
+                      const struct witness *witness)
 {
-    *reception = (struct reception){.core = core, .reading = reading, .witness = witness};
+    *hits = (struct hit_results){.core = core, .reading = reading, .witness = witness};
 }
 
-void reception_begin(struct reception *reception, const struct engine_wish *wish,
-                     const struct engine_sink *sink)
+void hit_results_begin(struct hit_results *hits, const struct engine_wish *wish,
+                       const struct engine_sink *sink)
 {
-    reception->wish = wish;
-    reception->sink = sink;
-    reception->hits = 0;
-    reception->enough = false;
-    reception->was_reset = false;
-    reception->changed = NULL;
-    reception->n_held = 0;
-    reception->under_way = reception->again = false;
+    hits->wish = wish;
+    hits->sink = sink;
+    hits->hits = 0;
+    hits->enough = false;
+    hits->was_reset = false;
+    hits->changed = NULL;
+    hits->n_held = 0;
+    hits->under_way = hits->again = false;
 }
 
-void reception_expect_none(struct reception *reception)
+void hit_results_expect_none(struct hit_results *hits)
 {
-    reception->n = 0;
-    reception->current = 0;
-    reception->next = SEGMENT_AT_START;
+    hits->n = 0;
+    hits->current = 0;
+    hits->next = SEGMENT_AT_START;
 }
 
-struct passage *reception_expect(struct reception *reception, unsigned pairs, uint64_t end)
+struct hit_steps *hit_results_expect(struct hit_results *hits, unsigned pairs, uint64_t end)
 {
-    if (reception->n == RECEPTION_ROOM)
+    if (hits->n == HIT_RESULTS_ROOM)
         return NULL;
-    struct expected_passage *expected = &reception->expected[reception->n++];
+    struct expected_hit *expected = &hits->expected[hits->n++];
     expected->pairs = pairs;
     expected->end = end;
-    return &expected->passage;
+    return &expected->hit_steps;
 }
 
-const struct passage *reception_current(const struct reception *reception)
+const struct hit_steps *hit_results_current(const struct hit_results *hits)
 {
-    return reception->current < reception->n ? &reception->expected[reception->current].passage : NULL;
+    return hits->current < hits->n ? &hits->expected[hits->current].hit_steps : NULL;
 }
 
-static bool was_pending(const struct reception *reception, const uint64_t *results, size_t at)
+static bool was_pending(const struct hit_results *hits, const uint64_t *results, size_t at)
 {
-    return at != SIZE_MAX && reception->core->ops->pending(reception->core, results[at]);
+    return at != SIZE_MAX && hits->core->ops->pending(hits->core, results[at]);
 }
 
-static bool was_entered(const struct reception *reception, const struct passage *passage,
+static bool was_entered(const struct hit_results *hits, const struct hit_steps *hit_steps,
                         const uint64_t *results)
 {
-    return passage->pending_early_at != SIZE_MAX &&
-           reception->core->ops->entered(reception->core, results[passage->pending_early_at],
-                                         results[passage->pending_at]);
+    return hit_steps->pending_early_at != SIZE_MAX &&
+           hits->core->ops->entered(hits->core, results[hit_steps->pending_early_at],
+                                    results[hit_steps->pending_at]);
 }
 
-static bool was_disturbed(const struct reception *reception, const uint64_t *results, size_t at)
+static bool was_disturbed(const struct hit_results *hits, const uint64_t *results, size_t at)
 {
-    const struct core_ops *ops = reception->core->ops;
+    const struct core_ops *ops = hits->core->ops;
     if (ops->held_pending == NULL)
-        return was_pending(reception, results, at);
-    return ops->held_pending(reception->core, results[at]);
+        return was_pending(hits, results, at);
+    return ops->held_pending(hits->core, results[at]);
 }
 
-static void deliver_rehits(const struct reception *reception, const struct passage *passage, unsigned which,
+static void deliver_rehits(const struct hit_results *hits, const struct hit_steps *hit_steps, unsigned which,
                            const uint64_t *results)
 {
-    for (unsigned i = 0; i < passage->rehits; i++) {
+    for (unsigned i = 0; i < hit_steps->rehits; i++) {
         struct raw_hit rehit = {.pairs = 1};
-        size_t at = passage->disturbed_at[which][i];
-        if (at != PASSAGE_NEVER && was_disturbed(reception, results, at))
+        size_t at = hit_steps->disturbed_at[which][i];
+        if (at != HIT_NEVER && was_disturbed(hits, results, at))
             continue; /* a handler ran in it */
-        reading_take(reception->reading, false, results, passage->reading_at[which][i], rehit.from);
-        reading_take(reception->reading, false, results, passage->reading_at[which][i + 1], rehit.to);
-        reception->sink->rehit(reception->sink->context, &rehit);
+        reading_take(hits->reading, false, results, hit_steps->reading_at[which][i], rehit.from);
+        reading_take(hits->reading, false, results, hit_steps->reading_at[which][i + 1], rehit.to);
+        hits->sink->rehit(hits->sink->context, &rehit);
     }
 }
 
-static void complete_hit(struct reception *reception, const struct passage *passage, const uint64_t *results)
+static void complete_hit(struct hit_results *hits, const struct hit_steps *hit_steps, const uint64_t *results)
 {
-    reading_take(reception->reading, false, results, passage->reading_at[1][0], reception->hit.to);
-    const struct at_end *at_end = reception->wish->at_end;
+    reading_take(hits->reading, false, results, hit_steps->reading_at[1][0], hits->hit.to);
+    const struct at_end *at_end = hits->wish->at_end;
     for (size_t i = 0; at_end != NULL && i < at_end->n; i++)
-        reception->hit.words[i] =
+        hits->hit.words[i] =
             at_end->words[i].is_register
-                ? core_register_value(reception->core, at_end->words[i].which, results, passage->words_at[i])
-                : results[passage->words_at[i]];
+                ? core_register_value(hits->core, at_end->words[i].which, results, hit_steps->words_at[i])
+                : results[hit_steps->words_at[i]];
 }
 
-static void deliver(struct reception *reception, const struct raw_hit *hit)
+static void deliver(struct hit_results *hits, const struct raw_hit *hit)
 {
-    reception->hits++;
-    if (!reception->sink->hit(reception->sink->context, hit) || reception->hits >= reception->wish->hits)
-        reception->enough = true;
+    hits->hits++;
+    if (!hits->sink->hit(hits->sink->context, hit) || hits->hits >= hits->wish->hits)
+        hits->enough = true;
 }
 
-void reception_release(struct reception *reception, bool was_reset)
+void hit_results_release(struct hit_results *hits, bool was_reset)
 {
-    reception->was_reset = reception->was_reset || was_reset;
-    for (size_t i = 0; i < reception->n_held && !reception->was_reset; i++)
-        deliver(reception, &reception->held[i]);
-    reception->n_held = 0;
+    hits->was_reset = hits->was_reset || was_reset;
+    for (size_t i = 0; i < hits->n_held && !hits->was_reset; i++)
+        deliver(hits, &hits->held[i]);
+    hits->n_held = 0;
 }
 
-static void begin_hit(struct reception *reception)
+static void begin_hit(struct hit_results *hits)
 {
-    reception->under_way = true;
-    reception->looked = false;
-    reception->steps += !reception->again;
+    hits->under_way = true;
+    hits->looked = false;
+    hits->steps += !hits->again;
 }
 
-static void end_hit(struct reception *reception)
+static void end_hit(struct hit_results *hits)
 {
-    reception->under_way = reception->again = false;
-    reception->steps++;
+    hits->under_way = hits->again = false;
+    hits->steps++;
 }
 
-void reception_deliver(struct reception *reception, const struct passage *passage, const uint64_t *results)
+void hit_results_deliver(struct hit_results *hits, const struct hit_steps *hit_steps, const uint64_t *results)
 {
-    reception_release(reception, false);
-    complete_hit(reception, passage, results);
-    end_hit(reception);
-    deliver(reception, &reception->hit);
+    hit_results_release(hits, false);
+    complete_hit(hits, hit_steps, results);
+    end_hit(hits);
+    deliver(hits, &hits->hit);
 }
 
-void reception_stopped(struct reception *reception, uint64_t after_us)
+void hit_results_stopped(struct hit_results *hits, uint64_t after_us)
 {
-    reception->hit.after_us = after_us;
+    hits->hit.after_us = after_us;
 }
 
-void reception_look(struct reception *reception, const uint64_t *values, uint64_t before_us,
-                    uint64_t after_us)
+void hit_results_look(struct hit_results *hits, const uint64_t *values, uint64_t before_us, uint64_t after_us)
 {
-    struct raw_look look = {.before_us = before_us, .after_us = after_us, .first = !reception->looked};
-    if (reception->sink->look == NULL ||
-        reception->n_held > 0) /* the sink takes looks for those of its next hit */
+    struct raw_look look = {.before_us = before_us, .after_us = after_us, .first = !hits->looked};
+    if (hits->sink->look == NULL || hits->n_held > 0) /* the sink takes looks for those of its next hit */
         return;
-    memcpy(look.values, values, reception->reading->n * sizeof *values);
-    reception->looked = true;
-    reception->sink->look(reception->sink->context, &reception->hit, &look);
+    memcpy(look.values, values, hits->reading->n * sizeof *values);
+    hits->looked = true;
+    hits->sink->look(hits->sink->context, &hits->hit, &look);
 }
 
-void reception_left(struct reception *reception)
+void hit_results_left(struct hit_results *hits)
 {
-    reception->under_way = false;
-    reception->again = true;
-    if (reception->sink->left != NULL)
-        reception->sink->left(reception->sink->context);
+    hits->under_way = false;
+    hits->again = true;
+    if (hits->sink->left != NULL)
+        hits->sink->left(hits->sink->context);
 }
 
-void reception_passed(struct reception *reception, bool tainted)
+void hit_results_passed(struct hit_results *hits, bool tainted)
 {
-    reception->hit.tainted = reception->hit.tainted || tainted;
-    reception->hit.pairs += 2;
-    reception->hit.past++;
+    hits->hit.tainted = hits->hit.tainted || tainted;
+    hits->hit.pairs += 2;
+    hits->hit.past++;
 }
 
-void reception_interrupted(struct reception *reception)
+void hit_results_interrupted(struct hit_results *hits)
 {
-    reception->hit.tainted = true;
-    reception->hit.pairs++;
+    hits->hit.tainted = true;
+    hits->hit.pairs++;
 }
 
-static void take_segment(struct reception *reception, const struct expected_passage *expected,
-                         enum segment segment, const uint64_t *results)
+static void take_segment(struct hit_results *hits, const struct expected_hit *expected, enum segment segment,
+                         const uint64_t *results)
 {
-    const struct passage *passage = &expected->passage;
+    const struct hit_steps *hit_steps = &expected->hit_steps;
     switch (segment) {
     case SEGMENT_LEAVE:
-        deliver_rehits(reception, passage, 0, results);
-        reception->hit = (struct raw_hit){.pairs = expected->pairs,
-                                          .tainted = was_pending(reception, results, passage->pending_at) ||
-                                                     was_entered(reception, passage, results),
-                                          .end_address = core_code_place(expected->end)};
-        reading_take(reception->reading, false, results, passage->reading_at[0][passage->rehits],
-                     reception->hit.from);
-        reception->hit.before_us = results[passage->before_at];
-        begin_hit(reception);
+        deliver_rehits(hits, hit_steps, 0, results);
+        hits->hit = (struct raw_hit){.pairs = expected->pairs,
+                                     .tainted = was_pending(hits, results, hit_steps->pending_at) ||
+                                                was_entered(hits, hit_steps, results),
+                                     .end_address = core_code_place(expected->end)};
+        reading_take(hits->reading, false, results, hit_steps->reading_at[0][hit_steps->rehits],
+                     hits->hit.from);
+        hits->hit.before_us = results[hit_steps->before_at];
+        begin_hit(hits);
         break;
     case SEGMENT_AT_END:
-        reception_stopped(reception, results[passage->after_at]);
+        hit_results_stopped(hits, results[hit_steps->after_at]);
         break;
     case SEGMENT_FINISH:
-        if (passage->reset_at == SIZE_MAX) {
-            complete_hit(reception, passage, results);
-            end_hit(reception);
-            if (reception->n_held < RECEPTION_HELD)
-                reception->held[reception->n_held++] = reception->hit;
+        if (hit_steps->reset_at == SIZE_MAX) {
+            complete_hit(hits, hit_steps, results);
+            end_hit(hits);
+            if (hits->n_held < HIT_RESULTS_HELD)
+                hits->held[hits->n_held++] = hits->hit;
             break;
         }
-        if (reception->core->ops->reset_seen(reception->core, results[passage->reset_at]))
-            reception_release(reception, true);
-        else if (reception->changed == NULL)
-            reception->changed =
-                witness_changed(reception->witness, results, &passage->witness_at, &reception->changed_to);
-        if (reception->changed != NULL)
-            reception->n_held = 0;
-        if (reception->was_reset || reception->changed != NULL)
+        if (hits->core->ops->reset_seen(hits->core, results[hit_steps->reset_at]))
+            hit_results_release(hits, true);
+        else if (hits->changed == NULL)
+            hits->changed =
+                witness_changed(hits->witness, results, &hit_steps->witness_at, &hits->changed_to);
+        if (hits->changed != NULL)
+            hits->n_held = 0;
+        if (hits->was_reset || hits->changed != NULL)
             break;
-        reception_deliver(reception, passage, results);
-        deliver_rehits(reception, passage, 1, results);
+        hit_results_deliver(hits, hit_steps, results);
+        deliver_rehits(hits, hit_steps, 1, results);
         break;
     default:
         break;
     }
 }
 
-void reception_take(struct reception *reception, const uint64_t *results, size_t done)
+void hit_results_take(struct hit_results *hits, const uint64_t *results, size_t done)
 {
-    while (reception->current < reception->n) {
-        const struct expected_passage *expected = &reception->expected[reception->current];
-        const size_t *first = expected->passage.first;
-        if (done < first[reception->next + 1])
+    while (hits->current < hits->n) {
+        const struct expected_hit *expected = &hits->expected[hits->current];
+        const size_t *first = expected->hit_steps.first;
+        if (done < first[hits->next + 1])
             return;
-        if (first[reception->next] < first[reception->next + 1])
-            take_segment(reception, expected, reception->next, results);
-        if (reception->next < SEGMENT_FINISH) {
-            reception->next++;
+        if (first[hits->next] < first[hits->next + 1])
+            take_segment(hits, expected, hits->next, results);
+        if (hits->next < SEGMENT_FINISH) {
+            hits->next++;
         } else {
-            reception->current++;
-            reception->next = SEGMENT_AT_START;
+            hits->current++;
+            hits->next = SEGMENT_AT_START;
         }
     }
 }

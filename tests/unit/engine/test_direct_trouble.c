@@ -136,7 +136,7 @@ RIG_TEST(a_reset_may_come_anywhere)
 
 /* Hits that come fast wait until it is known whether there was a reset, from the second list of a long run
  * on; there the core stays at the last one's end until the third list lets it go. */
-enum { LISTS = 2 * RECEPTION_ROOM, FAST = LISTS + 6 };
+enum { LISTS = 2 * HIT_RESULTS_ROOM, FAST = LISTS + 6 };
 
 static long last_round;
 static size_t n_fast;

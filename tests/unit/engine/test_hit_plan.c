@@ -18,14 +18,14 @@ static struct points points;
 static struct reading reading;
 static struct step items[ROOM];
 static struct steps list;
-static struct passage passage;
+static struct hit_steps hit_steps;
 
 static int set_up(void **state)
 {
     (void)state;
     static const uint64_t m4[CORTEX_M_IDENTITY] = {[CORTEX_M_CPUID] = 0x410FC241, [CORTEX_M_FP_CTRL] = 0x260};
     memset(&points, 0, sizeof points);
-    memset(&passage, 0, sizeof passage);
+    memset(&hit_steps, 0, sizeof hit_steps);
     list = (struct steps){.items = items, .room = ROOM};
     reading = (struct reading){.n = 1, .counted = 1};
     reading.counters[0] = (struct counter){.low = {.size = 4, .offset = COUNTER}, .bits = 32};
@@ -39,18 +39,18 @@ static int set_up(void **state)
 
 #define FRESH_TEST(name) TEST_WITH(name, set_up, NULL)
 
-static struct passage_plan plan_to(uint64_t end)
+static struct hit_plan plan_to(uint64_t end)
 {
     static const struct witness nothing;
-    return (struct passage_plan){.core = &core,
-                                 .witness = &nothing,
-                                 .points = &points,
-                                 .reading = &reading,
-                                 .start = 0x1000,
-                                 .end = end,
-                                 .entry_lr = 0x2005,
-                                 .entry_sp = 0x20007F00,
-                                 .end_sp = 0x20007F40};
+    return (struct hit_plan){.core = &core,
+                             .witness = &nothing,
+                             .points = &points,
+                             .reading = &reading,
+                             .start = 0x1000,
+                             .end = end,
+                             .entry_lr = 0x2005,
+                             .entry_sp = 0x20007F00,
+                             .end_sp = 0x20007F40};
 }
 
 static void assert_step(size_t at, enum op op, uint64_t offset, uint64_t value)
@@ -83,13 +83,13 @@ static size_t count(size_t from, size_t to, enum op op, uint64_t offset)
 static void assert_segments(enum segment from)
 {
     for (int segment = 0; segment < SEGMENTS; segment++) {
-        assert_true(passage.first[segment] <= passage.first[segment + 1]);
+        assert_true(hit_steps.first[segment] <= hit_steps.first[segment + 1]);
         if (segment < (int)from)
-            assert_int_equal(passage.first[segment], passage.first[segment + 1]);
-        for (size_t i = passage.first[segment]; i < passage.first[segment + 1]; i++)
-            assert_int_equal(passage_segment(&passage, i), segment);
+            assert_int_equal(hit_steps.first[segment], hit_steps.first[segment + 1]);
+        for (size_t i = hit_steps.first[segment]; i < hit_steps.first[segment + 1]; i++)
+            assert_int_equal(hit_steps_segment(&hit_steps, i), segment);
     }
-    assert_int_equal(passage.first[SEGMENTS], list.n);
+    assert_int_equal(hit_steps.first[SEGMENTS], list.n);
     assert_false(list.overflow);
 }
 
@@ -104,10 +104,10 @@ static void assert_proof(size_t from, size_t to, uint64_t selector, uint64_t val
 
 FRESH_TEST(a_hit_from_start_to_end)
 {
-    struct passage_plan plan = plan_to(0x1100);
-    passage_add(&plan, SEGMENT_AT_START, &list, &passage);
+    struct hit_plan plan = plan_to(0x1100);
+    hit_plan_add(&plan, SEGMENT_AT_START, &list, &hit_steps);
     assert_segments(SEGMENT_AT_START);
-    const size_t *first = passage.first;
+    const size_t *first = hit_steps.first;
 
     assert_step(0, OP_UNTIL, DHCSR, 0x20000);
     assert_int_equal(items[0].mask, 0x20000);
@@ -117,26 +117,26 @@ FRESH_TEST(a_hit_from_start_to_end)
     /* Read, point at the end, look for interrupts, run: in this order, and nothing between the time and run.
      */
     size_t leave = first[SEGMENT_LEAVE], at_end = first[SEGMENT_AT_END];
-    assert_step(passage.reading_at[0][0], OP_READ, COUNTER, 0);
+    assert_step(hit_steps.reading_at[0][0], OP_READ, COUNTER, 0);
     size_t move = find(leave, at_end, OP_WRITE, COMPARATOR, 0x40001101);
-    assert_true(passage.reading_at[0][0] < move);
-    assert_step(passage.pending_at, OP_READ, ICSR, 0);
-    assert_true(move < passage.pending_at && passage.pending_at < passage.before_at);
-    assert_int_equal(items[passage.before_at].op, OP_TIME);
-    assert_int_equal(items[passage.before_at].value, TIME_BEFORE);
-    assert_int_equal(passage.before_at + 2, at_end);
-    assert_step(passage.before_at + 1, OP_WRITE, DHCSR, RUN);
+    assert_true(hit_steps.reading_at[0][0] < move);
+    assert_step(hit_steps.pending_at, OP_READ, ICSR, 0);
+    assert_true(move < hit_steps.pending_at && hit_steps.pending_at < hit_steps.before_at);
+    assert_int_equal(items[hit_steps.before_at].op, OP_TIME);
+    assert_int_equal(items[hit_steps.before_at].value, TIME_BEFORE);
+    assert_int_equal(hit_steps.before_at + 2, at_end);
+    assert_step(hit_steps.before_at + 1, OP_WRITE, DHCSR, RUN);
 
     assert_step(at_end, OP_UNTIL, DHCSR, 0x20000);
-    assert_int_equal(passage.after_at, at_end + 1);
-    assert_int_equal(items[passage.after_at].op, OP_TIME);
-    assert_int_equal(items[passage.after_at].value, TIME_AFTER);
+    assert_int_equal(hit_steps.after_at, at_end + 1);
+    assert_int_equal(items[hit_steps.after_at].op, OP_TIME);
+    assert_int_equal(items[hit_steps.after_at].value, TIME_AFTER);
     assert_proof(at_end, first[SEGMENT_FRAME], 15, 0x1100);
     assert_int_equal(first[SEGMENT_FRAME], first[SEGMENT_FINISH]);
 
-    assert_step(passage.reading_at[1][0], OP_READ, COUNTER, 0);
+    assert_step(hit_steps.reading_at[1][0], OP_READ, COUNTER, 0);
     move = find(first[SEGMENT_FINISH], list.n, OP_WRITE, COMPARATOR, 0x40001001);
-    assert_true(passage.reading_at[1][0] < move);
+    assert_true(hit_steps.reading_at[1][0] < move);
     assert_step(list.n - 1, OP_WRITE, DHCSR, RUN);
 
     assert_int_equal(count(0, list.n, OP_WRITE, DHCSR), 2); /* it is resumed twice, and never otherwise */
@@ -147,20 +147,20 @@ FRESH_TEST(a_hit_from_start_to_end)
 /* A reset while the core is halted at the end must not go unseen: looked for after the counters are read. */
 FRESH_TEST(resets_are_looked_for_after_the_reading)
 {
-    struct passage_plan plan = plan_to(0x1100);
+    struct hit_plan plan = plan_to(0x1100);
     plan.rehits = 3;
-    passage_add(&plan, SEGMENT_AT_START, &list, &passage);
-    assert_step(passage.reset_at, OP_READ, DFSR, 0);
-    assert_true(passage.reset_at > passage.reading_at[1][0]);
+    hit_plan_add(&plan, SEGMENT_AT_START, &list, &hit_steps);
+    assert_step(hit_steps.reset_at, OP_READ, DFSR, 0);
+    assert_true(hit_steps.reset_at > hit_steps.reading_at[1][0]);
 }
 
 FRESH_TEST(a_function_proves_its_call_and_its_frame)
 {
-    struct passage_plan plan = plan_to(0x2004);
+    struct hit_plan plan = plan_to(0x2004);
     plan.guess = plan.prove_frame = true;
-    passage_add(&plan, SEGMENT_AT_START, &list, &passage);
+    hit_plan_add(&plan, SEGMENT_AT_START, &list, &hit_steps);
     assert_segments(SEGMENT_AT_START);
-    const size_t *first = passage.first;
+    const size_t *first = hit_steps.first;
     assert_proof(first[SEGMENT_ENTRY], first[SEGMENT_LEAVE], 14, 0x2005);
     assert_proof(first[SEGMENT_ENTRY], first[SEGMENT_LEAVE], 13, 0x20007F00);
     assert_proof(first[SEGMENT_FRAME], first[SEGMENT_FINISH], 13, 0x20007F40);
@@ -170,50 +170,50 @@ FRESH_TEST(a_passage_can_begin_at_any_segment)
 {
     for (int from = SEGMENT_AT_START; from < SEGMENTS; from++) {
         set_up(NULL);
-        struct passage_plan plan = plan_to(0x2004);
+        struct hit_plan plan = plan_to(0x2004);
         plan.guess = plan.prove_frame = true;
         plan.rehits = 2;
-        passage_add(&plan, (enum segment)from, &list, &passage);
+        hit_plan_add(&plan, (enum segment)from, &list, &hit_steps);
         assert_segments((enum segment)from);
-        assert_int_equal(passage.from, from);
-        assert_int_equal(passage.pending_at == SIZE_MAX, from > SEGMENT_LEAVE);
-        assert_step(passage.reading_at[1][2], OP_READ, COUNTER, 0);
+        assert_int_equal(hit_steps.from, from);
+        assert_int_equal(hit_steps.pending_at == SIZE_MAX, from > SEGMENT_LEAVE);
+        assert_step(hit_steps.reading_at[1][2], OP_READ, COUNTER, 0);
         assert_step(list.n - 1, OP_WRITE, DHCSR, RUN);
     }
 }
 
 FRESH_TEST(indices_hold_behind_other_passages)
 {
-    struct passage_plan plan = plan_to(0x1100);
-    struct passage second;
-    passage_add(&plan, SEGMENT_AT_START, &list, &passage);
+    struct hit_plan plan = plan_to(0x1100);
+    struct hit_steps second;
+    hit_plan_add(&plan, SEGMENT_AT_START, &list, &hit_steps);
     size_t n = list.n;
-    passage_add(&plan, SEGMENT_AT_START, &list, &second);
+    hit_plan_add(&plan, SEGMENT_AT_START, &list, &second);
     assert_int_equal(list.n, 2 * n);
     for (int segment = 0; segment <= SEGMENTS; segment++)
-        assert_int_equal(second.first[segment], passage.first[segment] + n);
-    assert_int_equal(second.pending_at, passage.pending_at + n);
-    assert_int_equal(second.before_at, passage.before_at + n);
-    assert_int_equal(second.after_at, passage.after_at + n);
-    assert_int_equal(second.reset_at, passage.reset_at + n);
-    assert_int_equal(second.reading_at[1][0], passage.reading_at[1][0] + n);
+        assert_int_equal(second.first[segment], hit_steps.first[segment] + n);
+    assert_int_equal(second.pending_at, hit_steps.pending_at + n);
+    assert_int_equal(second.before_at, hit_steps.before_at + n);
+    assert_int_equal(second.after_at, hit_steps.after_at + n);
+    assert_int_equal(second.reset_at, hit_steps.reset_at + n);
+    assert_int_equal(second.reading_at[1][0], hit_steps.reading_at[1][0] + n);
 }
 
 /* Each re-hit: pending interrupts, cause cleared, run, wait, a new breakpoint here, the counters. Interrupts
  * are held off from before the first to behind the last, by writes that keep C_HALT. */
 FRESH_TEST(rehits_prove_themselves)
 {
-    struct passage_plan plan = plan_to(0x1100);
+    struct hit_plan plan = plan_to(0x1100);
     plan.rehits = REHITS;
-    passage_add(&plan, SEGMENT_AT_START, &list, &passage);
+    hit_plan_add(&plan, SEGMENT_AT_START, &list, &hit_steps);
     assert_segments(SEGMENT_AT_START);
     for (unsigned which = 0; which < 2; which++)
         for (unsigned i = 0; i < REHITS; i++) {
-            size_t from = passage.reading_at[which][i], to = passage.reading_at[which][i + 1];
+            size_t from = hit_steps.reading_at[which][i], to = hit_steps.reading_at[which][i + 1];
             assert_step(to, OP_READ, COUNTER, 0);
-            assert_step(passage.disturbed_at[which][i], OP_READ, ICSR, 0);
-            assert_true(from < passage.disturbed_at[which][i]);
-            size_t clear = find(passage.disturbed_at[which][i], to, OP_WRITE, DFSR, 0x2);
+            assert_step(hit_steps.disturbed_at[which][i], OP_READ, ICSR, 0);
+            assert_true(from < hit_steps.disturbed_at[which][i]);
+            size_t clear = find(hit_steps.disturbed_at[which][i], to, OP_WRITE, DFSR, 0x2);
             size_t run = find(clear, to, OP_WRITE, DHCSR, RUN_HELD);
             size_t again = find(run, to, OP_UNTIL, DFSR, 0x2);
             size_t wait = find(again, to, OP_UNTIL, DHCSR, 0x20000);
@@ -222,19 +222,19 @@ FRESH_TEST(rehits_prove_themselves)
             assert_int_equal(count(from, to, OP_WRITE, DHCSR), i == 0 ? 2 : 1);
         }
     for (unsigned which = 0; which < 2; which++) {
-        assert_step(passage.reading_at[which][0] + 1, OP_WRITE, DHCSR, 0xA05F000B);
-        assert_step(passage.reading_at[which][REHITS] + 1, OP_WRITE, DHCSR, 0xA05F0003);
+        assert_step(hit_steps.reading_at[which][0] + 1, OP_WRITE, DHCSR, 0xA05F000B);
+        assert_step(hit_steps.reading_at[which][REHITS] + 1, OP_WRITE, DHCSR, 0xA05F0003);
     }
 }
 
 FRESH_TEST(a_round_steps_past_its_point_with_interrupts_off)
 {
-    struct passage_plan plan = plan_to(0x1000);
-    passage_add(&plan, SEGMENT_AT_START, &list, &passage);
+    struct hit_plan plan = plan_to(0x1000);
+    hit_plan_add(&plan, SEGMENT_AT_START, &list, &hit_steps);
     assert_segments(SEGMENT_AT_START);
-    size_t to = passage.first[SEGMENT_AT_END];
-    assert_true(passage.reading_at[0][0] < passage.before_at);
-    size_t at = find(passage.before_at, to, OP_WRITE, COMPARATOR, 0);
+    size_t to = hit_steps.first[SEGMENT_AT_END];
+    assert_true(hit_steps.reading_at[0][0] < hit_steps.before_at);
+    size_t at = find(hit_steps.before_at, to, OP_WRITE, COMPARATOR, 0);
     at = find(at, to, OP_WRITE, DHCSR, 0xA05F000B); /* C_MASKINTS while C_HALT stays */
     at = find(at, to, OP_WRITE, DFSR, 0x1);
     assert_step(at + 1, OP_WRITE, DHCSR, 0xA05F000D);
@@ -242,17 +242,17 @@ FRESH_TEST(a_round_steps_past_its_point_with_interrupts_off)
     at = find(at, to, OP_UNTIL, DHCSR, 0x20000);
     at = find(at, to, OP_WRITE, DHCSR, 0xA05F0003); /* and off again while it stays */
     at = find(at, to, OP_WRITE, COMPARATOR, 0x40001001);
-    assert_true(passage.pending_at > at);
+    assert_true(hit_steps.pending_at > at);
     assert_step(to - 1, OP_WRITE, DHCSR, RUN);
     /* The end is the next start: it is left halted there. */
-    assert_int_equal(count(passage.first[SEGMENT_FINISH], list.n, OP_WRITE, DHCSR), 0);
-    assert_int_equal(count(passage.first[SEGMENT_FINISH], list.n, OP_WRITE, COMPARATOR), 0);
+    assert_int_equal(count(hit_steps.first[SEGMENT_FINISH], list.n, OP_WRITE, DHCSR), 0);
+    assert_int_equal(count(hit_steps.first[SEGMENT_FINISH], list.n, OP_WRITE, COMPARATOR), 0);
 }
 
 FRESH_TEST(past_a_wrong_frame_and_on)
 {
-    struct passage_plan plan = plan_to(0x2004);
-    size_t pending = passage_add_past(&plan, 0x2004, 0x1000, &list);
+    struct hit_plan plan = plan_to(0x2004);
+    size_t pending = hit_plan_add_past(&plan, 0x2004, 0x1000, &list);
     assert_step(0, OP_WRITE, COMPARATOR, 0);
     size_t back = find(0, list.n, OP_WRITE, COMPARATOR, 0x40001001);
     assert_step(pending, OP_READ, ICSR, 0);
@@ -264,10 +264,10 @@ FRESH_TEST(an_instruction_in_ram_is_written_and_proved)
 {
     points.soft[0] = (struct soft_point){.address = 0x20000440, .original = 0xBD70};
     points.n_soft = 1;
-    struct passage_plan plan = plan_to(0x20000440);
-    passage_add(&plan, SEGMENT_AT_START, &list, &passage);
+    struct hit_plan plan = plan_to(0x20000440);
+    hit_plan_add(&plan, SEGMENT_AT_START, &list, &hit_steps);
     assert_segments(SEGMENT_AT_START);
-    size_t leave = passage.first[SEGMENT_LEAVE], at_end = passage.first[SEGMENT_AT_END];
+    size_t leave = hit_steps.first[SEGMENT_LEAVE], at_end = hit_steps.first[SEGMENT_AT_END];
     size_t off = find(leave, at_end, OP_WRITE, COMPARATOR, 0);
     size_t set = find(off, at_end, OP_WRITE, 0x20000440, 0xBE50);
     size_t proof = find(set, at_end, OP_EXPECT, 0x20000440, 0xBE50);
@@ -275,30 +275,30 @@ FRESH_TEST(an_instruction_in_ram_is_written_and_proved)
     assert_int_equal(items[proof].at.size, 2);
     assert_int_equal(items[proof].mask, 0xFFFF);
     assert_true(proof < at_end - 1);
-    size_t gone = find(passage.first[SEGMENT_FINISH], list.n, OP_WRITE, 0x20000440, 0xBD70);
-    assert_true(gone > passage.reading_at[1][0]);
+    size_t gone = find(hit_steps.first[SEGMENT_FINISH], list.n, OP_WRITE, 0x20000440, 0xBD70);
+    assert_true(gone > hit_steps.reading_at[1][0]);
     assert_true(gone < find(gone, list.n, OP_WRITE, COMPARATOR, 0x40001001));
 }
 
 FRESH_TEST(counters_of_two_words_keep_their_places)
 {
-    struct passage_plan plan = plan_to(0x1100);
+    struct hit_plan plan = plan_to(0x1100);
     reading.n = 2;
     plan.rehits = 1;
-    passage_add(&plan, SEGMENT_AT_START, &list, &passage);
+    hit_plan_add(&plan, SEGMENT_AT_START, &list, &hit_steps);
     for (unsigned which = 0; which < 2; which++)
         for (unsigned i = 0; i < 2; i++) {
-            assert_step(passage.reading_at[which][i], OP_READ, COUNTER, 0);
-            assert_step(passage.reading_at[which][i] + 1, OP_READ, 0x1000, 0);
-            assert_step(passage.reading_at[which][i] + 1 + 1, OP_READ, 0x1004, 0);
+            assert_step(hit_steps.reading_at[which][i], OP_READ, COUNTER, 0);
+            assert_step(hit_steps.reading_at[which][i] + 1, OP_READ, 0x1000, 0);
+            assert_step(hit_steps.reading_at[which][i] + 1 + 1, OP_READ, 0x1004, 0);
         }
 }
 
 FRESH_TEST(a_list_that_is_too_short_says_so)
 {
-    struct passage_plan plan = plan_to(0x1100);
+    struct hit_plan plan = plan_to(0x1100);
     list.room = 7;
-    passage_add(&plan, SEGMENT_AT_START, &list, &passage);
+    hit_plan_add(&plan, SEGMENT_AT_START, &list, &hit_steps);
     assert_true(list.overflow);
     assert_int_equal(list.n, 7);
 }

@@ -16,7 +16,7 @@ static struct reading reading;
 static struct step items[ROOM];
 static uint64_t results[ROOM];
 static struct steps list;
-static struct reception reception;
+static struct hit_results hits;
 static struct engine_wish wish;
 static uint64_t got[HITS];
 static size_t n_got, n_looks, enough_after;
@@ -54,9 +54,9 @@ static int set_up(void **state)
     points.core = &core;
     points.comparator_held = true;
     static const struct witness nothing;
-    reception_init(&reception, &core, &reading, &nothing);
-    reception_begin(&reception, &wish, &sink);
-    reception_expect_none(&reception);
+    hit_results_init(&hits, &core, &reading, &nothing);
+    hit_results_begin(&hits, &wish, &sink);
+    hit_results_expect_none(&hits);
     return 0;
 }
 
@@ -65,23 +65,23 @@ static int set_up(void **state)
 /* A hit of `cycles`, from where the counter stands; the index of its look for a reset, SIZE_MAX: none. */
 static size_t add(uint64_t cycles, bool reset_later)
 {
-    struct passage_plan plan = {.core = &core,
-                                .points = &points,
-                                .reading = &reading,
-                                .start = 0x1000,
-                                .end = 0x1100,
-                                .reset_later = reset_later};
-    struct passage *passage = reception_expect(&reception, 1, plan.end);
+    struct hit_plan plan = {.core = &core,
+                            .points = &points,
+                            .reading = &reading,
+                            .start = 0x1000,
+                            .end = 0x1100,
+                            .reset_later = reset_later};
+    struct hit_steps *hit_steps = hit_results_expect(&hits, 1, plan.end);
     size_t first = list.n;
-    assert_non_null(passage);
-    passage_add(&plan, SEGMENT_AT_START, &list, passage);
-    results[passage->reading_at[0][0]] = 1000 * first;
-    results[passage->reading_at[1][0]] = 1000 * first + cycles;
+    assert_non_null(hit_steps);
+    hit_plan_add(&plan, SEGMENT_AT_START, &list, hit_steps);
+    results[hit_steps->reading_at[0][0]] = 1000 * first;
+    results[hit_steps->reading_at[1][0]] = 1000 * first + cycles;
     size_t looks = 0;
     for (size_t i = first; i < list.n; i++)
         looks += items[i].op == OP_READ && items[i].at.offset == DFSR;
     assert_int_equal(looks, reset_later ? 0 : 1);
-    return passage->reset_at;
+    return hit_steps->reset_at;
 }
 
 static void assert_got(size_t n)
@@ -95,17 +95,17 @@ FRESH_TEST(hits_wait_for_a_look_and_come_in_order)
 {
     for (uint64_t i = 0; i < 3; i++)
         assert_int_equal(add(100 + i, true), SIZE_MAX);
-    reception_take(&reception, results, list.n);
+    hit_results_take(&hits, results, list.n);
     assert_got(0);
-    assert_int_equal(reception.n_held, 3);
+    assert_int_equal(hits.n_held, 3);
     assert_true(add(103, false) < list.n);
-    reception_take(&reception, results, list.n - 1); /* not in whole yet */
+    hit_results_take(&hits, results, list.n - 1); /* not in whole yet */
     assert_got(0);
-    reception_take(&reception, results, list.n);
+    hit_results_take(&hits, results, list.n);
     assert_got(4);
-    assert_int_equal(reception.n_held, 0);
-    assert_int_equal(reception.hits, 4);
-    assert_false(reception.enough);
+    assert_int_equal(hits.n_held, 0);
+    assert_int_equal(hits.hits, 4);
+    assert_false(hits.enough);
 }
 
 FRESH_TEST(a_reset_takes_all_that_is_held)
@@ -117,10 +117,10 @@ FRESH_TEST(a_reset_takes_all_that_is_held)
     (void)add(104, true);
     (void)add(105, false); /* what comes behind a reset is another program's */
     assert_int_equal(results[first], 0);
-    reception_take(&reception, results, list.n);
+    hit_results_take(&hits, results, list.n);
     assert_got(1);
-    assert_true(reception.was_reset);
-    reception_release(&reception, false);
+    assert_true(hits.was_reset);
+    hit_results_release(&hits, false);
     assert_got(1);
 }
 
@@ -128,35 +128,35 @@ FRESH_TEST(somebody_else_may_have_looked)
 {
     (void)add(100, true);
     (void)add(101, true);
-    reception_take(&reception, results, list.n);
-    reception_release(&reception, false);
+    hit_results_take(&hits, results, list.n);
+    hit_results_release(&hits, false);
     assert_got(2);
-    assert_int_equal(reception.n_held, 0);
+    assert_int_equal(hits.n_held, 0);
     (void)add(102, true);
-    reception_take(&reception, results, list.n);
-    reception_release(&reception, true);
+    hit_results_take(&hits, results, list.n);
+    hit_results_release(&hits, true);
     assert_got(2);
-    assert_true(reception.was_reset);
-    assert_int_equal(reception.n_held, 0);
+    assert_true(hits.was_reset);
+    assert_int_equal(hits.n_held, 0);
 }
 
 FRESH_TEST(what_is_delivered_by_hand_comes_behind_what_is_held)
 {
     (void)add(100, true);
     (void)add(101, false);
-    const struct passage second = reception.expected[1].passage;
-    reception_take(&reception, results, second.first[SEGMENT_FINISH]);
+    const struct hit_steps second = hits.expected[1].hit_steps;
+    hit_results_take(&hits, results, second.first[SEGMENT_FINISH]);
     assert_got(0);
-    reception_deliver(&reception, &second, results);
+    hit_results_deliver(&hits, &second, results);
     assert_got(2);
 }
 
 FRESH_TEST(another_run_begins_with_nothing_held)
 {
     (void)add(100, true);
-    reception_take(&reception, results, list.n);
-    reception_begin(&reception, &wish, reception.sink);
-    reception_release(&reception, false);
+    hit_results_take(&hits, results, list.n);
+    hit_results_begin(&hits, &wish, hits.sink);
+    hit_results_release(&hits, false);
     assert_got(0);
 }
 
@@ -165,9 +165,9 @@ FRESH_TEST(enough_counts_what_was_held)
     enough_after = 2;
     (void)add(100, true);
     (void)add(101, false);
-    reception_take(&reception, results, list.n);
+    hit_results_take(&hits, results, list.n);
     assert_got(2);
-    assert_true(reception.enough);
+    assert_true(hits.enough);
 }
 
 /* The sink has not seen the hits before yet, and would take it for a look at the first of them. */
@@ -175,10 +175,10 @@ FRESH_TEST(looks_are_not_given_ahead_of_held_hits)
 {
     const uint64_t values[] = {1};
     (void)add(100, true);
-    reception_take(&reception, results, list.n);
-    reception_look(&reception, values, 0, 1);
+    hit_results_take(&hits, results, list.n);
+    hit_results_look(&hits, values, 0, 1);
     assert_int_equal(n_looks, 0);
-    reception_release(&reception, false);
-    reception_look(&reception, values, 0, 1);
+    hit_results_release(&hits, false);
+    hit_results_look(&hits, values, 0, 1);
     assert_int_equal(n_looks, 1);
 }

@@ -275,7 +275,7 @@ static void judge(const struct world *world, const struct look *now, unsigned nu
                   struct tally *tally)
 {
     const struct evidence *e = &now->evidence;
-    struct passage truth = passage_of(&world->shape, e, now->from, now->count);
+    struct hit_steps truth = hit_of(&world->shape, e, now->from, now->count);
     bool possible = !too_few(e, &truth, STRICT) && !too_many(e, &truth, STRICT);
     check(possible, world, number, "the simulated evidence is not true");
     struct verdict strict = oracle_search(&world->shape, e, now->from, now->to, STRICT);

@@ -25,7 +25,7 @@ struct evidence {
 };
 
 /* One count and what would have happened meanwhile. */
-struct passage {
+struct hit_steps {
     wide count, wraps, ticks_least, ticks_most; /* of the slower clock, whose phase nobody knows */
 };
 
@@ -58,7 +58,7 @@ static inline long double rounding(long double product, enum strictness strictne
 }
 
 /* In the time of x periods a clock ticks more than x - 1 and fewer than x + 1 times. */
-static inline bool too_few(const struct evidence *e, const struct passage *p, enum strictness strictness)
+static inline bool too_few(const struct evidence *e, const struct hit_steps *p, enum strictness strictness)
 {
     long double time = (long double)e->shortest_s * (long double)e->slowest_hz;
     return (e->timed_below && (long double)p->count + 1 + rounding(time, strictness) <= time) ||
@@ -66,7 +66,7 @@ static inline bool too_few(const struct evidence *e, const struct passage *p, en
            (e->spanned && p->count < e->least);
 }
 
-static inline bool too_many(const struct evidence *e, const struct passage *p, enum strictness strictness)
+static inline bool too_many(const struct evidence *e, const struct hit_steps *p, enum strictness strictness)
 {
     long double time = (long double)e->longest_s * (long double)e->fastest_hz;
     return (e->timed_above && (long double)p->count >= time + 1 + rounding(time, strictness)) ||
@@ -74,14 +74,14 @@ static inline bool too_many(const struct evidence *e, const struct passage *p, e
            (e->ticked && p->ticks_least > (wide)e->ticks + e->slack) || (e->spanned && p->count > e->most);
 }
 
-static inline struct passage passage_of(const struct shape *shape, const struct evidence *e, uint64_t from,
-                                        wide count)
+static inline struct hit_steps hit_of(const struct shape *shape, const struct evidence *e, uint64_t from,
+                                      wide count)
 {
     wide period = e->ticked ? e->period : 1;
-    return (struct passage){.count = count,
-                            .wraps = shape_wraps(shape, from, count),
-                            .ticks_least = count / period,
-                            .ticks_most = (count + period - 1) / period};
+    return (struct hit_steps){.count = count,
+                              .wraps = shape_wraps(shape, from, count),
+                              .ticks_least = count / period,
+                              .ticks_most = (count + period - 1) / period};
 }
 
 /* Looks for the first count that is not too few among those that lead from one reading to the other. */
@@ -94,7 +94,7 @@ static inline struct verdict oracle_search(const struct shape *shape, const stru
     wide low = 0, high = ((wide)1 << 66) / shape->modulus;
     while (low < high) {
         wide middle = (low + high) / 2;
-        struct passage p = passage_of(shape, e, from, first + middle * shape->modulus);
+        struct hit_steps p = hit_of(shape, e, from, first + middle * shape->modulus);
         if (too_few(e, &p, strictness))
             low = middle + 1;
         else
@@ -102,7 +102,7 @@ static inline struct verdict oracle_search(const struct shape *shape, const stru
     }
     struct verdict verdict = {.least = first + low * shape->modulus};
     for (; verdict.fits < 2; verdict.fits++) {
-        struct passage p = passage_of(shape, e, from, verdict.least + verdict.fits * shape->modulus);
+        struct hit_steps p = hit_of(shape, e, from, verdict.least + verdict.fits * shape->modulus);
         if (too_many(e, &p, strictness))
             break;
     }
@@ -114,7 +114,7 @@ static inline struct verdict oracle_walk(const struct shape *shape, const struct
                                          uint64_t to, enum strictness strictness)
 {
     struct verdict verdict = {0};
-    struct passage p = {0};
+    struct hit_steps p = {0};
     uint64_t shown = from, since_tick = 0, top = (uint64_t)(shape->modulus - 1);
     while (verdict.fits < 2 && !too_many(e, &p, strictness)) {
         if (shown == to && !too_few(e, &p, strictness) && verdict.fits++ == 0)

@@ -42,22 +42,22 @@ static void setup_compiler(size_t packet_size)
 
 static size_t plan(bool function, struct steps *list, size_t hits)
 {
-    struct passage passage;
+    struct hit_steps passage;
     struct reading reading = {.n = 1, .counted = 1};
     reading.counters[0] =
         (struct counter){.low = {.space = SPACE_MEMORY, .size = 4, .offset = 0xE0001004}, .bits = 32};
-    struct passage_plan wish = {.core = &core,
-                                .points = &points,
-                                .reading = &reading,
-                                .start = 0x10000200,
-                                .end = 0x10000300,
-                                .guess = function,
-                                .entry_lr = 0x10000301,
-                                .entry_sp = 0x20001000,
-                                .prove_frame = function,
-                                .end_sp = 0x20001000};
+    struct hit_plan wish = {.core = &core,
+                            .points = &points,
+                            .reading = &reading,
+                            .start = 0x10000200,
+                            .end = 0x10000300,
+                            .guess = function,
+                            .entry_lr = 0x10000301,
+                            .entry_sp = 0x20001000,
+                            .prove_frame = function,
+                            .end_sp = 0x20001000};
     for (size_t i = 0; i < hits; i++)
-        passage_add(&wish, SEGMENT_AT_START, list, &passage);
+        hit_plan_add(&wish, SEGMENT_AT_START, list, &passage);
     assert_false(list->overflow);
     return list->n;
 }
