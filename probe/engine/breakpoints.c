@@ -7,261 +7,275 @@
 #include <stdio.h>
 #include <string.h>
 
-void points_init(struct points *points, struct ledger *ledger, struct core *core)
+void breakpoints_init(struct breakpoints *breakpoints, struct ledger *ledger, struct core *core)
 {
-    *points = (struct points){.ledger = ledger, .core = core};
+    *breakpoints = (struct breakpoints){.ledger = ledger, .core = core};
 }
 
-void points_set_context(struct points *points, uint32_t context)
+void breakpoints_set_context(struct breakpoints *breakpoints, uint32_t context)
 {
-    points->by_context = true;
-    points->context = context;
+    breakpoints->by_context = true;
+    breakpoints->context = context;
 }
 
-void points_want_extra(struct points *points, unsigned n)
+void breakpoints_want_extra(struct breakpoints *breakpoints, unsigned n)
 {
-    points->n_wanted = n < POINTS_EXTRA ? n : POINTS_EXTRA;
+    breakpoints->n_wanted = n < POINTS_EXTRA ? n : POINTS_EXTRA;
 }
 
-static struct address instruction_at(const struct points *points, uint64_t address)
+static struct address instruction_at(const struct breakpoints *breakpoints, uint64_t address)
 {
-    struct address at = core_word(points->core, address);
-    (void)points->core->ops->breakpoint_instruction(points->core, &at.size);
+    struct address at = core_word(breakpoints->core, address);
+    (void)breakpoints->core->ops->breakpoint_instruction(breakpoints->core, &at.size);
     return at;
 }
 
-static const struct soft_point *find_soft(const struct points *points, uint64_t address)
+static const struct bkpt_patch *find_soft(const struct breakpoints *breakpoints, uint64_t address)
 {
-    for (size_t i = 0; i < points->n_soft; i++)
-        if (points->soft[i].address == address)
-            return &points->soft[i];
+    for (size_t i = 0; i < breakpoints->n_soft; i++)
+        if (breakpoints->soft[i].address == address)
+            return &breakpoints->soft[i];
     return NULL;
 }
 
-static bool write_comparator(struct points *points, unsigned n, unsigned word, uint64_t value,
+static bool write_comparator(struct breakpoints *breakpoints, unsigned n, unsigned word, uint64_t value,
                              const struct deadline *deadline, struct error *error)
 {
-    return ledger_write(points->ledger, points->core->ops->comparator(points->core, n, word), value,
-                        (struct restore){0}, deadline, error);
+    return ledger_write(breakpoints->ledger, breakpoints->core->ops->comparator(breakpoints->core, n, word),
+                        value, (struct restore){0}, deadline, error);
 }
 
 /* Matches nothing by itself: what is linked to it does, while the context is that. Only when it is known to
  * be one of contexts it holds the lowest bits of one. */
-static bool set_context(struct points *points, const struct deadline *deadline, struct error *error)
+static bool set_context(struct breakpoints *breakpoints, const struct deadline *deadline, struct error *error)
 {
-    struct core *core = points->core;
+    struct core *core = breakpoints->core;
     const struct core_ops *ops = core->ops;
-    unsigned n = points->context_comparator;
-    core->linked = points->by_context;
+    unsigned n = breakpoints->context_comparator;
+    core->linked = breakpoints->by_context;
     core->linked_to = n;
-    if (!points->by_context)
+    if (!breakpoints->by_context)
         return true;
-    if (!comparators_hold(points->ledger, core, n, deadline, error))
+    if (!comparators_hold(breakpoints->ledger, core, n, deadline, error))
         return false;
-    if (!write_comparator(points, n, 0, ops->context_control, deadline, error))
+    if (!write_comparator(breakpoints, n, 0, ops->context_control, deadline, error))
         return false;
     for (unsigned i = 1; i < ops->comparator_words; i++)
-        if (!write_comparator(points, n, i, i == 1 ? points->context : 0, deadline, error))
+        if (!write_comparator(breakpoints, n, i, i == 1 ? breakpoints->context : 0, deadline, error))
             return false;
-    return write_comparator(points, n, 0, ops->context_control | ops->context_on, deadline, error);
+    return write_comparator(breakpoints, n, 0, ops->context_control | ops->context_on, deadline, error);
 }
 
-static bool take_comparators(struct points *points, const struct deadline *deadline, struct error *error)
+static bool take_comparators(struct breakpoints *breakpoints, const struct deadline *deadline,
+                             struct error *error)
 {
-    struct core *core = points->core;
+    struct core *core = breakpoints->core;
     struct setting on = core->ops->comparators_on(core);
     struct comparators found;
     struct comparator_choice choice;
-    if (points->comparator_held)
+    if (breakpoints->comparator_held)
         return true;
-    if (!comparators_find(points->ledger, core, &found, deadline, error))
+    if (!comparators_find(breakpoints->ledger, core, &found, deadline, error))
         return false;
     if (core->unstoppable != NULL)
         return error_set(error, ERROR_NO_CORE, "the core cannot be halted: %s", core->unstoppable);
     if (core->comparators == 0)
         return error_set(error, ERROR_NO_COMPARATOR, "the core has no breakpoint comparators to be used");
-    if (!comparators_choose(core, &found, points->by_context, &choice, error))
+    if (!comparators_choose(core, &found, breakpoints->by_context, &choice, error))
         return false;
-    for (points->n_extra = 0; points->n_extra < points->n_wanted && choice.rest != 0; points->n_extra++) {
-        points->extra[points->n_extra] = comparators_take_last(&choice.rest);
-        if (!comparators_hold(points->ledger, core, points->extra[points->n_extra], deadline, error))
+    for (breakpoints->n_extra = 0; breakpoints->n_extra < breakpoints->n_wanted && choice.rest != 0;
+         breakpoints->n_extra++) {
+        breakpoints->extra[breakpoints->n_extra] = comparators_take_last(&choice.rest);
+        if (!comparators_hold(breakpoints->ledger, core, breakpoints->extra[breakpoints->n_extra], deadline,
+                              error))
             return false;
     }
-    core->sole_breakpoint = found.sole && points->n_extra == 0;
+    core->sole_breakpoint = found.sole && breakpoints->n_extra == 0;
     core->spares = choice.spares;
-    points->comparator = choice.stop;
-    points->context_comparator = choice.context;
-    points->comparator_held = set_context(points, deadline, error) &&
-                              comparators_hold(points->ledger, core, choice.stop, deadline, error) &&
-                              ledger_apply(points->ledger, &on, deadline, error);
-    return points->comparator_held;
+    breakpoints->comparator = choice.stop;
+    breakpoints->context_comparator = choice.context;
+    breakpoints->comparator_held =
+        set_context(breakpoints, deadline, error) &&
+        comparators_hold(breakpoints->ledger, core, choice.stop, deadline, error) &&
+        ledger_apply(breakpoints->ledger, &on, deadline, error);
+    return breakpoints->comparator_held;
 }
 
-static bool hold_spare(struct points *points, unsigned n, const struct deadline *deadline,
+static bool hold_spare(struct breakpoints *breakpoints, unsigned n, const struct deadline *deadline,
                        struct error *error)
 {
-    const struct core_ops *ops = points->core->ops;
-    return ledger_hold(points->ledger, ops->comparator(points->core, n, 1), (struct restore){0}, NULL,
-                       deadline, error) &&
-           ledger_write(points->ledger, ops->comparator(points->core, n, 0),
-                        ops->holding_word(points->core, n), (struct restore){0}, deadline, error);
+    const struct core_ops *ops = breakpoints->core->ops;
+    return ledger_hold(breakpoints->ledger, ops->comparator(breakpoints->core, n, 1), (struct restore){0},
+                       NULL, deadline, error) &&
+           ledger_write(breakpoints->ledger, ops->comparator(breakpoints->core, n, 0),
+                        ops->holding_word(breakpoints->core, n), (struct restore){0}, deadline, error);
 }
 
-bool points_hold_spares(struct points *points, const struct deadline *deadline, struct error *error)
+bool breakpoints_hold_spares(struct breakpoints *breakpoints, const struct deadline *deadline,
+                             struct error *error)
 {
-    const struct core_spares *spares = &points->core->spares;
-    return hold_spare(points, spares->first, deadline, error) &&
-           hold_spare(points, spares->second, deadline, error);
+    const struct core_spares *spares = &breakpoints->core->spares;
+    return hold_spare(breakpoints, spares->first, deadline, error) &&
+           hold_spare(breakpoints, spares->second, deadline, error);
 }
 
-static bool prepare_soft(struct points *points, uint64_t address, const struct deadline *deadline,
+static bool prepare_soft(struct breakpoints *breakpoints, uint64_t address, const struct deadline *deadline,
                          struct error *error)
 {
-    if (find_soft(points, address) != NULL)
+    if (find_soft(breakpoints, address) != NULL)
         return true;
-    if (points->n_soft == POINTS_SOFT) { /* returns to many places: forget the one not used for longest */
+    if (breakpoints->n_soft ==
+        POINTS_SOFT) { /* returns to many places: forget the one not used for longest */
         size_t oldest = 0;
-        for (size_t i = 1; i < points->n_soft; i++)
-            if (points->soft[i].used < points->soft[oldest].used)
+        for (size_t i = 1; i < breakpoints->n_soft; i++)
+            if (breakpoints->soft[i].used < breakpoints->soft[oldest].used)
                 oldest = i;
-        if (!ledger_release(points->ledger, instruction_at(points, points->soft[oldest].address), deadline,
-                            error))
+        if (!ledger_release(breakpoints->ledger,
+                            instruction_at(breakpoints, breakpoints->soft[oldest].address), deadline, error))
             return false;
-        points->soft[oldest] = points->soft[--points->n_soft];
+        breakpoints->soft[oldest] = breakpoints->soft[--breakpoints->n_soft];
     }
     uint64_t original;
-    if (points->neighbours != NULL && !neighbours_guard(points->neighbours, address, deadline, error))
+    if (breakpoints->neighbours != NULL &&
+        !neighbours_guard(breakpoints->neighbours, address, deadline, error))
         return false;
-    if (!ledger_hold(points->ledger, instruction_at(points, address), (struct restore){0}, &original,
-                     deadline, error))
+    if (!ledger_hold(breakpoints->ledger, instruction_at(breakpoints, address), (struct restore){0},
+                     &original, deadline, error))
         return error_prefix(error, "no breakpoint at 0x%08" PRIX64 ": ", address);
-    points->soft[points->n_soft++] = (struct soft_point){.address = address, .original = original};
+    breakpoints->soft[breakpoints->n_soft++] = (struct bkpt_patch){.address = address, .original = original};
     return true;
 }
 
-bool points_prepare(struct points *points, uint64_t address, const struct deadline *deadline,
-                    struct error *error)
+bool breakpoints_prepare(struct breakpoints *breakpoints, uint64_t address, const struct deadline *deadline,
+                         struct error *error)
 {
-    if (points->core->ops->can_compare(points->core, address))
-        return take_comparators(points, deadline, error);
-    if (!prepare_soft(points, address, deadline, error))
+    if (breakpoints->core->ops->can_compare(breakpoints->core, address))
+        return take_comparators(breakpoints, deadline, error);
+    if (!prepare_soft(breakpoints, address, deadline, error))
         return false;
-    for (size_t i = 0; i < points->n_soft; i++)
-        if (points->soft[i].address == address)
-            points->soft[i].used = ++points->age;
+    for (size_t i = 0; i < breakpoints->n_soft; i++)
+        if (breakpoints->soft[i].address == address)
+            breakpoints->soft[i].used = ++breakpoints->age;
     return true;
 }
 
-static void write_instruction(const struct points *points, struct steps *list, uint64_t address,
+static void write_instruction(const struct breakpoints *breakpoints, struct steps *list, uint64_t address,
                               uint64_t code)
 {
-    steps_add(list, step_write(instruction_at(points, address), code));
-    points->core->ops->add_code_changed(points->core, list, address);
+    steps_add(list, step_write(instruction_at(breakpoints, address), code));
+    breakpoints->core->ops->add_code_changed(breakpoints->core, list, address);
 }
 
-bool points_can_have_extra(const struct points *points, unsigned n, uint64_t address)
+bool breakpoints_can_have_extra(const struct breakpoints *breakpoints, unsigned n, uint64_t address)
 {
-    return points->core->ops->can_compare(points->core, address) ? n < points->n_extra
-                                                                 : find_soft(points, address) != NULL;
+    return breakpoints->core->ops->can_compare(breakpoints->core, address)
+               ? n < breakpoints->n_extra
+               : find_soft(breakpoints, address) != NULL;
 }
 
-static void add_move(const struct points *points, struct steps *list, unsigned comparator, uint64_t from,
-                     uint64_t to)
+static void add_move(const struct breakpoints *breakpoints, struct steps *list, unsigned comparator,
+                     uint64_t from, uint64_t to)
 {
-    const struct core *core = points->core;
-    const struct soft_point *soft_from = find_soft(points, from), *soft_to = find_soft(points, to);
+    const struct core *core = breakpoints->core;
+    const struct bkpt_patch *soft_from = find_soft(breakpoints, from), *soft_to = find_soft(breakpoints, to);
     uint8_t size;
     if (from == to)
         return;
     if (soft_from != NULL)
-        write_instruction(points, list, from, soft_from->original);
+        write_instruction(breakpoints, list, from, soft_from->original);
     uint64_t left = soft_from != NULL ? POINT_NONE : from, entered = soft_to != NULL ? POINT_NONE : to;
     if (left != POINT_NONE || entered != POINT_NONE)
         core->ops->add_comparator(core, list, comparator, left, entered);
     if (soft_to != NULL)
-        write_instruction(points, list, to, core->ops->breakpoint_instruction(core, &size));
+        write_instruction(breakpoints, list, to, core->ops->breakpoint_instruction(core, &size));
 }
 
-void points_add_move(const struct points *points, struct steps *list, uint64_t from, uint64_t to)
+void breakpoints_add_move(const struct breakpoints *breakpoints, struct steps *list, uint64_t from,
+                          uint64_t to)
 {
-    add_move(points, list, points->comparator, from, to);
+    add_move(breakpoints, list, breakpoints->comparator, from, to);
 }
 
-void points_add_extra(const struct points *points, struct steps *list, unsigned n, uint64_t from, uint64_t to)
+void breakpoints_add_extra(const struct breakpoints *breakpoints, struct steps *list, unsigned n,
+                           uint64_t from, uint64_t to)
 {
-    add_move(points, list, points->extra[n], from, to);
+    add_move(breakpoints, list, breakpoints->extra[n], from, to);
 }
 
-void points_add_proof(const struct points *points, struct steps *list, uint64_t address)
+void breakpoints_add_proof(const struct breakpoints *breakpoints, struct steps *list, uint64_t address)
 {
     uint8_t size;
-    if (find_soft(points, address) != NULL)
-        steps_add(list, step_expect(instruction_at(points, address), 0xFFFF,
-                                    points->core->ops->breakpoint_instruction(points->core, &size)));
+    if (find_soft(breakpoints, address) != NULL)
+        steps_add(list,
+                  step_expect(instruction_at(breakpoints, address), 0xFFFF,
+                              breakpoints->core->ops->breakpoint_instruction(breakpoints->core, &size)));
 }
 
-static bool is_off(const struct points *points, unsigned n, const struct deadline *deadline)
+static bool is_off(const struct breakpoints *breakpoints, unsigned n, const struct deadline *deadline)
 {
-    const struct core *core = points->core;
+    const struct core *core = breakpoints->core;
     uint64_t words[COMPARATOR_WORDS] = {0}, ignored;
     struct error unread = {0};
-    return ledger_read(points->ledger, core->ops->comparator(core, n, 0), &words[0], deadline, &unread) &&
+    return ledger_read(breakpoints->ledger, core->ops->comparator(core, n, 0), &words[0], deadline,
+                       &unread) &&
            !core->ops->comparator_used(core, words, &ignored);
 }
 
-bool points_check(const struct points *points, const struct deadline *deadline, struct error *error)
+bool breakpoints_check(const struct breakpoints *breakpoints, const struct deadline *deadline,
+                       struct error *error)
 {
-    struct setting on = points->core->ops->comparators_on(points->core);
+    struct setting on = breakpoints->core->ops->comparators_on(breakpoints->core);
     struct error unread = {0};
     uint64_t now;
-    if (!points->comparator_held)
+    if (!breakpoints->comparator_held)
         return true;
-    if (is_off(points, points->comparator, deadline))
+    if (is_off(breakpoints, breakpoints->comparator, deadline))
         return error_set(error, ERROR_CLEARED,
                          "something else cleared our breakpoint (comparator %u of the core)",
-                         points->comparator);
-    if (points->by_context && is_off(points, points->context_comparator, deadline))
+                         breakpoints->comparator);
+    if (breakpoints->by_context && is_off(breakpoints, breakpoints->context_comparator, deadline))
         return error_set(error, ERROR_CLEARED,
                          "something else cleared the comparator of CONTEXTIDR (%u) that our breakpoint needs",
-                         points->context_comparator);
-    if (ledger_read(points->ledger, on.at, &now, deadline, &unread) && (now & on.test) != on.set)
+                         breakpoints->context_comparator);
+    if (ledger_read(breakpoints->ledger, on.at, &now, deadline, &unread) && (now & on.test) != on.set)
         return error_set(error, ERROR_CLEARED,
                          "something else switched off the core's halting debug, and our breakpoint with it");
     return true;
 }
 
-static bool remove_soft(struct points *points, const struct deadline *deadline, struct error *error)
+static bool remove_soft(struct breakpoints *breakpoints, const struct deadline *deadline, struct error *error)
 {
     struct step items[4];
     uint64_t results[4];
     struct steps list = {.items = items, .room = 4};
-    uint64_t address = points->soft[points->n_soft - 1].address;
-    points->core->ops->add_code_changed(points->core, &list, address);
-    if (!ledger_release(points->ledger, instruction_at(points, address), deadline, error))
+    uint64_t address = breakpoints->soft[breakpoints->n_soft - 1].address;
+    breakpoints->core->ops->add_code_changed(breakpoints->core, &list, address);
+    if (!ledger_release(breakpoints->ledger, instruction_at(breakpoints, address), deadline, error))
         return false;
-    if (list.n > 0 && ledger_execute(points->ledger, items, list.n, results, deadline, error).why != DONE)
+    if (list.n > 0 &&
+        ledger_execute(breakpoints->ledger, items, list.n, results, deadline, error).why != DONE)
         return error_set(error, ERROR_FAULT,
                          "the core may still have a breakpoint at 0x%08" PRIX64 " in a cache", address);
-    points->n_soft--;
+    breakpoints->n_soft--;
     return true;
 }
 
-bool points_remove(struct points *points, const struct deadline *deadline, struct error *error)
+bool breakpoints_remove(struct breakpoints *breakpoints, const struct deadline *deadline, struct error *error)
 {
-    while (points->n_soft > 0)
-        if (!remove_soft(points, deadline, error))
+    while (breakpoints->n_soft > 0)
+        if (!remove_soft(breakpoints, deadline, error))
             return false;
-    for (unsigned i = 0; points->comparator_held && i < points->n_extra; i++)
-        if (!write_comparator(points, points->extra[i], 0, 0, deadline, error))
+    for (unsigned i = 0; breakpoints->comparator_held && i < breakpoints->n_extra; i++)
+        if (!write_comparator(breakpoints, breakpoints->extra[i], 0, 0, deadline, error))
             return false;
-    if (points->comparator_held) {
+    if (breakpoints->comparator_held) {
         /* Off now; its old value comes back with the rest of the ledger, after the unit as a whole. */
-        if (!write_comparator(points, points->comparator, 0, 0, deadline, error) ||
-            (points->by_context &&
-             !write_comparator(points, points->context_comparator, 0, 0, deadline, error)))
+        if (!write_comparator(breakpoints, breakpoints->comparator, 0, 0, deadline, error) ||
+            (breakpoints->by_context &&
+             !write_comparator(breakpoints, breakpoints->context_comparator, 0, 0, deadline, error)))
             return false;
     }
-    points->comparator_held = false;
+    breakpoints->comparator_held = false;
     return true;
 }
 

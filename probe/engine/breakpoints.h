@@ -16,7 +16,7 @@ enum { POINTS_SOFT = 12, POINTS_EXTRA = 4 };
 
 static const uint64_t POINT_NONE = UINT64_MAX;
 
-struct points {
+struct breakpoints {
     struct ledger *ledger;
     struct core *core;
     struct neighbours *neighbours; /* NULL: none are minded */
@@ -28,7 +28,7 @@ struct points {
     unsigned n_wanted,
         n_extra; /* stops besides the one that moves: wanted, and to be had where comparators reach */
     unsigned extra[POINTS_EXTRA];
-    struct soft_point {
+    struct bkpt_patch {
         uint64_t address;
         uint64_t original;
         unsigned used; /* by age, to make room */
@@ -37,33 +37,37 @@ struct points {
     unsigned age;
 };
 
-void points_init(struct points *points, struct ledger *ledger, struct core *core);
+void breakpoints_init(struct breakpoints *breakpoints, struct ledger *ledger, struct core *core);
 /* Stops are to be in one context only; before anything is prepared. */
-void points_set_context(struct points *points, uint32_t context);
+void breakpoints_set_context(struct breakpoints *breakpoints, uint32_t context);
 /* Makes it possible to stop at an address; does not stop there yet. Tells the core whether ours is the only
  * breakpoint. */
-bool points_prepare(struct points *points, uint64_t address, const struct deadline *deadline,
-                    struct error *error);
+bool breakpoints_prepare(struct breakpoints *breakpoints, uint64_t address, const struct deadline *deadline,
+                         struct error *error);
 /* So many stops are wanted besides the one that moves; before anything is prepared. Where too few comparators
  * are free, only addresses that no comparator reaches can have one. */
-void points_want_extra(struct points *points, unsigned n);
+void breakpoints_want_extra(struct breakpoints *breakpoints, unsigned n);
 /* For the extra stop number `n`, at an address that is prepared. */
-bool points_can_have_extra(const struct points *points, unsigned n, uint64_t address);
+bool breakpoints_can_have_extra(const struct breakpoints *breakpoints, unsigned n, uint64_t address);
 /* The two comparators that the core is to leave registers in are for us alone from now on. */
-bool points_hold_spares(struct points *points, const struct deadline *deadline, struct error *error);
+bool breakpoints_hold_spares(struct breakpoints *breakpoints, const struct deadline *deadline,
+                             struct error *error);
 /* Adds the steps that move the stop from one prepared address to another; either may be POINT_NONE. */
-void points_add_move(const struct points *points, struct steps *list, uint64_t from, uint64_t to);
+void breakpoints_add_move(const struct breakpoints *breakpoints, struct steps *list, uint64_t from,
+                          uint64_t to);
 /* Likewise for an extra stop, which must be possible there. */
-void points_add_extra(const struct points *points, struct steps *list, unsigned n, uint64_t from,
-                      uint64_t to);
+void breakpoints_add_extra(const struct breakpoints *breakpoints, struct steps *list, unsigned n,
+                           uint64_t from, uint64_t to);
 /* While the core runs: ERROR_CLEARED where a comparator of ours is off, or all are; true as well where that
  * cannot be read now. For cores on which every stop is a comparator's. */
-bool points_check(const struct points *points, const struct deadline *deadline, struct error *error);
+bool breakpoints_check(const struct breakpoints *breakpoints, const struct deadline *deadline,
+                       struct error *error);
 /* Adds a proof that a breakpoint instruction at `address` really got into memory; nothing for comparators. */
-void points_add_proof(const struct points *points, struct steps *list, uint64_t address);
+void breakpoints_add_proof(const struct breakpoints *breakpoints, struct steps *list, uint64_t address);
 /* Nothing stops any more. What the comparators held before comes back when the ledger is undone. Can
  * be called again after a failure. */
-bool points_remove(struct points *points, const struct deadline *deadline, struct error *error);
+bool breakpoints_remove(struct breakpoints *breakpoints, const struct deadline *deadline,
+                        struct error *error);
 
 /*
  * Breakpoint comparators of a core: which are free, and what each of those that we take is to do. One is

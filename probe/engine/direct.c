@@ -20,7 +20,7 @@ static bool is_framed(const struct direct_engine *self)
 static struct hit_plan plan_of(const struct direct_engine *self, unsigned rehits)
 {
     return (struct hit_plan){.core = self->core,
-                             .points = &self->points,
+                             .breakpoints = &self->breakpoints,
                              .reading = &self->target->reading,
                              .start = self->region.start,
                              .end = direct_end(self),
@@ -47,13 +47,13 @@ static bool try_spares(struct direct_engine *self, const struct deadline *deadli
 {
     const struct core_proof known[] = {{.which = CORE_LR, .value = self->entry_lr},
                                        {.which = CORE_SP, .value = self->entry_sp}};
-    struct core *core = self->points.core;
+    struct core *core = self->breakpoints.core;
     size_t at = 0;
     uint64_t saw = 0;
     if (core->spares.state != SPARES_UNTRIED)
         return true;
     core->spares.state = SPARES_NONE;
-    if (!points_hold_spares(&self->points, deadline, error))
+    if (!breakpoints_hold_spares(&self->breakpoints, deadline, error))
         return false;
     direct_new_registers(self);
     core->ops->add_held_proofs(core, &self->list, known, 2, true);
@@ -103,9 +103,9 @@ static bool find_call(struct direct_engine *self, const struct deadline *deadlin
         return true;
     /* Code that no comparator reaches needs none */
     if (!self->core->ops->can_compare(self->core, call) &&
-        !points_prepare(&self->points, call, deadline, error))
+        !breakpoints_prepare(&self->breakpoints, call, deadline, error))
         return false;
-    self->watching = points_can_have_extra(&self->points, 0, call);
+    self->watching = breakpoints_can_have_extra(&self->breakpoints, 0, call);
     self->others[0] = call;
     self->n_others = self->watching;
     return true;
@@ -138,9 +138,9 @@ static bool find_exits(struct direct_engine *self, const struct deadline *deadli
     self->moved = self->place.pc;
     for (unsigned i = 0; i < self->n_others; i++) {
         self->others[i] = place_of_exit(self, i + 1).pc;
-        if (!points_prepare(&self->points, self->others[i], deadline, error))
+        if (!breakpoints_prepare(&self->breakpoints, self->others[i], deadline, error))
             return false;
-        if (!points_can_have_extra(&self->points, i, self->others[i]))
+        if (!breakpoints_can_have_extra(&self->breakpoints, i, self->others[i]))
             return error_set(error, ERROR_NO_COMPARATOR,
                              "the handler returns at %zu places, and breakpoint comparators for %u are free: "
                              "name an end",
@@ -219,8 +219,8 @@ static bool find_return(struct direct_engine *self, bool *inner, const struct de
     if (!try_spares(self, deadline, error))
         return false;
     /* The start first, so that it is not the one that makes room. */
-    return *inner || (points_prepare(&self->points, self->region.start, deadline, error) &&
-                      points_prepare(&self->points, self->place.pc, deadline, error));
+    return *inner || (breakpoints_prepare(&self->breakpoints, self->region.start, deadline, error) &&
+                      breakpoints_prepare(&self->breakpoints, self->place.pc, deadline, error));
 }
 
 static bool step_past_inner(struct direct_engine *self, const struct deadline *deadline, struct error *error)
@@ -558,9 +558,9 @@ struct engine *direct_new(struct target *target)
     self->engine.ops = &ops;
     self->target = target;
     self->core = &target->chosen->core;
-    points_init(&self->points, target->ledger, &target->chosen->core);
+    breakpoints_init(&self->breakpoints, target->ledger, &target->chosen->core);
     neighbours_init(&self->neighbours, target);
-    self->points.neighbours = &self->neighbours;
+    self->breakpoints.neighbours = &self->neighbours;
     hit_results_init(&self->hits, self->core, &target->reading, &target->witness);
     return &self->engine;
 }
@@ -580,19 +580,19 @@ bool direct_arm(struct engine *engine, const struct region *region, const struct
     if (!process_check(&region->process, self->core, error))
         return false;
     if (region->process.which == PROCESS_ID)
-        points_set_context(&self->points, region->process.id);
+        breakpoints_set_context(&self->breakpoints, region->process.id);
     if (region->to_return) {
         unsigned exits = region->n_exits > 1 ? (unsigned)region->n_exits - 1 : 0, call = region->may_be_left;
-        points_want_extra(&self->points, exits > call ? exits : call);
+        breakpoints_want_extra(&self->breakpoints, exits > call ? exits : call);
     }
     if (!target_apply_core(self->target->ledger, self->core, APPLY_ALL, deadline, error))
         return false;
-    if (!points_prepare(&self->points, self->region.start, deadline, error) ||
-        (!region->to_return && !points_prepare(&self->points, self->region.end, deadline, error)))
+    if (!breakpoints_prepare(&self->breakpoints, self->region.start, deadline, error) ||
+        (!region->to_return && !breakpoints_prepare(&self->breakpoints, self->region.end, deadline, error)))
         return false;
     direct_new_list(self);
-    points_add_move(&self->points, &self->list, POINT_NONE, self->region.start);
-    points_add_proof(&self->points, &self->list, self->region.start);
+    breakpoints_add_move(&self->breakpoints, &self->list, POINT_NONE, self->region.start);
+    breakpoints_add_proof(&self->breakpoints, &self->list, self->region.start);
     static const struct engine_sink quiet;
     const struct engine_wish soon = {.timeout_ms = deadline_left_us(deadline) / 1000};
     size_t at = 0;
@@ -602,7 +602,8 @@ bool direct_arm(struct engine *engine, const struct region *region, const struct
         return false;
     if (at < self->list.n)
         return error_set(error, ERROR_ADDRESS, "no breakpoint can be put at 0x%08" PRIX64, region->start);
-    if (region->may_be_left && region->to_return && self->points.n_extra == 0 && self->points.comparator_held)
+    if (region->may_be_left && region->to_return && self->breakpoints.n_extra == 0 &&
+        self->breakpoints.comparator_held)
         snprintf(engine->limit, sizeof engine->limit,
                  "no second breakpoint comparator is free: a call that is left without returning, and made "
                  "again, is taken for one");
@@ -668,7 +669,8 @@ static bool leave_stop(struct direct_engine *self, const struct deadline *deadli
 bool direct_disarm(struct engine *engine, const struct deadline *deadline, struct error *error)
 {
     struct direct_engine *self = (struct direct_engine *)engine;
-    return direct_give_back(self, deadline, error) && points_remove(&self->points, deadline, error) &&
+    return direct_give_back(self, deadline, error) &&
+           breakpoints_remove(&self->breakpoints, deadline, error) &&
            neighbours_let_go(&self->neighbours, deadline, error) && leave_stop(self, deadline, error);
 }
 

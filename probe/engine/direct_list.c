@@ -171,7 +171,7 @@ static bool waited_in_vain(struct direct_engine *self, struct error *error)
 /* The list itself has the comparator off for a single step. */
 static bool has_it_off(const struct direct_engine *self, size_t at)
 {
-    struct address control = self->core->ops->comparator(self->core, self->points.comparator, 0);
+    struct address control = self->core->ops->comparator(self->core, self->breakpoints.comparator, 0);
     for (size_t i = at; i-- > 0;)
         if (self->items[i].op == OP_WRITE && self->items[i].at.offset == control.offset)
             return self->items[i].value == 0;
@@ -191,7 +191,7 @@ static bool check_points(struct direct_engine *self, size_t at, bool last, const
     if (size != 0 || (!last && now - self->checked_us < CHECK_US) || has_it_off(self, at))
         return true;
     self->checked_us = now;
-    if (points_check(&self->points, &soon, &cleared))
+    if (breakpoints_check(&self->breakpoints, &soon, &cleared))
         return true;
     return was_reset_meanwhile(self) ? direct_tell_reset(self, error)
                                      : error_set(error, cleared.kind, "%s", cleared.text);

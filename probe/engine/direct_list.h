@@ -20,7 +20,7 @@ struct direct_engine {
     struct engine engine;
     struct target *target;
     const struct core *core;
-    struct points points;
+    struct breakpoints breakpoints;
     struct neighbours neighbours;
     struct region region;
 

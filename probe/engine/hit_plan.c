@@ -37,9 +37,9 @@ static void add_words(const struct hit_plan *plan, struct steps *list, struct hi
 size_t hit_plan_add_past(const struct hit_plan *plan, uint64_t from, uint64_t to, struct steps *list)
 {
     const struct core_ops *ops = plan->core->ops;
-    points_add_move(plan->points, list, from, POINT_NONE);
-    ops->add_single_step(plan->core, list, plan->points->comparator, from);
-    points_add_move(plan->points, list, POINT_NONE, to);
+    breakpoints_add_move(plan->breakpoints, list, from, POINT_NONE);
+    ops->add_single_step(plan->core, list, plan->breakpoints->comparator, from);
+    breakpoints_add_move(plan->breakpoints, list, POINT_NONE, to);
     size_t pending = ops->add_pending(plan->core, list);
     ops->add_run(plan->core, list);
     return pending;
@@ -73,8 +73,8 @@ static void add_frame(const struct hit_plan *plan, struct steps *list)
 static void add_others(const struct hit_plan *plan, struct steps *list, bool on)
 {
     for (unsigned i = 0; i < plan->n_others; i++)
-        points_add_extra(plan->points, list, i, on ? POINT_NONE : plan->others[i],
-                         on ? plan->others[i] : POINT_NONE);
+        breakpoints_add_extra(plan->breakpoints, list, i, on ? POINT_NONE : plan->others[i],
+                              on ? plan->others[i] : POINT_NONE);
 }
 
 static uint64_t moved_to(const struct hit_plan *plan)
@@ -93,9 +93,9 @@ static void add_leave(const struct hit_plan *plan, struct steps *list, struct hi
         out->pending_at = hit_plan_add_past(plan, plan->start, plan->end, list);
         return;
     }
-    points_add_move(plan->points, list, plan->start, moved_to(plan));
+    breakpoints_add_move(plan->breakpoints, list, plan->start, moved_to(plan));
     add_others(plan, list, true);
-    points_add_proof(plan->points, list, moved_to(plan));
+    breakpoints_add_proof(plan->breakpoints, list, moved_to(plan));
     out->pending_at = ops->add_pending(plan->core, list);
     out->before_at = steps_add(list, step_time(TIME_BEFORE));
     ops->add_run(plan->core, list);
@@ -105,9 +105,9 @@ size_t hit_plan_add_past_stop(const struct hit_plan *plan, uint64_t here, struct
 {
     const struct core_ops *ops = plan->core->ops;
     add_others(plan, list, false);
-    points_add_move(plan->points, list, moved_to(plan), POINT_NONE);
-    ops->add_single_step(plan->core, list, plan->points->comparator, here);
-    points_add_move(plan->points, list, POINT_NONE, moved_to(plan));
+    breakpoints_add_move(plan->breakpoints, list, moved_to(plan), POINT_NONE);
+    ops->add_single_step(plan->core, list, plan->breakpoints->comparator, here);
+    breakpoints_add_move(plan->breakpoints, list, POINT_NONE, moved_to(plan));
     add_others(plan, list, true);
     size_t pending = ops->add_pending(plan->core, list);
     ops->add_run(plan->core, list);
@@ -117,7 +117,7 @@ size_t hit_plan_add_past_stop(const struct hit_plan *plan, uint64_t here, struct
 void hit_plan_add_resume(const struct hit_plan *plan, struct steps *list)
 {
     add_others(plan, list, false);
-    points_add_move(plan->points, list, moved_to(plan), plan->start);
+    breakpoints_add_move(plan->breakpoints, list, moved_to(plan), plan->start);
     plan->core->ops->add_run(plan->core, list);
 }
 

@@ -43,7 +43,7 @@ struct hit_steps {
 
 struct hit_plan {
     const struct core *core;
-    const struct points *points;
+    const struct breakpoints *breakpoints;
     const struct reading *reading;
     uint64_t start, end; /* equal for a loop's round */
     bool guess;          /* entry_lr and entry_sp are to be proved */

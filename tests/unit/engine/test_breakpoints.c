@@ -14,7 +14,7 @@ static struct fixture {
     struct model_core model, before;
     struct ledger *ledger;
     struct core core;
-    struct points points;
+    struct breakpoints breakpoints;
     struct deadline deadline;
     struct error error;
 } f;
@@ -27,7 +27,7 @@ static void begin(void)
     assert_true(cortex_m_identify(0, identity, &f.core));
     f.before = f.model;
     f.ledger = ledger_new(&f.model.link);
-    points_init(&f.points, f.ledger, &f.core);
+    breakpoints_init(&f.breakpoints, f.ledger, &f.core);
 }
 
 static int set_up(void **state)
@@ -50,7 +50,7 @@ static int tear_down(void **state)
 
 static bool prepare(uint64_t address)
 {
-    return points_prepare(&f.points, address, &f.deadline, &f.error);
+    return breakpoints_prepare(&f.breakpoints, address, &f.deadline, &f.error);
 }
 
 static enum why move(uint64_t from, uint64_t to)
@@ -58,9 +58,9 @@ static enum why move(uint64_t from, uint64_t to)
     struct step items[16];
     uint64_t results[16];
     struct steps list = {.items = items, .room = 16};
-    points_add_move(&f.points, &list, from, to);
+    breakpoints_add_move(&f.breakpoints, &list, from, to);
     if (to != POINT_NONE)
-        points_add_proof(&f.points, &list, to);
+        breakpoints_add_proof(&f.breakpoints, &list, to);
     assert_false(list.overflow);
     return ledger_execute(f.ledger, items, list.n, results, &f.deadline, &f.error).why;
 }
@@ -73,7 +73,7 @@ static bool stops_at(uint32_t address)
 
 static void assert_undone(void)
 {
-    assert_true(points_remove(&f.points, &f.deadline, &f.error));
+    assert_true(breakpoints_remove(&f.breakpoints, &f.deadline, &f.error));
     assert_true(ledger_undo(f.ledger, &f.deadline, &f.error));
     const char *difference = model_difference(&f.model, &f.before);
     assert_string_equal(difference == NULL ? "" : difference, "");
@@ -89,7 +89,7 @@ FRESH_TEST(the_last_free_comparator_is_taken)
     f.model.comparators[4] = 0x40002000; /* off, with a value of its own */
     begin();
     assert_true(prepare(CODE));
-    assert_int_equal(f.points.comparator, 4);
+    assert_int_equal(f.breakpoints.comparator, 4);
     assert_true(prepare(OTHER)); /* one is enough for all */
     assert_int_equal(ledger_held(f.ledger), 1);
     assert_int_equal(move(POINT_NONE, CODE), DONE);
@@ -108,7 +108,7 @@ FRESH_TEST(only_the_comparators_that_there_are)
     f.model.fp_ctrl = 0x40;
     begin();
     assert_true(prepare(CODE));
-    assert_int_equal(f.points.comparator, 3);
+    assert_int_equal(f.breakpoints.comparator, 3);
     assert_undone();
 }
 
@@ -124,7 +124,7 @@ FRESH_TEST(all_taken_names_what_takes_them)
                                         "0x00002032", "0x00002040", "0x00002052"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         assert_non_null(strstr(f.error.text, words[i]));
-    assert_false(f.points.comparator_held);
+    assert_false(f.breakpoints.comparator_held);
     assert_undone();
 }
 
@@ -149,7 +149,7 @@ FRESH_TEST(newer_units_reach_all_of_memory)
     f.model.fp_ctrl = 0x10000080;
     begin();
     assert_true(prepare(RAM + 2));
-    assert_int_equal(f.points.n_soft, 0);
+    assert_int_equal(f.breakpoints.n_soft, 0);
     assert_int_equal(move(POINT_NONE, RAM + 2), DONE);
     assert_true(stops_at(RAM + 2) && !stops_at(RAM));
     assert_undone();
@@ -216,9 +216,9 @@ FRESH_TEST(room_is_made_by_forgetting_the_oldest)
     f.before = f.model;
     assert_true(prepare(RAM)); /* used again: the second is the oldest now */
     assert_int_equal(move(POINT_NONE, RAM + 4), DONE);
-    assert_int_equal(f.points.n_soft, POINTS_SOFT);
+    assert_int_equal(f.breakpoints.n_soft, POINTS_SOFT);
     assert_true(prepare(RAM + 0x100));
-    assert_int_equal(f.points.n_soft, POINTS_SOFT);
+    assert_int_equal(f.breakpoints.n_soft, POINTS_SOFT);
     assert_int_equal(model_halfword(&f.model, RAM + 4), 0x4001); /* put back when it was forgotten */
     assert_int_equal(move(POINT_NONE, RAM), DONE);
     assert_true(stops_at(RAM));
@@ -226,7 +226,7 @@ FRESH_TEST(room_is_made_by_forgetting_the_oldest)
     assert_true(stops_at(RAM + 0x100));
     for (uint32_t i = 0; i < 40; i++) {
         assert_true(prepare(RAM + 0x200 + 2 * i));
-        assert_true(f.points.n_soft <= POINTS_SOFT);
+        assert_true(f.breakpoints.n_soft <= POINTS_SOFT);
         assert_true(ledger_held(f.ledger) <= POINTS_SOFT);
     }
     assert_undone();
@@ -241,7 +241,7 @@ FRESH_TEST(an_address_that_cannot_be_read_is_named)
     assert_false(prepare(RAM));
     assert_int_equal(f.error.kind, ERROR_FAULT);
     assert_non_null(strstr(f.error.text, "0x20000400"));
-    assert_int_equal(f.points.n_soft, 0);
+    assert_int_equal(f.breakpoints.n_soft, 0);
     assert_undone();
 }
 
@@ -257,11 +257,11 @@ FRESH_TEST(removing_can_be_tried_again)
         f.model.trouble_at = f.model.accesses + k;
         f.model.trouble_for = 1;
         f.model.what = TROUBLE_LOST;
-        bool removed = points_remove(&f.points, &f.deadline, &f.error);
+        bool removed = breakpoints_remove(&f.breakpoints, &f.deadline, &f.error);
         assert_int_equal(removed, k >= 3);
         f.model.lost = false;
         f.model.trouble_at = -1;
-        assert_true(points_remove(&f.points, &f.deadline, &f.error));
+        assert_true(breakpoints_remove(&f.breakpoints, &f.deadline, &f.error));
         assert_false(stops_at(RAM) || stops_at(RAM + 8) || stops_at(CODE));
         assert_undone();
         ledger_free(f.ledger);

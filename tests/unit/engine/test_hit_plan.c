@@ -14,7 +14,7 @@ enum { DHCSR = 0xE000EDF0, DCRSR = 0xE000EDF4, DCRDR = 0xE000EDF8, DFSR = 0xE000
 static const uint64_t RUN = 0xA05F0001, RUN_HELD = 0xA05F0009;
 
 static struct core core;
-static struct points points;
+static struct breakpoints breakpoints;
 static struct reading reading;
 static struct step items[ROOM];
 static struct steps list;
@@ -24,16 +24,16 @@ static int set_up(void **state)
 {
     (void)state;
     static const uint64_t m4[CORTEX_M_IDENTITY] = {[CORTEX_M_CPUID] = 0x410FC241, [CORTEX_M_FP_CTRL] = 0x260};
-    memset(&points, 0, sizeof points);
+    memset(&breakpoints, 0, sizeof breakpoints);
     memset(&hit_steps, 0, sizeof hit_steps);
     list = (struct steps){.items = items, .room = ROOM};
     reading = (struct reading){.n = 1, .counted = 1};
     reading.counters[0] = (struct counter){.low = {.size = 4, .offset = COUNTER}, .bits = 32};
     reading.counters[1] = (struct counter){
         .low = {.size = 4, .offset = 0x1000}, .high = {.size = 4, .offset = 0x1004}, .bits = 64};
-    points.core = &core;
-    points.comparator = 5;
-    points.comparator_held = true;
+    breakpoints.core = &core;
+    breakpoints.comparator = 5;
+    breakpoints.comparator_held = true;
     return cortex_m_identify(0, m4, &core) ? 0 : -1;
 }
 
@@ -44,7 +44,7 @@ static struct hit_plan plan_to(uint64_t end)
     static const struct witness nothing;
     return (struct hit_plan){.core = &core,
                              .witness = &nothing,
-                             .points = &points,
+                             .breakpoints = &breakpoints,
                              .reading = &reading,
                              .start = 0x1000,
                              .end = end,
@@ -262,8 +262,8 @@ FRESH_TEST(past_a_wrong_frame_and_on)
 
 FRESH_TEST(an_instruction_in_ram_is_written_and_proved)
 {
-    points.soft[0] = (struct soft_point){.address = 0x20000440, .original = 0xBD70};
-    points.n_soft = 1;
+    breakpoints.soft[0] = (struct bkpt_patch){.address = 0x20000440, .original = 0xBD70};
+    breakpoints.n_soft = 1;
     struct hit_plan plan = plan_to(0x20000440);
     hit_plan_add(&plan, SEGMENT_AT_START, &list, &hit_steps);
     assert_segments(SEGMENT_AT_START);

@@ -11,7 +11,7 @@
 enum { ROOM = 1024, HITS = 8, DFSR = 0xE000ED30, VCATCH = 1 << 3 };
 
 static struct core core;
-static struct points points;
+static struct breakpoints breakpoints;
 static struct reading reading;
 static struct step items[ROOM];
 static uint64_t results[ROOM];
@@ -42,7 +42,7 @@ static int set_up(void **state)
     (void)state;
     static const uint64_t m4[CORTEX_M_IDENTITY] = {[CORTEX_M_CPUID] = 0x410FC241, [CORTEX_M_FP_CTRL] = 0x260};
     static const struct engine_sink sink = {.hit = on_hit, .look = on_look};
-    memset(&points, 0, sizeof points);
+    memset(&breakpoints, 0, sizeof breakpoints);
     memset(results, 0, sizeof results);
     list = (struct steps){.items = items, .room = ROOM};
     reading = (struct reading){.n = 1, .counted = 1};
@@ -51,8 +51,8 @@ static int set_up(void **state)
     wish = (struct engine_wish){.hits = HITS};
     if (!cortex_m_identify(0, m4, &core))
         return -1;
-    points.core = &core;
-    points.comparator_held = true;
+    breakpoints.core = &core;
+    breakpoints.comparator_held = true;
     static const struct witness nothing;
     hit_results_init(&hits, &core, &reading, &nothing);
     hit_results_begin(&hits, &wish, &sink);
@@ -66,7 +66,7 @@ static int set_up(void **state)
 static size_t add(uint64_t cycles, bool reset_later)
 {
     struct hit_plan plan = {.core = &core,
-                            .points = &points,
+                            .breakpoints = &breakpoints,
                             .reading = &reading,
                             .start = 0x1000,
                             .end = 0x1100,

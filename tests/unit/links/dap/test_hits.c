@@ -14,7 +14,7 @@
 enum { ROOM = 4096, HITS = 48 };
 
 static struct core core;
-static struct points points;
+static struct breakpoints points;
 static struct compiler compiler;
 static struct step items[ROOM];
 static uint64_t results[ROOM];
@@ -47,7 +47,7 @@ static size_t plan(bool function, struct steps *list, size_t hits)
     reading.counters[0] =
         (struct counter){.low = {.space = SPACE_MEMORY, .size = 4, .offset = 0xE0001004}, .bits = 32};
     struct hit_plan wish = {.core = &core,
-                            .points = &points,
+                            .breakpoints = &points,
                             .reading = &reading,
                             .start = 0x10000200,
                             .end = 0x10000300,
