@@ -143,9 +143,9 @@ static bool look_by_core(struct session *session, uint64_t address, uint32_t *wo
     if (session->by_core == NULL) {
         if (!target_keep(&session->target, &deadline, error))
             return false;
-        session->by_core = errand_new(&session->target);
+        session->by_core = injected_new(&session->target);
     }
-    return session->by_core != NULL ? errand_look(session->by_core, address, words, n, &deadline, error)
+    return session->by_core != NULL ? injected_look(session->by_core, address, words, n, &deadline, error)
                                     : error_set(error, ERROR_SYSTEM, "out of memory");
 }
 
@@ -339,7 +339,7 @@ static bool let_go(struct session *session, struct error *error)
         return true;
     if (!session_undo(session, error))
         return false; /* and tried again when the session is closed */
-    errand_free(session->by_core);
+    injected_free(session->by_core);
     session->by_core = NULL;
     return true;
 }

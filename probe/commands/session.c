@@ -260,7 +260,7 @@ bool session_close(struct session *session, struct error *error)
 {
     bool ok = session->link == NULL || session_undo(session, error);
     ok = target_check_left(&session->target, error) && ok;
-    errand_free(session->by_core);
+    injected_free(session->by_core);
     session->by_core = NULL;
     target_close(&session->target);
     link_close(session->link);

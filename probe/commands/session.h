@@ -19,8 +19,8 @@ struct session {
     struct symbols *symbols; /* NULL without --elf */
     struct link *link;
     struct target target;
-    bool may_stop;          /* the command stops the core anyway */
-    struct errand *by_core; /* what the core sees of memory is looked at through this; NULL: not yet */
+    bool may_stop;                 /* the command stops the core anyway */
+    struct injected_code *by_core; /* what the core sees of memory is looked at through this; NULL: not yet */
 };
 
 bool session_open_elf(struct session *session, struct error *error);

@@ -100,11 +100,11 @@ static void print(const struct stub_command *self)
     print_line(out, "cycle counter", "", was ? of_cycles(was) : NULL, of_cycles(&self->now));
     print_events(out, self->now.events);
     fprintf(out, "  %-15s %s\n", "registers", self->now.registers);
-    if (self->stub.errand == NULL)
+    if (self->stub.injected == NULL)
         fprintf(out, "  %-15s by the probe\n", self->action == STATUS ? "read" : "written");
     else
-        fprintf(out, "  %-15s at 0x%08" PRIX64 " in RAM, %s\n", "code", errand_place(self->stub.errand),
-                errand_was_there(self->stub.errand) ? "stays there" : "temporary");
+        fprintf(out, "  %-15s at 0x%08" PRIX64 " in RAM, %s\n", "code", injected_place(self->stub.injected),
+                injected_was_there(self->stub.injected) ? "stays there" : "temporary");
     if (self->action == DISABLE && self->now.events != 0)
         fprintf(out, "\nThe program counts events: its counters go on, only user mode lost access.\n");
 }

@@ -290,7 +290,7 @@ static bool returns_by_frame(const struct core *core, uint64_t lr)
 }
 
 static const struct core_ops armv7_ops = {
-    .errand = &armv7_errand,
+    .injected = &armv7_injected,
     .settings = settings,
     .commands = commands,
     .debug_enable = control_address,

@@ -15,9 +15,9 @@ enum { ABORT_MODE = 0x17, UNDEFINED_MODE = 0x1B };
 
 /* A change of the state spoils the PC, C5.3: that is set after it. Then DFSR, IFSR, DFAR and IFAR, B3.17, and
  * the link and saved state of both modes that an exception would enter. */
-static const struct errand_register registers[ERRAND_OTHERS] = {
-    [ERRAND_PC] = {{0xE1A0000F}, {0xE1A0F000}},
-    [ERRAND_STATE] = {{0xE10F0000}, {0xE12FF000}}, /* MRS; MSR CPSR_fsxc */
+static const struct injected_register registers[INJECTED_OTHERS] = {
+    [INJECTED_PC] = {{0xE1A0000F}, {0xE1A0F000}},
+    [INJECTED_STATE] = {{0xE10F0000}, {0xE12FF000}}, /* MRS; MSR CPSR_fsxc */
     {{0xEE150F10}, {0xEE050F10}},
     {{0xEE150F30}, {0xEE050F30}},
     {{0xEE160F10}, {0xEE060F10}},
@@ -64,13 +64,13 @@ static void add_wait_stop(const struct core *core, struct steps *list)
     steps_add(list, step_until(armv7_word(core, DBGDSCR), STOPPED, STOPPED));
 }
 
-static size_t others(const struct core *core, uint64_t status, struct errand_register *out)
+static size_t others(const struct core *core, uint64_t status, struct injected_register *out)
 {
     (void)core;
     (void)status;
-    for (size_t i = 0; i < ERRAND_OTHERS; i++)
+    for (size_t i = 0; i < INJECTED_OTHERS; i++)
         out[i] = registers[i];
-    return ERRAND_OTHERS;
+    return INJECTED_OTHERS;
 }
 
 static uint64_t pc(uint64_t moved, uint64_t state)
@@ -104,7 +104,7 @@ static uint32_t guard_bits(uint64_t status)
 }
 
 /* DCCMVAU, DSB, ICIMVAU, BPIALL, DSB, ISB: B2.2.9. */
-const struct errand_kind armv7_errand = {
+const struct injected_kind armv7_injected = {
     .stack_to_r0 = 0xE1A0000D,
     .load = 0xE5910000,
     .store = 0xE5810000,

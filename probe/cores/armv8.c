@@ -329,7 +329,7 @@ static bool returns_by_frame(const struct core *core, uint64_t lr)
 }
 
 const struct core_ops armv8_ops = {
-    .errand = &armv8_errand,
+    .injected = &armv8_injected,
     .settings = settings,
     .commands = commands,
     .debug_enable = control_address,

@@ -50,17 +50,17 @@ static unsigned level_of(uint64_t status)
     return status >> EL_SHIFT & 3;
 }
 
-static size_t others(const struct core *core, uint64_t status, struct errand_register *out)
+static size_t others(const struct core *core, uint64_t status, struct injected_register *out)
 {
     static const uint32_t op1[] = {0, 0, 4, 6};
     (void)core;
-    out[ERRAND_PC] = (struct errand_register){{0xD53B4520}, {0xD51B4520}}; /* DLR_EL0 */
-    out[ERRAND_STATE] = (struct errand_register){{0xD53B4500}, {0xD51B4500}};
+    out[INJECTED_PC] = (struct injected_register){{0xD53B4520}, {0xD51B4520}}; /* DLR_EL0 */
+    out[INJECTED_STATE] = (struct injected_register){{0xD53B4500}, {0xD51B4500}};
     for (size_t i = 0; i < FAULTS; i++) {
         uint32_t mrs = MRS_AT_EL1[i] | op1[level_of(status)] << OP1_SHIFT;
-        out[ERRAND_FAULTS + i] = (struct errand_register){{mrs}, {mrs & ~(uint32_t)READS}};
+        out[INJECTED_FAULTS + i] = (struct injected_register){{mrs}, {mrs & ~(uint32_t)READS}};
     }
-    return ERRAND_FAULTS + FAULTS;
+    return INJECTED_FAULTS + FAULTS;
 }
 
 static uint64_t pc(uint64_t moved, uint64_t state)
@@ -93,7 +93,7 @@ static uint32_t guard_bits(uint64_t status)
 }
 
 /* DC CVAU, DSB ISH, IC IVAU, DSB ISH, ISB: DDI 0487 B2.4.4. */
-const struct errand_kind armv8_errand = {
+const struct injected_kind armv8_injected = {
     .stack_to_r0 = 0x910003E0,
     .load = 0xB9400020,
     .store = 0xB9000020,

@@ -44,7 +44,7 @@ struct return_place {
 };
 
 struct core;
-struct errand_kind;
+struct injected_kind;
 
 /* A register that must have this value. */
 struct core_proof {
@@ -54,7 +54,7 @@ struct core_proof {
 };
 
 struct core_ops {
-    const struct errand_kind *errand; /* how it runs code of ours; NULL: it cannot */
+    const struct injected_kind *injected; /* how it runs code of ours; NULL: it cannot */
 
     /* What must be set for the time of a run, and which registers act instead of holding a value. */
     size_t (*settings)(const struct core *, struct setting *out, size_t room);

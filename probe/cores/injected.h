@@ -1,7 +1,8 @@
 /*
- * Errands: a piece of code of ours that a halted core runs. Which registers that may change, how they are
- * taken and set by instructions that the core executes in Debug state, and how memory is reached as the core
- * itself sees it, through its own translation and caches. Data and steps; target/errand.c carries them out.
+ * Injected code: a piece of code of ours that a halted core runs. Which registers that may change, how they
+ * are taken and set by instructions that the core executes in Debug state, and how memory is reached as the
+ * core itself sees it, through its own translation and caches. Data and steps; target/injected code.c carries
+ * them out.
  */
 #pragma once
 
@@ -12,15 +13,22 @@
 #include <stdint.h>
 
 /* What may change: R0 (X0) to R2, and what is moved by way of R0: the PC, the state, and what an exception in
- * the errand itself would overwrite. They are set in the reverse order. */
-enum { ERRAND_GENERAL = 3, ERRAND_PC = 0, ERRAND_STATE, ERRAND_FAULTS, ERRAND_OTHERS = 10, ERRAND_MOVES = 4 };
-
-/* Instructions that move a register to R0, and back. */
-struct errand_register {
-    uint32_t to_r0[ERRAND_MOVES], from_r0[ERRAND_MOVES]; /* up to the first 0 */
+ * the injected code itself would overwrite. They are set in the reverse order. */
+enum {
+    INJECTED_GENERAL = 3,
+    INJECTED_PC = 0,
+    INJECTED_STATE,
+    INJECTED_FAULTS,
+    INJECTED_OTHERS = 10,
+    INJECTED_MOVES = 4
 };
 
-struct errand_kind {
+/* Instructions that move a register to R0, and back. */
+struct injected_register {
+    uint32_t to_r0[INJECTED_MOVES], from_r0[INJECTED_MOVES]; /* up to the first 0 */
+};
+
+struct injected_kind {
     uint32_t stack_to_r0;
     uint32_t load, store; /* R0, at the address in R1; the next word's is `next` more */
     uint32_t next;
@@ -38,7 +46,7 @@ struct errand_kind {
     /* The stop after the one that it was let run from. */
     void (*add_wait_stop)(const struct core *, struct steps *);
     /* Which others there are, on a core that is halted with this status; how many. */
-    size_t (*others)(const struct core *, uint64_t status, struct errand_register *out);
+    size_t (*others)(const struct core *, uint64_t status, struct injected_register *out);
     /* The PC as it is set, out of what was moved to R0. */
     uint64_t (*pc)(uint64_t moved, uint64_t state);
     /* Privileged, interrupts masked, in the code's instruction set. */
@@ -50,4 +58,4 @@ struct errand_kind {
     uint32_t (*guard_bits)(uint64_t status);
 };
 
-extern const struct errand_kind armv7_errand, armv8_errand;
+extern const struct injected_kind armv7_injected, armv8_injected;

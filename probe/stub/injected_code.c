@@ -9,96 +9,96 @@
 
 enum { LINE = 64, LEAST_LINE = 32, RUN_MS = 1000, TRIES = 4 };
 
-struct errand *errand_new(struct target *target)
+struct injected_code *injected_new(struct target *target)
 {
-    struct errand *self = calloc(1, sizeof *self);
+    struct injected_code *self = calloc(1, sizeof *self);
     if (self == NULL)
         return NULL;
     self->target = target;
     self->core = &target->chosen->core;
-    self->kind = self->core->ops->errand;
-    self->work = (struct errand_list){.ledger = target->ledger, .core = self->core, .kind = self->kind};
+    self->kind = self->core->ops->injected;
+    self->work = (struct injected_list){.ledger = target->ledger, .core = self->core, .kind = self->kind};
     return self;
 }
 
-void errand_free(struct errand *errand)
+void injected_free(struct injected_code *injected)
 {
-    free(errand);
+    free(injected);
 }
 
-uint64_t errand_place(const struct errand *errand)
+uint64_t injected_place(const struct injected_code *injected)
 {
-    return errand->at;
+    return injected->at;
 }
 
-bool errand_was_there(const struct errand *errand)
+bool injected_was_there(const struct injected_code *injected)
 {
-    return !errand->owes_memory;
+    return !injected->owes_memory;
 }
 
 /* --- memory --------------------------------------------------------------------------------------------- */
 
-static void add_loads(struct errand *self)
+static void add_loads(struct injected_code *self)
 {
-    errand_list_begin(&self->work);
+    injected_list_begin(&self->work);
     self->kind->add_constant(self->core, &self->work.list, 1, self->at);
     for (uint32_t i = 0; i < self->n; i++) {
         const uint32_t load = self->kind->load + self->kind->next * i;
-        errand_list_add(&self->work, &load, 1);
-        errand_list_show(&self->work, 0);
+        injected_list_add(&self->work, &load, 1);
+        injected_list_show(&self->work, 0);
     }
 }
 
-static bool read_memory(struct errand *self, uint32_t *words, const struct deadline *deadline,
+static bool read_memory(struct injected_code *self, uint32_t *words, const struct deadline *deadline,
                         struct error *error)
 {
-    uint64_t values[ERRAND_TAKEN];
+    uint64_t values[INJECTED_TAKEN];
     add_loads(self);
-    if (!errand_list_take(&self->work, values, deadline, error))
+    if (!injected_list_take(&self->work, values, deadline, error))
         return error_prefix(error, "memory at 0x%08" PRIX64 " cannot be read: ", self->at);
     for (size_t i = 0; i < self->n; i++)
         words[i] = (uint32_t)values[i];
     return true;
 }
 
-static void add_to_lines(struct errand *self, uint32_t instruction)
+static void add_to_lines(struct injected_code *self, uint32_t instruction)
 {
     uint64_t end = self->at + 4 * self->n;
     for (uint64_t line = self->at & ~(uint64_t)(LEAST_LINE - 1); line < end; line += LEAST_LINE) {
         self->kind->add_constant(self->core, &self->work.list, 1, line);
-        errand_list_add(&self->work, &instruction, 1);
+        injected_list_add(&self->work, &instruction, 1);
     }
 }
 
-static void add_stores(struct errand *self, const uint32_t *words)
+static void add_stores(struct injected_code *self, const uint32_t *words)
 {
-    const struct errand_kind *kind = self->kind;
-    errand_list_begin(&self->work);
+    const struct injected_kind *kind = self->kind;
+    injected_list_begin(&self->work);
     kind->add_constant(self->core, &self->work.list, 1, self->at);
     for (uint32_t i = 0; i < self->n; i++) {
         const uint32_t store = kind->store + kind->next * i;
         kind->add_constant(self->core, &self->work.list, 0, words[i]);
-        errand_list_add(&self->work, &store, 1);
+        injected_list_add(&self->work, &store, 1);
     }
     add_to_lines(self, kind->clean_line);
-    errand_list_add(&self->work, &kind->clean_done, 1);
+    injected_list_add(&self->work, &kind->clean_done, 1);
     add_to_lines(self, kind->forget_line);
-    errand_list_add(&self->work, kind->forget_done, sizeof kind->forget_done / sizeof *kind->forget_done);
+    injected_list_add(&self->work, kind->forget_done, sizeof kind->forget_done / sizeof *kind->forget_done);
     kind->add_proof(self->core, &self->work.list);
 }
 
-static bool write_memory(struct errand *self, const uint32_t *words, const struct deadline *deadline,
+static bool write_memory(struct injected_code *self, const uint32_t *words, const struct deadline *deadline,
                          struct error *error)
 {
     for (int i = 0; i < TRIES; i++) {
         size_t same = 0;
         add_stores(self, words);
-        if (!errand_list_run(&self->work, deadline, error))
+        if (!injected_list_run(&self->work, deadline, error))
             return error_prefix(error, "memory at 0x%08" PRIX64 " cannot be written: ", self->at);
         add_loads(self);
-        if (!errand_list_run(&self->work, deadline, error))
+        if (!injected_list_run(&self->work, deadline, error))
             return error_prefix(error, "memory at 0x%08" PRIX64 " cannot be read: ", self->at);
-        while (same < self->n && (uint32_t)errand_list_shown(&self->work, same) == words[same])
+        while (same < self->n && (uint32_t)injected_list_shown(&self->work, same) == words[same])
             same++;
         if (same == self->n)
             return true;
@@ -108,9 +108,9 @@ static bool write_memory(struct errand *self, const uint32_t *words, const struc
 }
 
 /* What never took the image has nothing to be given back. */
-static bool is_untouched(struct errand *self, const struct deadline *deadline)
+static bool is_untouched(struct injected_code *self, const struct deadline *deadline)
 {
-    uint32_t now[ERRAND_WORDS];
+    uint32_t now[INJECTED_WORDS];
     struct error ignored = {0};
     return !self->written && read_memory(self, now, deadline, &ignored) &&
            memcmp(now, self->found, self->n * sizeof *now) == 0;
@@ -118,8 +118,8 @@ static bool is_untouched(struct errand *self, const struct deadline *deadline)
 
 static bool give_memory(void *context, const struct deadline *deadline, struct error *error)
 {
-    struct errand *self = context;
-    if (!errand_make_sure_halted(self, deadline, error))
+    struct injected_code *self = context;
+    if (!injected_make_sure_halted(self, deadline, error))
         return false;
     if (!self->was_reset && !is_untouched(self, deadline) &&
         !write_memory(self, self->found, deadline, error))
@@ -129,13 +129,13 @@ static bool give_memory(void *context, const struct deadline *deadline, struct e
 }
 
 /* Below all that a call could have put there, in lines of the cache that nothing else is in. */
-static bool find_place(struct errand *self, const struct deadline *deadline, struct error *error)
+static bool find_place(struct injected_code *self, const struct deadline *deadline, struct error *error)
 {
     uint64_t stack;
-    errand_list_begin(&self->work);
-    errand_list_add(&self->work, &self->kind->stack_to_r0, 1);
-    errand_list_show(&self->work, 0);
-    if (!errand_list_take(&self->work, &stack, deadline, error))
+    injected_list_begin(&self->work);
+    injected_list_add(&self->work, &self->kind->stack_to_r0, 1);
+    injected_list_show(&self->work, 0);
+    if (!injected_list_take(&self->work, &stack, deadline, error))
         return false;
     self->at = (stack - 4 * self->n - LINE) & ~(uint64_t)(LINE - 1);
     if (!self->kind->wide)
@@ -143,7 +143,7 @@ static bool find_place(struct errand *self, const struct deadline *deadline, str
     return true;
 }
 
-static bool can_run(const struct errand *self, struct error *error)
+static bool can_run(const struct injected_code *self, struct error *error)
 {
     if (self->core->unstoppable != NULL)
         return error_set(error, ERROR_NO_CORE, "the core cannot be halted: %s", self->core->unstoppable);
@@ -151,34 +151,34 @@ static bool can_run(const struct errand *self, struct error *error)
            error_set(error, ERROR_NO_CORE, "this core cannot be given code to run");
 }
 
-bool errand_look(struct errand *self, uint64_t at, uint32_t *words, size_t n, const struct deadline *deadline,
-                 struct error *error)
+bool injected_look(struct injected_code *self, uint64_t at, uint32_t *words, size_t n,
+                   const struct deadline *deadline, struct error *error)
 {
     if (!can_run(self, error))
         return false;
-    if (n == 0 || n > ERRAND_WORDS || at % 4 != 0)
+    if (n == 0 || n > INJECTED_WORDS || at % 4 != 0)
         return error_set(error, ERROR_PLACE, "%zu words at 0x%08" PRIX64 " cannot be read", n, at);
     if (!self->owes_registers &&
         (!target_apply_core(self->target->ledger, self->core, APPLY_TO_STOP, deadline, error) ||
-         !errand_stop(self, deadline, error)))
+         !injected_stop(self, deadline, error)))
         return false;
     self->at = at;
     self->n = n;
     return read_memory(self, words, deadline, error);
 }
 
-bool errand_load(struct errand *self, const uint32_t *image, size_t n, uint64_t at,
-                 const struct deadline *deadline, struct error *error)
+bool injected_load(struct injected_code *self, const uint32_t *image, size_t n, uint64_t at,
+                   const struct deadline *deadline, struct error *error)
 {
     if (!can_run(self, error))
         return false;
-    if (n == 0 || n > ERRAND_WORDS || at % 4 != 0)
+    if (n == 0 || n > INJECTED_WORDS || at % 4 != 0)
         return error_set(error, ERROR_PLACE, "code of %zu words does not go to 0x%08" PRIX64, n, at);
     self->image = image;
     self->n = n;
     self->at = at;
     if (!target_apply_core(self->target->ledger, self->core, APPLY_TO_STOP, deadline, error) ||
-        !errand_stop(self, deadline, error) || (at == 0 && !find_place(self, deadline, error)) ||
+        !injected_stop(self, deadline, error) || (at == 0 && !find_place(self, deadline, error)) ||
         !read_memory(self, self->found, deadline, error))
         return false;
     if (memcmp(self->found, image, n * sizeof *image) == 0)
@@ -189,7 +189,7 @@ bool errand_load(struct errand *self, const uint32_t *image, size_t n, uint64_t 
     return self->written;
 }
 
-void errand_leave_image(struct errand *self)
+void injected_leave_image(struct injected_code *self)
 {
     self->owes_memory = false;
     ledger_forgive(self->target->ledger, (struct ledger_debt){self, give_memory});
@@ -197,55 +197,55 @@ void errand_leave_image(struct errand *self)
 
 /* --- the run -------------------------------------------------------------------------------------------- */
 
-static void plan_run(struct errand *self, size_t entry, const uint64_t *arguments, uint64_t status)
+static void plan_run(struct injected_code *self, size_t entry, const uint64_t *arguments, uint64_t status)
 {
-    const struct errand_kind *kind = self->kind;
+    const struct injected_kind *kind = self->kind;
     struct steps *list = &self->work.list;
     const uint64_t set[] = {
-        [ERRAND_PC] = self->at + 4 * entry, [ERRAND_STATE] = kind->state(self->other[ERRAND_STATE])};
-    errand_list_begin(&self->work);
+        [INJECTED_PC] = self->at + 4 * entry, [INJECTED_STATE] = kind->state(self->other[INJECTED_STATE])};
+    injected_list_begin(&self->work);
     if (kind->drain != 0)
-        errand_list_add(&self->work, &kind->drain, 1);
-    for (size_t i = ERRAND_FAULTS; i-- > 0;) {
+        injected_list_add(&self->work, &kind->drain, 1);
+    for (size_t i = INJECTED_FAULTS; i-- > 0;) {
         kind->add_constant(self->core, list, 0, set[i]);
-        errand_list_add(&self->work, self->others[i].from_r0, ERRAND_MOVES);
+        injected_list_add(&self->work, self->others[i].from_r0, INJECTED_MOVES);
     }
     kind->add_constant(self->core, list, 1, arguments[1]);
     kind->add_constant(self->core, list, 0, arguments[0]);
     kind->add_proof(self->core, list);
-    errand_add_guard(self, self->guard | kind->guard_bits(status));
+    injected_add_guard(self, self->guard | kind->guard_bits(status));
     self->core->ops->add_run(self->core, list);
     kind->add_wait_stop(self->core, list);
-    errand_add_guard(self, self->guard);
+    injected_add_guard(self, self->guard);
 }
 
-static bool take_results(struct errand *self, uint64_t *results, uint64_t *pc,
+static bool take_results(struct injected_code *self, uint64_t *results, uint64_t *pc,
                          const struct deadline *deadline, struct error *error)
 {
-    uint64_t values[ERRAND_FAULTS];
-    errand_list_begin(&self->work);
-    for (unsigned i = 0; i < ERRAND_GENERAL; i++)
-        errand_list_show(&self->work, i);
-    if (!errand_list_take(&self->work, results, deadline, error))
+    uint64_t values[INJECTED_FAULTS];
+    injected_list_begin(&self->work);
+    for (unsigned i = 0; i < INJECTED_GENERAL; i++)
+        injected_list_show(&self->work, i);
+    if (!injected_list_take(&self->work, results, deadline, error))
         return false;
-    errand_list_begin(&self->work);
-    if (!errand_take_others(self, 0, ERRAND_FAULTS, values, deadline, error))
+    injected_list_begin(&self->work);
+    if (!injected_take_others(self, 0, INJECTED_FAULTS, values, deadline, error))
         return false;
-    *pc = self->kind->pc(values[ERRAND_PC], values[ERRAND_STATE]);
+    *pc = self->kind->pc(values[INJECTED_PC], values[INJECTED_STATE]);
     return true;
 }
 
-static bool run_once(struct errand *self, size_t entry, const uint64_t *arguments, uint64_t *results,
+static bool run_once(struct injected_code *self, size_t entry, const uint64_t *arguments, uint64_t *results,
                      const struct deadline *deadline, struct error *error)
 {
     struct deadline soon = deadline_slice(deadline, patience_ms(RUN_MS));
     uint64_t pc, status;
     bool halted;
-    if (!errand_make_sure_halted(self, deadline, error) ||
-        !errand_read_status(self, &status, &halted, deadline, error))
+    if (!injected_make_sure_halted(self, deadline, error) ||
+        !injected_read_status(self, &status, &halted, deadline, error))
         return false;
     plan_run(self, entry, arguments, status);
-    if (!errand_list_try(&self->work, &soon, error) || !errand_make_sure_halted(self, deadline, error) ||
+    if (!injected_list_try(&self->work, &soon, error) || !injected_make_sure_halted(self, deadline, error) ||
         !take_results(self, results, &pc, deadline, error))
         return false;
     if (self->was_reset)
@@ -257,8 +257,8 @@ static bool run_once(struct errand *self, size_t entry, const uint64_t *argument
 }
 
 /* Whatever an image does it may do twice: one that was interrupted is run again. */
-bool errand_run(struct errand *self, size_t entry, const uint64_t *arguments, uint64_t *results,
-                const struct deadline *deadline, struct error *error)
+bool injected_run(struct injected_code *self, size_t entry, const uint64_t *arguments, uint64_t *results,
+                  const struct deadline *deadline, struct error *error)
 {
     struct error last = {0};
     for (int i = 0; i < TRIES; i++) {
@@ -275,27 +275,27 @@ bool errand_run(struct errand *self, size_t entry, const uint64_t *arguments, ui
 
 enum { NAP_US = 1000 };
 
-void errand_list_new(struct errand_list *self)
+void injected_list_new(struct injected_list *self)
 {
-    self->list = (struct steps){.items = self->items, .room = ERRAND_LIST};
+    self->list = (struct steps){.items = self->items, .room = INJECTED_LIST};
     self->n_taken = 0;
 }
 
-void errand_list_begin(struct errand_list *self)
+void injected_list_begin(struct injected_list *self)
 {
-    errand_list_new(self);
+    injected_list_new(self);
     self->kind->add_begin(self->core, &self->list);
 }
 
-void errand_list_add(struct errand_list *self, const uint32_t *instructions, size_t n)
+void injected_list_add(struct injected_list *self, const uint32_t *instructions, size_t n)
 {
     for (size_t i = 0; i < n && instructions[i] != 0; i++)
         self->kind->add_instruction(self->core, &self->list, instructions[i]);
 }
 
-void errand_list_show(struct errand_list *self, unsigned general)
+void injected_list_show(struct injected_list *self, unsigned general)
 {
-    if (self->n_taken == ERRAND_TAKEN) {
+    if (self->n_taken == INJECTED_TAKEN) {
         self->list.overflow = true;
         return;
     }
@@ -304,7 +304,7 @@ void errand_list_show(struct errand_list *self, unsigned general)
         self->core->ops->add_register(self->core, &self->list, (enum core_register)(CORE_R0 + general));
 }
 
-bool errand_list_try(struct errand_list *self, const struct deadline *deadline, struct error *error)
+bool injected_list_try(struct injected_list *self, const struct deadline *deadline, struct error *error)
 {
     size_t done = 0, n = self->list.n;
     if (self->list.overflow)
@@ -336,31 +336,31 @@ static bool is_final(enum error_kind kind)
     return kind == ERROR_LINK_LOST || kind == ERROR_CANCELLED || kind == ERROR_ASLEEP || kind == ERROR_SYSTEM;
 }
 
-bool errand_list_run(struct errand_list *self, const struct deadline *deadline, struct error *error)
+bool injected_list_run(struct injected_list *self, const struct deadline *deadline, struct error *error)
 {
     struct error last = {0};
     for (int i = 0; i < TRIES && !is_final(last.kind); i++) {
         error_clear(&last);
-        if (errand_list_try(self, deadline, &last))
+        if (injected_list_try(self, deadline, &last))
             return true;
     }
     return error_set(error, last.kind, "%s", last.text);
 }
 
-uint64_t errand_list_shown(const struct errand_list *self, size_t n)
+uint64_t injected_list_shown(const struct injected_list *self, size_t n)
 {
     return core_register_value(self->core, CORE_R0, self->results, self->taken[n]);
 }
 
-bool errand_list_take(struct errand_list *self, uint64_t *values, const struct deadline *deadline,
-                      struct error *error)
+bool injected_list_take(struct injected_list *self, uint64_t *values, const struct deadline *deadline,
+                        struct error *error)
 {
-    uint64_t before[ERRAND_TAKEN] = {0};
+    uint64_t before[INJECTED_TAKEN] = {0};
     for (int i = 0; i < TRIES; i++) {
-        if (!errand_list_run(self, deadline, error))
+        if (!injected_list_run(self, deadline, error))
             return false;
         for (size_t k = 0; k < self->n_taken; k++)
-            values[k] = errand_list_shown(self, k);
+            values[k] = injected_list_shown(self, k);
         if (i > 0 && memcmp(values, before, self->n_taken * sizeof *values) == 0)
             return true;
         memcpy(before, values, self->n_taken * sizeof *values);
@@ -368,12 +368,12 @@ bool errand_list_take(struct errand_list *self, uint64_t *values, const struct d
     return error_set(error, ERROR_FAULT, "the core's registers read differently each time");
 }
 
-enum { STATE_MS = 2000, ERRAND_STOP_NAP_US = 2000 };
+enum { STATE_MS = 2000, INJECTED_STOP_NAP_US = 2000 };
 
 /* --- stopping, and going on ----------------------------------------------------------------------------- */
 
-bool errand_read_status(struct errand *self, uint64_t *status, bool *halted, const struct deadline *deadline,
-                        struct error *error)
+bool injected_read_status(struct injected_code *self, uint64_t *status, bool *halted,
+                          const struct deadline *deadline, struct error *error)
 {
     const struct core_ops *ops = self->core->ops;
     if (!ledger_read(self->target->ledger, ops->status(self->core), status, deadline, error))
@@ -382,32 +382,33 @@ bool errand_read_status(struct errand *self, uint64_t *status, bool *halted, con
     return true;
 }
 
-static bool halt(struct errand *self, enum stop_cause *cause, const struct deadline *deadline,
+static bool halt(struct injected_code *self, enum stop_cause *cause, const struct deadline *deadline,
                  struct error *error)
 {
-    errand_list_new(&self->work);
+    injected_list_new(&self->work);
     self->core->ops->add_halt(self->core, &self->work.list);
     size_t at = self->core->ops->add_cause(self->core, &self->work.list);
-    if (!errand_list_run(&self->work, deadline, error))
+    if (!injected_list_run(&self->work, deadline, error))
         return false;
     *cause = self->core->ops->cause(self->core, self->work.results[at], 0);
     return true;
 }
 
 /* Since this was asked last. */
-static bool look_for_reset(struct errand *self, bool *seen, const struct deadline *deadline,
+static bool look_for_reset(struct injected_code *self, bool *seen, const struct deadline *deadline,
                            struct error *error)
 {
     const struct core_ops *ops = self->core->ops;
-    errand_list_new(&self->work);
+    injected_list_new(&self->work);
     size_t at = ops->add_reset_seen(self->core, &self->work.list);
-    if (!errand_list_run(&self->work, deadline, error))
+    if (!injected_list_run(&self->work, deadline, error))
         return false;
     *seen = ops->reset_seen(self->core, self->work.results[at]);
     return true;
 }
 
-bool errand_make_sure_halted(struct errand *self, const struct deadline *deadline, struct error *error)
+bool injected_make_sure_halted(struct injected_code *self, const struct deadline *deadline,
+                               struct error *error)
 {
     uint64_t status;
     bool halted, seen;
@@ -415,24 +416,24 @@ bool errand_make_sure_halted(struct errand *self, const struct deadline *deadlin
     if (!look_for_reset(self, &seen, deadline, error))
         return false;
     self->was_reset = self->was_reset || seen;
-    return errand_read_status(self, &status, &halted, deadline, error) &&
+    return injected_read_status(self, &status, &halted, deadline, error) &&
            (halted || self->was_reset || halt(self, &cause, deadline, error));
 }
 
-void errand_add_guard(struct errand *self, uint64_t value)
+void injected_add_guard(struct injected_code *self, uint64_t value)
 {
     steps_add(&self->work.list, step_write(self->kind->guard(self->core), value));
 }
 
 static bool let_go(void *context, const struct deadline *deadline, struct error *error)
 {
-    struct errand *self = context;
+    struct injected_code *self = context;
     uint64_t status;
     bool halted, reset;
     if (self->owes_memory || self->owes_registers)
         return error_set(error, ERROR_STATE, "the core stays halted");
     if (!look_for_reset(self, &reset, deadline, error) ||
-        !errand_read_status(self, &status, &halted, deadline, error))
+        !injected_read_status(self, &status, &halted, deadline, error))
         return false;
     self->was_reset = self->was_reset || reset;
     if (self->was_reset) /* and was told to do things since: nobody knows where it would go on */
@@ -440,18 +441,19 @@ static bool let_go(void *context, const struct deadline *deadline, struct error 
                          halted ? ", and is left halted: reset it again" : "");
     uint64_t guard = self->guard;
     (void)ledger_old(self->target->ledger, self->kind->guard(self->core), &guard);
-    errand_list_new(&self->work);
+    injected_list_new(&self->work);
     if (halted && self->was_halted) {
         steps_add(&self->work.list, step_write(self->core->ops->status(self->core), self->as_found));
     } else if (halted) {
-        errand_add_guard(self, guard);
+        injected_add_guard(self, guard);
         self->core->ops->add_run(self->core, &self->work.list);
     }
-    return self->work.list.n == 0 || errand_list_run(&self->work, deadline, error);
+    return self->work.list.n == 0 || injected_list_run(&self->work, deadline, error);
 }
 
 /* Comparators left over in a unit that is off as a whole must not wake up with it. */
-static bool quiet_comparators(struct errand *self, const struct deadline *deadline, struct error *error)
+static bool quiet_comparators(struct injected_code *self, const struct deadline *deadline,
+                              struct error *error)
 {
     const struct core_ops *ops = self->core->ops;
     struct ledger *ledger = self->target->ledger;
@@ -473,7 +475,7 @@ static bool quiet_comparators(struct errand *self, const struct deadline *deadli
 }
 
 /* As it was found halted its own settings are the last to be put back. */
-static bool prepare(struct errand *self, const struct deadline *deadline, struct error *error)
+static bool prepare(struct injected_code *self, const struct deadline *deadline, struct error *error)
 {
     struct ledger *ledger = self->target->ledger;
     struct ledger_debt debt = {self, let_go};
@@ -482,7 +484,7 @@ static bool prepare(struct errand *self, const struct deadline *deadline, struct
         return self->was_halted || ledger_owe(ledger, debt, error);
     self->was_halted =
         self->target->chosen->state == CORE_HALTED; /* one that was reset since is ours to let go */
-    if (!errand_read_status(self, &self->as_found, &halted, deadline, error) ||
+    if (!injected_read_status(self, &self->as_found, &halted, deadline, error) ||
         (self->was_halted && !ledger_owe(ledger, debt, error)) || !quiet_comparators(self, deadline, error) ||
         !ledger_hold(ledger, self->kind->guard(self->core), (struct restore){0}, NULL, deadline, error) ||
         !ledger_read(ledger, self->kind->guard(self->core), &self->guard, deadline, error) ||
@@ -494,89 +496,90 @@ static bool prepare(struct errand *self, const struct deadline *deadline, struct
 
 /* --- registers ------------------------------------------------------------------------------------------ */
 
-static void add_registers(struct errand *self)
+static void add_registers(struct injected_code *self)
 {
-    const struct errand_kind *kind = self->kind;
-    errand_list_begin(&self->work);
-    errand_add_guard(self, self->guard);
+    const struct injected_kind *kind = self->kind;
+    injected_list_begin(&self->work);
+    injected_add_guard(self, self->guard);
     if (kind->drain != 0)
-        errand_list_add(&self->work, &kind->drain, 1);
+        injected_list_add(&self->work, &kind->drain, 1);
     for (size_t i = self->n_others; i-- > 0;) {
         kind->add_constant(self->core, &self->work.list, 0, self->other[i]);
-        errand_list_add(&self->work, self->others[i].from_r0, ERRAND_MOVES);
+        injected_list_add(&self->work, self->others[i].from_r0, INJECTED_MOVES);
     }
-    for (unsigned i = ERRAND_GENERAL; i-- > 0;)
+    for (unsigned i = INJECTED_GENERAL; i-- > 0;)
         kind->add_constant(self->core, &self->work.list, i, self->general[i]);
     kind->add_proof(self->core, &self->work.list);
 }
 
 static bool give_registers(void *context, const struct deadline *deadline, struct error *error)
 {
-    struct errand *self = context;
+    struct injected_code *self = context;
     if (self->owes_memory)
         return error_set(error, ERROR_STATE, "the core's registers serve to put its memory back");
-    if (!errand_make_sure_halted(self, deadline, error))
+    if (!injected_make_sure_halted(self, deadline, error))
         return false;
     if (!self->was_reset) {
         add_registers(self);
-        if (!errand_list_run(&self->work, deadline, error))
+        if (!injected_list_run(&self->work, deadline, error))
             return error_prefix(error, "could not restore the core's registers: ");
     }
     self->owes_registers = false;
     return true;
 }
 
-bool errand_take_others(struct errand *self, size_t from, size_t end, uint64_t *values,
-                        const struct deadline *deadline, struct error *error)
+bool injected_take_others(struct injected_code *self, size_t from, size_t end, uint64_t *values,
+                          const struct deadline *deadline, struct error *error)
 {
     for (size_t i = from; i < end; i++) {
-        errand_list_add(&self->work, self->others[i].to_r0, ERRAND_MOVES);
-        errand_list_show(&self->work, 0);
+        injected_list_add(&self->work, self->others[i].to_r0, INJECTED_MOVES);
+        injected_list_show(&self->work, 0);
     }
-    return errand_list_take(&self->work, values, deadline, error);
+    return injected_list_take(&self->work, values, deadline, error);
 }
 
-/* What the faults overwrite is seen from the state that the errand runs in. */
-static bool take_faults(struct errand *self, size_t n, const struct deadline *deadline, struct error *error)
+/* What the faults overwrite is seen from the state that the injected code runs in. */
+static bool take_faults(struct injected_code *self, size_t n, const struct deadline *deadline,
+                        struct error *error)
 {
-    uint64_t state = self->kind->state(self->other[ERRAND_STATE]);
-    errand_list_begin(&self->work);
+    uint64_t state = self->kind->state(self->other[INJECTED_STATE]);
+    injected_list_begin(&self->work);
     self->kind->add_constant(self->core, &self->work.list, 0, state);
-    errand_list_add(&self->work, self->others[ERRAND_STATE].from_r0, ERRAND_MOVES);
-    if (!errand_take_others(self, ERRAND_FAULTS, n, self->other + ERRAND_FAULTS, deadline, error))
+    injected_list_add(&self->work, self->others[INJECTED_STATE].from_r0, INJECTED_MOVES);
+    if (!injected_take_others(self, INJECTED_FAULTS, n, self->other + INJECTED_FAULTS, deadline, error))
         return false;
     self->n_others = n;
     return true;
 }
 
 /* R0 to R2 first, for the rest is moved through them. */
-static bool take_registers(struct errand *self, uint64_t status, const struct deadline *deadline,
+static bool take_registers(struct injected_code *self, uint64_t status, const struct deadline *deadline,
                            struct error *error)
 {
-    errand_list_begin(&self->work);
-    for (unsigned i = 0; i < ERRAND_GENERAL; i++)
-        errand_list_show(&self->work, i);
-    if (!errand_list_take(&self->work, self->general, deadline, error))
+    injected_list_begin(&self->work);
+    for (unsigned i = 0; i < INJECTED_GENERAL; i++)
+        injected_list_show(&self->work, i);
+    if (!injected_list_take(&self->work, self->general, deadline, error))
         return false;
     self->n_others = 0;
     self->owes_registers = true;
     if (!ledger_owe(self->target->ledger, (struct ledger_debt){self, give_registers}, error))
         return false;
     size_t n = self->kind->others(self->core, status, self->others);
-    uint64_t values[ERRAND_FAULTS];
-    errand_list_begin(&self->work);
-    if (!errand_take_others(self, 0, ERRAND_FAULTS, values, deadline, error))
+    uint64_t values[INJECTED_FAULTS];
+    injected_list_begin(&self->work);
+    if (!injected_take_others(self, 0, INJECTED_FAULTS, values, deadline, error))
         return false;
-    self->other[ERRAND_STATE] = values[ERRAND_STATE];
-    self->other[ERRAND_PC] = self->kind->pc(values[ERRAND_PC], values[ERRAND_STATE]);
-    self->n_others = ERRAND_FAULTS;
-    return self->kind->hindrance(self->core, status, values[ERRAND_STATE]) != NULL ||
+    self->other[INJECTED_STATE] = values[INJECTED_STATE];
+    self->other[INJECTED_PC] = self->kind->pc(values[INJECTED_PC], values[INJECTED_STATE]);
+    self->n_others = INJECTED_FAULTS;
+    return self->kind->hindrance(self->core, status, values[INJECTED_STATE]) != NULL ||
            take_faults(self, n, deadline, error);
 }
 
 /* --- the halted core, in a state that serves ------------------------------------------------------------ */
 
-static bool stop_and_take(struct errand *self, const char **hindrance, const struct deadline *deadline,
+static bool stop_and_take(struct injected_code *self, const char **hindrance, const struct deadline *deadline,
                           struct error *error)
 {
     uint64_t status;
@@ -584,7 +587,7 @@ static bool stop_and_take(struct errand *self, const char **hindrance, const str
     enum stop_cause cause = STOP_REQUEST;
     if (!prepare(self, deadline, error) || (!self->was_halted && !halt(self, &cause, deadline, error)) ||
         !look_for_reset(self, &reset, deadline, error) ||
-        !errand_read_status(self, &status, &halted, deadline, error))
+        !injected_read_status(self, &status, &halted, deadline, error))
         return false;
     if (cause != STOP_REQUEST) {
         if (reset)
@@ -597,15 +600,15 @@ static bool stop_and_take(struct errand *self, const char **hindrance, const str
     *hindrance = self->kind->hindrance(self->core, status, 0);
     if (*hindrance != NULL)
         return true;
-    if (!take_registers(self, status, deadline, error) || !errand_make_sure_halted(self, deadline, error))
+    if (!take_registers(self, status, deadline, error) || !injected_make_sure_halted(self, deadline, error))
         return false;
-    *hindrance = self->kind->hindrance(self->core, status, self->other[ERRAND_STATE]);
+    *hindrance = self->kind->hindrance(self->core, status, self->other[INJECTED_STATE]);
     return !self->was_reset ||
            error_set(error, ERROR_RESET, "the core was reset while its registers were taken");
 }
 
 /* A program that is in such a state now may be in another one soon. */
-bool errand_stop(struct errand *self, const struct deadline *deadline, struct error *error)
+bool injected_stop(struct injected_code *self, const struct deadline *deadline, struct error *error)
 {
     struct deadline patience = deadline_slice(deadline, patience_ms(STATE_MS));
     struct ledger *ledger = self->target->ledger;
@@ -622,6 +625,6 @@ bool errand_stop(struct errand *self, const struct deadline *deadline, struct er
         if (!ledger_pay(ledger, (struct ledger_debt){self, give_registers}, deadline, error) ||
             !ledger_pay(ledger, (struct ledger_debt){self, let_go}, deadline, error))
             return false;
-        usleep(ERRAND_STOP_NAP_US);
+        usleep(INJECTED_STOP_NAP_US);
     }
 }

@@ -20,8 +20,8 @@ static const uint32_t code_v8[] = {
 static bool take_back(void *context, const struct deadline *deadline, struct error *error)
 {
     struct stub *stub = context;
-    uint64_t results[ERRAND_GENERAL];
-    return errand_run(stub->errand, DISABLE, stub->before, results, deadline, error) ||
+    uint64_t results[INJECTED_GENERAL];
+    return injected_run(stub->injected, DISABLE, stub->before, results, deadline, error) ||
            error_prefix(error, "could not restore the monitor: ");
 }
 
@@ -29,8 +29,8 @@ static bool look_by_code(struct stub *stub, struct stub_state *out, const struct
                          struct error *error)
 {
     const uint64_t none[2] = {0};
-    uint64_t results[ERRAND_GENERAL];
-    if (!errand_run(stub->errand, STATUS, none, results, deadline, error))
+    uint64_t results[INJECTED_GENERAL];
+    if (!injected_run(stub->injected, STATUS, none, results, deadline, error))
         return false;
     uint32_t user = (uint32_t)results[RETURNED_USER] & ~STUB_CYCLES;
     uint32_t control = (uint32_t)results[RETURNED_CONTROL], enabled = (uint32_t)results[RETURNED_ENABLED];
@@ -50,9 +50,9 @@ static bool look_by_code(struct stub *stub, struct stub_state *out, const struct
 static bool change_by_code(struct stub *stub, size_t entry, const uint64_t *arguments,
                            const struct deadline *deadline, struct error *error)
 {
-    uint64_t results[ERRAND_GENERAL];
+    uint64_t results[INJECTED_GENERAL];
     return ledger_owe(stub->target->ledger, (struct ledger_debt){stub, take_back}, error) &&
-           errand_run(stub->errand, entry, arguments, results, deadline, error);
+           injected_run(stub->injected, entry, arguments, results, deadline, error);
 }
 
 static bool enable_by_code(struct stub *stub, const struct stub_state *found, const struct deadline *deadline,
@@ -86,11 +86,11 @@ static bool load_code(struct stub *stub, uint64_t at, const struct deadline *dea
 {
     bool v7 = stub->target->chosen->core.family == CORE_ARMV7;
     stub->way = &by_code;
-    stub->errand = errand_new(stub->target);
-    if (stub->errand == NULL)
+    stub->injected = injected_new(stub->target);
+    if (stub->injected == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
-    return v7 ? errand_load(stub->errand, code_v7, sizeof code_v7 / sizeof *code_v7, at, deadline, error)
-              : errand_load(stub->errand, code_v8, sizeof code_v8 / sizeof *code_v8, at, deadline, error);
+    return v7 ? injected_load(stub->injected, code_v7, sizeof code_v7 / sizeof *code_v7, at, deadline, error)
+              : injected_load(stub->injected, code_v8, sizeof code_v8 / sizeof *code_v8, at, deadline, error);
 }
 
 /* --- which way ------------------------------------------------------------------------------------------ */
@@ -135,8 +135,8 @@ bool stub_open(struct stub *stub, struct target *target, const uint64_t *at, con
 
 void stub_close(struct stub *stub)
 {
-    errand_free(stub->errand);
-    stub->errand = NULL;
+    injected_free(stub->injected);
+    stub->injected = NULL;
 }
 
 bool stub_look(struct stub *stub, struct stub_state *out, const struct deadline *deadline,
@@ -179,10 +179,10 @@ bool stub_disable(struct stub *stub, struct stub_state *found, struct stub_state
 
 bool stub_leave_code(struct stub *stub, struct error *error)
 {
-    if (stub->errand == NULL)
+    if (stub->injected == NULL)
         return error_set(error, ERROR_USAGE,
                          "no code is needed here: stub enable writes the registers itself");
-    errand_leave_image(stub->errand);
+    injected_leave_image(stub->injected);
     return true;
 }
 

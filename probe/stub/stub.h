@@ -23,9 +23,9 @@ struct stub_state {
 struct stub {
     struct target *target;
     const struct stub_way *way;
-    struct errand *errand;     /* NULL: no code is needed */
-    uint64_t before[2];        /* what its code returned */
-    struct address changed[4]; /* registers that are to stay as they are now */
+    struct injected_code *injected; /* NULL: no code is needed */
+    uint64_t before[2];             /* what its code returned */
+    struct address changed[4];      /* registers that are to stay as they are now */
     size_t n_changed;
 };
 

@@ -1,8 +1,8 @@
 /*
- * An Armv7 core that is given instructions by a debugger, for the tests of errands: registers, a few words of
- * RAM, what an exception would overwrite, and what the program finds when it goes on. Written from the
- * architecture (DDI 0406C A8, B1.3, C5, C8, C11), with its numbers written out. The code of an errand is not
- * executed: model_run says what it does. Every access can go wrong.
+ * An Armv7 core that is given instructions by a debugger, for the tests of injected code: registers, a few
+ * words of RAM, what an exception would overwrite, and what the program finds when it goes on. Written from
+ * the architecture (DDI 0406C A8, B1.3, C5, C8, C11), with its numbers written out. The code of injected code
+ * is not executed: model_run says what it does. Every access can go wrong.
  */
 #pragma once
 
@@ -30,7 +30,7 @@ struct model {
     unsigned runs, corrupted, strange;
     uint32_t argument;
     uint8_t stale[MODEL_WORDS];       /* stored and not yet where instructions are fetched from */
-    uint32_t code[MODEL_CODE], place; /* what has to be there when the errand runs */
+    uint32_t code[MODEL_CODE], place; /* what has to be there when the injected code runs */
     bool is_running_code;
     long accesses, trouble_at;
     enum model_trouble what;

@@ -1,4 +1,4 @@
-/* Errands on a model core: whatever goes wrong at whichever access, the program finds what it had. */
+/* Injected code on a model core: whatever goes wrong at whichever access, the program finds what it had. */
 #include "../test.h"
 
 #include "cores/architectures.h"
@@ -15,10 +15,10 @@ static const uint32_t code[MODEL_CODE] = {0xE1, 0xE2, 0xE3, 0xE4, 0xE1200070};
 static struct fixture {
     struct model model, before;
     struct target target;
-    struct errand *errand;
+    struct injected_code *injected;
     struct deadline deadline;
     struct error error;
-    uint64_t results[ERRAND_GENERAL];
+    uint64_t results[INJECTED_GENERAL];
 } f;
 
 /* Each access takes a tenth of a millisecond: what never comes is not waited for in real time. */
@@ -74,9 +74,9 @@ static void set_up_core(uint32_t cpsr, bool halted)
 static bool go(uint64_t at)
 {
     const uint64_t arguments[2] = {5, 6};
-    return target_keep(&f.target, &f.deadline, &f.error) && (f.errand = errand_new(&f.target)) != NULL &&
-           errand_load(f.errand, code, MODEL_CODE, at, &f.deadline, &f.error) &&
-           errand_run(f.errand, 1, arguments, f.results, &f.deadline, &f.error);
+    return target_keep(&f.target, &f.deadline, &f.error) && (f.injected = injected_new(&f.target)) != NULL &&
+           injected_load(f.injected, code, MODEL_CODE, at, &f.deadline, &f.error) &&
+           injected_run(f.injected, 1, arguments, f.results, &f.deadline, &f.error);
 }
 
 /* As often as a session does. */
@@ -93,7 +93,7 @@ static bool undo(void)
 
 static void tear_down(void)
 {
-    errand_free(f.errand);
+    injected_free(f.injected);
     target_close(&f.target);
 }
 
@@ -123,9 +123,9 @@ TEST(it_runs_and_leaves_nothing_behind)
             assert_true(go(f.model.place));
             assert_int_equal(f.model.runs, 1);
             assert_int_equal(f.model.argument, 5);
-            for (unsigned k = 0; k < ERRAND_GENERAL; k++)
+            for (unsigned k = 0; k < INJECTED_GENERAL; k++)
                 assert_int_equal(f.results[k], 70 + k);
-            assert_false(errand_was_there(f.errand));
+            assert_false(injected_was_there(f.injected));
             check_whole("nothing", 0);
             tear_down();
         }
@@ -136,7 +136,7 @@ TEST(without_a_place_it_goes_below_the_stack)
     set_up_core(SUPERVISOR, false);
     f.model.place = MODEL_RAM + 0x180;
     assert_true(go(0));
-    assert_int_equal(errand_place(f.errand), f.model.place);
+    assert_int_equal(injected_place(f.injected), f.model.place);
     assert_true(f.model.place + sizeof code + 64 <= f.before.has.r[13]);
     check_whole("nothing", 0);
     tear_down();
@@ -160,7 +160,7 @@ TEST(what_is_there_already_is_not_written)
     f.model.had = f.model.has;
     f.before = f.model;
     assert_true(go(f.model.place));
-    assert_true(errand_was_there(f.errand));
+    assert_true(injected_was_there(f.injected));
     check_whole("nothing", 0);
     tear_down();
 }
@@ -169,7 +169,7 @@ TEST(it_can_be_left_there)
 {
     set_up_core(SUPERVISOR, false);
     assert_true(go(f.model.place));
-    errand_leave_image(f.errand);
+    injected_leave_image(f.injected);
     memcpy(model_ram(&f.before, f.model.place), code, sizeof code);
     f.model.had = f.before.has;
     check_whole("nothing", 0);
@@ -279,9 +279,9 @@ TEST(hyp_mode_is_not_gone_into)
 
 static bool look(uint64_t at, uint32_t *words, size_t n)
 {
-    return target_keep(&f.target, &f.deadline, &f.error) && (f.errand = errand_new(&f.target)) != NULL &&
-           errand_look(f.errand, at, words, n, &f.deadline, &f.error) &&
-           errand_look(f.errand, at + 4 * n, words + n, n, &f.deadline, &f.error);
+    return target_keep(&f.target, &f.deadline, &f.error) && (f.injected = injected_new(&f.target)) != NULL &&
+           injected_look(f.injected, at, words, n, &f.deadline, &f.error) &&
+           injected_look(f.injected, at + 4 * n, words + n, n, &f.deadline, &f.error);
 }
 
 TEST(memory_is_looked_at_as_the_core_sees_it)
