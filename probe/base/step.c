@@ -57,7 +57,7 @@ static bool puts_back(const struct step *steps, size_t at, size_t done)
     return steps[at].op == OP_COPY && back + done > at;
 }
 
-bool steps_owe(const struct step *steps, size_t n, size_t done, size_t *from, size_t *end)
+bool steps_borrowed(const struct step *steps, size_t n, size_t done, size_t *from, size_t *end)
 {
     size_t last = n;
     while (last > 0 && !(puts_back(steps, last - 1, done) && last + steps[last - 1].behind > done))

@@ -87,7 +87,7 @@ struct steps {
  * Whether a list of `n` steps that came to `done` has borrowed something: results that OP_COPY steps are yet
  * to put back. Steps [*from, *end) do that, a wait in front of them included.
  */
-bool steps_owe(const struct step *steps, size_t n, size_t done, size_t *from, size_t *end);
+bool steps_borrowed(const struct step *steps, size_t n, size_t done, size_t *from, size_t *end);
 
 /* Returns the index at which the step's result will be found. */
 size_t steps_add(struct steps *list, struct step step);

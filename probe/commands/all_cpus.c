@@ -59,7 +59,7 @@ static void name_conditions(struct everyone *self)
     size_t cores = self->table.n_rows - self->crowd.n - 1;
     session_conditions(&self->session, &self->clock, conditions);
     snprintf(conditions->core, sizeof conditions->core, "%.31s, %zu CPUs on %zu cores",
-             self->session.target.chosen->core.name, self->crowd.n, cores);
+             self->session.device.chosen->core.name, self->crowd.n, cores);
 }
 
 bool everyone_open(struct everyone *self, struct error *error)
@@ -71,7 +71,7 @@ bool everyone_open(struct everyone *self, struct error *error)
     if (!session_open_elf(session, error) || !session_open_target(session, error))
         return false;
     struct deadline deadline = session_deadline(session);
-    if (!crowd_take(&self->crowd, &session->target, options->counter, &deadline, error) ||
+    if (!crowd_take(&self->crowd, &session->device, options->counter, &deadline, error) ||
         !session_clock(session, &self->clock, error) ||
         !counting_open(&self->counting, session, &self->clock, error) ||
         !make_table(self, &self->table, error) || !make_table(self, &self->whole, error))

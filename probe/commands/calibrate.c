@@ -66,12 +66,12 @@ static bool disarm_engine(void *engine, const struct deadline *deadline, struct 
 static bool calibrate(struct calibrate_command *self, struct error *error)
 {
     struct session *session = &self->session;
-    struct target *target = &session->target;
+    struct device *device = &session->device;
     const struct engine_sink sink = {.context = &self->halts, .hit = one_is_enough, .rehit = halts_rehit};
     bool here = session->context->options->n_operands == 0;
     struct clock clock;
     double seen_hz;
-    if (here && (target->debugger == NULL || !target->debugger->facts.is_attended))
+    if (here && (device->debugger == NULL || !device->debugger->facts.is_attended))
         return error_set(error, ERROR_USAGE, "calibrate needs a location that the program reaches");
     if (here && !process_check_debugged(&session->context->options->process, error))
         return false;
@@ -80,8 +80,8 @@ static bool calibrate(struct calibrate_command *self, struct error *error)
         return false;
     session_conditions(session, &clock, &self->conditions);
     process_note(&session->context->options->process, self->conditions.note, sizeof self->conditions.note);
-    halts_begin(&self->halts, target, &clock);
-    struct engine *engine = target->debugger != NULL ? debugger_engine_new(target) : direct_new(target);
+    halts_begin(&self->halts, device, &clock);
+    struct engine *engine = device->debugger != NULL ? debugger_engine_new(device) : direct_new(device);
     if (engine == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
     struct deadline deadline = session_deadline(session);
@@ -98,7 +98,7 @@ static bool calibrate(struct calibrate_command *self, struct error *error)
 static bool put_json(const struct calibrate_command *self)
 {
     FILE *out = self->session.context->out;
-    const struct reading *reading = &self->session.target.reading;
+    const struct reading *reading = &self->session.device.reading;
     struct conditions conditions = self->conditions;
     struct column columns[READING_ROOM] = {0};
     struct json_part line = json_part_new("summary"), all = json_part_new(NULL);
@@ -127,7 +127,7 @@ static bool put_json(const struct calibrate_command *self)
 static void print(const struct calibrate_command *self)
 {
     FILE *out = self->session.context->out;
-    const struct reading *reading = &self->session.target.reading;
+    const struct reading *reading = &self->session.device.reading;
     text_header(out, &self->conditions);
     const char *place = self->location.name[0] != '\0' ? self->location.name : "this place";
     char line[LINE], name[UTF8_CLEAN_ROOM(sizeof self->location.name)];

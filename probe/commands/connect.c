@@ -254,7 +254,7 @@ static struct link *connect_all(const struct context *context, struct error *err
         link_close(counters);
         return NULL;
     }
-    return pair_new(control, counters, error);
+    return link_combined_new(control, counters, error);
 }
 
 struct link *connect_link(const struct context *context, struct error *error)

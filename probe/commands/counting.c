@@ -14,8 +14,8 @@ static bool read_wishes(const struct session *session, struct event_wish *wishes
                         struct error *error)
 {
     const struct options *options = session->context->options;
-    const char *own_cycles = session->target.block->kind->own_cycles;
-    if (options->n_events == 0 && options->n_metrics == 0 && session->target.elsewhere != NULL &&
+    const char *own_cycles = session->device.block->kind->own_cycles;
+    if (options->n_events == 0 && options->n_metrics == 0 && session->device.remote != NULL &&
         own_cycles != NULL)
         return event_wishes_parse(own_cycles, wishes, PLAN_COLUMNS, n, error);
     for (size_t i = 0; i < options->n_events; i++)
@@ -78,7 +78,7 @@ static bool fit_together(const struct counting *counting, const struct session *
 {
     struct error ignored = {0};
     struct plan *plan = calloc(1, sizeof *plan);
-    bool fit = plan != NULL && plan_make(plan, session->target.block, counting->set, wishes, n, &ignored);
+    bool fit = plan != NULL && plan_make(plan, session->device.block, counting->set, wishes, n, &ignored);
     free(plan);
     return fit;
 }
@@ -140,7 +140,7 @@ static bool refuse_metric(const struct metric_set *set, const char *name, struct
 static bool add_named_metric(struct counting *counting, const struct session *session, const char *name,
                              struct event_wish *wishes, size_t *n, struct error *error)
 {
-    struct knowledge knowledge = {.block = session->target.block, .set = counting->set};
+    struct knowledge knowledge = {.block = session->device.block, .set = counting->set};
     if (counting->metric_sets[OWN] == NULL &&
         (counting->metric_sets[OWN] = metric_set_open(NULL, error)) == NULL)
         return false;
@@ -266,7 +266,7 @@ static bool find_word(struct session *session, const char *name, struct address 
     uint64_t address, size;
     if (!has_word(session, name, &address, &size))
         return false;
-    *out = core_word(&session->target.chosen->core, address);
+    *out = core_word(&session->device.chosen->core, address);
     out->size = (uint8_t)(size == 1 || size == 2 ? size : 4);
     return true;
 }
@@ -290,7 +290,7 @@ static bool read_each(struct session *session, const char *name, uint64_t *each,
     *each = 1;
     if (strcmp(name, "uwTick") != 0 || !find_word(session, "uwTickFreq", &at))
         return true;
-    return ledger_read(session->target.ledger, at, each, &deadline, error);
+    return ledger_read(session->device.ledger, at, each, &deadline, error);
 }
 
 /* FreeRTOS counts ticks that come while its scheduler is suspended here, and adds them to xTickCount later:
@@ -320,15 +320,15 @@ static bool take_tick(struct counting *counting, struct session *session, const 
     const char *name = session->context->options->tick;
     struct beside_tick tick = {0};
     struct deadline deadline = session_deadline(session);
-    if (strcmp(session->target.block->kind->name, "systick") != 0)
+    if (strcmp(session->device.block->kind->name, "systick") != 0)
         return error_set(error, ERROR_USAGE, "--tick belongs to SysTick, not to %s",
-                         session->target.block->kind->name);
+                         session->device.block->kind->name);
     if (!counting_check_tick(session, error) || !find_word(session, name, &tick.variable) ||
         !read_each(session, name, &tick.each, error) ||
         (strcmp(name, "xTickCount") == 0 && !find_pended(session, &tick.pended, error)))
         return false;
-    return beside_take_tick(&counting->beside, &session->target, &tick, error) &&
-           beside_check(&counting->beside, &session->target, clock, &deadline, error);
+    return beside_take_tick(&counting->beside, &session->device, &tick, error) &&
+           beside_check(&counting->beside, &session->device, clock, &deadline, error);
 }
 
 /* A counter that wraps within a slice of a wait needs something slower beside it. */
@@ -338,33 +338,33 @@ static bool take_beside(struct counting *counting, struct session *session, cons
     struct deadline deadline = session_deadline(session);
     if (session->context->options->tick != NULL)
         return take_tick(counting, session, clock, error);
-    if (strcmp(session->target.block->kind->name, "systick") != 0 || !session->target.block->counts_cycles)
+    if (strcmp(session->device.block->kind->name, "systick") != 0 || !session->device.block->counts_cycles)
         return true;
-    return beside_take_timer(&counting->beside, &session->target, clock, &deadline, error);
+    return beside_take_timer(&counting->beside, &session->device, clock, &deadline, error);
 }
 
 bool counting_open(struct counting *counting, struct session *session, const struct clock *clock,
                    struct error *error)
 {
-    struct target *target = &session->target;
+    struct device *device = &session->device;
     struct event_wish wishes[PLAN_COLUMNS];
     size_t n = 0;
     *counting = (struct counting){.plan = calloc(1, sizeof *counting->plan)};
     if (counting->plan == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
-    if (target->block->events != NULL &&
-        (counting->set = event_set_open(target->block->events, error)) == NULL)
+    if (device->block->events != NULL &&
+        (counting->set = event_set_open(device->block->events, error)) == NULL)
         return false;
     if (!read_wishes(session, wishes, &n, error))
         return false;
     if (counting->set != NULL)
         event_wishes_name(wishes, n, counting->set);
     if (!add_metrics(counting, session, wishes, &n, error) ||
-        !plan_make(counting->plan, target->block, counting->set, wishes, n, error))
+        !plan_make(counting->plan, device->block, counting->set, wishes, n, error))
         return false;
     const struct plan_pass *first = &counting->plan->passes[0];
     struct deadline deadline = session_deadline(session);
-    return target_program(target, first->picks, first->n, &deadline, error) &&
+    return device_program(device, first->picks, first->n, &deadline, error) &&
            take_beside(counting, session, clock, error);
 }
 
@@ -416,7 +416,7 @@ static bool read_word(struct session *session, const char *name, struct at_end_w
     unsigned long long address = strtoull(name + 1, &end, 0);
     if (end == name + 1 || *end != '\0' || errno != 0 || address > UINT32_MAX || address % 4 != 0)
         return error_set(error, ERROR_USAGE, "--on-max: \"%.48s\" is no address of a word", name);
-    out->at = core_word(&session->target.chosen->core, address);
+    out->at = core_word(&session->device.chosen->core, address);
     return true;
 }
 

@@ -186,7 +186,7 @@ static bool measure_once(struct delta_command *self, const struct clock *clock, 
     if (!counting_open(&self->counting, session, clock, error) ||
         !counting_words(&self->counting, session, &self->summary.at_max, error))
         return false;
-    if (options->reset && !reset_engine_check(&session->target, &self->region, error))
+    if (options->reset && !reset_engine_check(&session->device, &self->region, error))
         return false;
     const struct beside no_beside = {0};
     struct delta_options wanted = {.hits = options->hits > 0 || !options->reset ? options->hits : 1,
@@ -200,14 +200,14 @@ static bool measure_once(struct delta_command *self, const struct clock *clock, 
                                    .plan = self->counting.plan,
                                    .at_end = self->counting.at_end.n > 0 ? &self->counting.at_end : NULL};
     struct delta_sink sink = {.context = self, .hit = on_hit, .tick = on_tick};
-    struct engine *engine = session->target.debugger != NULL ? debugger_engine_new(&session->target)
-                                                             : direct_new(&session->target);
+    struct engine *engine = session->device.debugger != NULL ? debugger_engine_new(&session->device)
+                                                             : direct_new(&session->device);
     if (options->reset)
-        engine = reset_engine_new(&session->target, engine);
+        engine = reset_engine_new(&session->device, engine);
     if (engine == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
     struct deadline deadline = session_deadline(session);
-    session->target.chosen->core.slow = clock->hz > 0 && clock->hz < SLOW_HZ;
+    session->device.chosen->core.slow = clock->hz > 0 && clock->hz < SLOW_HZ;
     bool ok = engine->ops->arm(engine, &self->region, &deadline, error);
     if (ok) { /* what cannot be told of a hit is known only now */
         session_conditions(session, clock, &self->conditions);
@@ -218,12 +218,12 @@ static bool measure_once(struct delta_command *self, const struct clock *clock, 
                      "without call frame information it is not proved that both ends are of one call");
         print_header(self);
     }
-    ok = ok && delta_measure(engine, &session->target, &wanted, &sink, &self->summary, &deadline, error);
+    ok = ok && delta_measure(engine, &session->device, &wanted, &sink, &self->summary, &deadline, error);
     progress_clear(&self->progress);
     struct error after = {0};
     struct deadline last = session_last_deadline();
     if (!session_insist(session, disarm_engine, engine, &after) ||
-        !target_check_witness(&session->target, &last, &after))
+        !device_check_witness(&session->device, &last, &after))
         ok = error_set(error, after.kind, "%s", after.text);
     if (error->kind == ERROR_FOREIGN_STOP) {
         char place[512], stop[sizeof error->text];
@@ -234,7 +234,7 @@ static bool measure_once(struct delta_command *self, const struct clock *clock, 
         error_set(error, ERROR_FOREIGN_STOP, "%.*s at %s",
                   (int)(address != NULL ? address - stop : (ptrdiff_t)strlen(stop)), stop, place);
     }
-    self->summary.slept = session->target.slept;
+    self->summary.slept = session->device.slept;
     snprintf(self->summary.uncalibrated, sizeof self->summary.uncalibrated, "%s", engine->uncalibrated);
     engine->ops->free(engine);
     return ok;
@@ -280,7 +280,7 @@ static bool is_printable(const struct delta_command *self, const struct error *e
 
 static bool check_run_control(const struct session *session, struct error *error)
 {
-    return session->target.debugger != NULL || session->target.chosen->core.ops->add_run != NULL ||
+    return session->device.debugger != NULL || session->device.chosen->core.ops->add_run != NULL ||
            error_set(error, ERROR_USAGE,
                      "delta needs run control, and a processor's MSRs have none: --probe gdb:HOST:PORT gives "
                      "it, with "

@@ -25,13 +25,13 @@ static bool is_json(const struct session *session)
 
 static void put_core(struct session *session)
 {
-    const struct target *target = &session->target;
-    const struct core *core = &target->chosen->core;
+    const struct device *device = &session->device;
+    const struct core *core = &device->chosen->core;
     struct json_part line = json_part_new("core");
     char link[128];
     link_describe(session->link, link, sizeof link);
     json_command_header(session->context->out, "doctor", link);
-    json_part_unsigned(&line, "number", (uint64_t)(target->chosen - target->cores));
+    json_part_unsigned(&line, "number", (uint64_t)(device->chosen - device->cores));
     json_part_text(&line, "name", core->name);
     if (core->debug_base != 0)
         json_part_hex(&line, "debug_base", core->debug_base);
@@ -55,12 +55,12 @@ static void put_tests(FILE *out, const struct diagnosis *diagnosis)
     }
 }
 
-static void put_counter(FILE *out, const struct target *target, uint64_t first, uint64_t second, int ms)
+static void put_counter(FILE *out, const struct device *device, uint64_t first, uint64_t second, int ms)
 {
     struct json_part line = json_part_new("counter");
-    json_part_text(&line, "name", target->reading.counters[0].name);
-    json_part_text(&line, "text", target->block->text);
-    json_part_text(&line, "state", target->block->state);
+    json_part_text(&line, "name", device->reading.counters[0].name);
+    json_part_text(&line, "text", device->block->text);
+    json_part_text(&line, "state", device->block->state);
     json_part_unsigned(&line, "first", first);
     json_part_unsigned(&line, "second", second);
     json_part_unsigned(&line, "ms", (uint64_t)ms);
@@ -100,10 +100,10 @@ static bool put_summary(const struct session *session, const struct diagnosis *d
            error_set(error, ERROR_SYSTEM, "the output could not be written");
 }
 
-static void print_core(FILE *out, const struct target *target)
+static void print_core(FILE *out, const struct device *device)
 {
-    const struct core *core = &target->chosen->core;
-    fprintf(out, "core %d   %s", (int)(target->chosen - target->cores), core->name);
+    const struct core *core = &device->chosen->core;
+    fprintf(out, "core %d   %s", (int)(device->chosen - device->cores), core->name);
     if (core->debug_base != 0)
         fprintf(out, "   debug 0x%08" PRIX64, core->debug_base);
     if (core->pmu_base != 0)
@@ -121,26 +121,26 @@ static void print_tests(FILE *out, const struct diagnosis *diagnosis)
 }
 
 /* For a moment. A debugger has halted the core, and does it again. */
-static bool let_run(struct target *target, int ms, const struct deadline *deadline, struct error *error)
+static bool let_run(struct device *device, int ms, const struct deadline *deadline, struct error *error)
 {
-    if (target->debugger != NULL)
-        return debugger_run_for(target->debugger, ms, deadline, error);
+    if (device->debugger != NULL)
+        return debugger_run_for(device->debugger, ms, deadline, error);
     nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L}, NULL);
     return true;
 }
 
 /* *second is *first: it stood still for *ms. */
-static bool read_twice(struct target *target, uint64_t *first, uint64_t *second, int *ms,
+static bool read_twice(struct device *device, uint64_t *first, uint64_t *second, int *ms,
                        const struct deadline *deadline, struct error *error)
 {
     uint64_t values[READING_ROOM], before, after;
-    if (!target_read(target, values, &before, &after, deadline, error))
+    if (!device_read(device, values, &before, &after, deadline, error))
         return false;
     *first = *second = values[0];
     *ms = 0;
     for (int i = 0, pause = PAUSE_MS; i < PAUSES && *second == *first; i++, pause *= 2) {
-        if (!let_run(target, pause, deadline, error) ||
-            !target_read(target, values, &before, &after, deadline, error))
+        if (!let_run(device, pause, deadline, error) ||
+            !device_read(device, values, &before, &after, deadline, error))
             return false;
         *second = values[0];
         *ms += pause;
@@ -150,51 +150,51 @@ static bool read_twice(struct target *target, uint64_t *first, uint64_t *second,
 
 static bool check_movement(const struct session *session, bool moves, uint64_t status, struct error *error)
 {
-    const struct core *counted = &target_counted(&session->target)->core;
+    const struct core *counted = &device_counted(&session->device)->core;
     if (moves || counted->ops->state(counted, status) == CORE_ASLEEP)
         return true;
     doctor_name_stoppers(session);
     return error_set(error, ERROR_NO_COUNTER, "%s stands still while the core runs",
-                     session->target.reading.counters[0].name);
+                     session->device.reading.counters[0].name);
 }
 
 /* The counter itself: on a running core it moves between two reads. */
 static bool try_counter(struct session *session, struct error *error)
 {
     FILE *out = session->context->out;
-    struct target *target = &session->target;
-    const struct core *counted = &target_counted(target)->core;
+    struct device *device = &session->device;
+    const struct core *counted = &device_counted(device)->core;
     uint64_t first, second, status;
     int ms;
     struct deadline deadline = session_deadline(session);
     struct clock clock;
     double seen_hz;
     if (!session_take(session, error) || !session_clock(session, &clock, error) ||
-        !trial_run(target, &clock, &seen_hz, &deadline, error)) {
+        !trial_run(device, &clock, &seen_hz, &deadline, error)) {
         if (error->kind == ERROR_WRITTEN)
             put_written(session, error);
         else if (error->kind == ERROR_NO_COUNTER && error->subject != NULL)
             doctor_name_writers(session, error);
         return false;
     }
-    if (!read_twice(target, &first, &second, &ms, &deadline, error) ||
-        !ledger_read(target->ledger, counted->ops->status(counted), &status, &deadline, error))
+    if (!read_twice(device, &first, &second, &ms, &deadline, error) ||
+        !ledger_read(device->ledger, counted->ops->status(counted), &status, &deadline, error))
         return false;
-    const char *name = target->reading.counters[0].name;
+    const char *name = device->reading.counters[0].name;
     bool moves = first != second;
     if (is_json(session)) {
-        put_counter(out, target, first, second, ms);
+        put_counter(out, device, first, second, ms);
         return check_movement(session, moves, status, error);
     }
     fprintf(out, "  %-15s %-10s %s: %" PRIu64 ", and %d ms later %" PRIu64 "\n", "counter",
             moves ? "ok" : "STANDS", name, first, ms, second);
-    fprintf(out, "  %-15s %-10s %s\n", "in use", target->block->state, target->block->text);
+    fprintf(out, "  %-15s %-10s %s\n", "in use", device->block->state, device->block->text);
     return check_movement(session, moves, status, error);
 }
 
 static bool mend(struct session *session, const struct diagnosis *diagnosis, struct error *error)
 {
-    struct ledger *ledger = session->target.ledger;
+    struct ledger *ledger = session->device.ledger;
     struct deadline deadline = session_deadline(session);
     const struct setting *setting = &diagnosis->mend;
     if (!ledger_apply(ledger, setting, &deadline, error))
@@ -211,7 +211,7 @@ static bool examine_as_json(struct session *session, bool *healthy, struct error
     struct diagnosis diagnosis;
     struct deadline deadline = session_deadline(session);
     put_core(session);
-    if (!doctor_examine(&session->target, session->target.chosen, &diagnosis, &deadline, error))
+    if (!doctor_examine(&session->device, session->device.chosen, &diagnosis, &deadline, error))
         return false;
     put_tests(session->context->out, &diagnosis);
     *healthy = diagnosis.healthy;
@@ -227,8 +227,8 @@ static bool examine(struct session *session, bool *healthy, struct error *error)
     struct deadline deadline = session_deadline(session);
     if (is_json(session))
         return examine_as_json(session, healthy, error);
-    print_core(out, &session->target);
-    if (!doctor_examine(&session->target, session->target.chosen, &diagnosis, &deadline, error))
+    print_core(out, &session->device);
+    if (!doctor_examine(&session->device, session->device.chosen, &diagnosis, &deadline, error))
         return false;
     print_tests(out, &diagnosis);
     *healthy = diagnosis.healthy;
@@ -244,7 +244,7 @@ static bool examine(struct session *session, bool *healthy, struct error *error)
     if (session->context->options->mend)
         return mend(session, &diagnosis, error);
     fprintf(out, "To mend it and leave it so:  pmu-probe -C %d doctor --mend\n",
-            (int)(session->target.chosen - session->target.cores));
+            (int)(session->device.chosen - session->device.cores));
     return true;
 }
 
@@ -436,8 +436,8 @@ static void put_end(const struct session *session, const struct writers *writers
                  writers->n_watched > 0 ? " to the end" : "", writers->hindrance);
         tell(session, text);
     }
-    if (session->target.leave_halted) {
-        place_of(session, session->target.stopped_at, place, sizeof place);
+    if (session->device.leave_halted) {
+        place_of(session, session->device.stopped_at, place, sizeof place);
         snprintf(text, sizeof text, "The core stands at %.200s.", place);
         tell(session, text);
     }
@@ -458,10 +458,10 @@ static void put_end(const struct session *session, const struct writers *writers
 
 const struct counter_block *doctor_written_block(const struct session *session)
 {
-    const struct target_core *core = session->target.chosen;
+    const struct device_core *core = session->device.chosen;
     const char *name = session->context->options->counter;
-    if (session->target.block != NULL)
-        return session->target.block;
+    if (session->device.block != NULL)
+        return session->device.block;
     for (size_t i = 0; i < core->n_blocks; i++)
         if (name != NULL ? strcasecmp(core->blocks[i].kind->name, name) == 0
                          : core->blocks[i].unusable[0] == '\0')
@@ -479,7 +479,7 @@ static void watch(struct session *session, const char *first)
     const struct counter_block *block = doctor_written_block(session);
     if (block == NULL)
         return;
-    bool ok = writers_watch(&session->target, block, first, &writers, &deadline, &failed);
+    bool ok = writers_watch(&session->device, block, first, &writers, &deadline, &failed);
     if (!ok)
         snprintf(writers.hindrance, sizeof writers.hindrance, "%.150s", failed.text);
     size_t n = gather(session, &writers, seen);
@@ -495,13 +495,13 @@ static void watch(struct session *session, const char *first)
 
 static bool is_searched(const struct session *session)
 {
-    enum core_family family = session->target.chosen->core.family;
+    enum core_family family = session->device.chosen->core.family;
     return family == CORE_ARMV7 || family == CORE_ARMV8;
 }
 
 void doctor_name_writers(struct session *session, const struct error *why)
 {
-    if (writers_can_watch(&session->target))
+    if (writers_can_watch(&session->device))
         watch(session, why->subject);
     else if (is_searched(session))
         search(session, why->subject);
@@ -509,6 +509,6 @@ void doctor_name_writers(struct session *session, const struct error *why)
 
 void doctor_name_stoppers(const struct session *session)
 {
-    if (is_searched(session) && session->target.elsewhere == NULL)
+    if (is_searched(session) && session->device.remote == NULL)
         search(session, "PMCR");
 }

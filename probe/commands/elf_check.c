@@ -73,7 +73,7 @@ bool elf_fits(const struct symbols_machine *machine, const struct core *core)
 
 static bool check_machine(struct session *session, struct error *error)
 {
-    const struct core *core = &session->target.chosen->core;
+    const struct core *core = &session->device.chosen->core;
     struct symbols_machine machine;
     symbols_machine(session->symbols, &machine);
     if (!elf_fits(&machine, core))
@@ -101,10 +101,10 @@ static bool read_piece(struct session *session, const struct segment *piece, uin
     struct steps list = {.items = items, .room = WORDS};
     *skip = (4 - piece->address % 4) % 4;
     for (size_t at = *skip; at + 4 <= piece->size && list.n < WORDS; at += 4)
-        steps_add(&list, step_read(core_word(&session->target.chosen->core, piece->address + at)));
+        steps_add(&list, step_read(core_word(&session->device.chosen->core, piece->address + at)));
     *n = list.n;
     struct deadline deadline = session_deadline(session);
-    return list.n == 0 || target_run(&session->target, &list, results, &deadline, error);
+    return list.n == 0 || device_run(&session->device, &list, results, &deadline, error);
 }
 
 /* Words of a piece, from `skip` bytes on, with what the file has there. */
@@ -130,9 +130,9 @@ static bool compare(const struct segment *piece, size_t skip, const uint64_t *wo
 /* A cache of the core's may be ahead of memory, and what an MMU has at an address is not what a bus has. */
 static bool may_see_more(const struct session *session)
 {
-    const struct target *target = &session->target;
-    const struct core *core = &target->chosen->core;
-    return (core->family == CORE_ARMV7 || core->family == CORE_ARMV8) && target->debugger == NULL &&
+    const struct device *device = &session->device;
+    const struct core *core = &device->chosen->core;
+    return (core->family == CORE_ARMV7 || core->family == CORE_ARMV8) && device->debugger == NULL &&
            core->unstoppable == NULL;
 }
 
@@ -141,9 +141,9 @@ static bool look_by_core(struct session *session, uint64_t address, uint32_t *wo
 {
     struct deadline deadline = session_deadline(session);
     if (session->by_core == NULL) {
-        if (!target_keep(&session->target, &deadline, error))
+        if (!device_keep(&session->device, &deadline, error))
             return false;
-        session->by_core = injected_new(&session->target);
+        session->by_core = injected_new(&session->device);
     }
     return session->by_core != NULL ? injected_look(session->by_core, address, words, n, &deadline, error)
                                     : error_set(error, ERROR_SYSTEM, "out of memory");
@@ -281,7 +281,7 @@ static void name_builds(struct session *session, const struct segment *segments,
     struct segment note;
     struct build_id ours, theirs;
     uint64_t words[6];
-    char file[32] = "", target[32] = "";
+    char file[32] = "", device[32] = "";
     if (error->kind != ERROR_ELF_MISMATCH || !symbols_build_note(session->symbols, &note) ||
         note.address % 4 != 0 || note.size < 24)
         return;
@@ -296,10 +296,10 @@ static void name_builds(struct session *session, const struct segment *segments,
         memcmp(ours.bytes, theirs.bytes, sizeof ours.bytes) == 0)
         return;
     show_id(&ours, file, sizeof file);
-    show_id(&theirs, target, sizeof target);
+    show_id(&theirs, device, sizeof device);
     error_clear(error);
     error_set(error, ERROR_ELF_MISMATCH,
-              "the target does not run this ELF: the target holds build ID %s, the file %s", target, file);
+              "the target does not run this ELF: the target holds build ID %s, the file %s", device, file);
 }
 
 static bool check_segment(struct session *session, const struct segment *segment, struct error *error)
@@ -320,7 +320,7 @@ static bool check_memory(struct session *session, struct error *error)
 {
     enum { SEGMENTS = 16 };
     struct segment segments[SEGMENTS + 1];               /* and the note */
-    if (session->target.chosen->core.family == CORE_KNC) /* a card's memory is not seen */
+    if (session->device.chosen->core.family == CORE_KNC) /* a card's memory is not seen */
         return true;
     size_t n = symbols_segments(session->symbols, segments, SEGMENTS);
     n += symbols_build_note(session->symbols, &segments[n]);

@@ -16,12 +16,12 @@
 
 enum { LEFT = 192, STATE = 544 };
 
-static void describe_state(struct session *session, const struct target_core *core, char *out, size_t size)
+static void describe_state(struct session *session, const struct device_core *core, char *out, size_t size)
 {
     char place[512];
     struct deadline deadline = session_deadline(session);
     const char *state = "running";
-    if (session->target.debugger != NULL && core == session->target.chosen && core->state == CORE_RUNNING)
+    if (session->device.debugger != NULL && core == session->device.chosen && core->state == CORE_RUNNING)
         state = "halted by the debugger";
     else if (core->state == CORE_ASLEEP)
         state = "asleep";
@@ -29,7 +29,7 @@ static void describe_state(struct session *session, const struct target_core *co
         state = "locked up";
     snprintf(out, size, "%s", state);
     if (core->state == CORE_HIDDEN)
-        hidden_describe(&session->target, core, out, size, &deadline);
+        hidden_describe(&session->device, core, out, size, &deadline);
     if (core->state != CORE_HALTED)
         return;
     session_place(session, core->halted_at, place, sizeof place);
@@ -43,12 +43,12 @@ bool info_comparators(struct session *session, const struct core *core, struct i
     struct setting on = core->ops->comparators_on(core);
     uint64_t value, address, words[COMPARATOR_WORDS];
     out->n = 0;
-    if (!ledger_read(session->target.ledger, on.at, &value, &deadline, error))
+    if (!ledger_read(session->device.ledger, on.at, &value, &deadline, error))
         return false;
     bool enabled = (value & on.test) == on.set;
     for (unsigned i = 0; i < core->comparators; i++) {
         for (unsigned w = 0; w < core->ops->comparator_words; w++)
-            if (!ledger_read(session->target.ledger, core->ops->comparator(core, i, w), &words[w], &deadline,
+            if (!ledger_read(session->device.ledger, core->ops->comparator(core, i, w), &words[w], &deadline,
                              error))
                 return false;
         if (enabled && out->n < INFO_COMPARATORS && core->ops->comparator_used(core, words, &address))
@@ -59,13 +59,13 @@ bool info_comparators(struct session *session, const struct core *core, struct i
 
 /* What of a block is in the way of measuring with it, or what it does. Where its registers refuse to be read,
  * the same tests as doctor's say why. */
-const char *info_block_state(struct session *session, const struct target_core *core,
+const char *info_block_state(struct session *session, const struct device_core *core,
                              const struct counter_block *block, struct diagnosis *diagnosis)
 {
     struct error ignored = {0};
     struct deadline deadline = session_deadline(session);
     if (block->n == 0 && block->unusable[0] != '\0' &&
-        doctor_examine(&session->target, core, diagnosis, &deadline, &ignored) && !diagnosis->healthy)
+        doctor_examine(&session->device, core, diagnosis, &deadline, &ignored) && !diagnosis->healthy)
         return diagnosis->reason;
     return block->unusable[0] != '\0' ? block->unusable : block->state;
 }
@@ -91,22 +91,22 @@ static bool print_comparators(struct session *session, const struct core *core, 
     return true;
 }
 
-bool info_has_own_comparators(const struct session *session, const struct target_core *core)
+bool info_has_own_comparators(const struct session *session, const struct device_core *core)
 {
-    const struct debugger *debugger = session->target.debugger;
+    const struct debugger *debugger = session->device.debugger;
     return debugger == NULL || (core->core.comparators > 0 && !debugger->facts.is_emulator);
 }
 
-bool info_is_shown(const struct session *session, const struct target_core *core)
+bool info_is_shown(const struct session *session, const struct device_core *core)
 {
-    return session->context->options->core < 0 || core == session->target.chosen ||
-           core == session->target.elsewhere;
+    return session->context->options->core < 0 || core == session->device.chosen ||
+           core == session->device.remote;
 }
 
 int info_owner(const struct session *session, const struct component *component)
 {
-    for (size_t k = 0; component->base != 0 && k < session->target.n_cores; k++) {
-        const struct core *core = &session->target.cores[k].core;
+    for (size_t k = 0; component->base != 0 && k < session->device.n_cores; k++) {
+        const struct core *core = &session->device.cores[k].core;
         if (component->base == core->debug_base || component->base == core->pmu_base ||
             component->base == core->cti_base)
             return (int)k;
@@ -117,7 +117,7 @@ int info_owner(const struct session *session, const struct component *component)
 static bool print_core(struct session *session, size_t number, struct error *error)
 {
     FILE *out = session->context->out;
-    const struct target_core *core = &session->target.cores[number];
+    const struct device_core *core = &session->device.cores[number];
     char name[UTF8_CLEAN_ROOM(64)], line[LEFT + UTF8_CLEAN_ROOM(64)], state[STATE];
     snprintf(line, sizeof line, "core %zu   %s   %s   ", number, core->core.name,
              terminal_text(name, sizeof name, core->view.name));
@@ -142,7 +142,7 @@ static bool print_core(struct session *session, size_t number, struct error *err
 }
 
 /* What its ROM tables say is on a debug bus. */
-static void print_bus(struct session *session, const struct target_bus *bus)
+static void print_bus(struct session *session, const struct device_bus *bus)
 {
     FILE *out = session->context->out;
     fprintf(out, "\nAP %u   APB-AP   ", bus->port & 0xFFU);
@@ -176,7 +176,7 @@ bool info_clock(struct session *session, uint64_t *hz)
     struct deadline deadline = session_deadline(session);
     return session->symbols != NULL && symbols_object(session->symbols, "SystemCoreClock", &address, &size) &&
            size == 4 &&
-           ledger_read(session->target.ledger, core_word(&session->target.cores[0].core, address), hz,
+           ledger_read(session->device.ledger, core_word(&session->device.cores[0].core, address), hz,
                        &deadline, &ignored);
 }
 
@@ -187,7 +187,7 @@ static void print_clock(struct session *session)
         fprintf(session->context->out, "\nclock    %.6g MHz   SystemCoreClock\n", (double)hz / 1e6);
 }
 
-static bool is_any_shown(const struct session *session, const struct target_core *cores, size_t from,
+static bool is_any_shown(const struct session *session, const struct device_core *cores, size_t from,
                          size_t to)
 {
     for (size_t i = from; i < to; i++)
@@ -200,13 +200,13 @@ static bool is_any_shown(const struct session *session, const struct target_core
 static void print_threads(const struct session *session)
 {
     FILE *out = session->context->out;
-    const struct target_core *cores = session->target.cores;
+    const struct device_core *cores = session->device.cores;
     size_t n = 0;
-    for (size_t i = 0; i < session->target.n_cores; i++) {
-        if (session->target.cores[i].core.family != CORE_KNC)
+    for (size_t i = 0; i < session->device.n_cores; i++) {
+        if (session->device.cores[i].core.family != CORE_KNC)
             continue;
         if (n++ == 0)
-            cores = &session->target.cores[i];
+            cores = &session->device.cores[i];
     }
     if (n == 0)
         return;
@@ -264,19 +264,19 @@ static bool print(struct session *session, bool opened, struct error *error)
     print_access(debugger, out);
     if (!opened)
         return false;
-    for (size_t i = 0; i < session->target.n_buses; i++)
-        print_bus(session, &session->target.buses[i]);
-    for (size_t i = 0; i < session->target.n_cores; i++) {
-        const struct target_core *core = &session->target.cores[i];
+    for (size_t i = 0; i < session->device.n_buses; i++)
+        print_bus(session, &session->device.buses[i]);
+    for (size_t i = 0; i < session->device.n_cores; i++) {
+        const struct device_core *core = &session->device.cores[i];
         if (core->core.family != CORE_KNC && info_is_shown(session, core) && !print_core(session, i, error))
             return false;
     }
-    if (session->target.buses_cut)
+    if (session->device.buses_cut)
         fprintf(out, "\nthere are more debug buses: %d are looked at\n", TARGET_BUSES);
-    if (session->target.cores_cut)
-        fprintf(out, "\nthere are more cores: %zu are looked at\n", session->target.room);
+    if (session->device.cores_cut)
+        fprintf(out, "\nthere are more cores: %zu are looked at\n", session->device.room);
     print_threads(session);
-    if (session->target.chosen->core.family != CORE_KNC)
+    if (session->device.chosen->core.family != CORE_KNC)
         print_clock(session);
     return true;
 }
@@ -295,9 +295,9 @@ int command_info(const struct context *context, struct error *error)
     return ok ? EXIT_DONE : error_exit_code(error->kind);
 }
 
-static const char *state_of(const struct session *session, const struct target_core *core)
+static const char *state_of(const struct session *session, const struct device_core *core)
 {
-    if (session->target.debugger != NULL && core == session->target.chosen && core->state == CORE_RUNNING)
+    if (session->device.debugger != NULL && core == session->device.chosen && core->state == CORE_RUNNING)
         return "halted by the debugger";
     switch (core->state) {
     case CORE_HALTED:
@@ -330,7 +330,7 @@ static json_t *take(struct json_part *into, struct json_part part)
     return part.json;
 }
 
-static bool put_breakpoints(struct session *session, const struct target_core *core, struct json_part *line,
+static bool put_breakpoints(struct session *session, const struct device_core *core, struct json_part *line,
                             struct error *error)
 {
     struct json_part part = json_part_new(NULL);
@@ -353,7 +353,7 @@ static bool put_breakpoints(struct session *session, const struct target_core *c
 
 static bool put_core(struct session *session, size_t number, bool *written, struct error *error)
 {
-    const struct target_core *core = &session->target.cores[number];
+    const struct device_core *core = &session->device.cores[number];
     struct json_part line = json_part_new("core");
     json_t *blocks = json_array();
     json_part_unsigned(&line, "number", number);
@@ -365,7 +365,7 @@ static bool put_core(struct session *session, size_t number, bool *written, stru
     if (core->state == CORE_HIDDEN) {
         char why[512];
         struct deadline deadline = session_deadline(session);
-        hidden_describe(&session->target, core, why, sizeof why, &deadline);
+        hidden_describe(&session->device, core, why, sizeof why, &deadline);
         json_part_text(&line, "why", why);
     }
     for (size_t i = 0; i < core->n_blocks; i++) {
@@ -384,7 +384,7 @@ static bool put_core(struct session *session, size_t number, bool *written, stru
     return ok;
 }
 
-static bool put_bus(const struct session *session, const struct target_bus *bus)
+static bool put_bus(const struct session *session, const struct device_bus *bus)
 {
     struct json_part line = json_part_new("bus");
     json_t *components = json_array();
@@ -436,10 +436,10 @@ bool info_json(struct session *session, struct error *error)
     bool written = json_command_header(out, "info", link), ok = true;
     if (debugger != NULL && debugger->access.settled)
         written = put_access(session, debugger) && written;
-    for (size_t i = 0; i < session->target.n_buses; i++)
-        written = put_bus(session, &session->target.buses[i]) && written;
-    for (size_t i = 0; ok && i < session->target.n_cores; i++) {
-        if (!info_is_shown(session, &session->target.cores[i]))
+    for (size_t i = 0; i < session->device.n_buses; i++)
+        written = put_bus(session, &session->device.buses[i]) && written;
+    for (size_t i = 0; ok && i < session->device.n_cores; i++) {
+        if (!info_is_shown(session, &session->device.cores[i]))
             continue;
         ok = put_core(session, i, &written, error);
         shown++;
@@ -448,11 +448,11 @@ bool info_json(struct session *session, struct error *error)
         return false;
     struct json_part line = json_part_new("summary");
     json_part_unsigned(&line, "cores", shown);
-    if (session->target.buses_cut)
+    if (session->device.buses_cut)
         json_part_bool(&line, "more_buses", true);
-    if (session->target.cores_cut)
+    if (session->device.cores_cut)
         json_part_bool(&line, "more_cores", true);
-    if (session->target.chosen->core.family != CORE_KNC && info_clock(session, &hz)) {
+    if (session->device.chosen->core.family != CORE_KNC && info_clock(session, &hz)) {
         struct json_part clock = json_part_new(NULL);
         json_part_unsigned(&clock, "hz", hz);
         json_part_text(&clock, "source", "SystemCoreClock");

@@ -133,7 +133,7 @@ static bool add_cpu(struct listing *self, const char *cpu, struct error *error)
 /* The blocks of the core that is there. */
 static bool add_target(struct listing *self, struct session *session, struct error *error)
 {
-    const struct target_core *core = target_counted(&session->target);
+    const struct device_core *core = device_counted(&session->device);
     for (size_t i = 0; i < core->n_blocks; i++) {
         const struct counter_block *block = &core->blocks[i];
         if (block->unusable[0] != '\0')

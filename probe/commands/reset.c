@@ -12,7 +12,7 @@ static bool print_place(struct session *session, struct error *error)
     struct deadline deadline = session_deadline(session);
     char place[512];
     uint64_t pc = 0;
-    if (!reset_place(&session->target, &pc, &deadline, error))
+    if (!reset_place(&session->device, &pc, &deadline, error))
         return false;
     session_place(session, pc, place, sizeof place);
     fprintf(session->context->out, "reset, halted at %s\n", place);
@@ -22,11 +22,11 @@ static bool print_place(struct session *session, struct error *error)
 /* As the board file says. */
 static bool reset_by_server(struct session *session, bool halt, struct error *error)
 {
-    struct target *target = &session->target;
+    struct device *device = &session->device;
     struct deadline deadline = session_deadline(session);
     if (!link_hold(session->link, true, error) || !link_hold(session->link, false, error))
         return false; /* its polling is on again, if somebody who was killed had switched it off */
-    if (!link_server_reset(session->link, target->chosen->server_unit, halt, &deadline, error))
+    if (!link_server_reset(session->link, device->chosen->server_unit, halt, &deadline, error))
         return false;
     fprintf(session->context->out, "reset, %s\n", halt ? "halted at the first instruction" : "running");
     return true;
@@ -34,15 +34,15 @@ static bool reset_by_server(struct session *session, bool halt, struct error *er
 
 static bool reset_by_core(struct session *session, bool halt, struct error *error)
 {
-    struct target *target = &session->target;
+    struct device *device = &session->device;
     struct deadline deadline = session_deadline(session);
-    if (!target_keep(target, &deadline, error) || !reset_and_halt(target, &deadline, error))
+    if (!device_keep(device, &deadline, error) || !reset_and_halt(device, &deadline, error))
         return false;
     if (halt) {
-        target->leave_halted = true;
+        device->leave_halted = true;
         return print_place(session, error);
     }
-    if (!reset_run(target, &deadline, error))
+    if (!reset_run(device, &deadline, error))
         return false;
     fprintf(session->context->out, "reset, running\n");
     return true;
@@ -51,12 +51,12 @@ static bool reset_by_core(struct session *session, bool halt, struct error *erro
 static bool reset(struct session *session, struct error *error)
 {
     bool halt = session->context->options->halt;
-    if (session->target.debugger != NULL || session->target.chosen->core.ops->add_reset == NULL)
+    if (session->device.debugger != NULL || session->device.chosen->core.ops->add_reset == NULL)
         return error_set(error, ERROR_USAGE,
                          "reset needs OpenOCD's Tcl port or a CMSIS-DAP probe; through a GDB server its own "
                          "`monitor reset` does it");
-    if (session->target.chosen->state == CORE_LOCKUP) /* of which a reset is the way out */
-        session->target.chosen->state = CORE_RUNNING;
+    if (session->device.chosen->state == CORE_LOCKUP) /* of which a reset is the way out */
+        session->device.chosen->state = CORE_RUNNING;
     return link_has_server(session->link) ? reset_by_server(session, halt, error)
                                           : reset_by_core(session, halt, error);
 }
@@ -104,7 +104,7 @@ static bool release_code_of_elf(struct release_command *self, const struct relea
     size_t n = session->symbols != NULL ? symbols_code(session->symbols, segments, SEGMENTS) : 0;
     for (size_t i = 0; i < n; i++) {
         struct deadline deadline = session_deadline(session);
-        if (!release_code(&session->target, segments[i].address, segments[i].bytes, segments[i].size, sink,
+        if (!release_code(&session->device, segments[i].address, segments[i].bytes, segments[i].size, sink,
                           &deadline, error))
             return false;
     }
@@ -144,19 +144,19 @@ static bool free_core(struct release_command *self, struct error *error)
     const struct release_sink sink = {.context = self, .removed = on_removed, .is_code = is_code};
     struct deadline deadline = session_deadline(session);
     struct release end;
-    bool again, lockup = session->target.chosen->state == CORE_LOCKUP;
-    size_t number = (size_t)(session->target.chosen - session->target.cores);
+    bool again, lockup = session->device.chosen->state == CORE_LOCKUP;
+    size_t number = (size_t)(session->device.chosen - session->device.cores);
     self->removed = 0;
-    fprintf(session->context->out, "core %zu   %s\n", number, session->target.chosen->core.name);
-    if (!release_first(&session->target, &sink, &again, &deadline, error))
+    fprintf(session->context->out, "core %zu   %s\n", number, session->device.chosen->core.name);
+    if (!release_first(&session->device, &sink, &again, &deadline, error))
         return false;
     if (again && !session_look_again(session, (int)number, error)) /* who looks now finds it free */
         return false;
-    if (!release_stops(&session->target, &sink, &deadline, error) || !release_code_of_elf(self, &sink, error))
+    if (!release_stops(&session->device, &sink, &deadline, error) || !release_code_of_elf(self, &sink, error))
         return false;
     if (lockup)
         return error_set(error, ERROR_LOCKUP, "the core is locked up");
-    return release_run(&session->target, &end, &deadline, error) && print_end(self, &end, error);
+    return release_run(&session->device, &end, &deadline, error) && print_end(self, &end, error);
 }
 
 /* Locks and the like are put back before the next core is looked at. */
@@ -165,9 +165,9 @@ static bool release_core(struct release_command *self, struct error *error)
     struct deadline last = session_last_deadline();
     struct error after = {0};
     bool ok = free_core(self, error);
-    if (!target_undo(&self->session.target, &last, &after))
+    if (!device_undo(&self->session.device, &last, &after))
         ok = error_add(error, &after);
-    self->session.target.leave_halted = false;
+    self->session.device.leave_halted = false;
     return ok;
 }
 
@@ -177,18 +177,18 @@ static bool release_all(struct release_command *self, struct error *error)
 {
     struct session *session = &self->session;
     bool ok = true, one = session->context->options->core >= 0 || session->context->options->debug_base.said;
-    if (session->target.debugger != NULL || session->target.chosen->core.ops->add_run == NULL)
+    if (session->device.debugger != NULL || session->device.chosen->core.ops->add_run == NULL)
         return error_set(error, ERROR_USAGE,
                          "release needs OpenOCD's Tcl port or a CMSIS-DAP probe; what a GDB server has set, "
                          "its debugger removes");
     if (one)
         return release_core(self, error);
-    for (size_t i = 0; i < session->target.n_cores && error->kind != ERROR_LINK_LOST; i++) {
+    for (size_t i = 0; i < session->device.n_cores && error->kind != ERROR_LINK_LOST; i++) {
         struct error failed = {0};
-        session->target.chosen = &session->target.cores[i];
+        session->device.chosen = &session->device.cores[i];
         if (release_core(self, &failed))
             continue;
-        bool hidden = failed.kind == ERROR_ASLEEP && session->target.chosen->state == CORE_HIDDEN;
+        bool hidden = failed.kind == ERROR_ASLEEP && session->device.chosen->state == CORE_HIDDEN;
         if (hidden)
             fprintf(session->context->out, "  not reached: %s\n", failed.text);
         else

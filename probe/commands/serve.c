@@ -88,7 +88,7 @@ static void add(struct halts_count *total, const struct halts_count *count)
 static void print_text(const struct serve_command *self, const struct halts_count *counts)
 {
     FILE *out = self->session.context->out;
-    const struct reading *reading = &self->session.target.reading;
+    const struct reading *reading = &self->session.device.reading;
     fprintf(out, "text ");
     for (size_t i = 0; i < reading->counted; i++) {
         char number[NUMBER_ROOM], error[NUMBER_ROOM];
@@ -124,7 +124,7 @@ static bool take_stop(struct serve_command *self, unsigned pairs, bool look, str
     FILE *out = self->session.context->out;
     uint64_t values[READING_ROOM];
     struct halts_count counts[READING_ROOM] = {0};
-    const struct reading *reading = &self->session.target.reading;
+    const struct reading *reading = &self->session.device.reading;
     struct deadline deadline = session_deadline(&self->session);
     bool reset = false;
     int64_t us = self->resumed_us > 0 ? deadline_now_us() - self->resumed_us : 0;
@@ -173,7 +173,7 @@ static bool begin(struct serve_command *self, struct error *error)
 {
     struct session *session = &self->session;
     struct clock clock;
-    if (session->target.debugger == NULL)
+    if (session->device.debugger == NULL)
         return error_set(error, ERROR_USAGE, "serve is for GDB's own use");
     if (!session_clock(session, &clock, error) || !counting_open(&self->counting, session, &clock, error))
         return false;
@@ -182,10 +182,10 @@ static bool begin(struct serve_command *self, struct error *error)
             error, ERROR_USAGE,
             "these events do not fit on the counters at once: between two stops there is but one pass");
     session_conditions(session, &clock, &self->conditions);
-    halts_begin(&self->halts, &session->target, &clock);
+    halts_begin(&self->halts, &session->device, &clock);
     self->plausible =
-        plausible_begin(&session->target.reading, session->target.block->counts_cycles, &clock, 0);
-    self->engine = debugger_engine_new(&session->target);
+        plausible_begin(&session->device.reading, session->device.block->counts_cycles, &clock, 0);
+    self->engine = debugger_engine_new(&session->device);
     if (self->engine == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
     if (!calibrate(self, error))

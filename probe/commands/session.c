@@ -41,8 +41,8 @@ static void log_target(const struct session *session)
     char text[128];
     link_describe(session->link, text, sizeof text);
     log_line(log, "connected: %s", text);
-    for (size_t i = 0; log != NULL && i < session->target.n_cores; i++) {
-        const struct target_core *core = &session->target.cores[i];
+    for (size_t i = 0; log != NULL && i < session->device.n_cores; i++) {
+        const struct device_core *core = &session->device.cores[i];
         log_line(log,
                  "core %zu: %s, id 0x%08" PRIx32 ", %s, %u comparators, debug 0x%08" PRIx64
                  ", PMU 0x%08" PRIx64,
@@ -57,16 +57,16 @@ static void log_target(const struct session *session)
 static bool find_target(struct session *session, int number, struct error *error)
 {
     const struct options *options = session->context->options;
-    const struct target_wish wish = {
+    const struct device_request wish = {
         .core = options->counters != NULL ? -1 : options->core, /* of a pair it is the CPU that counts */
         .debug = options->debug_base,
         .pmu = options->pmu_base,
         .cti = options->cti};
     struct deadline deadline = session_deadline(session);
-    if (!target_open(&session->target, session->link, &wish, &deadline, error))
+    if (!device_open(&session->device, session->link, &wish, &deadline, error))
         return false;
     log_target(session);
-    return target_choose(&session->target, number, error);
+    return device_choose(&session->device, number, error);
 }
 
 bool session_reach_target(struct session *session, struct error *error)
@@ -80,7 +80,7 @@ bool session_reach_target(struct session *session, struct error *error)
 
 bool session_look_again(struct session *session, int number, struct error *error)
 {
-    target_close(&session->target);
+    device_close(&session->device);
     return find_target(session, number, error);
 }
 
@@ -104,11 +104,11 @@ bool session_take(struct session *session, struct error *error)
     const struct options *options = session->context->options;
     struct deadline deadline = session_deadline(session);
     char place[512];
-    session_place(session, session->target.chosen->halted_at, place, sizeof place);
-    session->target.divide = options->divide64;
-    if (!target_take(&session->target, options->resume, place, &deadline, error))
+    session_place(session, session->device.chosen->halted_at, place, sizeof place);
+    session->device.divide = options->divide64;
+    if (!device_take(&session->device, options->resume, place, &deadline, error))
         return false;
-    return target_take_block(&session->target, options->counter, &deadline, error);
+    return device_take_block(&session->device, options->counter, &deadline, error);
 }
 
 static bool clock_from_program(struct session *session, struct clock *out)
@@ -119,7 +119,7 @@ static bool clock_from_program(struct session *session, struct clock *out)
     if (session->symbols == NULL || !symbols_object(session->symbols, "SystemCoreClock", &address, &size) ||
         size != 4)
         return false;
-    if (!ledger_read(session->target.ledger, core_word(&session->target.chosen->core, address), &value,
+    if (!ledger_read(session->device.ledger, core_word(&session->device.chosen->core, address), &value,
                      &deadline, &ignored))
         return false;
     if (value < 1000 || value > 2000000000)
@@ -130,7 +130,7 @@ static bool clock_from_program(struct session *session, struct clock *out)
 
 bool session_sees_running(const struct session *session, const char *command, struct error *error)
 {
-    return session->target.debugger == NULL ||
+    return session->device.debugger == NULL ||
            error_set(error, ERROR_USAGE,
                      "through a GDB server a core can be looked at only while it is halted: %s has nothing "
                      "to read. "
@@ -145,25 +145,25 @@ bool session_clock(struct session *session, struct clock *out, struct error *err
         *out = clock_given(options->freq_hz, "--freq");
         return true;
     }
-    if (session->target.block->counts_cycles && clock_from_program(session, out))
+    if (session->device.block->counts_cycles && clock_from_program(session, out))
         return true;
     /* The counters show themselves only between two halts, or are those of somebody else's clock */
-    if (session->target.debugger != NULL || session->target.elsewhere != NULL) {
+    if (session->device.debugger != NULL || session->device.remote != NULL) {
         *out = clock_unknown();
         return true;
     }
     struct deadline deadline = session_deadline(session);
-    return clock_measure(&session->target, CLOCK_MS, out, &deadline, error);
+    return clock_measure(&session->device, CLOCK_MS, out, &deadline, error);
 }
 
 /* One that nobody uses, or that can be read beside whoever does: it wraps slowly. */
-static struct counter_block *find_other(const struct target *target)
+static struct counter_block *find_other(const struct device *device)
 {
     static const uint64_t SLOW = 1 << 20;
-    struct target_core *core = target_counted(target);
+    struct device_core *core = device_counted(device);
     for (size_t i = 0; i < core->n_blocks; i++) {
         struct counter_block *block = &core->blocks[i];
-        if (block != target->block && block->unusable[0] == '\0' && block->counts_cycles &&
+        if (block != device->block && block->unusable[0] == '\0' && block->counts_cycles &&
             counter_modulus(&block->counters[0]) >= SLOW)
             return block;
     }
@@ -174,7 +174,7 @@ static bool try_counter(struct session *session, struct clock *clock, double *se
 {
     struct deadline deadline = session_deadline(session);
     return session_clock(session, clock, error) &&
-           trial_run(&session->target, clock, seen_hz, &deadline, error);
+           trial_run(&session->device, clock, seen_hz, &deadline, error);
 }
 
 bool session_take_other(struct session *session, const struct error *why, struct clock *clock,
@@ -182,13 +182,13 @@ bool session_take_other(struct session *session, const struct error *why, struct
 {
     const struct options *options = session->context->options;
     struct deadline deadline = session_deadline(session);
-    const struct counter_block *written = session->target.block;
-    struct counter_block *other = find_other(&session->target);
+    const struct counter_block *written = session->device.block;
+    struct counter_block *other = find_other(&session->device);
     /* The events that were asked for belong to the block that has them */
     if (why->kind != ERROR_WRITTEN || other == NULL || options->counter != NULL || options->n_events > 0 ||
         options->n_metrics > 0)
         return error_set(error, why->kind, "%s", why->text);
-    if (!target_take_block(&session->target, other->kind->name, &deadline, error) ||
+    if (!device_take_block(&session->device, other->kind->name, &deadline, error) ||
         !try_counter(session, clock, seen_hz, error))
         return false;
     char note[sizeof other->note];
@@ -207,20 +207,20 @@ bool session_trial(struct session *session, struct clock *clock, double *seen_hz
 
 void session_conditions(struct session *session, const struct clock *clock, struct conditions *out)
 {
-    const struct target *target = &session->target;
+    const struct device *device = &session->device;
     *out = (struct conditions){.clock_hz = clock->hz, .clock_error_hz = clock->error_hz};
     link_describe(session->link, out->link, sizeof out->link);
-    if (target->chosen->core.family == CORE_KNC)
-        snprintf(out->core, sizeof out->core, "%.31s CPU %u, core %u", target->chosen->core.name,
-                 (unsigned)target->chosen->core.unit, target->chosen->view.core_id);
-    else if (target->elsewhere != NULL)
-        snprintf(out->core, sizeof out->core, "%.23s, counters of %.15s CPU %u", target->chosen->core.name,
-                 target->elsewhere->core.name, (unsigned)target->elsewhere->core.unit);
+    if (device->chosen->core.family == CORE_KNC)
+        snprintf(out->core, sizeof out->core, "%.31s CPU %u, core %u", device->chosen->core.name,
+                 (unsigned)device->chosen->core.unit, device->chosen->view.core_id);
+    else if (device->remote != NULL)
+        snprintf(out->core, sizeof out->core, "%.23s, counters of %.15s CPU %u", device->chosen->core.name,
+                 device->remote->core.name, (unsigned)device->remote->core.unit);
     else
-        snprintf(out->core, sizeof out->core, "%s core %d", target->chosen->core.name,
-                 (int)(target->chosen - target->cores));
-    snprintf(out->counter, sizeof out->counter, "%.63s", target->block->text);
-    snprintf(out->note, sizeof out->note, "%s", target->block->note);
+        snprintf(out->core, sizeof out->core, "%s core %d", device->chosen->core.name,
+                 (int)(device->chosen - device->cores));
+    snprintf(out->counter, sizeof out->counter, "%.63s", device->block->text);
+    snprintf(out->note, sizeof out->note, "%s", device->block->note);
     snprintf(out->clock_source, sizeof out->clock_source, "%s", clock->source);
     if (session->symbols != NULL) {
         snprintf(out->elf, sizeof out->elf, "%s", session->context->options->elf);
@@ -248,21 +248,21 @@ bool session_insist(struct session *session, bool (*undo)(void *, const struct d
 
 static bool undo_target(void *what, const struct deadline *deadline, struct error *error)
 {
-    return target_undo(what, deadline, error);
+    return device_undo(what, deadline, error);
 }
 
 bool session_undo(struct session *session, struct error *error)
 {
-    return session_insist(session, undo_target, &session->target, error);
+    return session_insist(session, undo_target, &session->device, error);
 }
 
 bool session_close(struct session *session, struct error *error)
 {
     bool ok = session->link == NULL || session_undo(session, error);
-    ok = target_check_left(&session->target, error) && ok;
+    ok = device_check_left(&session->device, error) && ok;
     injected_free(session->by_core);
     session->by_core = NULL;
-    target_close(&session->target);
+    device_close(&session->device);
     link_close(session->link);
     session->link = NULL;
     symbols_close(session->symbols);

@@ -18,7 +18,7 @@ struct session {
     const struct context *context;
     struct symbols *symbols; /* NULL without --elf */
     struct link *link;
-    struct target target;
+    struct device device;
     bool may_stop;                 /* the command stops the core anyway */
     struct injected_code *by_core; /* what the core sees of memory is looked at through this; NULL: not yet */
 };

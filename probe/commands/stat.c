@@ -70,7 +70,7 @@ static void sleep_for(int64_t us, const volatile sig_atomic_t *cancel)
 static bool pass_time(struct stat_command *self, int64_t us, struct error *error)
 {
     const struct context *context = self->session.context;
-    struct debugger *debugger = self->session.target.debugger;
+    struct debugger *debugger = self->session.device.debugger;
     struct debugger_stop stop;
     if (us <= 0 || *context->cancel != 0)
         return true;
@@ -86,7 +86,7 @@ static bool pass_time(struct stat_command *self, int64_t us, struct error *error
         return false;
     case DEBUGGER_STOPPED:
         self->stopped = true;
-        self->session.target.leave_halted = true;
+        self->session.device.leave_halted = true;
         return true;
     case DEBUGGER_RUNS:
         break;
@@ -94,7 +94,7 @@ static bool pass_time(struct stat_command *self, int64_t us, struct error *error
     if (!debugger_halt(debugger, &stop, error))
         return false;
     self->stopped = stop.why != DEBUGGER_REQUESTED;
-    self->session.target.leave_halted |= self->stopped;
+    self->session.device.leave_halted |= self->stopped;
     return true;
 }
 
@@ -138,7 +138,7 @@ static bool sample_until(struct stat_command *self, int64_t until_us, struct err
         deadline.cancel = NULL; /* the sample that ends the window */
         if (!window_sample(&self->window, &deadline, error))
             return note_reset(self, error);
-        self->stopped = self->stopped || self->session.target.leave_halted;
+        self->stopped = self->stopped || self->session.device.leave_halted;
         if (*context->cancel != 0 || self->stopped || deadline_now_us() >= until_us)
             return true;
     }
@@ -162,10 +162,10 @@ static bool run_window(struct stat_command *self, const struct plan_pass *pass, 
     const struct options *options = context->options;
     struct deadline deadline = session_deadline(&self->session);
     deadline.cancel = NULL;
-    if (!target_program(&self->session.target, pass->picks, pass->n, &deadline, error) ||
-        !window_begin(&self->window, &self->session.target, &self->clock, &deadline, error))
+    if (!device_program(&self->session.device, pass->picks, pass->n, &deadline, error) ||
+        !window_begin(&self->window, &self->session.device, &self->clock, &deadline, error))
         return false;
-    if (self->session.target.leave_halted) {
+    if (self->session.device.leave_halted) {
         self->stopped = true;
         return true;
     }
@@ -232,9 +232,9 @@ static bool run_windows(struct stat_command *self, struct error *error)
     if (!ran)
         return false;
     struct deadline deadline = session_last_deadline();
-    if (self->reset.kind == ERROR_NONE && !target_check_witness(&self->session.target, &deadline, error))
+    if (self->reset.kind == ERROR_NONE && !device_check_witness(&self->session.device, &deadline, error))
         return false;
-    self->counts.slept = self->session.target.slept;
+    self->counts.slept = self->session.device.slept;
     self->counts.n_metrics =
         counting_metrics(&self->counting, row_mean, &self->counts, self->clock.hz, self->counts.metrics);
     command_has_result(context);
@@ -256,9 +256,9 @@ static void tell_halts(const struct stat_command *self)
 static bool check_stop(struct stat_command *self, struct error *error)
 {
     char place[512];
-    if (!self->stopped || self->session.target.debugger != NULL)
+    if (!self->stopped || self->session.device.debugger != NULL)
         return true;
-    session_place(&self->session, self->session.target.stopped_at, place, sizeof place);
+    session_place(&self->session, self->session.device.stopped_at, place, sizeof place);
     return error_set(error, ERROR_FOREIGN_STOP, "halted by someone else at %s", place);
 }
 
@@ -274,7 +274,7 @@ int command_stat(const struct context *context, struct error *error)
               counting_open(&self.counting, &self.session, &self.clock, error);
     if (ok) {
         session_conditions(&self.session, &self.clock, &self.conditions);
-        if (self.session.target.debugger != NULL)
+        if (self.session.device.debugger != NULL)
             snprintf(self.conditions.note, sizeof self.conditions.note,
                      "each sample halts the core briefly; that cost is included in the counts");
         ok = run_windows(&self, error) && check_stop(&self, error);

@@ -48,9 +48,9 @@ static bool find_place(struct stub_command *self, const struct options *options,
 
 static bool work(struct stub_command *self, struct error *error)
 {
-    struct target *target = &self->session.target;
+    struct device *device = &self->session.device;
     struct deadline deadline = deadline_in_ms(patience_ms(WORK_MS), self->session.context->cancel);
-    if (!stub_open(&self->stub, target, self->has_place ? &self->place : NULL, &deadline, error))
+    if (!stub_open(&self->stub, device, self->has_place ? &self->place : NULL, &deadline, error))
         return false;
     switch (self->action) {
     case ENABLE:
@@ -93,9 +93,9 @@ static void print_events(FILE *out, uint32_t events)
 static void print(const struct stub_command *self)
 {
     FILE *out = self->session.context->out;
-    const struct target *target = &self->session.target;
+    const struct device *device = &self->session.device;
     const struct stub_state *was = self->action == ENABLE || self->action == DISABLE ? &self->found : NULL;
-    fprintf(out, "core %d   %s\n\n", (int)(target->chosen - target->cores), target->chosen->core.name);
+    fprintf(out, "core %d   %s\n\n", (int)(device->chosen - device->cores), device->chosen->core.name);
     print_line(out, "user mode", "access to counters ", was ? of_user(was) : NULL, of_user(&self->now));
     print_line(out, "cycle counter", "", was ? of_cycles(was) : NULL, of_cycles(&self->now));
     print_events(out, self->now.events);

@@ -82,7 +82,7 @@ static void print_json(const struct watching *self)
 {
     FILE *out = self->session.context->out;
     const struct window *window = &self->window;
-    const struct reading *reading = &self->session.target.reading;
+    const struct reading *reading = &self->session.device.reading;
     uint64_t count = window->totals[0].count - self->before.totals[0].count;
     fprintf(out,
             "{\"type\":\"sample\",\"seconds\":%.6f,\"count\":%" PRIu64 ",\"total\":%" PRIu64
@@ -106,7 +106,7 @@ static void print_json_summary(const struct watching *self)
 {
     FILE *out = self->session.context->out;
     const struct window *window = &self->window;
-    const struct reading *reading = &self->session.target.reading;
+    const struct reading *reading = &self->session.device.reading;
     const struct window begin = {0};
     fprintf(out,
             "{\"type\":\"summary\",\"seconds\":%.6f,\"samples\":%" PRIu64 ",\"lost\":%" PRIu64
@@ -133,7 +133,7 @@ static bool print_json_header(const struct watching *self)
 static void print_text(struct watching *self)
 {
     const struct window *window = &self->window;
-    const struct reading *reading = &self->session.target.reading;
+    const struct reading *reading = &self->session.device.reading;
     double span = seconds(self->before.last_us, window->last_us);
     for (size_t i = 0; i < reading->counted; i++) {
         uint64_t count = window->totals[i].count - self->before.totals[i].count;
@@ -162,7 +162,7 @@ static void print_text(struct watching *self)
 static void draw(struct watching *self)
 {
     const struct window *window = &self->window;
-    const struct reading *reading = &self->session.target.reading;
+    const struct reading *reading = &self->session.device.reading;
     struct screen_view *view = &self->shown;
     snprintf(self->title, sizeof self->title, "%s     %s     %s", self->conditions.link,
              self->conditions.core, self->conditions.counter);
@@ -209,7 +209,7 @@ static bool print_totals(const struct watching *self)
 {
     FILE *out = self->session.context->out;
     const struct window *window = &self->window;
-    const struct reading *reading = &self->session.target.reading;
+    const struct reading *reading = &self->session.device.reading;
     struct counts counts = {.passes = 1,
                             .seconds = seconds(self->zero.last_us, window->last_us),
                             .skew_us = window->skew_us,
@@ -240,9 +240,9 @@ static void pause_ms(struct watching *self, int64_t ms)
 static bool check_stop(struct watching *self, struct error *error)
 {
     char place[512];
-    if (!self->session.target.leave_halted)
+    if (!self->session.device.leave_halted)
         return true;
-    session_place(&self->session, self->session.target.stopped_at, place, sizeof place);
+    session_place(&self->session, self->session.device.stopped_at, place, sizeof place);
     return error_set(error, ERROR_FOREIGN_STOP, "halted by someone else at %s", place);
 }
 
@@ -264,22 +264,22 @@ static void tell_reset(struct watching *self)
 static bool go_on_after_reset(struct watching *self, struct error *error)
 {
     struct window before = self->window;
-    struct target *target = &self->session.target;
+    struct device *device = &self->session.device;
     if (error->kind != ERROR_RESET)
         return false;
     error_clear(error);
     self->resets++;
     struct deadline deadline = session_deadline(&self->session);
     const struct plan_pass *pass = &self->counting.plan->passes[0];
-    if (!target_retake_block(target, &deadline, error) ||
-        !target_program(target, pass->picks, pass->n, &deadline, error) ||
-        !window_begin(&self->window, target, &self->clock, &deadline, error))
+    if (!device_retake_block(device, &deadline, error) ||
+        !device_program(device, pass->picks, pass->n, &deadline, error) ||
+        !window_begin(&self->window, device, &self->clock, &deadline, error))
         return error_prefix(error, "the target was reset, and its counters do not count again: ");
     self->window.first_us = before.first_us;
     self->window.samples = before.samples;
     self->window.lost = before.lost;
     memcpy(self->window.totals, before.totals, sizeof before.totals);
-    for (size_t i = 0; i < target->reading.counted; i++)
+    for (size_t i = 0; i < device->reading.counted; i++)
         self->window.totals[i].missed++; /* what was counted between that look and the reset */
     tell_reset(self);
     return true;
@@ -303,7 +303,7 @@ static bool watch_interval(struct watching *self, int64_t *next_us, struct error
         deadline.cancel = NULL; /* the sample that ends the last interval */
         if (!window_sample(&self->window, &deadline, error) && !go_on_after_reset(self, error))
             return false;
-        if (self->session.target.leave_halted)
+        if (self->session.device.leave_halted)
             return check_stop(self, error);
     }
     if (self->screen.open && !self->paused)
@@ -328,7 +328,7 @@ static bool watch(struct watching *self, struct error *error)
         return error_set(error, ERROR_USAGE, "watch counts in one pass: these events take %zu",
                          self->counting.plan->n_passes);
     bool plain = options->format != FORMAT_TEXT || options->output != NULL;
-    if (!window_begin(&self->window, &self->session.target, &self->clock, &deadline, error) ||
+    if (!window_begin(&self->window, &self->session.device, &self->clock, &deadline, error) ||
         !check_stop(self, error))
         return false;
     self->zero = self->before = self->window;
@@ -349,7 +349,7 @@ static bool watch(struct watching *self, struct error *error)
     screen_close(&self->screen);
     if (was_shown && !print_totals(self))
         ok = error_set(error, ERROR_SYSTEM, "the output could not be written");
-    ok = ok && target_check_witness(&self->session.target, &deadline, error);
+    ok = ok && device_check_witness(&self->session.device, &deadline, error);
     if (ok && options->format == FORMAT_JSON)
         print_json_summary(self);
     return ok;

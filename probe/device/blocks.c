@@ -14,14 +14,14 @@ static bool check_usable(const struct counter_block *block, struct error *error)
     return error_set(error, ERROR_NO_COUNTER, "%s cannot be used: %s", block->text, block->unusable);
 }
 
-struct target_core *target_counted(const struct target *target)
+struct device_core *device_counted(const struct device *device)
 {
-    return target->elsewhere != NULL ? target->elsewhere : target->chosen;
+    return device->remote != NULL ? device->remote : device->chosen;
 }
 
-static struct counter_block *find_block(const struct target *target, const char *name, struct error *error)
+static struct counter_block *find_block(const struct device *device, const char *name, struct error *error)
 {
-    struct target_core *core = target_counted(target);
+    struct device_core *core = device_counted(device);
     for (size_t i = 0; i < core->n_blocks; i++) {
         struct counter_block *one = &core->blocks[i];
         if (name == NULL ? one->unusable[0] == '\0' : strcasecmp(one->kind->name, name) == 0)
@@ -38,94 +38,94 @@ static struct counter_block *find_block(const struct target *target, const char 
 }
 
 /* What the core alone can look at. */
-static bool look_by_core(struct target *target, struct counter_block *block, const struct deadline *deadline,
+static bool look_by_core(struct device *device, struct counter_block *block, const struct deadline *deadline,
                          struct error *error)
 {
-    const struct core *core = &target->chosen->core;
+    const struct core *core = &device->chosen->core;
     const struct block_kind *kind = block->kind;
     struct step items[BLOCK_IDENTITY];
     uint64_t values[BLOCK_IDENTITY];
     struct steps list = {.items = items, .room = BLOCK_IDENTITY};
-    if (target->coprocessor == NULL)
-        target->coprocessor = coprocessor_new(target->ledger, core);
-    if (target->coprocessor == NULL)
+    if (device->halted_access == NULL)
+        device->halted_access = halted_access_new(device->ledger, core);
+    if (device->halted_access == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
     /* A debugger has the core halted already, and relies on DBGDSCR as it left it. */
-    if (target->debugger == NULL && !coprocessor_prepare(target->coprocessor, deadline, error))
+    if (device->debugger == NULL && !halted_access_prepare(device->halted_access, deadline, error))
         return false;
     kind->add_identity(core, &list);
     for (size_t i = 0; i < list.n; i++)
-        if (!ledger_read(target->ledger, items[i].at, &values[i], deadline, error))
+        if (!ledger_read(device->ledger, items[i].at, &values[i], deadline, error))
             return false;
     kind->identify(core, values, block);
     return true;
 }
 
 /* The core goes on, where it was halted for its counters. */
-static bool leave_core(struct target *target, const struct deadline *deadline, struct error *error)
+static bool leave_core(struct device *device, const struct deadline *deadline, struct error *error)
 {
-    return ledger_leave_detour(target->ledger, deadline, error) &&
-           (target->coprocessor == NULL || coprocessor_check_reset(target->coprocessor, error));
+    return ledger_release_core(device->ledger, deadline, error) &&
+           (device->halted_access == NULL || halted_access_check_reset(device->halted_access, error));
 }
 
 /* What a reset took away again is no fault of the register's. */
-static bool apply_setting(struct target *target, const struct counter_block *block,
+static bool apply_setting(struct device *device, const struct counter_block *block,
                           const struct setting *setting, bool *again, const struct deadline *deadline,
                           struct error *error)
 {
     struct error reset = {0};
-    if (target_apply(target, setting, block->settings, block->n_settings, again, deadline, error))
+    if (device_apply(device, setting, block->settings, block->n_settings, again, deadline, error))
         return true;
-    if (!leave_core(target, deadline, &reset) && reset.kind == ERROR_RESET)
+    if (!leave_core(device, deadline, &reset) && reset.kind == ERROR_RESET)
         *error = reset;
     return false;
 }
 
 /* A register may take nothing because another one, set before, was changed since. */
-static bool find_reason(struct target *target, const struct deadline *deadline, struct error *error)
+static bool find_reason(struct device *device, const struct deadline *deadline, struct error *error)
 {
     struct error changed = {0};
     if (error->kind != ERROR_NO_COUNTER)
         return false;
-    target->witness = target->block_witness;
-    if (!target_check_witness(target, deadline, &changed) && changed.kind == ERROR_WRITTEN)
+    device->witness = device->block_witness;
+    if (!device_check_witness(device, deadline, &changed) && changed.kind == ERROR_WRITTEN)
         *error = changed;
     return false;
 }
 
-static bool apply_all(struct target *target, const struct counter_block *block,
+static bool apply_all(struct device *device, const struct counter_block *block,
                       const struct deadline *deadline, struct error *error)
 {
     bool again;
-    target->block_witness.n = 0;
+    device->block_witness.n = 0;
     for (size_t i = 0; i < block->n_settings; i = again ? 0 : i + 1) {
-        if (!apply_setting(target, block, &block->settings[i], &again, deadline, error))
-            return find_reason(target, deadline, error);
-        witness_take(&target->block_witness, &block->settings[i]);
+        if (!apply_setting(device, block, &block->settings[i], &again, deadline, error))
+            return find_reason(device, deadline, error);
+        witness_take(&device->block_witness, &block->settings[i]);
     }
-    target->witness = target->block_witness;
+    device->witness = device->block_witness;
     return true;
 }
 
-bool target_retake_block(struct target *target, const struct deadline *deadline, struct error *error)
+bool device_retake_block(struct device *device, const struct deadline *deadline, struct error *error)
 {
-    return apply_all(target, target->block, deadline, error) && leave_core(target, deadline, error);
+    return apply_all(device, device->block, deadline, error) && leave_core(device, deadline, error);
 }
 
 /* A block that shows what it has only once its first setting holds. */
-static bool look_again(struct target *target, struct counter_block *block, const struct deadline *deadline,
+static bool look_again(struct device *device, struct counter_block *block, const struct deadline *deadline,
                        struct error *error)
 {
-    const struct core *core = &target_counted(target)->core;
+    const struct core *core = &device_counted(device)->core;
     const struct block_kind *kind = block->kind;
     struct step items[BLOCK_IDENTITY];
     uint64_t values[BLOCK_IDENTITY];
     struct steps list = {.items = items, .room = BLOCK_IDENTITY};
     bool again; /* it stands behind no lock */
-    if (!apply_setting(target, block, &block->settings[0], &again, deadline, error))
+    if (!apply_setting(device, block, &block->settings[0], &again, deadline, error))
         return false;
     kind->add_identity(core, &list);
-    if (!target_run(target, &list, values, deadline, error))
+    if (!device_run(device, &list, values, deadline, error))
         return false;
     kind->identify(core, values, block);
     block->look_again = false;
@@ -133,167 +133,167 @@ static bool look_again(struct target *target, struct counter_block *block, const
 }
 
 /* The named block, or the best one that can be used. */
-static struct counter_block *choose_block(struct target *target, const char *name,
+static struct counter_block *choose_block(struct device *device, const char *name,
                                           const struct deadline *deadline, struct error *error)
 {
     for (;;) {
-        struct counter_block *block = find_block(target, name, error);
+        struct counter_block *block = find_block(device, name, error);
         if (block == NULL || !check_usable(block, error))
             return NULL;
         if (!block->look_again)
             return block;
-        if (!look_again(target, block, deadline, error))
+        if (!look_again(device, block, deadline, error))
             return NULL;
     }
 }
 
-bool target_take_block(struct target *target, const char *name, const struct deadline *deadline,
+bool device_take_block(struct device *device, const char *name, const struct deadline *deadline,
                        struct error *error)
 {
-    struct counter_block *block = choose_block(target, name, deadline, error);
+    struct counter_block *block = choose_block(device, name, deadline, error);
     if (block == NULL)
         return false;
     if (block->kind->by_core &&
-        (!look_by_core(target, block, deadline, error) || !check_usable(block, error)))
+        (!look_by_core(device, block, deadline, error) || !check_usable(block, error)))
         return false;
-    if (target->divide && block->kind->divide == NULL)
+    if (device->divide && block->kind->divide == NULL)
         return error_set(error, ERROR_NO_COUNTER, "%s has no divider", block->text);
-    if (target->divide && !block->kind->divide(&target_counted(target)->core, block))
+    if (device->divide && !block->kind->divide(&device_counted(device)->core, block))
         return error_set(error, ERROR_NO_COUNTER, "the program uses the cycle counter: it cannot be divided");
-    if (!apply_all(target, block, deadline, error))
+    if (!apply_all(device, block, deadline, error))
         return false;
-    if (!attached_counts(target, block, error))
+    if (!attached_counts(device, block, error))
         return false;
-    if (target->elsewhere != NULL && block->kind->own_cycles != NULL)
+    if (device->remote != NULL && block->kind->own_cycles != NULL)
         block->counts_cycles = false;
-    target->block = block;
-    target->reading = (struct reading){.counters = {block->counters[0]}, .n = 1, .counted = 1};
-    target->reading.by_core = block->kind->by_core ? &target->chosen->core : NULL;
-    return leave_core(target, deadline, error);
+    device->block = block;
+    device->reading = (struct reading){.counters = {block->counters[0]}, .n = 1, .counted = 1};
+    device->reading.by_core = block->kind->by_core ? &device->chosen->core : NULL;
+    return leave_core(device, deadline, error);
 }
 
-static bool apply_program(struct target *target, const struct deadline *deadline, struct error *error)
+static bool apply_program(struct device *device, const struct deadline *deadline, struct error *error)
 {
-    const struct counter_block *block = target->block;
+    const struct counter_block *block = device->block;
     struct setting settings[BLOCK_PASS_SETTINGS];
     size_t n = 0;
     bool again;
     if (block->kind->program != NULL)
-        n = block->kind->program(&target_counted(target)->core, block, target->programmed,
-                                 target->n_programmed, settings, BLOCK_PASS_SETTINGS);
-    target->witness = target->block_witness;
+        n = block->kind->program(&device_counted(device)->core, block, device->programmed,
+                                 device->n_programmed, settings, BLOCK_PASS_SETTINGS);
+    device->witness = device->block_witness;
     for (size_t i = 0; i < n; i = again ? 0 : i + 1) {
-        if (!apply_setting(target, block, &settings[i], &again, deadline, error))
+        if (!apply_setting(device, block, &settings[i], &again, deadline, error))
             return false;
-        witness_take(&target->witness, &settings[i]);
+        witness_take(&device->witness, &settings[i]);
     }
     return true;
 }
 
-bool target_renew_block(struct target *target, const struct deadline *deadline, struct error *error)
+bool device_renew_block(struct device *device, const struct deadline *deadline, struct error *error)
 {
-    return apply_all(target, target->block, deadline, error) && apply_program(target, deadline, error);
+    return apply_all(device, device->block, deadline, error) && apply_program(device, deadline, error);
 }
 
-bool target_program(struct target *target, const struct counter_pick *picks, size_t n,
+bool device_program(struct device *device, const struct counter_pick *picks, size_t n,
                     const struct deadline *deadline, struct error *error)
 {
-    const struct counter_block *block = target->block;
+    const struct counter_block *block = device->block;
     if (n > BLOCK_COUNTERS)
         return error_set(error, ERROR_SYSTEM, "too many counters at a time");
-    memcpy(target->programmed, picks, n * sizeof *picks);
-    target->n_programmed = n;
-    if (!apply_program(target, deadline, error))
+    memcpy(device->programmed, picks, n * sizeof *picks);
+    device->n_programmed = n;
+    if (!apply_program(device, deadline, error))
         return false;
-    struct reading beside = target->reading;
-    target->reading.n = target->reading.counted = 0;
+    struct reading beside = device->reading;
+    device->reading.n = device->reading.counted = 0;
     for (size_t i = 0; i < n; i++) {
         struct counter counter = block->counters[picks[i].counter];
         snprintf(counter.name, sizeof counter.name, "%s", picks[i].name);
         if (counter.per_cycle > 1 && counter_event_is_slow(counter.name))
             counter.per_cycle = 1;
-        if (!reading_append(&target->reading, &counter))
+        if (!reading_append(&device->reading, &counter))
             return error_set(error, ERROR_SYSTEM, "too many counters at a time");
     }
-    target->reading.counted = n;
+    device->reading.counted = n;
     for (size_t i = beside.counted; i < beside.n; i++)
-        if (!reading_append(&target->reading, &beside.counters[i]))
+        if (!reading_append(&device->reading, &beside.counters[i]))
             return error_set(error, ERROR_SYSTEM, "too many counters at a time");
-    return leave_core(target, deadline, error);
+    return leave_core(device, deadline, error);
 }
 
-static bool read_by_core(struct target *target, uint64_t *values, uint64_t *before_us, uint64_t *after_us,
+static bool read_by_core(struct device *device, uint64_t *values, uint64_t *before_us, uint64_t *after_us,
                          const struct deadline *deadline, struct error *error)
 {
-    if (!coprocessor_read(target->coprocessor, &target->reading, values, before_us, after_us, deadline,
-                          error))
+    if (!halted_access_read(device->halted_access, &device->reading, values, before_us, after_us, deadline,
+                            error))
         return false;
-    if (coprocessor_stood(target->coprocessor, &target->stopped_at))
-        target->leave_halted = true;
+    if (halted_access_stood(device->halted_access, &device->stopped_at))
+        device->leave_halted = true;
     return true;
 }
 
 /* The counters, and after them what may have spoiled them. */
-static bool read_running(struct target *target, uint64_t *values, uint64_t *before_us, uint64_t *after_us,
-                         struct target_look *look, const struct deadline *deadline, struct error *error)
+static bool read_running(struct device *device, uint64_t *values, uint64_t *before_us, uint64_t *after_us,
+                         struct device_poll *look, const struct deadline *deadline, struct error *error)
 {
     enum { ROOM = READING_STEPS + WITNESS_ROOM + 3 };
     struct step items[ROOM];
     uint64_t results[ROOM];
     struct witness_places places;
     struct steps list = {.items = items, .room = ROOM};
-    const struct target_core *counted = look != NULL ? target_counted(target) : NULL;
-    const struct core_ops *ops = counted != NULL && target->debugger == NULL ? counted->core.ops : NULL;
+    const struct device_core *counted = look != NULL ? device_counted(device) : NULL;
+    const struct core_ops *ops = counted != NULL && device->debugger == NULL ? counted->core.ops : NULL;
     bool tells_reset = ops != NULL && ops->add_reset_since != NULL;
     size_t reset = 0;
     size_t before = steps_add(&list, step_time(TIME_BEFORE));
-    size_t at = reading_add(&target->reading, true, &list);
+    size_t at = reading_add(&device->reading, true, &list);
     size_t after = steps_add(&list, step_time(TIME_AFTER));
     if (look != NULL) {
-        witness_add(&target->witness, counted != NULL ? &counted->core : NULL, &list, &places);
+        witness_add(&device->witness, counted != NULL ? &counted->core : NULL, &list, &places);
         reset = tells_reset ? ops->add_reset_since(&counted->core, &list) : 0;
     }
-    if (!target_run(target, &list, results, deadline, error))
+    if (!device_run(device, &list, results, deadline, error))
         return false;
-    reading_take(&target->reading, true, results, at, values);
+    reading_take(&device->reading, true, results, at, values);
     *before_us = results[before];
     *after_us = results[after];
     if (look == NULL)
         return true;
-    look->changed = witness_changed(&target->witness, results, &places, &look->saw);
+    look->changed = witness_changed(&device->witness, results, &places, &look->saw);
     look->reset = tells_reset && ops->reset_since(&counted->core, results[reset]);
-    target->slept |= tells_reset && ops->state(&counted->core, results[reset]) == CORE_ASLEEP;
+    device->slept |= tells_reset && ops->state(&counted->core, results[reset]) == CORE_ASLEEP;
     return true;
 }
 
-bool target_look(struct target *target, uint64_t *values, uint64_t *before_us, uint64_t *after_us,
-                 struct target_look *look, const struct deadline *deadline, struct error *error)
+bool device_poll(struct device *device, uint64_t *values, uint64_t *before_us, uint64_t *after_us,
+                 struct device_poll *look, const struct deadline *deadline, struct error *error)
 {
     if (look != NULL)
-        *look = (struct target_look){0};
-    if (target->reading.by_core != NULL) /* which tells of a reset by itself */
-        return read_by_core(target, values, before_us, after_us, deadline, error);
-    return read_running(target, values, before_us, after_us, look, deadline, error);
+        *look = (struct device_poll){0};
+    if (device->reading.by_core != NULL) /* which tells of a reset by itself */
+        return read_by_core(device, values, before_us, after_us, deadline, error);
+    return read_running(device, values, before_us, after_us, look, deadline, error);
 }
 
-bool target_read(struct target *target, uint64_t *values, uint64_t *before_us, uint64_t *after_us,
+bool device_read(struct device *device, uint64_t *values, uint64_t *before_us, uint64_t *after_us,
                  const struct deadline *deadline, struct error *error)
 {
-    return target_look(target, values, before_us, after_us, NULL, deadline, error);
+    return device_poll(device, values, before_us, after_us, NULL, deadline, error);
 }
 
-bool target_check_witness(struct target *target, const struct deadline *deadline, struct error *error)
+bool device_check_witness(struct device *device, const struct deadline *deadline, struct error *error)
 {
-    const struct witness *witness = &target->witness;
+    const struct witness *witness = &device->witness;
     bool ok = true;
     for (size_t i = 0; i < witness->n && ok; i++) {
         uint64_t now;
-        ok = ledger_read(target->ledger, witness->items[i].at, &now, deadline, error) &&
+        ok = ledger_read(device->ledger, witness->items[i].at, &now, deadline, error) &&
              ((now & witness->items[i].mask) == witness->items[i].value ||
               witness_tell(&witness->items[i], now, error));
     }
     struct error later = {0};
-    if (leave_core(target, deadline, &later) || !ok)
+    if (leave_core(device, deadline, &later) || !ok)
         return ok;
     return error_set(error, later.kind, "%s", later.text);
 }
@@ -310,7 +310,7 @@ static bool holds(const struct setting *setting, uint64_t value)
 
 /* It takes what is written, and somebody else takes that away: then a read directly behind the write shows
  * it. */
-static bool takes_it(struct target *target, const struct setting *setting, uint64_t now,
+static bool takes_it(struct device *device, const struct setting *setting, uint64_t now,
                      const struct deadline *deadline)
 {
     uint64_t value = ((setting->test_at.size != 0 ? 0 : now) & setting->keep) | setting->set | setting->key;
@@ -319,7 +319,7 @@ static bool takes_it(struct target *target, const struct setting *setting, uint6
     struct error ignored = {0};
     if (setting->watched == NULL || setting->at.space == SPACE_CP15)
         return false;
-    return ledger_execute(target->ledger, items, 2, results, deadline, &ignored).why == DONE &&
+    return ledger_execute(device->ledger, items, 2, results, deadline, &ignored).why == DONE &&
            holds(setting, results[1]);
 }
 
@@ -358,10 +358,10 @@ static bool try_lock(struct ledger *ledger, const struct setting *lock, const st
 
 /* --- settings ------------------------------------------------------------------------------------------- */
 
-static bool tell_refusal(struct target *target, const struct setting *setting, uint64_t now,
+static bool tell_refusal(struct device *device, const struct setting *setting, uint64_t now,
                          const struct deadline *deadline, struct error *error)
 {
-    if (takes_it(target, setting, now, deadline)) {
+    if (takes_it(device, setting, now, deadline)) {
         error_set(error, ERROR_WRITTEN,
                   "something else changed %s at once after it was set: it holds 0x%" PRIX64, setting->watched,
                   now);
@@ -381,25 +381,25 @@ static bool tell_refusal(struct target *target, const struct setting *setting, u
                      setting->at.offset, setting->set, now);
 }
 
-bool target_apply(struct target *target, const struct setting *setting, const struct setting *locks, size_t n,
+bool device_apply(struct device *device, const struct setting *setting, const struct setting *locks, size_t n,
                   bool *again, const struct deadline *deadline, struct error *error)
 {
     uint64_t now;
     *again = false;
     if (setting->only_watched)
         return true;
-    if (!ledger_apply(target->ledger, setting, deadline, error))
+    if (!ledger_apply(device->ledger, setting, deadline, error))
         return false;
     if (setting->test == 0)
         return true;
-    if (!ledger_read(target->ledger, seen_at(setting), &now, deadline, error))
+    if (!ledger_read(device->ledger, seen_at(setting), &now, deadline, error))
         return false;
     if (holds(setting, now))
         return true;
     const struct setting *lock = is_seen(setting) ? lock_of(locks, n, setting) : NULL;
-    if (!try_lock(target->ledger, lock, setting, again, deadline, error))
+    if (!try_lock(device->ledger, lock, setting, again, deadline, error))
         return false;
-    return *again || tell_refusal(target, setting, now, deadline, error);
+    return *again || tell_refusal(device, setting, now, deadline, error);
 }
 
 static bool is_wanted(const struct setting *setting, enum apply_what what)
@@ -426,7 +426,7 @@ static bool apply_one(struct ledger *ledger, const struct setting *setting, cons
     return holds(setting, now) || try_lock(ledger, lock, setting, again, deadline, error);
 }
 
-bool target_apply_core(struct ledger *ledger, const struct core *core, enum apply_what what,
+bool device_apply_core(struct ledger *ledger, const struct core *core, enum apply_what what,
                        const struct deadline *deadline, struct error *error)
 {
     struct setting settings[CORE_SETTINGS];

@@ -1,7 +1,7 @@
 /*
  * The target: what is at the other end of a link. Finds the cores that the link's views show, takes one of
  * them with its counter blocks, and owns the ledger through which alone it is written. Whatever way a run
- * ends, target_close puts the target back as it was found.
+ * ends, device_close puts the target back as it was found.
  */
 #pragma once
 
@@ -24,7 +24,7 @@
 enum { TARGET_CORES = 16, TARGET_BLOCKS = 4, TARGET_BUSES = 8, TARGET_VIEWS = 256 };
 
 /* A debug bus: the one behind an access port that has a ROM table. */
-struct target_bus {
+struct device_bus {
     uint16_t unit; /* of the link's view that reaches it */
     uint16_t port;
     bool has_rom;
@@ -33,12 +33,12 @@ struct target_bus {
 };
 
 /* What the user says instead of what would be found. */
-struct target_wish {
+struct device_request {
     int core; /* by number; -1: the only or first one, or the one at `debug` */
     struct place debug, pmu, cti;
 };
 
-struct target_core {
+struct device_core {
     struct core core;
     struct link_view view;
     uint16_t server_unit;  /* by which a server runs and halts it */
@@ -50,82 +50,82 @@ struct target_core {
     size_t n_blocks;
 };
 
-struct target {
+struct device {
     struct link *link; /* owned by the caller */
     struct debugger
         *debugger; /* the link's, which halted the core when it came; NULL: run control is by registers */
     struct ledger *ledger;
-    struct target_core *cores; /* `room` of them: TARGET_CORES, or as many as the link has views */
+    struct device_core *cores; /* `room` of them: TARGET_CORES, or as many as the link has views */
     size_t room;
     size_t n_cores;
-    struct target_bus *buses; /* TARGET_BUSES of them */
+    struct device_bus *buses; /* TARGET_BUSES of them */
     size_t n_buses;
     bool cores_cut, buses_cut; /* there are more */
     bool has_passed_over;      /* an access port behind which a Cortex-M might be, and nobody looked: */
     uint16_t passed_over;
-    int preferred;                 /* the core that nobody chose otherwise */
-    struct target_core *chosen;    /* one of `cores` */
-    struct target_core *elsewhere; /* by another link: whose counters are taken; NULL: those of `chosen` */
-    struct counter_block *block;   /* the counters in use, NULL before target_take_block */
+    int preferred;               /* the core that nobody chose otherwise */
+    struct device_core *chosen;  /* one of `cores` */
+    struct device_core *remote;  /* by another link: whose counters are taken; NULL: those of `chosen` */
+    struct counter_block *block; /* the counters in use, NULL before target_take_block */
     struct counter_pick programmed[BLOCK_COUNTERS]; /* what its counters were given last */
     size_t n_programmed;
-    struct reading reading;          /* what a run reads of it, and beside it */
-    struct witness block_witness;    /* what the block's counts depend on */
-    struct witness witness;          /* and those of the events under way */
-    struct coprocessor *coprocessor; /* where the block is reached through the core itself; else NULL */
-    bool divide;                     /* wanted before target_take_block: cycles by 64 */
-    bool held;                       /* the server, if any, is kept away */
-    bool halt_at_end;                /* it was halted when we came */
-    bool slept;                      /* it was seen asleep while it was counted */
-    bool leave_halted;               /* somebody else's stop: not ours to resume */
-    uint64_t stopped_at;             /* by a reading that halts the core: where that stop was found */
+    struct reading reading;              /* what a run reads of it, and beside it */
+    struct witness block_witness;        /* what the block's counts depend on */
+    struct witness witness;              /* and those of the events under way */
+    struct halted_access *halted_access; /* where the block is reached through the core itself; else NULL */
+    bool divide;                         /* wanted before target_take_block: cycles by 64 */
+    bool held;                           /* the server, if any, is kept away */
+    bool halt_at_end;                    /* it was halted when we came */
+    bool slept;                          /* it was seen asleep while it was counted */
+    bool leave_halted;                   /* somebody else's stop: not ours to resume */
+    uint64_t stopped_at;                 /* by a reading that halts the core: where that stop was found */
 };
 
 /* Looks at every view. Works on running cores; changes nothing. */
-bool target_open(struct target *target, struct link *link, const struct target_wish *wish,
+bool device_open(struct device *device, struct link *link, const struct device_request *wish,
                  const struct deadline *deadline, struct error *error);
 /* The core by number, -1 for the one that was wished. Where counters come by another link, the number is that
  * of the CPU that has them, and -1 the one on which a debugger stopped the program. */
-bool target_choose(struct target *target, int number, struct error *error);
-struct target_core *target_counted(const struct target *target); /* whose counters are taken */
+bool device_choose(struct device *device, int number, struct error *error);
+struct device_core *device_counted(const struct device *device); /* whose counters are taken */
 /*
- * From here on the target is ours until target_close: the server stops polling, a halted core is refused with
+ * From here on the target is ours until device_close: the server stops polling, a halted core is refused with
  * ERROR_HALTED, or resumed by the server when `resume`. `place` words where it is halted, for the message.
  */
-bool target_take(struct target *target, bool resume, const char *place, const struct deadline *deadline,
+bool device_take(struct device *device, bool resume, const char *place, const struct deadline *deadline,
                  struct error *error);
 /* Likewise, but the core is left as it is, running or halted. */
-bool target_keep(struct target *target, const struct deadline *deadline, struct error *error);
+bool device_keep(struct device *device, const struct deadline *deadline, struct error *error);
 /* Takes the named counter block, or the best one for NULL, and makes it count; its first counter is read. */
-bool target_take_block(struct target *target, const char *name, const struct deadline *deadline,
+bool device_take_block(struct device *device, const char *name, const struct deadline *deadline,
                        struct error *error);
 /* The same once more, after a reset. */
-bool target_retake_block(struct target *target, const struct deadline *deadline, struct error *error);
+bool device_retake_block(struct device *device, const struct deadline *deadline, struct error *error);
 /* Gives the block's counters these events, which takes the place of what was read before. */
-bool target_program(struct target *target, const struct counter_pick *picks, size_t n,
+bool device_program(struct device *device, const struct counter_pick *picks, size_t n,
                     const struct deadline *deadline, struct error *error);
 /* Likewise what both did last, after a reset has undone it. */
-bool target_renew_block(struct target *target, const struct deadline *deadline, struct error *error);
+bool device_renew_block(struct device *device, const struct deadline *deadline, struct error *error);
 /* Reads all of target->reading once; the moments bound when that was, on the link's clock. Where only the
  * halted core can read it, it is halted for that, and `leave_halted` is set where it was already. */
-bool target_read(struct target *target, uint64_t *values, uint64_t *before_us, uint64_t *after_us,
+bool device_read(struct device *device, uint64_t *values, uint64_t *before_us, uint64_t *after_us,
                  const struct deadline *deadline, struct error *error);
 /* Likewise, with what tells whether the counts are sound, looked at after them. */
-struct target_look {
+struct device_poll {
     bool reset;                         /* since the last look, or for the first one since whenever */
     const struct witness_item *changed; /* NULL: nothing */
     uint64_t saw;                       /* what that one holds now */
 };
-bool target_look(struct target *target, uint64_t *values, uint64_t *before_us, uint64_t *after_us,
-                 struct target_look *look, const struct deadline *deadline, struct error *error);
+bool device_poll(struct device *device, uint64_t *values, uint64_t *before_us, uint64_t *after_us,
+                 struct device_poll *look, const struct deadline *deadline, struct error *error);
 /* Nobody has changed what counts depend on: ERROR_WRITTEN. */
-bool target_check_witness(struct target *target, const struct deadline *deadline, struct error *error);
+bool device_check_witness(struct device *device, const struct deadline *deadline, struct error *error);
 /* A short list in which nothing is expected; what is not there yet is waited for. */
-bool target_run(struct target *target, const struct steps *list, uint64_t *results,
+bool device_run(struct device *device, const struct steps *list, uint64_t *results,
                 const struct deadline *deadline, struct error *error);
 /* Undoes everything; safe at any time. False when something could not be put back: it can be called again. */
-bool target_undo(struct target *target, const struct deadline *deadline, struct error *error);
+bool device_undo(struct device *device, const struct deadline *deadline, struct error *error);
 /* After that: ERROR_RESET where the core could not be let go. */
-bool target_check_left(const struct target *target, struct error *error);
+bool device_check_left(const struct device *device, struct error *error);
 /* Undoes nothing. */
-void target_close(struct target *target);
+void device_close(struct device *device);

@@ -25,7 +25,7 @@ static const uint32_t LAR_KEY = 0xC5ACCE55;
 enum { DEMCR = 0xE000EDFC, DEMCR_TRCENA = 1 << 24 };
 
 struct examination {
-    struct target *target;
+    struct device *device;
     const struct core *core;
     struct diagnosis *out;
     const struct deadline *deadline;
@@ -41,7 +41,7 @@ static bool look(struct examination *e, struct address at, uint32_t *value)
     *value = 0;
     if (e->lost)
         return false;
-    if (!ledger_read(e->target->ledger, at, &word, e->deadline, &why)) {
+    if (!ledger_read(e->device->ledger, at, &word, e->deadline, &why)) {
         if (why.kind != ERROR_FAULT && why.kind != ERROR_ASLEEP) {
             e->lost = true;
             error_set(e->error, why.kind, "%s", why.text);
@@ -276,11 +276,11 @@ static void examine_m(struct examination *e)
              "a stop in a handler at a breakpoint is passed over, the hit tainted");
 }
 
-bool doctor_examine(struct target *target, const struct target_core *core, struct diagnosis *out,
+bool doctor_examine(struct device *device, const struct device_core *core, struct diagnosis *out,
                     const struct deadline *deadline, struct error *error)
 {
     struct examination e = {
-        .target = target, .core = &core->core, .out = out, .deadline = deadline, .error = error};
+        .device = device, .core = &core->core, .out = out, .deadline = deadline, .error = error};
     *out = (struct diagnosis){.healthy = true};
     switch (core->core.family) {
     case CORE_M:
@@ -308,27 +308,27 @@ enum {
 };
 enum { OSLSR = 0x304, OSLSR_LOCKED = 1 << 1 };
 
-static bool hidden_look(struct target *target, const struct core *core, uint64_t offset, uint64_t *value,
+static bool hidden_look(struct device *device, const struct core *core, uint64_t offset, uint64_t *value,
                         const struct deadline *deadline)
 {
     struct error ignored = {0};
-    return ledger_read(target->ledger, core_debug(core, offset), value, deadline, &ignored);
+    return ledger_read(device->ledger, core_debug(core, offset), value, deadline, &ignored);
 }
 
-static bool is_os_locked(struct target *target, const struct core *core, uint64_t status,
+static bool is_os_locked(struct device *device, const struct core *core, uint64_t status,
                          const struct deadline *deadline)
 {
     uint64_t lock;
     if (core->family == CORE_ARMV8)
         return (status & PRSR_OSLK) != 0;
-    return hidden_look(target, core, OSLSR, &lock, deadline) && (lock & OSLSR_LOCKED) != 0;
+    return hidden_look(device, core, OSLSR, &lock, deadline) && (lock & OSLSR_LOCKED) != 0;
 }
 
-void hidden_describe(struct target *target, const struct target_core *core, char *out, size_t size,
+void hidden_describe(struct device *device, const struct device_core *core, char *out, size_t size,
                      const struct deadline *deadline)
 {
     uint64_t status;
-    if (!hidden_look(target, &core->core, PRSR, &status, deadline))
+    if (!hidden_look(device, &core->core, PRSR, &status, deadline))
         snprintf(out, size, "locked or without power: its debug registers refuse to be read");
     else if ((status & PRSR_PU) == 0)
         snprintf(out, size, "without power");
@@ -336,7 +336,7 @@ void hidden_describe(struct target *target, const struct target_core *core, char
         snprintf(out, size, "powered; OS double lock set, as shortly before power-down");
     else if ((status & PRSR_R) != 0)
         snprintf(out, size, "powered, in reset");
-    else if (is_os_locked(target, &core->core, status, deadline))
+    else if (is_os_locked(device, &core->core, status, deadline))
         snprintf(out, size,
                  "powered, %s; OS lock set, as after a reset: delta opens it for the time of a measurement",
                  (status & PRSR_HALTED) != 0 ? "halted" : "running");

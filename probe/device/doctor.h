@@ -33,7 +33,7 @@ struct diagnosis {
 };
 
 /* Changes nothing but the sticky bits that reading EDPRSR or DBGPRSR clears. False when the link fails. */
-bool doctor_examine(struct target *target, const struct target_core *core, struct diagnosis *out,
+bool doctor_examine(struct device *device, const struct device_core *core, struct diagnosis *out,
                     const struct deadline *deadline, struct error *error);
 
 /*
@@ -42,5 +42,5 @@ bool doctor_examine(struct target *target, const struct target_core *core, struc
  */
 /* "powered, running; OS lock set, as after a reset: ..."; for a core whose state is CORE_HIDDEN. Changes
  * nothing but the sticky bits that reading EDPRSR or DBGPRSR clears. */
-void hidden_describe(struct target *target, const struct target_core *core, char *out, size_t size,
+void hidden_describe(struct device *device, const struct device_core *core, char *out, size_t size,
                      const struct deadline *deadline);

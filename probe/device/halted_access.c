@@ -5,7 +5,7 @@
 
 enum { ROOM = 1024, NAP_US = 1000, OWED_MS = 500 };
 
-struct coprocessor {
+struct halted_access {
     struct ledger *ledger;
     const struct core *core;
     bool alone; /* no debugger stops the core: what it does beside us is somebody else's doing */
@@ -34,31 +34,31 @@ static bool access_one(void *context, const struct step *step, uint64_t *result,
                        const struct deadline *deadline, struct error *error);
 static bool leave(void *context, const struct deadline *deadline, struct error *error);
 
-struct coprocessor *coprocessor_new(struct ledger *ledger, const struct core *core)
+struct halted_access *halted_access_new(struct ledger *ledger, const struct core *core)
 {
-    struct coprocessor *self = calloc(1, sizeof *self);
+    struct halted_access *self = calloc(1, sizeof *self);
     if (self == NULL)
         return NULL;
     self->ledger = ledger;
     self->core = core;
-    ledger_set_detour(
-        ledger,
-        (struct ledger_detour){.context = self, .space = SPACE_CP15, .access = access_one, .leave = leave});
+    ledger_set_halted_access(ledger,
+                             (struct ledger_halted_access){
+                                 .context = self, .space = SPACE_CP15, .access = access_one, .leave = leave});
     return self;
 }
 
-void coprocessor_free(struct coprocessor *coprocessor)
+void halted_access_free(struct halted_access *halted_access)
 {
-    free(coprocessor);
+    free(halted_access);
 }
 
-static void new_list(struct coprocessor *self)
+static void new_list(struct halted_access *self)
 {
     self->list = (struct steps){.items = self->items, .room = ROOM};
     self->begin = self->done = 0;
 }
 
-static bool read_by_itself(struct coprocessor *self, struct address at, uint64_t *value,
+static bool read_by_itself(struct halted_access *self, struct address at, uint64_t *value,
                            const struct deadline *deadline, struct error *error)
 {
     self->busy = true;
@@ -68,7 +68,7 @@ static bool read_by_itself(struct coprocessor *self, struct address at, uint64_t
 }
 
 /* Looking clears it. */
-static bool look_for_reset(struct coprocessor *self, bool *seen, const struct deadline *deadline,
+static bool look_for_reset(struct halted_access *self, bool *seen, const struct deadline *deadline,
                            struct error *error)
 {
     uint64_t cause = 0;
@@ -81,7 +81,7 @@ static bool look_for_reset(struct coprocessor *self, bool *seen, const struct de
 }
 
 /* Why a list does not go on; an instruction that went with a reset never ends, and one's operand stays. */
-static bool refuse(struct coprocessor *self, enum why why, const struct deadline *deadline,
+static bool refuse(struct halted_access *self, enum why why, const struct deadline *deadline,
                    struct error *error)
 {
     struct deadline soon = deadline_in_ms(patience_ms(OWED_MS), NULL);
@@ -102,7 +102,8 @@ static bool refuse(struct coprocessor *self, enum why why, const struct deadline
 }
 
 /* On from step `done` to `end`. */
-static bool run_to(struct coprocessor *self, size_t end, const struct deadline *deadline, struct error *error)
+static bool run_to(struct halted_access *self, size_t end, const struct deadline *deadline,
+                   struct error *error)
 {
     while (self->done < end) {
         struct error why = {0};
@@ -125,19 +126,19 @@ static bool run_to(struct coprocessor *self, size_t end, const struct deadline *
     return true;
 }
 
-static bool run(struct coprocessor *self, const struct deadline *deadline, struct error *error)
+static bool run(struct halted_access *self, const struct deadline *deadline, struct error *error)
 {
     if (self->list.overflow)
         return error_set(error, ERROR_SYSTEM, "a step list grew too long");
     return run_to(self, self->list.n, deadline, error);
 }
 
-static bool is_halted(const struct coprocessor *self, uint64_t status)
+static bool is_halted(const struct halted_access *self, uint64_t status)
 {
     return self->core->ops->state(self->core, status) == CORE_HALTED;
 }
 
-static bool read_status(struct coprocessor *self, uint64_t *status, const struct deadline *deadline,
+static bool read_status(struct halted_access *self, uint64_t *status, const struct deadline *deadline,
                         struct error *error)
 {
     return read_by_itself(self, self->core->ops->status(self->core), status, deadline, error);
@@ -145,11 +146,11 @@ static bool read_status(struct coprocessor *self, uint64_t *status, const struct
 
 /* What an access that ended in the middle has borrowed; after a reset there is nobody left to give it to. Can
  * be called again after a failure. */
-static bool give_back(struct coprocessor *self, const struct deadline *deadline, struct error *error)
+static bool give_back(struct halted_access *self, const struct deadline *deadline, struct error *error)
 {
     size_t from, end, begin = self->begin;
     uint64_t status;
-    if (steps_owe(self->items + begin, self->list.n - begin, self->done - begin, &from, &end)) {
+    if (steps_borrowed(self->items + begin, self->list.n - begin, self->done - begin, &from, &end)) {
         if (!read_status(self, &status, deadline, error))
             return false;
         self->begin = self->done = begin + from;
@@ -163,7 +164,7 @@ static bool give_back(struct coprocessor *self, const struct deadline *deadline,
 }
 
 /* Resets are looked for before the core is halted, so that one then is told from one since. */
-static bool begin(struct coprocessor *self, uint64_t *status, const struct deadline *deadline,
+static bool begin(struct halted_access *self, uint64_t *status, const struct deadline *deadline,
                   struct error *error)
 {
     bool seen;
@@ -180,7 +181,7 @@ static bool begin(struct coprocessor *self, uint64_t *status, const struct deadl
     return true;
 }
 
-static bool enter(struct coprocessor *self, const struct deadline *deadline, struct error *error)
+static bool enter(struct halted_access *self, const struct deadline *deadline, struct error *error)
 {
     uint64_t status;
     if (!give_back(self, deadline, error))
@@ -202,7 +203,7 @@ static bool enter(struct coprocessor *self, const struct deadline *deadline, str
 
 /* A core that stopped for another reason just before it was asked to is left for whoever waits for that. One
  * that was reset in between has been given what the program had before, its mode for one: it cannot go on. */
-static bool let_go(struct coprocessor *self, const struct deadline *deadline, struct error *error)
+static bool let_go(struct halted_access *self, const struct deadline *deadline, struct error *error)
 {
     const struct core_ops *ops = self->core->ops;
     new_list(self);
@@ -227,7 +228,7 @@ static bool let_go(struct coprocessor *self, const struct deadline *deadline, st
 
 static bool leave(void *context, const struct deadline *deadline, struct error *error)
 {
-    struct coprocessor *self = context;
+    struct halted_access *self = context;
     if (self->busy || !self->begun)
         return true;
     self->halted = false;
@@ -237,7 +238,7 @@ static bool leave(void *context, const struct deadline *deadline, struct error *
     return true;
 }
 
-static bool do_accesses(struct coprocessor *self, const struct step *accesses, size_t n, uint64_t *results,
+static bool do_accesses(struct halted_access *self, const struct step *accesses, size_t n, uint64_t *results,
                         const struct deadline *deadline, struct error *error)
 {
     size_t at[READING_ROOM];
@@ -258,7 +259,7 @@ static bool do_accesses(struct coprocessor *self, const struct step *accesses, s
 static bool access_one(void *context, const struct step *step, uint64_t *result,
                        const struct deadline *deadline, struct error *error)
 {
-    struct coprocessor *self = context;
+    struct halted_access *self = context;
     *result = 0;
     /* Nothing is there any more that could be put back */
     if (self->stays || (self->begun && self->was_reset))
@@ -266,7 +267,7 @@ static bool access_one(void *context, const struct step *step, uint64_t *result,
     return do_accesses(self, step, 1, result, deadline, error);
 }
 
-bool coprocessor_prepare(struct coprocessor *self, const struct deadline *deadline, struct error *error)
+bool halted_access_prepare(struct halted_access *self, const struct deadline *deadline, struct error *error)
 {
     const struct core_ops *ops = self->core->ops;
     self->alone = true;
@@ -290,8 +291,8 @@ bool coprocessor_prepare(struct coprocessor *self, const struct deadline *deadli
 }
 
 /* The moment, as a list of its own has it. */
-static bool note_time(struct coprocessor *self, unsigned which, uint64_t *us, const struct deadline *deadline,
-                      struct error *error)
+static bool note_time(struct halted_access *self, unsigned which, uint64_t *us,
+                      const struct deadline *deadline, struct error *error)
 {
     new_list(self);
     size_t at = steps_add(&self->list, step_time(which));
@@ -302,7 +303,7 @@ static bool note_time(struct coprocessor *self, unsigned which, uint64_t *us, co
 }
 
 /* A stop that is somebody else's: where. */
-static bool look_where(struct coprocessor *self, const struct deadline *deadline, struct error *error)
+static bool look_where(struct halted_access *self, const struct deadline *deadline, struct error *error)
 {
     const struct core_ops *ops = self->core->ops;
     if (!self->stood)
@@ -315,32 +316,32 @@ static bool look_where(struct coprocessor *self, const struct deadline *deadline
     return true;
 }
 
-bool coprocessor_read(struct coprocessor *self, const struct reading *reading, uint64_t *values,
-                      uint64_t *before_us, uint64_t *after_us, const struct deadline *deadline,
-                      struct error *error)
+bool halted_access_read(struct halted_access *self, const struct reading *reading, uint64_t *values,
+                        uint64_t *before_us, uint64_t *after_us, const struct deadline *deadline,
+                        struct error *error)
 {
     struct step accesses[READING_ROOM];
     for (size_t i = 0; i < reading->n; i++)
         accesses[i] = step_read(reading->counters[i].low);
-    return leave(self, deadline, error) && coprocessor_check_reset(self, error) &&
+    return leave(self, deadline, error) && halted_access_check_reset(self, error) &&
            note_time(self, TIME_BEFORE, before_us, deadline, error) &&
            do_accesses(self, accesses, reading->n, values, deadline, error) &&
            look_where(self, deadline, error) && leave(self, deadline, error) &&
-           note_time(self, TIME_AFTER, after_us, deadline, error) && coprocessor_check_reset(self, error);
+           note_time(self, TIME_AFTER, after_us, deadline, error) && halted_access_check_reset(self, error);
 }
 
-bool coprocessor_stood(const struct coprocessor *self, uint64_t *at)
+bool halted_access_stood(const struct halted_access *self, uint64_t *at)
 {
     *at = self->stood_at;
     return self->stood;
 }
 
-void coprocessor_undo(struct coprocessor *coprocessor)
+void halted_access_undo(struct halted_access *halted_access)
 {
-    coprocessor->undoing = true;
+    halted_access->undoing = true;
 }
 
-bool coprocessor_check_reset(struct coprocessor *self, struct error *error)
+bool halted_access_check_reset(struct halted_access *self, struct error *error)
 {
     bool halted = self->reset_while_halted, ran = self->reset_while_it_ran;
     self->reset_while_halted = self->reset_while_it_ran = false;
@@ -349,7 +350,7 @@ bool coprocessor_check_reset(struct coprocessor *self, struct error *error)
     return !ran || error_set(error, ERROR_RESET, "the target was reset");
 }
 
-bool coprocessor_check_stays(const struct coprocessor *self, struct error *error)
+bool halted_access_check_stays(const struct halted_access *self, struct error *error)
 {
     return !self->stays ||
            error_set(error, ERROR_RESET, "%sis left halted: reset it once more",

@@ -12,12 +12,12 @@ struct entry {
     struct address at;
     struct restore restore;
     uint64_t old;
-    struct ledger_debt debt; /* undo NULL: none, but an address */
+    struct undo_action action; /* undo NULL: none, but an address */
 };
 
 struct ledger {
     struct link *link;
-    struct ledger_detour detour; /* access NULL: none */
+    struct ledger_halted_access halted; /* access NULL: none */
     struct entry *held;
     size_t n_held, room;
     struct address allowed[ALLOWED_ROOM];
@@ -39,15 +39,15 @@ void ledger_free(struct ledger *ledger)
     free(ledger);
 }
 
-void ledger_set_detour(struct ledger *ledger, struct ledger_detour detour)
+void ledger_set_halted_access(struct ledger *ledger, struct ledger_halted_access halted)
 {
-    ledger->detour = detour;
+    ledger->halted = halted;
 }
 
-bool ledger_leave_detour(struct ledger *ledger, const struct deadline *deadline, struct error *error)
+bool ledger_release_core(struct ledger *ledger, const struct deadline *deadline, struct error *error)
 {
-    return ledger == NULL || ledger->detour.leave == NULL ||
-           ledger->detour.leave(ledger->detour.context, deadline, error);
+    return ledger == NULL || ledger->halted.leave == NULL ||
+           ledger->halted.leave(ledger->halted.context, deadline, error);
 }
 
 static bool make_room(struct ledger *ledger, struct error *error)
@@ -71,7 +71,7 @@ static bool same_address(struct address a, struct address b)
 static struct entry *find_entry(const struct ledger *ledger, struct address at)
 {
     for (size_t i = 0; i < ledger->n_held; i++)
-        if (ledger->held[i].debt.undo == NULL && same_address(ledger->held[i].at, at))
+        if (ledger->held[i].action.undo == NULL && same_address(ledger->held[i].at, at))
             return (struct entry *)&ledger->held[i];
     return NULL;
 }
@@ -98,10 +98,10 @@ bool ledger_allow(struct ledger *ledger, struct address at, struct error *error)
 static bool do_step(struct ledger *ledger, const struct step *step, uint64_t *result,
                     const struct deadline *deadline, struct error *error)
 {
-    const struct ledger_detour *detour = &ledger->detour;
-    if (detour->access != NULL && step->at.space == detour->space)
-        return detour->access(detour->context, step, result, deadline, error);
-    if (!ledger_leave_detour(ledger, deadline, error))
+    const struct ledger_halted_access *halted = &ledger->halted;
+    if (halted->access != NULL && step->at.space == halted->space)
+        return halted->access(halted->context, step, result, deadline, error);
+    if (!ledger_release_core(ledger, deadline, error))
         return false;
     for (;;) {
         struct error why = {0};
@@ -189,7 +189,7 @@ bool ledger_open(struct ledger *ledger, const struct setting *lock, const struct
         if (!make_room(ledger, error))
             return false;
         while (i < ledger->n_held &&
-               (ledger->held[i].debt.undo != NULL || !ledger_same_page(ledger->held[i].at, lock->at)))
+               (ledger->held[i].action.undo != NULL || !ledger_same_page(ledger->held[i].at, lock->at)))
             i++;
         memmove(ledger->held + i + 1, ledger->held + i, (ledger->n_held - i) * sizeof *ledger->held);
         ledger->held[i] = (struct entry){.at = lock->at, .restore = lock->restore};
@@ -215,7 +215,7 @@ static struct outcome give_back(struct ledger *ledger, const struct step *steps,
     struct deadline soon = deadline_in_ms(patience_ms(OWED_MS), NULL);
     size_t from, end;
     while (paused.why == NOT_YET && !deadline_passed(&soon) &&
-           steps_owe(steps, n, paused.done, &from, &end)) {
+           steps_borrowed(steps, n, paused.done, &from, &end)) {
         size_t done = paused.done;
         paused = link_execute(ledger->link, steps + done, end - done, results + done, &soon, error);
         paused.done += done;
@@ -234,7 +234,7 @@ struct outcome ledger_execute(struct ledger *ledger, const struct step *steps, s
                       steps[i].at.offset);
             return (struct outcome){.why = TARGET_FAULT};
         }
-    if (!ledger_leave_detour(ledger, deadline, error))
+    if (!ledger_release_core(ledger, deadline, error))
         return (struct outcome){.why = error->kind == ERROR_LINK_LOST ? LINK_LOST : TARGET_FAULT};
     struct outcome outcome = link_execute(ledger->link, steps, n, results, deadline, error);
     return outcome.why == NOT_YET && deadline_passed(deadline)
@@ -261,8 +261,8 @@ static bool put_back(struct ledger *ledger, const struct entry *entry, const str
                      struct error *error)
 {
     const struct restore *restore = &entry->restore;
-    if (entry->debt.undo != NULL)
-        return entry->debt.undo(entry->debt.context, deadline, error);
+    if (entry->action.undo != NULL)
+        return entry->action.undo(entry->action.context, deadline, error);
     uint64_t mask = restore->mask != 0 ? restore->mask : UINT64_MAX;
     if (restore->how == RESTORE_PLAIN)
         return put_back_plain(ledger, entry, (entry->old & mask) | restore->key, mask, deadline, error);
@@ -360,7 +360,7 @@ bool ledger_undo(struct ledger *ledger, const struct deadline *deadline, struct 
         if (back)
             continue;
         lost = lost || one.kind == ERROR_LINK_LOST; /* nothing further can work */
-        if (entry.debt.undo != NULL)
+        if (entry.action.undo != NULL)
             error_set(&first, one.kind, "%s", one.text);
         else if (!lost || first.kind == ERROR_NONE)
             cannot_restore(&first, &entry, &one);
@@ -371,7 +371,7 @@ bool ledger_undo(struct ledger *ledger, const struct deadline *deadline, struct 
         memmove(ledger->held, ledger->held + left, n_left * sizeof *ledger->held);
     ledger->n_held = n_left;
     struct error last = {0};
-    if (!ledger_leave_detour(ledger, deadline, &last) && first.kind == ERROR_NONE)
+    if (!ledger_release_core(ledger, deadline, &last) && first.kind == ERROR_NONE)
         first = last;
     return first.kind == ERROR_NONE || error_set(error, first.kind, "%s", first.text);
 }
@@ -390,38 +390,38 @@ void ledger_forget(struct ledger *ledger, struct address at)
         drop(ledger, entry);
 }
 
-static struct entry *find_debt(struct ledger *ledger, struct ledger_debt debt)
+static struct entry *find_action(struct ledger *ledger, struct undo_action action)
 {
     for (size_t i = ledger->n_held; i-- > 0;)
-        if (ledger->held[i].debt.undo == debt.undo && ledger->held[i].debt.context == debt.context)
+        if (ledger->held[i].action.undo == action.undo && ledger->held[i].action.context == action.context)
             return &ledger->held[i];
     return NULL;
 }
 
-bool ledger_owe(struct ledger *ledger, struct ledger_debt debt, struct error *error)
+bool ledger_push_undo(struct ledger *ledger, struct undo_action action, struct error *error)
 {
-    if (find_debt(ledger, debt) != NULL)
+    if (find_action(ledger, action) != NULL)
         return true;
     if (!make_room(ledger, error))
         return false;
-    ledger->held[ledger->n_held++] = (struct entry){.debt = debt};
+    ledger->held[ledger->n_held++] = (struct entry){.action = action};
     return true;
 }
 
-bool ledger_pay(struct ledger *ledger, struct ledger_debt debt, const struct deadline *deadline,
-                struct error *error)
+bool ledger_run_undo(struct ledger *ledger, struct undo_action action, const struct deadline *deadline,
+                     struct error *error)
 {
-    if (find_debt(ledger, debt) == NULL)
+    if (find_action(ledger, action) == NULL)
         return true;
-    if (!debt.undo(debt.context, deadline, error))
+    if (!action.undo(action.context, deadline, error))
         return false;
-    ledger_forgive(ledger, debt);
+    ledger_drop_undo(ledger, action);
     return true;
 }
 
-void ledger_forgive(struct ledger *ledger, struct ledger_debt debt)
+void ledger_drop_undo(struct ledger *ledger, struct undo_action action)
 {
-    struct entry *entry = find_debt(ledger, debt);
+    struct entry *entry = find_action(ledger, action);
     if (entry != NULL)
         drop(ledger, entry);
 }

@@ -22,7 +22,7 @@ struct ledger;
  * Who carries out accesses to a space that no link has. `leave`: they are over for now, and what was done to
  * make them possible is undone; called before anything else is accessed, too.
  */
-struct ledger_detour {
+struct ledger_halted_access {
     void *context;
     enum space space;
     bool (*access)(void *context, const struct step *, uint64_t *result, const struct deadline *,
@@ -33,8 +33,8 @@ struct ledger_detour {
 struct ledger *ledger_new(struct link *link); /* NULL: out of memory */
 void ledger_free(struct ledger *ledger);      /* restores nothing */
 
-void ledger_set_detour(struct ledger *ledger, struct ledger_detour detour);
-bool ledger_leave_detour(struct ledger *ledger, const struct deadline *deadline, struct error *error);
+void ledger_set_halted_access(struct ledger *ledger, struct ledger_halted_access halted);
+bool ledger_release_core(struct ledger *ledger, const struct deadline *deadline, struct error *error);
 
 /* Declares a register that acts. */
 bool ledger_allow(struct ledger *ledger, struct address at, struct error *error);
@@ -56,14 +56,14 @@ bool ledger_same_page(struct address a, struct address b);
  * What takes more than a write to put back, undone in its turn. The context must live until then. Paid, it is
  * undone at once; forgotten, it never is.
  */
-struct ledger_debt {
+struct undo_action {
     void *context;
     bool (*undo)(void *context, const struct deadline *, struct error *);
 };
-bool ledger_owe(struct ledger *ledger, struct ledger_debt debt, struct error *error);
-bool ledger_pay(struct ledger *ledger, struct ledger_debt debt, const struct deadline *deadline,
-                struct error *error);
-void ledger_forgive(struct ledger *ledger, struct ledger_debt debt);
+bool ledger_push_undo(struct ledger *ledger, struct undo_action action, struct error *error);
+bool ledger_run_undo(struct ledger *ledger, struct undo_action action, const struct deadline *deadline,
+                     struct error *error);
+void ledger_drop_undo(struct ledger *ledger, struct undo_action action);
 
 /* The value found when the address was held; false if it is not held. */
 bool ledger_old(const struct ledger *ledger, struct address at, uint64_t *old);

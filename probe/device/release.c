@@ -8,75 +8,75 @@
 
 enum { LIST_ROOM = 64, GLANCE_US = 20000, BKPT = 0xBE00, BKPT_MASK = 0xFF00, BESIDE = 6, CHUNK = 256 };
 
-static const struct core *core_of(const struct target *target)
+static const struct core *core_of(const struct device *device)
 {
-    return &target->chosen->core;
+    return &device->chosen->core;
 }
 
 /* Not put back at the end. */
-static bool write_for_good(struct target *target, struct address at, uint64_t value,
+static bool write_for_good(struct device *device, struct address at, uint64_t value,
                            const struct deadline *deadline, struct error *error)
 {
-    if (!ledger_write(target->ledger, at, value, (struct restore){0}, deadline, error))
+    if (!ledger_write(device->ledger, at, value, (struct restore){0}, deadline, error))
         return false;
-    ledger_forget(target->ledger, at);
+    ledger_forget(device->ledger, at);
     return true;
 }
 
 /* --- registers ------------------------------------------------------------------------------------------ */
 
 /* As it was found: what we have set for ourselves meanwhile does not count. */
-static bool read_found(struct target *target, struct address at, uint64_t *value,
+static bool read_found(struct device *device, struct address at, uint64_t *value,
                        const struct deadline *deadline, struct error *error)
 {
-    return ledger_old(target->ledger, at, value) || ledger_read(target->ledger, at, value, deadline, error);
+    return ledger_old(device->ledger, at, value) || ledger_read(device->ledger, at, value, deadline, error);
 }
 
 /* What is to be done with what is found: a server that forgets its own does away with some before we can, so
  * all are told of first. */
 enum pass { TELL, CLEAR };
 
-static bool take_stop(struct target *target, const struct core_stop *stop, enum pass pass,
+static bool take_stop(struct device *device, const struct core_stop *stop, enum pass pass,
                       const struct release_sink *sink, bool *found, const struct deadline *deadline,
                       struct error *error)
 {
     uint64_t value, place = 0;
     *found = false;
-    if (!read_found(target, stop->at, &value, deadline, error))
+    if (!read_found(device, stop->at, &value, deadline, error))
         return false;
     uint64_t set = value & stop->field;
     if (set < stop->low || set > stop->high)
         return true;
-    if (stop->place.size != 0 && !ledger_read(target->ledger, stop->place, &place, deadline, error))
+    if (stop->place.size != 0 && !ledger_read(device->ledger, stop->place, &place, deadline, error))
         return false;
     *found = true;
     if (pass == CLEAR)
-        return write_for_good(target, stop->at, (value & stop->keep) | stop->key, deadline, error);
+        return write_for_good(device, stop->at, (value & stop->keep) | stop->key, deadline, error);
     sink->removed(sink->context, stop->name, stop->place.size != 0, place);
     return true;
 }
 
-static bool take_stops(struct target *target, const struct core_stop *stops, size_t n, enum pass pass,
+static bool take_stops(struct device *device, const struct core_stop *stops, size_t n, enum pass pass,
                        const struct release_sink *sink, bool *found, const struct deadline *deadline,
                        struct error *error)
 {
     *found = false;
     for (size_t i = 0; i < n; i++) {
         bool one;
-        if (!take_stop(target, &stops[i], pass, sink, &one, deadline, error))
+        if (!take_stop(device, &stops[i], pass, sink, &one, deadline, error))
             return false;
         *found = *found || one;
     }
     return true;
 }
 
-bool release_first(struct target *target, const struct release_sink *sink, bool *again,
+bool release_first(struct device *device, const struct release_sink *sink, bool *again,
                    const struct deadline *deadline, struct error *error)
 {
     struct core_stop stops[CORE_STOPS];
-    size_t n = stops_first(core_of(target), link_has_server(target->link), stops, CORE_STOPS);
-    return take_stops(target, stops, n, TELL, sink, again, deadline, error) &&
-           take_stops(target, stops, n, CLEAR, sink, again, deadline, error);
+    size_t n = stops_first(core_of(device), link_has_server(device->link), stops, CORE_STOPS);
+    return take_stops(device, stops, n, TELL, sink, again, deadline, error) &&
+           take_stops(device, stops, n, CLEAR, sink, again, deadline, error);
 }
 
 /* --- comparators ---------------------------------------------------------------------------------------- */
@@ -88,61 +88,61 @@ static bool is_patch(const struct core *core, uint64_t word)
     return core->family == CORE_M && core->comparator_revision == 0 && word >> 30 == 0;
 }
 
-static bool take_comparators(struct target *target, enum pass pass, const struct release_sink *sink,
+static bool take_comparators(struct device *device, enum pass pass, const struct release_sink *sink,
                              const struct deadline *deadline, struct error *error)
 {
-    const struct core *core = core_of(target);
+    const struct core *core = core_of(device);
     const struct core_ops *ops = core->ops;
     struct setting on = ops->comparators_on(core);
     uint64_t now;
     bool patched = false;
-    if (!read_found(target, on.at, &now, deadline, error))
+    if (!read_found(device, on.at, &now, deadline, error))
         return false;
     bool act = (now & on.test) == on.set;
     for (unsigned i = 0; i < core->comparators; i++) {
         uint64_t words[COMPARATOR_WORDS], place = 0;
         for (unsigned k = 0; k < ops->comparator_words; k++)
-            if (!ledger_read(target->ledger, ops->comparator(core, i, k), &words[k], deadline, error))
+            if (!ledger_read(device->ledger, ops->comparator(core, i, k), &words[k], deadline, error))
                 return false;
         bool used = ops->comparator_used(core, words, &place), patch = used && is_patch(core, words[0]);
         patched = patched || patch;
         if (!used || patch)
             continue;
-        if (pass == CLEAR && !write_for_good(target, ops->comparator(core, i, 0), 0, deadline, error))
+        if (pass == CLEAR && !write_for_good(device, ops->comparator(core, i, 0), 0, deadline, error))
             return false;
         if (pass == TELL && act)
             sink->removed(sink->context, "breakpoint", true, core_code_place(place));
     }
-    if (pass == TELL || core->family != CORE_M || patched || !act || link_has_server(target->link))
+    if (pass == TELL || core->family != CORE_M || patched || !act || link_has_server(device->link))
         return true;
-    return write_for_good(target, on.at, on.key, deadline, error);
+    return write_for_good(device, on.at, on.key, deadline, error);
 }
 
-static bool look_at_identity(struct target *target, uint64_t *values, const struct deadline *deadline,
+static bool look_at_identity(struct device *device, uint64_t *values, const struct deadline *deadline,
                              struct error *error)
 {
     struct step items[STOPS_IDENTITY];
     struct steps list = {.items = items, .room = STOPS_IDENTITY};
-    stops_add_identity(core_of(target), &list);
-    return target_run(target, &list, values, deadline, error);
+    stops_add_identity(core_of(device), &list);
+    return device_run(device, &list, values, deadline, error);
 }
 
-bool release_stops(struct target *target, const struct release_sink *sink, const struct deadline *deadline,
+bool release_stops(struct device *device, const struct release_sink *sink, const struct deadline *deadline,
                    struct error *error)
 {
     struct core_stop stops[CORE_STOPS];
     uint64_t identity[STOPS_IDENTITY];
-    if (target->chosen->state == CORE_LOCKUP) /* what it can be freed of, it is */
-        target->chosen->state = CORE_RUNNING;
-    if (!target_keep(target, deadline, error) || !look_at_identity(target, identity, deadline, error))
+    if (device->chosen->state == CORE_LOCKUP) /* what it can be freed of, it is */
+        device->chosen->state = CORE_RUNNING;
+    if (!device_keep(device, deadline, error) || !look_at_identity(device, identity, deadline, error))
         return false;
-    size_t n = stops_of(core_of(target), identity, stops, CORE_STOPS);
+    size_t n = stops_of(core_of(device), identity, stops, CORE_STOPS);
     for (enum pass pass = TELL; pass <= CLEAR; pass++) {
         bool found;
-        if (pass == CLEAR && !link_server_forget(target->link, target->chosen->server_unit, deadline, error))
+        if (pass == CLEAR && !link_server_forget(device->link, device->chosen->server_unit, deadline, error))
             return false;
-        if (!take_comparators(target, pass, sink, deadline, error) ||
-            !take_stops(target, stops, n, pass, sink, &found, deadline, error))
+        if (!take_comparators(device, pass, sink, deadline, error) ||
+            !take_stops(device, stops, n, pass, sink, &found, deadline, error))
             return false;
     }
     return true;
@@ -155,18 +155,18 @@ static uint16_t half_at(const uint8_t *bytes, size_t at)
     return (uint16_t)(bytes[at] | bytes[at + 1] << 8);
 }
 
-static bool put_code_back(struct target *target, uint64_t address, uint16_t code,
+static bool put_code_back(struct device *device, uint64_t address, uint16_t code,
                           const struct deadline *deadline, struct error *error)
 {
     struct step items[4];
     uint64_t results[4];
     struct steps list = {.items = items, .room = 4};
-    struct address at = core_word(core_of(target), address);
-    (void)core_of(target)->ops->breakpoint_instruction(core_of(target), &at.size);
-    if (!write_for_good(target, at, code, deadline, error))
+    struct address at = core_word(core_of(device), address);
+    (void)core_of(device)->ops->breakpoint_instruction(core_of(device), &at.size);
+    if (!write_for_good(device, at, code, deadline, error))
         return false;
-    core_of(target)->ops->add_code_changed(core_of(target), &list, address);
-    return list.n == 0 || target_run(target, &list, results, deadline, error);
+    core_of(device)->ops->add_code_changed(core_of(device), &list, address);
+    return list.n == 0 || device_run(device, &list, results, deadline, error);
 }
 
 /* The code before or behind it is as in the file: so it is that code. */
@@ -178,7 +178,7 @@ static bool is_known(const uint8_t *now, const uint8_t *bytes, size_t at, size_t
     return before || behind;
 }
 
-static bool release_piece(struct target *target, uint64_t address, const uint8_t *bytes, size_t size,
+static bool release_piece(struct device *device, uint64_t address, const uint8_t *bytes, size_t size,
                           const struct release_sink *sink, const struct deadline *deadline,
                           struct error *error)
 {
@@ -187,8 +187,8 @@ static bool release_piece(struct target *target, uint64_t address, const uint8_t
     struct steps list = {.items = items, .room = CHUNK / 4};
     uint8_t now[CHUNK] = {0};
     for (size_t i = 0; i < size; i += 4)
-        steps_add(&list, step_read(core_word(core_of(target), address + i)));
-    if (!target_run(target, &list, words, deadline, error))
+        steps_add(&list, step_read(core_word(core_of(device), address + i)));
+    if (!device_run(device, &list, words, deadline, error))
         return false;
     for (size_t i = 0; i < size; i++)
         now[i] = (uint8_t)(words[i / 4] >> (8 * (i % 4)));
@@ -197,17 +197,17 @@ static bool release_piece(struct target *target, uint64_t address, const uint8_t
         if (!differs || (half_at(now, i) & BKPT_MASK) != BKPT || !is_known(now, bytes, i, size) ||
             !sink->is_code(sink->context, address + i))
             continue;
-        if (!put_code_back(target, address + i, half_at(bytes, i), deadline, error))
+        if (!put_code_back(device, address + i, half_at(bytes, i), deadline, error))
             return false;
         sink->removed(sink->context, "breakpoint instruction", true, address + i);
     }
     return true;
 }
 
-bool release_code(struct target *target, uint64_t address, const uint8_t *bytes, size_t size,
+bool release_code(struct device *device, uint64_t address, const uint8_t *bytes, size_t size,
                   const struct release_sink *sink, const struct deadline *deadline, struct error *error)
 {
-    const struct core *core = core_of(target);
+    const struct core *core = core_of(device);
     uint8_t width = 0;
     (void)core->ops->breakpoint_instruction(core, &width);
     if (width == 0 || core->ops->can_compare(core, address))
@@ -215,7 +215,7 @@ bool release_code(struct target *target, uint64_t address, const uint8_t *bytes,
     size_t skip = (4 - address % 4) % 4;
     for (size_t at = skip; at + 4 <= size; at += CHUNK) {
         size_t left = (size - at) & ~(size_t)3;
-        if (!release_piece(target, address + at, bytes + at, left < CHUNK ? left : CHUNK, sink, deadline,
+        if (!release_piece(device, address + at, bytes + at, left < CHUNK ? left : CHUNK, sink, deadline,
                            error))
             return false;
     }
@@ -224,15 +224,15 @@ bool release_code(struct target *target, uint64_t address, const uint8_t *bytes,
 
 /* --- let go --------------------------------------------------------------------------------------------- */
 
-static bool look(struct target *target, bool *halted, uint64_t *pc, const struct deadline *deadline,
+static bool look(struct device *device, bool *halted, uint64_t *pc, const struct deadline *deadline,
                  struct error *error)
 {
-    const struct core *core = core_of(target);
+    const struct core *core = core_of(device);
     struct step items[LIST_ROOM];
     uint64_t values[LIST_ROOM], status;
     struct steps list = {.items = items, .room = LIST_ROOM};
     *pc = 0;
-    if (!ledger_read(target->ledger, core->ops->status(core), &status, deadline, error))
+    if (!ledger_read(device->ledger, core->ops->status(core), &status, deadline, error))
         return false;
     *halted = core->ops->state(core, status) == CORE_HALTED;
     if (!*halted || (core->ops->unreadable != NULL && core->ops->unreadable(core, status) != NULL))
@@ -241,122 +241,122 @@ static bool look(struct target *target, bool *halted, uint64_t *pc, const struct
     size_t at = core->ops->add_register(core, &list, CORE_PC);
     if (core->ops->add_registers_done != NULL)
         core->ops->add_registers_done(core, &list);
-    if (!target_run(target, &list, values, deadline, error))
+    if (!device_run(device, &list, values, deadline, error))
         return false;
     *pc = core_code_place(core_register_value(core, CORE_PC, values, at));
     return true;
 }
 
 /* Resumed onto it, it would stop again; with debug off that would be a fault. */
-static bool stands_at_instruction(struct target *target, uint64_t pc, const struct deadline *deadline)
+static bool stands_at_instruction(struct device *device, uint64_t pc, const struct deadline *deadline)
 {
-    const struct core *core = core_of(target);
+    const struct core *core = core_of(device);
     struct address at = core_word(core, pc);
     struct error unread = {0};
     uint64_t code;
     uint8_t width = 0;
     (void)core->ops->breakpoint_instruction(core, &width);
     at.size = 2;
-    return width != 0 && ledger_read(target->ledger, at, &code, deadline, &unread) &&
+    return width != 0 && ledger_read(device->ledger, at, &code, deadline, &unread) &&
            (code & BKPT_MASK) == BKPT;
 }
 
 /* Whether the server knows that the core is halted. Then it has its registers, and only it can let it run. */
-static bool server_has_core(struct target *target, bool *has, struct error *error)
+static bool server_has_core(struct device *device, bool *has, struct error *error)
 {
     struct link_view views[TARGET_VIEWS];
     *has = false;
-    if (!link_has_server(target->link))
+    if (!link_has_server(device->link))
         return true;
-    size_t n = link_views(target->link, views, TARGET_VIEWS, error);
+    size_t n = link_views(device->link, views, TARGET_VIEWS, error);
     for (size_t i = 0; i < n; i++)
-        *has = *has || (views[i].unit == target->chosen->server_unit && views[i].state == VIEW_HALTED);
+        *has = *has || (views[i].unit == device->chosen->server_unit && views[i].state == VIEW_HALTED);
     return n > 0;
 }
 
-static bool let_go(struct target *target, const struct deadline *deadline, struct error *error)
+static bool let_go(struct device *device, const struct deadline *deadline, struct error *error)
 {
-    const struct core *core = core_of(target);
+    const struct core *core = core_of(device);
     struct step items[LIST_ROOM];
     uint64_t results[LIST_ROOM];
     struct steps list = {.items = items, .room = LIST_ROOM};
     bool server;
     if (core->unstoppable != NULL && core->family == CORE_ARMV8)
         return error_set(error, ERROR_NO_CORE, "the core cannot be let run: %s", core->unstoppable);
-    if (!server_has_core(target, &server, error))
+    if (!server_has_core(device, &server, error))
         return false;
     if (server)
-        return link_server_run(target->link, target->chosen->server_unit, true, deadline, error);
+        return link_server_run(device->link, device->chosen->server_unit, true, deadline, error);
     stops_add_ready(core, &list);
     core_add_let_go(core, &list);
-    return target_run(target, &list, results, deadline, error);
+    return device_run(device, &list, results, deadline, error);
 }
 
-bool release_run(struct target *target, struct release *out, const struct deadline *deadline,
+bool release_run(struct device *device, struct release *out, const struct deadline *deadline,
                  struct error *error)
 {
-    const struct core *core = core_of(target);
+    const struct core *core = core_of(device);
     struct core_stop last[CORE_STOPS];
     bool found;
     *out = (struct release){0};
-    if (!look(target, &out->was_halted, &out->stood_at, deadline, error))
+    if (!look(device, &out->was_halted, &out->stood_at, deadline, error))
         return false;
     if (out->was_halted) {
         out->may_have_borrowed =
-            target->chosen->state == CORE_HALTED && stops_may_have_borrowed(core, target->chosen->status);
-        out->breakpoint_instruction = stands_at_instruction(target, out->stood_at, deadline);
+            device->chosen->state == CORE_HALTED && stops_may_have_borrowed(core, device->chosen->status);
+        out->breakpoint_instruction = stands_at_instruction(device, out->stood_at, deadline);
         if (out->breakpoint_instruction) {
-            target->leave_halted = true;
+            device->leave_halted = true;
             return true;
         }
-        if (!let_go(target, deadline, error))
+        if (!let_go(device, deadline, error))
             return false;
         usleep(GLANCE_US);
-        if (!look(target, &out->halted_again, &out->stands_at, deadline, error))
+        if (!look(device, &out->halted_again, &out->stands_at, deadline, error))
             return false;
         if (out->halted_again) {
-            target->leave_halted = true;
+            device->leave_halted = true;
             return true;
         }
     }
-    size_t n = link_has_server(target->link) ? 0 : stops_last(core, last, CORE_STOPS);
-    return take_stops(target, last, n, CLEAR, NULL, &found, deadline, error);
+    size_t n = link_has_server(device->link) ? 0 : stops_last(core, last, CORE_STOPS);
+    return take_stops(device, last, n, CLEAR, NULL, &found, deadline, error);
 }
 
 enum { RESET_LIST_ROOM = 16, PLACE_ROOM = 64, RESET_MS = 500, NAP_US = 2000 };
 
-static bool allow(struct target *target, const struct steps *list, struct error *error)
+static bool allow(struct device *device, const struct steps *list, struct error *error)
 {
     for (size_t i = 0; i < list->n; i++)
-        if (!ledger_allow(target->ledger, list->items[i].at, error))
+        if (!ledger_allow(device->ledger, list->items[i].at, error))
             return false;
     return true;
 }
 
 /* Catches a reset, and forgets what was caught before. */
-static bool apply_settings(struct target *target, const struct deadline *deadline, struct error *error)
+static bool apply_settings(struct device *device, const struct deadline *deadline, struct error *error)
 {
-    return target_apply_core(target->ledger, &target->chosen->core, APPLY_ALL, deadline, error);
+    return device_apply_core(device->ledger, &device->chosen->core, APPLY_ALL, deadline, error);
 }
 
 /* What is known of resets before is cleared by being read. */
-static bool forget_resets(struct target *target, const struct deadline *deadline, struct error *error)
+static bool forget_resets(struct device *device, const struct deadline *deadline, struct error *error)
 {
-    const struct core *core = &target->chosen->core;
+    const struct core *core = &device->chosen->core;
     uint64_t cause;
-    return ledger_read(target->ledger, core->ops->cause_register(core), &cause, deadline, error);
+    return ledger_read(device->ledger, core->ops->cause_register(core), &cause, deadline, error);
 }
 
 /* While it is reset the target may refuse to answer. */
-static bool wait_for_reset(struct target *target, const struct deadline *deadline, struct error *error)
+static bool wait_for_reset(struct device *device, const struct deadline *deadline, struct error *error)
 {
-    const struct core *core = &target->chosen->core;
+    const struct core *core = &device->chosen->core;
     struct deadline soon = deadline_slice(deadline, patience_ms(RESET_MS));
     for (bool seen = false;; usleep(NAP_US)) {
         struct error unread = {0};
         uint64_t cause = 0, status = 0;
-        bool read = ledger_read(target->ledger, core->ops->cause_register(core), &cause, &soon, &unread) &&
-                    ledger_read(target->ledger, core->ops->status(core), &status, &soon, &unread);
+        bool read = ledger_read(device->ledger, core->ops->cause_register(core), &cause, &soon, &unread) &&
+                    ledger_read(device->ledger, core->ops->status(core), &status, &soon, &unread);
         if (!read && unread.kind != ERROR_FAULT && unread.kind != ERROR_ASLEEP)
             return error_set(error, unread.kind, "%s", unread.text);
         seen = seen || (read && core->ops->reset_seen(core, cause));
@@ -370,61 +370,61 @@ static bool wait_for_reset(struct target *target, const struct deadline *deadlin
     }
 }
 
-bool reset_run(struct target *target, const struct deadline *deadline, struct error *error)
+bool reset_run(struct device *device, const struct deadline *deadline, struct error *error)
 {
-    const struct core *core = &target->chosen->core;
+    const struct core *core = &device->chosen->core;
     struct step items[RESET_LIST_ROOM];
     uint64_t results[RESET_LIST_ROOM];
     struct steps list = {.items = items, .room = RESET_LIST_ROOM};
     core->ops->add_run(core, &list);
-    return target_run(target, &list, results, deadline, error);
+    return device_run(device, &list, results, deadline, error);
 }
 
 /* A catch of an older reset may have halted it meanwhile (EDESR.RC, DDI 0487 H9.2). */
-static void let_go_again(struct target *target, const struct error *error)
+static void let_go_again(struct device *device, const struct error *error)
 {
     struct deadline last = deadline_in_ms(patience_ms(RESET_MS), NULL);
-    const struct core *core = &target->chosen->core;
+    const struct core *core = &device->chosen->core;
     struct error ignored = {0};
     uint64_t status;
-    if (error->kind == ERROR_LINK_LOST || target->chosen->state == CORE_HALTED)
+    if (error->kind == ERROR_LINK_LOST || device->chosen->state == CORE_HALTED)
         return;
-    if (ledger_read(target->ledger, core->ops->status(core), &status, &last, &ignored) &&
+    if (ledger_read(device->ledger, core->ops->status(core), &status, &last, &ignored) &&
         core->ops->state(core, status) == CORE_HALTED)
-        (void)reset_run(target, &last, &ignored);
+        (void)reset_run(device, &last, &ignored);
 }
 
-bool reset_and_halt(struct target *target, const struct deadline *deadline, struct error *error)
+bool reset_and_halt(struct device *device, const struct deadline *deadline, struct error *error)
 {
-    const struct core *core = &target->chosen->core;
+    const struct core *core = &device->chosen->core;
     struct step items[RESET_LIST_ROOM];
     uint64_t results[RESET_LIST_ROOM];
     struct steps list = {.items = items, .room = RESET_LIST_ROOM};
     struct error refused = {0};
     core->ops->add_reset(core, &list);
-    if (!allow(target, &list, error) || !apply_settings(target, deadline, error) ||
-        !forget_resets(target, deadline, error))
+    if (!allow(device, &list, error) || !apply_settings(device, deadline, error) ||
+        !forget_resets(device, deadline, error))
         return false;
     /* The access that asks for it may be cut off by it. */
-    if (!target_run(target, &list, results, deadline, &refused) && refused.kind != ERROR_FAULT &&
+    if (!device_run(device, &list, results, deadline, &refused) && refused.kind != ERROR_FAULT &&
         refused.kind != ERROR_ASLEEP)
         return error_set(error, refused.kind, "%s", refused.text);
-    if (wait_for_reset(target, deadline, error))
-        return apply_settings(target, deadline, error);
-    let_go_again(target, error);
+    if (wait_for_reset(device, deadline, error))
+        return apply_settings(device, deadline, error);
+    let_go_again(device, error);
     return false;
 }
 
-bool reset_place(struct target *target, uint64_t *pc, const struct deadline *deadline, struct error *error)
+bool reset_place(struct device *device, uint64_t *pc, const struct deadline *deadline, struct error *error)
 {
-    const struct core *core = &target->chosen->core;
+    const struct core *core = &device->chosen->core;
     struct step items[PLACE_ROOM];
     uint64_t values[PLACE_ROOM];
     struct steps list = {.items = items, .room = PLACE_ROOM};
     size_t at = core->ops->add_register(core, &list, CORE_PC);
     if (core->ops->add_registers_done != NULL)
         core->ops->add_registers_done(core, &list);
-    if (!target_run(target, &list, values, deadline, error))
+    if (!device_run(device, &list, values, deadline, error))
         return false;
     *pc = core_code_place(core_register_value(core, CORE_PC, values, at));
     return true;

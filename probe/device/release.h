@@ -29,27 +29,27 @@ struct release {
 
 /* Before release_stops: what of others could keep the core from being taken. `again`: something was, and the
  * target must be opened anew. */
-bool release_first(struct target *target, const struct release_sink *sink, bool *again,
+bool release_first(struct device *device, const struct release_sink *sink, bool *again,
                    const struct deadline *deadline, struct error *error);
 /* Takes the chosen core, which stays as it is: comparators, watchpoints, catches. */
-bool release_stops(struct target *target, const struct release_sink *sink, const struct deadline *deadline,
+bool release_stops(struct device *device, const struct release_sink *sink, const struct deadline *deadline,
                    struct error *error);
 /* Breakpoint instructions in code that no comparator reaches, where the code beside them is as in the ELF
  * file. Data may lie between. */
-bool release_code(struct target *target, uint64_t address, const uint8_t *bytes, size_t size,
+bool release_code(struct device *device, uint64_t address, const uint8_t *bytes, size_t size,
                   const struct release_sink *sink, const struct deadline *deadline, struct error *error);
 /* Last: the core runs from here on, unless `out` says otherwise. */
-bool release_run(struct target *target, struct release *out, const struct deadline *deadline,
+bool release_run(struct device *device, struct release *out, const struct deadline *deadline,
                  struct error *error);
 
 /*
  * Reset: the chosen core, and the chip around it where the core can ask for that, starts anew and stands at
  * its first instruction. By the core's own registers; a server's reset is links/link.h's.
  */
-/* After target_keep or target_take. Halts at the reset vector; what a reset clears of the core's own settings
+/* After device_keep or device_take. Halts at the reset vector; what a reset clears of the core's own settings
  * is set again, the counters' are not. */
-bool reset_and_halt(struct target *target, const struct deadline *deadline, struct error *error);
+bool reset_and_halt(struct device *device, const struct deadline *deadline, struct error *error);
 /* Where it stands then. */
-bool reset_place(struct target *target, uint64_t *pc, const struct deadline *deadline, struct error *error);
+bool reset_place(struct device *device, uint64_t *pc, const struct deadline *deadline, struct error *error);
 /* Lets the core go from there. */
-bool reset_run(struct target *target, const struct deadline *deadline, struct error *error);
+bool reset_run(struct device *device, const struct deadline *deadline, struct error *error);

@@ -2,46 +2,46 @@
 
 #include "find/attached.h"
 
-bool elsewhere_is_there(const struct target *target)
+bool remote_counters_is_there(const struct device *device)
 {
-    for (size_t i = 0; i < target->n_cores; i++)
-        if (target->cores[i].view.counts_only)
+    for (size_t i = 0; i < device->n_cores; i++)
+        if (device->cores[i].view.counts_only)
             return true;
     return false;
 }
 
-static struct target_core *find_cpu(const struct target *target, unsigned cpu)
+static struct device_core *find_cpu(const struct device *device, unsigned cpu)
 {
-    for (size_t i = 0; i < target->n_cores; i++)
-        if (target->cores[i].view.counts_only && target->cores[i].core.unit == cpu)
-            return &target->cores[i];
+    for (size_t i = 0; i < device->n_cores; i++)
+        if (device->cores[i].view.counts_only && device->cores[i].core.unit == cpu)
+            return &device->cores[i];
     return NULL;
 }
 
 /* Where there is only one there is no choice. */
-static struct target_core *find_only(const struct target *target)
+static struct device_core *find_only(const struct device *device)
 {
-    struct target_core *only = NULL;
-    for (size_t i = 0; i < target->n_cores; i++)
-        if (target->cores[i].view.counts_only && only != NULL)
+    struct device_core *only = NULL;
+    for (size_t i = 0; i < device->n_cores; i++)
+        if (device->cores[i].view.counts_only && only != NULL)
             return NULL;
-        else if (target->cores[i].view.counts_only)
-            only = &target->cores[i];
+        else if (device->cores[i].view.counts_only)
+            only = &device->cores[i];
     return only;
 }
 
-bool elsewhere_choose(struct target *target, int number, struct error *error)
+bool remote_counters_choose(struct device *device, int number, struct error *error)
 {
-    const struct debugger_facts *facts = target->debugger != NULL ? &target->debugger->facts : NULL;
-    size_t chosen = attached_number(target, (size_t)target->preferred);
-    if (target->cores[chosen].view.counts_only)
+    const struct debugger_facts *facts = device->debugger != NULL ? &device->debugger->facts : NULL;
+    size_t chosen = attached_number(device, (size_t)device->preferred);
+    if (device->cores[chosen].view.counts_only)
         return error_set(error, ERROR_NO_CORE, "no core that can be measured was found");
-    target->chosen = &target->cores[chosen];
+    device->chosen = &device->cores[chosen];
     bool told = facts != NULL && facts->has_cpu;
     unsigned cpu = number >= 0 ? (unsigned)number : told ? facts->cpu : 0;
-    target->elsewhere = number >= 0 || told ? find_cpu(target, cpu) : find_only(target);
-    if (target->elsewhere != NULL)
-        return attached_check(target, chosen, error);
+    device->remote = number >= 0 || told ? find_cpu(device, cpu) : find_only(device);
+    if (device->remote != NULL)
+        return attached_check(device, chosen, error);
     if (number < 0 && !told)
         return error_set(error, ERROR_USAGE,
                          "it is not known on which CPU the program runs: -C N says whose counters are taken");
@@ -49,18 +49,18 @@ bool elsewhere_choose(struct target *target, int number, struct error *error)
                      number >= 0 ? "" : ", where the program is");
 }
 
-const char *elsewhere_advice(const struct target *target)
+const char *remote_counters_advice(const struct device *device)
 {
-    return target->elsewhere == NULL
+    return device->remote == NULL
                ? ""
                : "; events with :u behind them count no kernel, and nothing else must run on that CPU";
 }
 
-bool elsewhere_check(const struct target *target, const struct debugger_stop *stop, struct error *error)
+bool remote_counters_check(const struct device *device, const struct debugger_stop *stop, struct error *error)
 {
-    if (target->elsewhere == NULL || !stop->has_cpu || target->elsewhere->core.unit == stop->cpu)
+    if (device->remote == NULL || !stop->has_cpu || device->remote->core.unit == stop->cpu)
         return true;
     return error_set(error, ERROR_NO_COUNTER,
                      "the program was on CPU %u, and CPU %u is counted: it must be kept on one (taskset -c)",
-                     stop->cpu, (unsigned)target->elsewhere->core.unit);
+                     stop->cpu, (unsigned)device->remote->core.unit);
 }

@@ -7,11 +7,12 @@
 #include "debuggers/debugger.h"
 #include "device/device.h"
 
-bool elsewhere_is_there(const struct target *target);
+bool remote_counters_is_there(const struct device *device);
 /* Chooses the core of the first link, and the CPU of that number; -1: where the debugger says the program is.
  */
-bool elsewhere_choose(struct target *target, int number, struct error *error);
+bool remote_counters_choose(struct device *device, int number, struct error *error);
 /* What may help where a counter goes on though the program stands; "" */
-const char *elsewhere_advice(const struct target *target);
+const char *remote_counters_advice(const struct device *device);
 /* ERROR_NO_COUNTER: the stop was on another CPU than the one that is counted. True where nobody says. */
-bool elsewhere_check(const struct target *target, const struct debugger_stop *stop, struct error *error);
+bool remote_counters_check(const struct device *device, const struct debugger_stop *stop,
+                           struct error *error);

@@ -35,7 +35,7 @@ static const struct {
               {"pmu", pmu_registers, sizeof pmu_registers / sizeof *pmu_registers}};
 
 struct watch {
-    struct target *target;
+    struct device *device;
     const struct core *core;
     struct ledger *ledger;
     struct writers *out;
@@ -65,12 +65,12 @@ static bool give_up(struct watch *watch, const char *why)
 static bool run_list(struct watch *watch, const struct steps *list, uint64_t *results, struct error *error)
 {
     struct deadline limit = soon(watch);
-    return target_run(watch->target, list, results, &limit, error);
+    return device_run(watch->device, list, results, &limit, error);
 }
 
-bool writers_can_watch(const struct target *target)
+bool writers_can_watch(const struct device *device)
 {
-    return target->chosen->core.family == CORE_M && target->debugger == NULL;
+    return device->chosen->core.family == CORE_M && device->debugger == NULL;
 }
 
 /* --- a comparator --------------------------------------------------------------------------------------- */
@@ -159,32 +159,32 @@ static bool go_on(struct watch *watch, struct error *error)
  * be switched off; what the comparator held comes back; the core goes on. */
 static bool undo_by_standing(void *context, const struct deadline *deadline, struct error *error)
 {
-    struct target *target = context;
-    const struct core *core = &target->chosen->core;
+    struct device *device = context;
+    const struct core *core = &device->chosen->core;
     struct address trace = watchpoints_trace(core);
     struct step items[LIST_ROOM];
     uint64_t results[LIST_ROOM], demcr;
     struct steps list = {.items = items, .room = LIST_ROOM};
-    if (!target->leave_halted)
+    if (!device->leave_halted)
         core->ops->add_halt(core, &list);
-    return (list.n == 0 || target_run(target, &list, results, deadline, error)) &&
-           ledger_read(target->ledger, trace, &demcr, deadline, error) &&
-           ledger_write(target->ledger, trace, demcr | watchpoints_trace_on(), (struct restore){0}, deadline,
+    return (list.n == 0 || device_run(device, &list, results, deadline, error)) &&
+           ledger_read(device->ledger, trace, &demcr, deadline, error) &&
+           ledger_write(device->ledger, trace, demcr | watchpoints_trace_on(), (struct restore){0}, deadline,
                         error);
 }
 
 static bool undo_by_going_on(void *context, const struct deadline *deadline, struct error *error)
 {
-    struct target *target = context;
-    const struct core *core = &target->chosen->core;
+    struct device *device = context;
+    const struct core *core = &device->chosen->core;
     struct step items[LIST_ROOM];
     uint64_t results[LIST_ROOM];
     struct steps list = {.items = items, .room = LIST_ROOM};
-    if (target->leave_halted)
+    if (device->leave_halted)
         return true;
     steps_add(&list, step_write(core->ops->cause_register(core), ALL_CAUSES));
     core->ops->add_run(core, &list);
-    return target_run(target, &list, results, deadline, error);
+    return device_run(device, &list, results, deadline, error);
 }
 
 static bool halt(struct watch *watch, struct error *error)
@@ -228,7 +228,7 @@ static bool stand(struct watch *watch, struct error *error)
     const struct setting trace = trace_on(watch->core);
     return enable_debug(watch, error) &&
            ledger_hold(watch->ledger, trace.at, (struct restore){0}, NULL, &limit, error) &&
-           ledger_owe(watch->ledger, (struct ledger_debt){watch->target, undo_by_going_on}, error) &&
+           ledger_push_undo(watch->ledger, (struct undo_action){watch->device, undo_by_going_on}, error) &&
            halt(watch, error) && apply(watch, &trace, 1, error);
 }
 
@@ -263,7 +263,7 @@ static bool hold(struct watch *watch, struct error *error)
     for (size_t i = 0; i < n; i++)
         if (!ledger_hold(watch->ledger, settings[i].at, settings[i].restore, NULL, &limit, error))
             return false;
-    return ledger_owe(watch->ledger, (struct ledger_debt){watch->target, undo_by_standing}, error);
+    return ledger_push_undo(watch->ledger, (struct undo_action){watch->device, undo_by_standing}, error);
 }
 
 /* The counter as well: without trace its registers could not be restored later. */
@@ -273,7 +273,7 @@ static bool undo(struct watch *watch, const struct counter_block *block, struct 
     struct deadline limit = soon(watch);
     struct address trace = watchpoints_trace(watch->core);
     size_t n = watchpoints_settings(watch->core, (unsigned)watch->comparator, 0, settings, COMPARATOR);
-    if (!ledger_pay(watch->ledger, (struct ledger_debt){watch->target, undo_by_standing}, &limit, error))
+    if (!ledger_run_undo(watch->ledger, (struct undo_action){watch->device, undo_by_standing}, &limit, error))
         return false;
     while (n-- > 0)
         if (!ledger_release(watch->ledger, settings[n].at, &limit, error))
@@ -282,7 +282,8 @@ static bool undo(struct watch *watch, const struct counter_block *block, struct 
         if (block->settings[i].at.offset != trace.offset &&
             !ledger_release(watch->ledger, block->settings[i].at, &limit, error))
             return false;
-    return ledger_pay(watch->ledger, (struct ledger_debt){watch->target, undo_by_going_on}, &limit, error);
+    return ledger_run_undo(watch->ledger, (struct undo_action){watch->device, undo_by_going_on}, &limit,
+                           error);
 }
 
 static void note(struct watch *watch, const struct written_register *which, const struct look *seen)
@@ -321,8 +322,8 @@ static bool take_stop(struct watch *watch, const struct written_register *which,
         return go_on(watch, error);
     }
     if (!*ours) {
-        watch->target->leave_halted = true;
-        watch->target->stopped_at = core_code_place(seen.registers[WRITERS_CORE - 1]);
+        watch->device->leave_halted = true;
+        watch->device->stopped_at = core_code_place(seen.registers[WRITERS_CORE - 1]);
         return give_up(watch, "somebody else halted the core meanwhile, and it is left so");
     }
     note(watch, which, &seen);
@@ -399,12 +400,12 @@ bool writers_register(const struct counter_block *block, size_t n, const char **
     return true;
 }
 
-bool writers_watch(struct target *target, const struct counter_block *block, const char *first,
+bool writers_watch(struct device *device, const struct counter_block *block, const char *first,
                    struct writers *out, const struct deadline *deadline, struct error *error)
 {
-    struct watch watch = {.target = target,
-                          .core = &target->chosen->core,
-                          .ledger = target->ledger,
+    struct watch watch = {.device = device,
+                          .core = &device->chosen->core,
+                          .ledger = device->ledger,
                           .out = out,
                           .cancel = deadline->cancel};
     size_t n;
@@ -421,7 +422,7 @@ bool writers_watch(struct target *target, const struct counter_block *block, con
         return false;
     if (watch.over) {
         struct deadline limit = soon(&watch);
-        return ledger_pay(target->ledger, (struct ledger_debt){target, undo_by_going_on}, &limit, error);
+        return ledger_run_undo(device->ledger, (struct undo_action){device, undo_by_going_on}, &limit, error);
     }
     return hold(&watch, error) && watch_all(&watch, registers, n, first, error) && undo(&watch, block, error);
 }

@@ -37,11 +37,11 @@ struct writers {
 /* The registers that are watched for a block, by number; false: there are no more. */
 bool writers_register(const struct counter_block *block, size_t n, const char **name, uint64_t *word);
 /* Whether such a watch is possible at all: on a Cortex-M, where the core is not in a debugger's hands. */
-bool writers_can_watch(const struct target *target);
+bool writers_can_watch(const struct device *device);
 /*
  * Of `block`, a block of the chosen core. `first`: the register by which it was seen, which is watched first;
  * NULL: none is known. About a second for each register to which nothing is written. False where the link
  * fails or the user has had enough; what was seen up to then is in `out`.
  */
-bool writers_watch(struct target *target, const struct counter_block *block, const char *first,
+bool writers_watch(struct device *device, const struct counter_block *block, const char *first,
                    struct writers *out, const struct deadline *deadline, struct error *error);

@@ -35,7 +35,7 @@ static bool is_pending(struct debugger_engine *self, bool *pending, const struct
     *pending = false;
     if (at == SIZE_MAX)
         return true;
-    if (!target_run(self->target, &list, results, &limit, error))
+    if (!device_run(self->device, &list, results, &limit, error))
         return false;
     *pending = self->core->ops->pending(self->core, results[at]);
     return true;
@@ -54,7 +54,7 @@ static bool find_call(struct debugger_engine *self, const struct deadline *deadl
     self->call_known = false;
     if (!self->can_watch)
         return true;
-    if (!entry_call(self->target, self->entry_lr, &call, &limit, error))
+    if (!entry_call(self->device, self->entry_lr, &call, &limit, error))
         return false;
     self->call_lr = self->entry_lr;
     self->call_known = true;
@@ -121,7 +121,7 @@ static bool find_return(struct debugger_engine *self, bool *inner, const struct 
     *inner = false;
     if (ops->exception_mode != NULL && !self->from_call &&
         (!debugger_engine_register(self, CORE_STATUS, &status, deadline, error) ||
-         !entry_check(self->target, status, self->entry_lr, self->region.start, deadline, error)))
+         !entry_check(self->device, status, self->entry_lr, self->region.start, deadline, error)))
         return false;
     self->from_call = true;
     self->by_frame = ops->returns_by_frame(self->core, self->entry_lr);
@@ -141,7 +141,7 @@ static bool find_return(struct debugger_engine *self, bool *inner, const struct 
     uint64_t frame = ops->frame(self->core, self->entry_lr, self->entry_sp, 0);
     for (unsigned i = 0; i < FRAME_WORDS; i++)
         steps_add(&list, step_read(core_word(self->core, frame + UINT64_C(4) * i)));
-    if (!target_run(self->target, &list, words, &limit, error))
+    if (!device_run(self->device, &list, words, &limit, error))
         return false;
     self->place = ops->frame_return(self->core, self->entry_lr, frame, words);
     *inner = self->place.pc >= self->region.low && self->place.pc < self->region.high;
@@ -258,7 +258,7 @@ static bool reach_end(struct debugger_engine *self, bool *again, const struct de
         if (*again)
             return true;
         if (ours)
-            return elsewhere_check(self->target, &self->stop, error);
+            return remote_counters_check(self->device, &self->stop, error);
         if (!debugger_engine_step(self, deadline, error))
             return false;
         self->hit.pairs += 2;
@@ -275,7 +275,7 @@ static bool read_words(struct debugger_engine *self, const struct deadline *dead
         const struct at_end_word *word = &at_end->words[i];
         if (word->is_register
                 ? !debugger_engine_register(self, word->which, &self->hit.words[i], deadline, error)
-                : !ledger_read(self->target->ledger, word->at, &self->hit.words[i], &limit, error))
+                : !ledger_read(self->device->ledger, word->at, &self->hit.words[i], &limit, error))
             return false;
     }
     return true;
@@ -308,7 +308,7 @@ static bool reach_start(struct debugger_engine *self, bool *again, const struct 
         return false;
     self->at_start = false;
     if (!debugger_engine_prove(self, self->region.start, deadline, error) ||
-        !elsewhere_check(self->target, &self->stop, error))
+        !remote_counters_check(self->device, &self->stop, error))
         return false;
     snprintf(self->thread, sizeof self->thread, "%s", self->stop.thread);
     if (self->region.in_function)
@@ -367,7 +367,7 @@ static bool pass_once(struct debugger_engine *self, unsigned *rehits, const stru
 static bool stands_still(struct debugger_engine *self, const struct deadline *deadline, struct error *error)
 {
     uint64_t before[READING_ROOM], after[READING_ROOM];
-    const struct reading *reading = &self->target->reading;
+    const struct reading *reading = &self->device->reading;
     if (!debugger_engine_read(self, before, NULL, NULL, deadline, error))
         return false;
     nanosleep(&(struct timespec){.tv_nsec = STILL_MS * 1000000L}, NULL);
@@ -378,7 +378,7 @@ static bool stands_still(struct debugger_engine *self, const struct deadline *de
             return error_set(
                 error, ERROR_NO_COUNTER,
                 "%s goes on while the core is halted: what it would count is the debugger's time%s",
-                reading->counters[i].name, elsewhere_advice(self->target));
+                reading->counters[i].name, remote_counters_advice(self->device));
     return true;
 }
 
@@ -394,7 +394,7 @@ static bool debugger_engine_run_hits(struct engine *engine, const struct engine_
     self->enough = self->under_way = false;
     debugger_engine_step_forward(self);
     /* Of each pass, where others may run on what is counted */
-    if (self->target->elsewhere != NULL && !stands_still(self, deadline, error))
+    if (self->device->remote != NULL && !stands_still(self, deadline, error))
         return false;
     while (!self->enough)
         if (!pass_once(self, &rehits, deadline, error))
@@ -437,7 +437,7 @@ static bool debugger_engine_arm(struct engine *engine, const struct region *regi
     self->region.end = core_code(self->core, region->end, region->end_is_thumb);
     if (!process_check_debugged(&region->process, error))
         return false;
-    if (!target_apply_core(self->target->ledger, self->core, APPLY_ALL, deadline, error))
+    if (!device_apply_core(self->device->ledger, self->core, APPLY_ALL, deadline, error))
         return false;
     /* Both ends, to know at once that they can be had */
     return stands_still(self, deadline, error) &&
@@ -477,7 +477,7 @@ static bool debugger_engine_disarm(struct engine *engine, const struct deadline 
         self->foreign = core_place(self->core, pc) != core_place(self->core, self->point) &&
                         !is_other(self, core_place(self->core, pc));
     }
-    self->target->leave_halted = self->foreign;
+    self->device->leave_halted = self->foreign;
     return clear_guard(self, deadline, error) && set_others(self, false, deadline, error) &&
            debugger_engine_move(self, POINT_NONE, deadline, error);
 }
@@ -487,7 +487,7 @@ static void debugger_engine_free(struct engine *engine)
     free(engine);
 }
 
-struct engine *debugger_engine_new(struct target *target)
+struct engine *debugger_engine_new(struct device *device)
 {
     static const struct engine_ops ops = {.arm = debugger_engine_arm,
                                           .run = debugger_engine_run_hits,
@@ -497,9 +497,9 @@ struct engine *debugger_engine_new(struct target *target)
     if (self == NULL)
         return NULL;
     self->engine.ops = &ops;
-    self->target = target;
-    self->debugger = target->debugger;
-    self->core = &target->chosen->core;
+    self->device = device;
+    self->debugger = device->debugger;
+    self->core = &device->chosen->core;
     self->point = self->left = self->guard = POINT_NONE;
     return &self->engine;
 }
@@ -514,16 +514,16 @@ bool debugger_engine_read(struct debugger_engine *self, uint64_t *values, bool *
     uint64_t results[STEPWISE_REHIT_LIST_ROOM];
     struct steps list = {.items = items, .room = STEPWISE_REHIT_LIST_ROOM};
     struct deadline limit = some_time(deadline);
-    size_t at = reading_add(&self->target->reading, false, &list);
+    size_t at = reading_add(&self->device->reading, false, &list);
     size_t pending_at = pending != NULL ? ops->add_pending(self->core, &list) : SIZE_MAX;
     bool may_reset = reset != NULL && ops->add_reset_seen != NULL;
     struct witness_places places;
     if (reset != NULL)
-        witness_add(&self->target->witness, self->core, &list, &places);
+        witness_add(&self->device->witness, self->core, &list, &places);
     size_t reset_at = may_reset ? ops->add_reset_seen(self->core, &list) : SIZE_MAX;
-    if (!target_run(self->target, &list, results, &limit, error))
+    if (!device_run(self->device, &list, results, &limit, error))
         return false;
-    reading_take(&self->target->reading, false, results, at, values);
+    reading_take(&self->device->reading, false, results, at, values);
     if (pending != NULL)
         *pending = pending_at != SIZE_MAX && ops->pending(self->core, results[pending_at]);
     if (reset != NULL)
@@ -531,7 +531,7 @@ bool debugger_engine_read(struct debugger_engine *self, uint64_t *values, bool *
     if (reset == NULL || *reset)
         return true;
     uint64_t saw = 0;
-    const struct witness_item *changed = witness_changed(&self->target->witness, results, &places, &saw);
+    const struct witness_item *changed = witness_changed(&self->device->witness, results, &places, &saw);
     return changed == NULL || witness_tell(changed, saw, error);
 }
 

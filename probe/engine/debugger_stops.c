@@ -177,7 +177,7 @@ static bool is_reset(struct debugger_engine *self, uint64_t pc, const struct dea
     uint64_t cause, table, entry;
     struct deadline limit = soon(deadline);
     struct error unread = {0};
-    struct ledger *ledger = self->target->ledger;
+    struct ledger *ledger = self->device->ledger;
     if (self->core->ops->cause_register == NULL)
         return false;
     if (ledger_read(ledger, self->core->ops->cause_register(self->core), &cause, &limit, &unread) &&
@@ -201,7 +201,7 @@ static bool leave_handlers(struct debugger_engine *self, uint64_t wanted, uint64
         if (!is)
             return true;
         if (!debugger_engine_register(self, CORE_STATUS, &status, deadline, error) ||
-            !handler_stop_check(self->target->ledger, self->core, *pc, status, &is, &limit, error))
+            !handler_stop_check(self->device->ledger, self->core, *pc, status, &is, &limit, error))
             return false;
         if (!is)
             return true;
@@ -229,7 +229,7 @@ bool debugger_engine_prove(struct debugger_engine *self, uint64_t wanted, const 
     if (!debugger_engine_register(self, CORE_PC, &pc, deadline, error) ||
         !leave_handlers(self, wanted, &pc, deadline, error))
         return false;
-    const char *name = self->target->chosen->view.name;
+    const char *name = self->device->chosen->view.name;
     if (self->stop.core[0] != '\0' && strcmp(self->stop.core, name) != 0)
         return error_set(error, ERROR_NO_CORE,
                          "stopped on %s at 0x%08" PRIX64

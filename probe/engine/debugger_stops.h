@@ -20,7 +20,7 @@ enum { THUMB_KIND = 2, X86_KIND = 1 };
 /* Places in code are as core_code makes them. */
 struct debugger_engine {
     struct engine engine;
-    struct target *target;
+    struct device *device;
     struct debugger *debugger;
     const struct core *core;
     struct region region;

@@ -21,7 +21,7 @@ static struct hit_plan plan_of(const struct direct_engine *self, unsigned rehits
 {
     return (struct hit_plan){.core = self->core,
                              .breakpoints = &self->breakpoints,
-                             .reading = &self->target->reading,
+                             .reading = &self->device->reading,
                              .start = self->region.start,
                              .end = direct_end(self),
                              .guess = self->region.to_return || self->region.in_function,
@@ -36,7 +36,7 @@ static struct hit_plan plan_of(const struct direct_engine *self, unsigned rehits
                              .n_others = self->n_others,
                              .moved = self->moved,
                              .rehits = rehits,
-                             .witness = &self->target->witness,
+                             .witness = &self->device->witness,
                              .at_end = self->hits.wish->at_end};
 }
 
@@ -76,7 +76,7 @@ static bool check_entry(struct direct_engine *self, const struct deadline *deadl
     direct_new_registers(self);
     size_t status = ops->add_register(self->core, &self->list, CORE_STATUS);
     if (!direct_run_plain(self, deadline, error) ||
-        !entry_check(self->target, core_register_value(self->core, CORE_STATUS, self->results, status),
+        !entry_check(self->device, core_register_value(self->core, CORE_STATUS, self->results, status),
                      self->entry_lr, self->region.start, deadline, error))
         return false;
     self->from_call = true;
@@ -97,7 +97,7 @@ static bool find_call(struct direct_engine *self, const struct deadline *deadlin
     self->call_lr = self->entry_lr;
     if (!self->region.may_be_left)
         return true;
-    if (!entry_call(self->target, self->entry_lr, &call, deadline, error))
+    if (!entry_call(self->device, self->entry_lr, &call, deadline, error))
         return false;
     if (call == POINT_NONE)
         return true;
@@ -396,7 +396,7 @@ static bool settle_end(struct direct_engine *self, enum segment *from, const str
     bool in_handler;
     *from = SEGMENT_FRAME;
     if (self->n_others > 0 || self->core->halts_in_handler) {
-        if (!direct_pay_back(self, deadline, error) || !direct_look(self, &stop, deadline, error))
+        if (!direct_restore_borrowed(self, deadline, error) || !direct_look(self, &stop, deadline, error))
             return false;
         bool ours = stop.unreadable == NULL && stop.cause == STOP_BREAKPOINT;
         if (ours && self->watching && stop.pc == self->others[0])
@@ -437,7 +437,7 @@ static bool finish_by_hand(struct direct_engine *self, const struct hit_steps *h
         return false;
     direct_new_list(self);
     struct witness_places places;
-    witness_add(&self->target->witness, self->core, &self->list, &places);
+    witness_add(&self->device->witness, self->core, &self->list, &places);
     size_t reset = self->core->ops->add_reset_seen(self->core, &self->list); /* as in the list */
     if (!direct_run_plain(self, deadline, error))
         return false;
@@ -445,7 +445,7 @@ static bool finish_by_hand(struct direct_engine *self, const struct hit_steps *h
         return direct_tell_reset(self, error);
     uint64_t saw = 0;
     const struct witness_item *changed =
-        witness_changed(&self->target->witness, self->results, &places, &saw);
+        witness_changed(&self->device->witness, self->results, &places, &saw);
     if (changed != NULL)
         return witness_tell(changed, saw, error);
     hit_results_deliver(&self->hits, &whole, results);
@@ -495,7 +495,7 @@ static bool direct_run(struct engine *engine, const struct engine_wish *wish, co
     struct direct_engine *self = (struct direct_engine *)engine;
     enum segment from = SEGMENT_AT_START;
     /* Both ends of the first passage have to fit into one list. */
-    size_t fit = (LIST_ROOM - LIST_RESERVE) / (2 * (REHIT_STEPS + reading_steps(&self->target->reading)));
+    size_t fit = (LIST_ROOM - LIST_RESERVE) / (2 * (REHIT_STEPS + reading_steps(&self->device->reading)));
     unsigned rehits = wish->rehits < REHITS ? wish->rehits : REHITS;
     rehits = rehits < fit ? rehits : (unsigned)fit;
     direct_begin(self, wish, sink);
@@ -537,7 +537,8 @@ static bool direct_run(struct engine *engine, const struct engine_wish *wish, co
             break;
         if (at == self->list.n)
             from = self->region.start == direct_end(self) ? SEGMENT_ENTRY : SEGMENT_AT_START;
-        else if (!direct_pay_back(self, deadline, error) || !recover(self, at, &from, deadline, error))
+        else if (!direct_restore_borrowed(self, deadline, error) ||
+                 !recover(self, at, &from, deadline, error))
             return false;
     }
     return direct_look_at_neighbours(self, true, error);
@@ -548,7 +549,7 @@ static void direct_free(struct engine *engine)
     free(engine);
 }
 
-struct engine *direct_new(struct target *target)
+struct engine *direct_new(struct device *device)
 {
     static const struct engine_ops ops = {
         .arm = direct_arm, .run = direct_run, .disarm = direct_disarm, .free = direct_free};
@@ -556,12 +557,12 @@ struct engine *direct_new(struct target *target)
     if (self == NULL)
         return NULL;
     self->engine.ops = &ops;
-    self->target = target;
-    self->core = &target->chosen->core;
-    breakpoints_init(&self->breakpoints, target->ledger, &target->chosen->core);
-    neighbours_init(&self->neighbours, target);
+    self->device = device;
+    self->core = &device->chosen->core;
+    breakpoints_init(&self->breakpoints, device->ledger, &device->chosen->core);
+    neighbours_init(&self->neighbours, device);
     self->breakpoints.neighbours = &self->neighbours;
-    hit_results_init(&self->hits, self->core, &target->reading, &target->witness);
+    hit_results_init(&self->hits, self->core, &device->reading, &device->witness);
     return &self->engine;
 }
 
@@ -572,7 +573,7 @@ bool direct_arm(struct engine *engine, const struct region *region, const struct
 {
     struct direct_engine *self = (struct direct_engine *)engine;
     self->region = *region;
-    self->target->slept = false;
+    self->device->slept = false;
     self->from_call = self->resume_first = false;
     self->region.start = core_code(self->core, region->start, region->start_is_thumb);
     self->region.end = core_code(self->core, region->end, region->end_is_thumb);
@@ -585,7 +586,7 @@ bool direct_arm(struct engine *engine, const struct region *region, const struct
         unsigned exits = region->n_exits > 1 ? (unsigned)region->n_exits - 1 : 0, call = region->may_be_left;
         breakpoints_want_extra(&self->breakpoints, exits > call ? exits : call);
     }
-    if (!target_apply_core(self->target->ledger, self->core, APPLY_ALL, deadline, error))
+    if (!device_apply_core(self->device->ledger, self->core, APPLY_ALL, deadline, error))
         return false;
     if (!breakpoints_prepare(&self->breakpoints, self->region.start, deadline, error) ||
         (!region->to_return && !breakpoints_prepare(&self->breakpoints, self->region.end, deadline, error)))
@@ -631,7 +632,7 @@ static bool leave_stop(struct direct_engine *self, const struct deadline *deadli
     bool busy = self->halted_by_us || self->was_reset, halted = !busy, in_handler;
     /* A core that was let go may look halted for a moment yet, and one that steps may not yet. */
     for (int i = 0; i < LEAVE_LOOKS && halted != busy; i++) {
-        if (!ledger_read(self->target->ledger, ops->status(self->core), &status, deadline, error))
+        if (!ledger_read(self->device->ledger, ops->status(self->core), &status, deadline, error))
             return false;
         halted = ops->state(self->core, status) == CORE_HALTED;
     }
@@ -643,8 +644,8 @@ static bool leave_stop(struct direct_engine *self, const struct deadline *deadli
     }
     if (!halted)
         return true;
-    if (!target_check_left(self->target, &stays)) {
-        self->target->leave_halted = true;
+    if (!device_check_left(self->device, &stays)) {
+        self->device->leave_halted = true;
         return true;
     }
     if (!direct_look(self, &stop, deadline, error) ||
@@ -655,7 +656,7 @@ static bool leave_stop(struct direct_engine *self, const struct deadline *deadli
     bool ours = busy || other_code || in_handler || stop.cause == STOP_RESET ||
                 stop.pc == self->region.start || stop.pc == direct_end(self) || is_other(self, stop.pc);
     if (self->foreign || !ours) {
-        self->target->leave_halted = true;
+        self->device->leave_halted = true;
         self->engine.stopped_at = core_code_place(stop.pc);
         return true;
     }

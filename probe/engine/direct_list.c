@@ -158,7 +158,7 @@ static bool was_reset_meanwhile(const struct direct_engine *self)
     uint64_t cause;
     struct deadline soon = deadline_in_ms(patience_ms(1000), NULL);
     struct error ignored = {0};
-    return ledger_read(self->target->ledger, self->core->ops->cause_register(self->core), &cause, &soon,
+    return ledger_read(self->device->ledger, self->core->ops->cause_register(self->core), &cause, &soon,
                        &ignored) &&
            self->core->ops->reset_seen(self->core, cause);
 }
@@ -202,7 +202,7 @@ static bool check_points(struct direct_engine *self, size_t at, bool last, const
 static bool write_may_be_lost(const struct direct_engine *self, size_t at, enum why why)
 {
     return why == TARGET_FAULT && at > 0 && self->items[at - 1].op == OP_WRITE &&
-           !link_faults_are_exact(self->target->link);
+           !link_faults_are_exact(self->device->link);
 }
 
 /* The counters while they run, so that none wraps unseen. What a sleeping target does not show now, it may
@@ -212,9 +212,9 @@ static bool look_at_counters(struct direct_engine *self, const struct deadline *
     uint64_t values[READING_ROOM], before_us, after_us;
     struct error unread = {0};
     struct deadline soon = deadline_in_ms(patience_ms(LOOK_MS), deadline->cancel);
-    if (self->hits.sink->look == NULL || self->target->reading.by_core != NULL)
+    if (self->hits.sink->look == NULL || self->device->reading.by_core != NULL)
         return true; /* or it would have to be halted for that */
-    if (target_read(self->target, values, &before_us, &after_us, &soon, &unread)) {
+    if (device_read(self->device, values, &before_us, &after_us, &soon, &unread)) {
         hit_results_look(&self->hits, values, before_us, after_us);
         return true;
     }
@@ -234,11 +234,11 @@ static bool is_sound(struct direct_engine *self, struct error *error)
 static const struct witness_item *find_changed(const struct direct_engine *self, uint64_t *saw,
                                                struct error *unread)
 {
-    const struct witness *witness = &self->target->witness;
+    const struct witness *witness = &self->device->witness;
     struct deadline soon = deadline_in_ms(patience_ms(LOOK_MS), NULL);
     for (size_t i = 0; i < witness->n; i++) {
         const struct witness_item *item = &witness->items[i];
-        if (item->at.space != SPACE_CP15 && ledger_read(self->target->ledger, item->at, saw, &soon, unread) &&
+        if (item->at.space != SPACE_CP15 && ledger_read(self->device->ledger, item->at, saw, &soon, unread) &&
             (*saw & item->mask) != item->value)
             return item;
     }
@@ -264,7 +264,7 @@ static bool settle_held(struct direct_engine *self, int tries, struct error *err
         uint64_t cause;
         struct error unread = {0};
         struct deadline soon = deadline_in_ms(patience_ms(LOOK_MS), NULL);
-        if (ledger_read(self->target->ledger, self->core->ops->cause_register(self->core), &cause, &soon,
+        if (ledger_read(self->device->ledger, self->core->ops->cause_register(self->core), &cause, &soon,
                         &unread) &&
             release_held(self, self->core->ops->reset_seen(self->core, cause), &unread))
             continue;
@@ -299,7 +299,7 @@ bool direct_run_list(struct direct_engine *self, size_t *at, uint64_t *saw, cons
     for (;;) {
         struct error refused = {0};
         struct deadline patient = deadline_in_ms(patience_ms(PATIENT_MS), deadline->cancel);
-        struct outcome outcome = ledger_execute(self->target->ledger, self->items + done, self->list.n - done,
+        struct outcome outcome = ledger_execute(self->device->ledger, self->items + done, self->list.n - done,
                                                 self->results + done, &patient, &refused);
         done += outcome.done;
         *at = self->done = done;
@@ -329,7 +329,7 @@ bool direct_run_list(struct direct_engine *self, size_t *at, uint64_t *saw, cons
             if (waits && !check_points(self, done, in_vain, deadline, error))
                 return false;
             if (waits && segment_at(self, done) == SEGMENT_AT_END)
-                self->target->slept |= self->core->ops->state(self->core, outcome.saw) == CORE_ASLEEP;
+                self->device->slept |= self->core->ops->state(self->core, outcome.saw) == CORE_ASLEEP;
             if (in_vain)
                 return waited_in_vain(self, error);
             if (waits && segment_at(self, done) == SEGMENT_AT_END && !look_at_counters(self, deadline, error))
@@ -361,7 +361,7 @@ static struct outcome run_again(struct direct_engine *self, size_t from, size_t 
     struct outcome outcome = {.why = DONE, .done = 0};
     struct deadline patient = deadline_slice(deadline, patience_ms(PATIENT_MS));
     while (from < end) {
-        outcome = ledger_execute(self->target->ledger, self->items + from, end - from, self->results + from,
+        outcome = ledger_execute(self->device->ledger, self->items + from, end - from, self->results + from,
                                  deadline, refused);
         from += outcome.done;
         bool later = outcome.why == NOT_YET || outcome.why == TARGET_WAIT;
@@ -384,16 +384,16 @@ static bool untangle(struct direct_engine *self, size_t from, const struct deadl
         return true;
     self->core->ops->add_untangle(self->core, &list, &self->items[from]);
     return list.n == 0 ||
-           ledger_execute(self->target->ledger, items, list.n, results, deadline, error).why == DONE;
+           ledger_execute(self->device->ledger, items, list.n, results, deadline, error).why == DONE;
 }
 
-bool direct_pay_back(struct direct_engine *self, const struct deadline *deadline, struct error *error)
+bool direct_restore_borrowed(struct direct_engine *self, const struct deadline *deadline, struct error *error)
 {
     size_t from, end;
     uint64_t status;
-    if (!steps_owe(self->items, self->list.n, self->done, &from, &end))
+    if (!steps_borrowed(self->items, self->list.n, self->done, &from, &end))
         return true;
-    if (!ledger_read(self->target->ledger, self->core->ops->status(self->core), &status, deadline, error))
+    if (!ledger_read(self->device->ledger, self->core->ops->status(self->core), &status, deadline, error))
         return false;
     if (self->core->ops->state(self->core, status) != CORE_HALTED)
         return true; /* after a reset: there is nobody left to give it back to */
@@ -429,7 +429,7 @@ bool direct_run_plain(struct direct_engine *self, const struct deadline *deadlin
             return false;
         if (at == self->list.n || self->hits.enough)
             return true;
-        if (!direct_pay_back(self, deadline, error))
+        if (!direct_restore_borrowed(self, deadline, error))
             return false;
         if (lets_run(self)) /* a step that ended otherwise */
             return direct_settle(self, UINT64_MAX, deadline, error);
@@ -440,7 +440,7 @@ bool direct_run_plain(struct direct_engine *self, const struct deadline *deadlin
 
 bool direct_give_back(struct direct_engine *self, const struct deadline *deadline, struct error *error)
 {
-    if (!direct_pay_back(self, deadline, error))
+    if (!direct_restore_borrowed(self, deadline, error))
         return false;
     direct_new_list(self);
     return true;
@@ -487,7 +487,7 @@ bool direct_is_in_handler(struct direct_engine *self, const struct stop *stop, b
 {
     *is = stop->unreadable == NULL && stop->cause == STOP_BREAKPOINT;
     return !*is ||
-           handler_stop_check(self->target->ledger, self->core, stop->pc, stop->status, is, deadline, error);
+           handler_stop_check(self->device->ledger, self->core, stop->pc, stop->status, is, deadline, error);
 }
 
 /* From a stop in a handler, which is nobody's, to the breakpoint where the handler returns. */
@@ -505,7 +505,7 @@ bool direct_settle(struct direct_engine *self, uint64_t wanted, const struct dea
                    struct error *error)
 {
     struct stop stop = {0};
-    if (!direct_pay_back(self, deadline, error))
+    if (!direct_restore_borrowed(self, deadline, error))
         return false;
     for (int i = 0; i < SETTLE_TRIES; i++) {
         if (!direct_look(self, &stop, deadline, error))

@@ -18,7 +18,7 @@ enum { LIST_ROOM = 4096 };
 
 struct direct_engine {
     struct engine engine;
-    struct target *target;
+    struct device *device;
     const struct core *core;
     struct breakpoints breakpoints;
     struct neighbours neighbours;
@@ -86,7 +86,8 @@ bool direct_settle_held(struct direct_engine *self, struct error *error);
  * more, or a single step ended otherwise. */
 bool direct_run_plain(struct direct_engine *self, const struct deadline *deadline, struct error *error);
 /* What a list that ended in the middle has borrowed from the program. Can be called again after a failure. */
-bool direct_pay_back(struct direct_engine *self, const struct deadline *deadline, struct error *error);
+bool direct_restore_borrowed(struct direct_engine *self, const struct deadline *deadline,
+                             struct error *error);
 /* Likewise; the list is then a new one. */
 bool direct_give_back(struct direct_engine *self, const struct deadline *deadline, struct error *error);
 /* Always false, with ERROR_RESET. */

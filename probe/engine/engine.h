@@ -122,14 +122,14 @@ struct engine {
  * where nothing has to be decided in between, and every stop is proved before the core is resumed from it.
  */
 /* For target->chosen and target->block; NULL: out of memory. The target must outlive the engine. */
-struct engine *direct_new(struct target *target);
+struct engine *direct_new(struct device *device);
 
 /*
  * The debugger engine: runs hits through a debugger, a wish at a time. Slower than the lowered one, and its
  * halts are the debugger's; for servers that own the core. The counters are read at the stops only.
  */
 /* For a target that has a debugger; NULL: out of memory. */
-struct engine *debugger_engine_new(struct target *target);
+struct engine *debugger_engine_new(struct device *device);
 /* Re-hits where the core stands, told to the sink; none where the debugger does not let it be found out. The
  * core may be an instruction further afterwards; on up to `steps` instructions where it stands at a branch.
  */
@@ -145,6 +145,6 @@ bool debugger_engine_look(struct engine *engine, uint64_t *values, bool *reset,
  * Around another engine, which it owns.
  */
 /* ERROR_USAGE or ERROR_NO_COUNTER where that cannot be measured; the target is taken, its block too. */
-bool reset_engine_check(const struct target *target, const struct region *region, struct error *error);
+bool reset_engine_check(const struct device *device, const struct region *region, struct error *error);
 /* NULL: out of memory, and `inner` is freed. */
-struct engine *reset_engine_new(struct target *target, struct engine *inner);
+struct engine *reset_engine_new(struct device *device, struct engine *inner);

@@ -5,18 +5,18 @@
 
 enum { LIST_ROOM = 16, OFTEN_US = 100000, TRIES = 3, NAP_US = 5000 };
 
-void neighbours_init(struct neighbours *neighbours, struct target *target)
+void neighbours_init(struct neighbours *neighbours, struct device *device)
 {
-    *neighbours = (struct neighbours){.target = target};
+    *neighbours = (struct neighbours){.device = device};
 }
 
 /* On Cortex-M only are there breakpoint instructions of ours. */
-static bool is_neighbour(const struct target *target, const struct target_core *core)
+static bool is_neighbour(const struct device *device, const struct device_core *core)
 {
-    return core != target->chosen && core->core.family == CORE_M && core->state != CORE_HIDDEN;
+    return core != device->chosen && core->core.family == CORE_M && core->state != CORE_HIDDEN;
 }
 
-static bool switch_on(struct target *target, const struct core *core, const struct deadline *deadline,
+static bool switch_on(struct device *device, const struct core *core, const struct deadline *deadline,
                       struct error *error)
 {
     struct setting settings[CORE_SETTINGS];
@@ -25,10 +25,10 @@ static bool switch_on(struct target *target, const struct core *core, const stru
     size_t n_commands = core->ops->commands(core, commands, LIST_ROOM);
     for (size_t i = 0; i < n; i++)
         if (settings[i].at.offset == enable.offset &&
-            !ledger_apply(target->ledger, &settings[i], deadline, error))
+            !ledger_apply(device->ledger, &settings[i], deadline, error))
             return false;
     for (size_t i = 0; i < n_commands; i++)
-        if (!ledger_allow(target->ledger, commands[i], error))
+        if (!ledger_allow(device->ledger, commands[i], error))
             return false;
     return true;
 }
@@ -50,13 +50,13 @@ static bool is_place(const struct neighbours *neighbours, uint64_t pc)
 bool neighbours_guard(struct neighbours *neighbours, uint64_t place, const struct deadline *deadline,
                       struct error *error)
 {
-    struct target *target = neighbours->target;
+    struct device *device = neighbours->device;
     if (!is_place(neighbours, place))
         neighbours->places[neighbours->n++ % NEIGHBOURS_PLACES] = place;
-    for (size_t i = 0; !neighbours->guarded && i < target->n_cores; i++) {
+    for (size_t i = 0; !neighbours->guarded && i < device->n_cores; i++) {
         struct error why = {0};
-        if (is_neighbour(target, &target->cores[i]) &&
-            !switch_on(target, &target->cores[i].core, deadline, &why) && !is_away(&why))
+        if (is_neighbour(device, &device->cores[i]) &&
+            !switch_on(device, &device->cores[i].core, deadline, &why) && !is_away(&why))
             return error_set(error, why.kind, "core %zu may run onto a breakpoint in RAM: %s", i, why.text);
     }
     neighbours->guarded = true;
@@ -65,23 +65,23 @@ bool neighbours_guard(struct neighbours *neighbours, uint64_t place, const struc
 }
 
 /* Whether it stands at a breakpoint of ours. */
-static bool has_stopped(struct neighbours *neighbours, const struct target_core *one, bool *stopped,
+static bool has_stopped(struct neighbours *neighbours, const struct device_core *one, bool *stopped,
                         uint64_t *pc, const struct deadline *deadline, struct error *error)
 {
-    struct target *target = neighbours->target;
+    struct device *device = neighbours->device;
     const struct core *core = &one->core;
     struct step items[LIST_ROOM];
     uint64_t results[LIST_ROOM], status;
     struct steps list = {.items = items, .room = LIST_ROOM};
     *stopped = false;
-    if (!is_neighbour(target, one))
+    if (!is_neighbour(device, one))
         return true;
-    if (!ledger_read(target->ledger, core->ops->status(core), &status, deadline, error))
+    if (!ledger_read(device->ledger, core->ops->status(core), &status, deadline, error))
         return false;
     if (core->ops->state(core, status) != CORE_HALTED)
         return true;
     size_t at = core->ops->add_register(core, &list, CORE_PC);
-    if (!target_run(target, &list, results, deadline, error))
+    if (!device_run(device, &list, results, deadline, error))
         return false;
     *pc = core_code_place(core_register_value(core, CORE_PC, results, at));
     *stopped = is_place(neighbours, *pc);
@@ -91,27 +91,27 @@ static bool has_stopped(struct neighbours *neighbours, const struct target_core 
 bool neighbours_look(struct neighbours *neighbours, bool now, const struct deadline *deadline,
                      struct error *error)
 {
-    struct target *target = neighbours->target;
+    struct device *device = neighbours->device;
     int64_t us = deadline_now_us();
     if (!neighbours->guarded || (!now && us - neighbours->looked_us < OFTEN_US))
         return true;
     neighbours->looked_us = us;
-    for (size_t i = 0; i < target->n_cores; i++) {
+    for (size_t i = 0; i < device->n_cores; i++) {
         bool stopped;
         uint64_t pc;
-        if (!has_stopped(neighbours, &target->cores[i], &stopped, &pc, deadline, error))
+        if (!has_stopped(neighbours, &device->cores[i], &stopped, &pc, deadline, error))
             return false;
         if (stopped)
             return error_set(
                 error, ERROR_ADDRESS,
                 "core %zu has run onto the breakpoint at 0x%08" PRIX64
                 " that was meant for core %zu: it is an instruction there, in code in RAM that both run",
-                i, pc, (size_t)(target->chosen - target->cores));
+                i, pc, (size_t)(device->chosen - device->cores));
     }
     return true;
 }
 
-static bool let_one_go(struct neighbours *neighbours, const struct target_core *one,
+static bool let_one_go(struct neighbours *neighbours, const struct device_core *one,
                        const struct deadline *deadline, struct error *error)
 {
     const struct core *core = &one->core;
@@ -125,17 +125,17 @@ static bool let_one_go(struct neighbours *neighbours, const struct target_core *
         return true;
     core->ops->add_clear_breakpoint(core, &list);
     core_add_let_go(core, &list);
-    return target_run(neighbours->target, &list, results, deadline, error);
+    return device_run(neighbours->device, &list, results, deadline, error);
 }
 
 bool neighbours_let_go(struct neighbours *neighbours, const struct deadline *deadline, struct error *error)
 {
-    struct target *target = neighbours->target;
-    for (size_t i = 0; neighbours->guarded && i < target->n_cores; i++) {
+    struct device *device = neighbours->device;
+    for (size_t i = 0; neighbours->guarded && i < device->n_cores; i++) {
         struct error why = {0};
         for (int tries = 0; tries < TRIES; tries++) {
             why = (struct error){0};
-            if (let_one_go(neighbours, &target->cores[i], deadline, &why) || !is_away(&why))
+            if (let_one_go(neighbours, &device->cores[i], deadline, &why) || !is_away(&why))
                 break;
             usleep(NAP_US);
         }

@@ -14,14 +14,14 @@
 enum { NEIGHBOURS_PLACES = 32 };
 
 struct neighbours {
-    struct target *target;
+    struct device *device;
     bool guarded;
     uint64_t places[NEIGHBOURS_PLACES]; /* of breakpoint instructions that there were; the last ones */
     size_t n;
     int64_t looked_us;
 };
 
-void neighbours_init(struct neighbours *neighbours, struct target *target);
+void neighbours_init(struct neighbours *neighbours, struct device *device);
 /* Before a breakpoint instruction is written there. */
 bool neighbours_guard(struct neighbours *neighbours, uint64_t place, const struct deadline *deadline,
                       struct error *error);

@@ -10,7 +10,7 @@ enum { RESET_MS = 5000, FAR = 0x40000000 };
 struct reset_engine {
     struct engine engine;
     struct engine *inner;
-    struct target *target;
+    struct device *device;
     struct region region;
     const struct engine_sink *sink;
     bool enough;
@@ -32,24 +32,24 @@ static bool is_wide(const struct counter_block *block)
     return first->bits >= 32 && !first->down && first->shift == 0;
 }
 
-bool reset_engine_check(const struct target *target, const struct region *region, struct error *error)
+bool reset_engine_check(const struct device *device, const struct region *region, struct error *error)
 {
-    const struct core *core = &target->chosen->core;
-    if (target->debugger != NULL || core->ops->add_reset == NULL)
+    const struct core *core = &device->chosen->core;
+    if (device->debugger != NULL || core->ops->add_reset == NULL)
         return error_set(
             error, ERROR_USAGE,
             "--reset needs OpenOCD's Tcl port or a CMSIS-DAP probe: a GDB server resets in a way "
             "of its own");
-    if (is_owned(target->block) && !is_wide(target->block))
+    if (is_owned(device->block) && !is_wide(device->block))
         return error_set(error, ERROR_NO_COUNTER,
                          "%s is the program's, which stops with a reset until the program starts it: it "
                          "cannot measure from there",
-                         target->block->text);
-    if (target->reading.by_core != NULL)
+                         device->block->text);
+    if (device->reading.by_core != NULL)
         return error_set(error, ERROR_NO_COUNTER,
                          "%s is set up by instructions that the core executes, which is not done after a "
                          "reset",
-                         target->block->text);
+                         device->block->text);
     if (!core->ops->can_compare(core, region->start) ||
         (!region->to_return && !core->ops->can_compare(core, region->end)))
         return error_set(error, ERROR_ADDRESS,
@@ -77,18 +77,18 @@ static bool check_start(struct reset_engine *self, const struct deadline *deadli
     uint64_t pc = 0;
     if (!self->region.to_return)
         return true;
-    return reset_place(self->target, &pc, deadline, error) &&
+    return reset_place(self->device, &pc, deadline, error) &&
            (pc != self->region.start ||
             error_set(error, ERROR_USAGE, "the program begins there, and does not return: name an end"));
 }
 
 /* Ours from here on. What it was before the reset is what the program wants it to be, and is put back. */
-static bool take_over(struct target *target, const struct deadline *deadline, struct error *error)
+static bool take_over(struct device *device, const struct deadline *deadline, struct error *error)
 {
-    for (size_t i = 0; i < target->block->n_settings; i++) {
-        struct setting *setting = &target->block->settings[i];
+    for (size_t i = 0; i < device->block->n_settings; i++) {
+        struct setting *setting = &device->block->settings[i];
         if (setting->only_watched &&
-            !ledger_hold(target->ledger, setting->at, setting->restore, NULL, deadline, error))
+            !ledger_hold(device->ledger, setting->at, setting->restore, NULL, deadline, error))
             return false;
         setting->only_watched = false;
     }
@@ -97,25 +97,25 @@ static bool take_over(struct target *target, const struct deadline *deadline, st
 
 /* A program that starts by setting its counter to 0 would make a long region a short one. From here it makes
  * it a longer one than the time allows, which is seen. */
-static bool far_away(struct target *target, const struct deadline *deadline, struct error *error)
+static bool far_away(struct device *device, const struct deadline *deadline, struct error *error)
 {
-    const struct step away = step_write(target->block->counters[0].low, FAR);
+    const struct step away = step_write(device->block->counters[0].low, FAR);
     struct steps list = {.items = (struct step[]){away}, .n = 1, .room = 1};
     uint64_t result;
-    return !is_wide(target->block) || (ledger_allow(target->ledger, away.at, error) &&
-                                       target_run(target, &list, &result, deadline, error));
+    return !is_wide(device->block) || (ledger_allow(device->ledger, away.at, error) &&
+                                       device_run(device, &list, &result, deadline, error));
 }
 
 /* Some chips clear comparators, and all clear the counters, with what a reset does to the core. */
 static bool boot(struct reset_engine *self, const struct deadline *deadline, struct error *error)
 {
-    const struct core *core = &self->target->chosen->core;
+    const struct core *core = &self->device->chosen->core;
     const struct setting on = core->ops->comparators_on(core);
-    return reset_and_halt(self->target, deadline, error) && check_start(self, deadline, error) &&
-           ledger_apply(self->target->ledger, &on, deadline, error) &&
-           target_renew_block(self->target, deadline, error) && far_away(self->target, deadline, error) &&
+    return reset_and_halt(self->device, deadline, error) && check_start(self, deadline, error) &&
+           ledger_apply(self->device->ledger, &on, deadline, error) &&
+           device_renew_block(self->device, deadline, error) && far_away(self->device, deadline, error) &&
            told(self, self->inner->ops->arm(self->inner, &self->region, deadline, error)) &&
-           reset_run(self->target, deadline, error);
+           reset_run(self->device, deadline, error);
 }
 
 static bool arm(struct engine *engine, const struct region *region, const struct deadline *deadline,
@@ -123,7 +123,7 @@ static bool arm(struct engine *engine, const struct region *region, const struct
 {
     struct reset_engine *self = reset_engine_of(engine);
     self->region = *region;
-    if (!take_over(self->target, deadline, error))
+    if (!take_over(self->device, deadline, error))
         return false;
     return told(self, self->inner->ops->arm(self->inner, region, deadline, error));
 }
@@ -189,7 +189,7 @@ static void free_engine(struct engine *engine)
     free(self);
 }
 
-struct engine *reset_engine_new(struct target *target, struct engine *inner)
+struct engine *reset_engine_new(struct device *device, struct engine *inner)
 {
     static const struct engine_ops ops = {.arm = arm, .run = run, .disarm = disarm, .free = free_engine};
     struct reset_engine *self = inner != NULL ? calloc(1, sizeof *self) : NULL;
@@ -200,6 +200,6 @@ struct engine *reset_engine_new(struct target *target, struct engine *inner)
     }
     self->engine.ops = &ops;
     self->inner = inner;
-    self->target = target;
+    self->device = device;
     return &self->engine;
 }

@@ -19,17 +19,17 @@ static bool is_word_call(const struct core *core, uint32_t word)
            (word & 0x0FFFFFF0) == 0x012FFF30;
 }
 
-bool entry_call(struct target *target, uint64_t lr, uint64_t *call, const struct deadline *deadline,
+bool entry_call(struct device *device, uint64_t lr, uint64_t *call, const struct deadline *deadline,
                 struct error *error)
 {
-    const struct core *core = &target->chosen->core;
+    const struct core *core = &device->chosen->core;
     uint64_t to = core_code_of_lr(core, lr), place = core_place(core, to), words[2] = {0};
     bool thumb = core->family == CORE_M || (core->family == CORE_ARMV7 && (to & 1) != 0);
     struct error unread = {0};
     *call = UINT64_MAX;
     uint64_t first = (place - 4) & ~UINT64_C(3);
     for (unsigned i = 0; i < (place % 4 == 0 ? 1 : 2); i++)
-        if (!ledger_read(target->ledger, core_word(core, first + UINT64_C(4) * i), &words[i], deadline,
+        if (!ledger_read(device->ledger, core_word(core, first + UINT64_C(4) * i), &words[i], deadline,
                          &unread))
             return unread.kind == ERROR_FAULT || error_set(error, unread.kind, "%s", unread.text);
     uint64_t both = (words[0] & UINT32_MAX) | words[1] << 32;
@@ -49,16 +49,16 @@ bool entry_check_return(const struct core *core, uint64_t lr, struct error *erro
                                     "where this call returns to is not known: %s. Name an end as well", why);
 }
 
-bool entry_check(struct target *target, uint64_t status, uint64_t lr, uint64_t function,
+bool entry_check(struct device *device, uint64_t status, uint64_t lr, uint64_t function,
                  const struct deadline *deadline, struct error *error)
 {
-    const struct core *core = &target->chosen->core;
+    const struct core *core = &device->chosen->core;
     const char *mode = core->ops->exception_mode(core, status);
     struct error unread = {0};
     uint64_t before = 0;
     if (mode == NULL)
         return true;
-    if ((lr & 3) == 0 && !ledger_read(target->ledger, core_word(core, lr - 4), &before, deadline, &unread))
+    if ((lr & 3) == 0 && !ledger_read(device->ledger, core_word(core, lr - 4), &before, deadline, &unread))
         return unread.kind == ERROR_FAULT || error_set(error, unread.kind, "%s", unread.text);
     return core->ops->called_from(core, lr, (uint32_t)before, function) ||
            error_set(error, ERROR_STATE,

@@ -15,7 +15,7 @@ enum discovery_port {
 };
 
 /* False only when the link fails. */
-bool discovery_port(struct target *target, uint16_t port, enum discovery_port *kind,
+bool discovery_port(struct device *device, uint16_t port, enum discovery_port *kind,
                     const struct deadline *deadline, struct error *error);
 struct discovery_table {
     bool there;
@@ -23,20 +23,20 @@ struct discovery_table {
 };
 
 /* What it says of its ROM table. False: it cannot be read; ERROR_* only when the link failed. */
-bool discovery_rom(struct target *target, uint16_t port, struct discovery_table *rom,
+bool discovery_rom(struct device *device, uint16_t port, struct discovery_table *rom,
                    const struct deadline *deadline, struct error *error);
 /* Adds the cores that it finds, without state and counter blocks, and the buses. What cannot be read is left
  * out; false only when the link fails. */
-bool discovery_run(struct target *target, const struct link_view *views, size_t n,
+bool discovery_run(struct device *device, const struct link_view *views, size_t n,
                    const struct deadline *deadline, struct error *error);
 /* The core whose debug registers are component `at` of the bus, the `number`th core there. Adds none that is
  * not known; false only when the link fails. */
-bool discovery_add_core(struct target *target, const struct link_view *views, size_t n,
-                        const struct target_bus *bus, size_t at, unsigned number,
+bool discovery_add_core(struct device *device, const struct link_view *views, size_t n,
+                        const struct device_bus *bus, size_t at, unsigned number,
                         const struct deadline *deadline, struct error *error);
 /* False: no core that is known; ERROR_* only when the link failed. memory_unit and the PMU are left to the
  * caller. */
-bool discovery_identify(struct target *target, uint16_t unit, const struct component *debug,
+bool discovery_identify(struct device *device, uint16_t unit, const struct component *debug,
                         const struct component *cti, struct core *out, const struct deadline *deadline,
                         struct error *error);
 
@@ -51,8 +51,8 @@ enum { DISCOVERY_M_SCS = 0xE000E000 };
 
 /* Adds the cores that it finds, without state and counter blocks. What cannot be read is left out; false only
  * when the link fails. */
-bool discovery_m_run(struct target *target, const struct link_view *views, size_t n,
+bool discovery_m_run(struct device *device, const struct link_view *views, size_t n,
                      const struct deadline *deadline, struct error *error);
 /* Reads what would tell of a core there, and adds it if there is one. */
-bool discovery_m_look(struct target *target, const struct link_view *view, const struct deadline *deadline,
+bool discovery_m_look(struct device *device, const struct link_view *view, const struct deadline *deadline,
                       struct error *error);

@@ -10,55 +10,55 @@
  * Armv8 map of Cortex-A53 (DDI 0500J 11.10) and A57. */
 enum { NEXT_PMU = 0x1000, ARMV8_CTI = 0x10000, ARMV8_PMU = 0x20000 };
 
-static bool put_if(struct target *target, struct target_bus *bus, uint64_t base, uint8_t devtype,
+static bool put_if(struct device *device, struct device_bus *bus, uint64_t base, uint8_t devtype,
                    const struct component **put, const struct deadline *deadline, struct error *error)
 {
     struct component there;
     *put = NULL;
-    if (!coresight_look(target->ledger, bus->unit, base, &there, deadline, error))
+    if (!coresight_look(device->ledger, bus->unit, base, &there, deadline, error))
         return false;
     if (there.readable && there.devtype == devtype)
         *put = coresight_put(&bus->coresight, &there);
     return true;
 }
 
-bool placing_put_core(struct target *target, struct target_bus *bus, uint64_t base,
-                      const struct deadline *deadline, struct error *error)
+bool manual_placement_put_core(struct device *device, struct device_bus *bus, uint64_t base,
+                               const struct deadline *deadline, struct error *error)
 {
     const struct component *debug, *pmu, *cti;
-    if (!put_if(target, bus, base, DEVTYPE_CORE, &debug, deadline, error))
+    if (!put_if(device, bus, base, DEVTYPE_CORE, &debug, deadline, error))
         return false;
     if (debug == NULL)
         return true;
     bool v8 = armv8_is_archid(component_archid(debug));
-    if (v8 && (!put_if(target, bus, base + ARMV8_PMU, DEVTYPE_PMU, &pmu, deadline, error) ||
-               !put_if(target, bus, base + ARMV8_CTI, DEVTYPE_CTI, &cti, deadline, error)))
+    if (v8 && (!put_if(device, bus, base + ARMV8_PMU, DEVTYPE_PMU, &pmu, deadline, error) ||
+               !put_if(device, bus, base + ARMV8_CTI, DEVTYPE_CTI, &cti, deadline, error)))
         return false;
-    return (v8 && pmu != NULL) || put_if(target, bus, base + NEXT_PMU, DEVTYPE_PMU, &pmu, deadline, error);
+    return (v8 && pmu != NULL) || put_if(device, bus, base + NEXT_PMU, DEVTYPE_PMU, &pmu, deadline, error);
 }
 
 /* --- what the user says --------------------------------------------------------------------------------- */
 
 struct placing {
-    struct target *target;
+    struct device *device;
     const struct link_view *views;
     size_t n;
     const struct deadline *deadline;
     struct error *error;
 };
 
-static struct target_bus *find_bus(const struct placing *p, const struct place *place)
+static struct device_bus *find_bus(const struct placing *p, const struct place *place)
 {
-    for (size_t i = 0; i < p->target->n_buses; i++)
-        if ((p->target->buses[i].port & 0xFF) == place->port)
-            return &p->target->buses[i];
+    for (size_t i = 0; i < p->device->n_buses; i++)
+        if ((p->device->buses[i].port & 0xFF) == place->port)
+            return &p->device->buses[i];
     return NULL;
 }
 
 /* By which view a component is read that may stand on another bus than the core's debug registers. */
 static bool find_unit(const struct placing *p, const struct place *place, uint16_t *unit)
 {
-    const struct target_bus *bus = find_bus(p, place);
+    const struct device_bus *bus = find_bus(p, place);
     if (bus != NULL) {
         *unit = bus->unit;
         return true;
@@ -80,7 +80,7 @@ static bool look(const struct placing *p, const char *option, const struct place
     const struct component kind = {.readable = true, .class = 9, .devtype = devtype};
     if (!find_unit(p, place, unit))
         return error_set(p->error, ERROR_NO_CORE, "%s: no access port %u is seen", option, place->port);
-    if (!coresight_look(p->target->ledger, *unit, place->base, out, p->deadline, p->error))
+    if (!coresight_look(p->device->ledger, *unit, place->base, out, p->deadline, p->error))
         return false;
     if (!out->readable)
         return error_set(p->error, ERROR_NO_CORE,
@@ -95,11 +95,11 @@ static bool look(const struct placing *p, const char *option, const struct place
                      place->port, place->base, is, out->part, wanted);
 }
 
-static int core_at(const struct target *target, const struct target_bus *bus, uint64_t base)
+static int core_at(const struct device *device, const struct device_bus *bus, uint64_t base)
 {
-    for (size_t i = 0; i < target->n_cores; i++)
-        if (target->cores[i].core.family != CORE_M && target->cores[i].core.unit == bus->unit &&
-            target->cores[i].core.debug_base == base)
+    for (size_t i = 0; i < device->n_cores; i++)
+        if (device->cores[i].core.family != CORE_M && device->cores[i].core.unit == bus->unit &&
+            device->cores[i].core.debug_base == base)
             return (int)i;
     return -1;
 }
@@ -107,21 +107,21 @@ static int core_at(const struct target *target, const struct target_bus *bus, ui
 /* Behind an access port that the user vouches for. */
 static bool place_cortex_m(const struct placing *p, const struct place *place, int *number)
 {
-    struct target *target = p->target;
+    struct device *device = p->device;
     for (size_t i = 0; i < p->n; i++) {
         const struct link_view *view = &p->views[i];
         if (!view->is_core || !view->has_port || (view->port & 0xFF) != place->port)
             continue;
-        for (size_t k = 0; k < target->n_cores; k++)
-            if (target->cores[k].core.family == CORE_M && target->cores[k].core.unit == view->unit) {
+        for (size_t k = 0; k < device->n_cores; k++)
+            if (device->cores[k].core.family == CORE_M && device->cores[k].core.unit == view->unit) {
                 *number = (int)k;
                 return true;
             }
-        size_t before = target->n_cores;
+        size_t before = device->n_cores;
         *number = (int)before;
-        if (!discovery_m_look(target, view, p->deadline, p->error))
+        if (!discovery_m_look(device, view, p->deadline, p->error))
             return false;
-        return target->n_cores > before ||
+        return device->n_cores > before ||
                error_set(p->error, ERROR_NO_CORE, "--debug-base: no Cortex-M answers behind access port %u",
                          place->port);
     }
@@ -132,19 +132,19 @@ static bool place_core(const struct placing *p, const struct place *place, int *
 {
     uint16_t unit = 0;
     struct component there;
-    struct target_bus *bus = find_bus(p, place);
+    struct device_bus *bus = find_bus(p, place);
     if (bus == NULL && place->base == DISCOVERY_M_SCS)
         return place_cortex_m(p, place, number);
     if (bus == NULL)
         return error_set(p->error, ERROR_NO_CORE, "--debug-base: access port %u leads to no debug bus",
                          place->port);
-    *number = core_at(p->target, bus, place->base);
+    *number = core_at(p->device, bus, place->base);
     if (*number >= 0)
         return true;
     if (!look(p, "--debug-base", place, DEVTYPE_CORE, &unit, &there))
         return false;
     size_t before = bus->coresight.n;
-    if (!placing_put_core(p->target, bus, place->base, p->deadline, p->error))
+    if (!manual_placement_put_core(p->device, bus, place->base, p->deadline, p->error))
         return false;
     size_t at = 0;
     while (at < bus->coresight.n && bus->coresight.components[at].base != place->base)
@@ -153,9 +153,9 @@ static bool place_core(const struct placing *p, const struct place *place, int *
     for (size_t i = 0; i < at && i < before; i++)
         order += bus->coresight.components[i].devtype == DEVTYPE_CORE;
     if (at < bus->coresight.n &&
-        !discovery_add_core(p->target, p->views, p->n, bus, at, order, p->deadline, p->error))
+        !discovery_add_core(p->device, p->views, p->n, bus, at, order, p->deadline, p->error))
         return false;
-    *number = core_at(p->target, bus, place->base);
+    *number = core_at(p->device, bus, place->base);
     return *number >= 0 ||
            error_set(p->error, ERROR_NO_CORE,
                      "--debug-base: the core at 0x%08" PRIX64 " is none that is known", place->base);
@@ -183,10 +183,10 @@ static bool place_cti(const struct placing *p, const struct place *place, struct
         return false;
     if (unit != core->unit)
         return error_set(p->error, ERROR_USAGE, "--cti: it must be on the bus of the core's debug registers");
-    if (!coresight_look(p->target->ledger, core->unit, core->debug_base, &debug, p->deadline, p->error))
+    if (!coresight_look(p->device->ledger, core->unit, core->debug_base, &debug, p->deadline, p->error))
         return false;
     struct core with = {0};
-    if (!discovery_identify(p->target, core->unit, &debug, &there, &with, p->deadline, p->error))
+    if (!discovery_identify(p->device, core->unit, &debug, &there, &with, p->deadline, p->error))
         return error_set(p->error, ERROR_NO_CORE, "--cti: the core does not answer any more");
     with.memory_unit = core->memory_unit;
     with.pmu_unit = core->pmu_unit;
@@ -195,17 +195,18 @@ static bool place_cti(const struct placing *p, const struct place *place, struct
     return true;
 }
 
-bool placing_run(struct target *target, const struct link_view *views, size_t n,
-                 const struct target_wish *wish, const struct deadline *deadline, struct error *error)
+bool manual_placement_run(struct device *device, const struct link_view *views, size_t n,
+                          const struct device_request *wish, const struct deadline *deadline,
+                          struct error *error)
 {
-    const struct placing p = {.target = target, .views = views, .n = n, .deadline = deadline, .error = error};
+    const struct placing p = {.device = device, .views = views, .n = n, .deadline = deadline, .error = error};
     int number = wish->core;
     if (wish->debug.said && !place_core(&p, &wish->debug, &number))
         return false;
-    target->preferred = number < 0 ? 0 : number;
-    if ((size_t)target->preferred >= target->n_cores)
+    device->preferred = number < 0 ? 0 : number;
+    if ((size_t)device->preferred >= device->n_cores)
         return true; /* target_choose says it */
-    struct core *core = &target->cores[target->preferred].core;
+    struct core *core = &device->cores[device->preferred].core;
     return (!wish->pmu.said || place_pmu(&p, &wish->pmu, core)) &&
            (!wish->cti.said || place_cti(&p, &wish->cti, core));
 }

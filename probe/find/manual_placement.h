@@ -9,8 +9,9 @@
 
 /* Adds what is at `base`, if that is a core's debug registers, and the PMU and cross trigger interface that
  * are found where they usually stand. False only when the link fails. */
-bool placing_put_core(struct target *target, struct target_bus *bus, uint64_t base,
-                      const struct deadline *deadline, struct error *error);
+bool manual_placement_put_core(struct device *device, struct device_bus *bus, uint64_t base,
+                               const struct deadline *deadline, struct error *error);
 /* Does what the user says, after discovery_run. False when it is not so. */
-bool placing_run(struct target *target, const struct link_view *views, size_t n,
-                 const struct target_wish *wish, const struct deadline *deadline, struct error *error);
+bool manual_placement_run(struct device *device, const struct link_view *views, size_t n,
+                          const struct device_request *wish, const struct deadline *deadline,
+                          struct error *error);

@@ -93,7 +93,7 @@ static void close_pair(struct link *link)
     free(link);
 }
 
-struct link *pair_new(struct link *control, struct link *counters, struct error *error)
+struct link *link_combined_new(struct link *control, struct link *counters, struct error *error)
 {
     struct pair *self = calloc(1, sizeof *self);
     if (self == NULL) {

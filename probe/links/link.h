@@ -102,4 +102,4 @@ void link_close(struct link *link); /* NULL is allowed */
  * over from one to the other.
  */
 /* Takes both over, even when it fails; NULL on error. The views of `counters` are marked `counts_only`. */
-struct link *pair_new(struct link *control, struct link *counters, struct error *error);
+struct link *link_combined_new(struct link *control, struct link *counters, struct error *error);

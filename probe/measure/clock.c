@@ -24,20 +24,20 @@ struct sample {
     uint64_t value, before_us, after_us;
 };
 
-static bool take_sample(struct target *target, struct sample *out, const struct deadline *deadline,
+static bool take_sample(struct device *device, struct sample *out, const struct deadline *deadline,
                         struct error *error)
 {
     uint64_t values[READING_ROOM];
-    if (!target_read(target, values, &out->before_us, &out->after_us, deadline, error))
+    if (!device_read(device, values, &out->before_us, &out->after_us, deadline, error))
         return false;
     out->value = values[0];
     return true;
 }
 
-bool clock_measure(struct target *target, int ms, struct clock *out, const struct deadline *deadline,
+bool clock_measure(struct device *device, int ms, struct clock *out, const struct deadline *deadline,
                    struct error *error)
 {
-    const struct counter *counter = &target->block->counters[0];
+    const struct counter *counter = &device->block->counters[0];
     struct sample a = {0}, b = {0};
     double safe_ms = (double)counter_modulus(counter) / FASTEST_HZ * 1000 / 2;
     *out = clock_unknown();
@@ -46,10 +46,10 @@ bool clock_measure(struct target *target, int ms, struct clock *out, const struc
     if (ms > safe_ms)
         ms = (int)safe_ms;
     struct timespec pause = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L};
-    if (!take_sample(target, &a, deadline, error))
+    if (!take_sample(device, &a, deadline, error))
         return false;
     nanosleep(&pause, NULL);
-    if (!take_sample(target, &b, deadline, error))
+    if (!take_sample(device, &b, deadline, error))
         return false;
     double longest = (double)(b.after_us - a.before_us) / 1e6;
     double shortest = b.before_us > a.after_us ? (double)(b.before_us - a.after_us) / 1e6 : 0;

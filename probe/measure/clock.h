@@ -20,5 +20,5 @@ struct clock {
 struct clock clock_unknown(void);
 struct clock clock_given(double hz, const char *source);
 /* Counter 0 of the block in use, on a running core, for about `ms`; unknown where it could wrap meanwhile. */
-bool clock_measure(struct target *target, int ms, struct clock *out, const struct deadline *deadline,
+bool clock_measure(struct device *device, int ms, struct clock *out, const struct deadline *deadline,
                    struct error *error);

@@ -37,7 +37,7 @@ struct waiting {
 };
 
 struct delta {
-    struct target *target;
+    struct device *device;
     const struct delta_options *options;
     const struct delta_sink *sink;
     struct summary *summary;
@@ -200,7 +200,7 @@ static bool on_hit(void *context, const struct raw_hit *raw)
 static void on_rehit(void *context, const struct raw_hit *raw)
 {
     struct delta *delta = context;
-    const struct reading *reading = &delta->target->reading;
+    const struct reading *reading = &delta->device->reading;
     for (size_t i = 0; i < delta->pass->plan->n; i++)
         calibration_add(&delta->pass->calibrations[i],
                         counter_elapsed(&reading->counters[i], raw->from[i], raw->to[i]));
@@ -302,7 +302,7 @@ static bool take_turn(struct delta *delta, struct engine *engine, size_t number,
     pass->begun_us = deadline_now_us();
     pass->first_us = 0;
     struct deadline soon = deadline_in_ms(patience_ms(5000), deadline->cancel);
-    if (!target_program(delta->target, pass->plan->picks, pass->plan->n, &soon, error))
+    if (!device_program(delta->device, pass->plan->picks, pass->plan->n, &soon, error))
         return false;
     delta->plausible.has_last = false;
     if (!pass->calibrated && delta->options->calibrate && !calibrate(delta, engine, deadline, error))
@@ -359,7 +359,7 @@ static void end_columns(struct delta *delta)
         for (size_t i = 0; i < plan->n; i++) {
             struct column *column = &summary->columns[plan->column[i]];
             const struct overhead *overhead = &pass->overheads[i];
-            const struct counter *counter = &delta->target->block->counters[plan->picks[i].counter];
+            const struct counter *counter = &delta->device->block->counters[plan->picks[i].counter];
             column->bits = counter->bits;
             double plus_minus =
                 (double)(overhead_plus_minus(overhead, delta->most_pairs) + counter_coarseness(counter)) +
@@ -381,7 +381,7 @@ static void end_columns(struct delta *delta)
                    summary->disagreement, sizeof summary->disagreement);
 }
 
-bool delta_measure(struct engine *engine, struct target *target, const struct delta_options *options,
+bool delta_measure(struct engine *engine, struct device *device, const struct delta_options *options,
                    const struct delta_sink *sink, struct summary *summary, const struct deadline *deadline,
                    struct error *error)
 {
@@ -393,7 +393,7 @@ bool delta_measure(struct engine *engine, struct target *target, const struct de
         free(passes);
         return error_set(error, ERROR_SYSTEM, "out of memory");
     }
-    *delta = (struct delta){.target = target,
+    *delta = (struct delta){.device = device,
                             .options = options,
                             .sink = sink,
                             .summary = summary,
@@ -401,13 +401,13 @@ bool delta_measure(struct engine *engine, struct target *target, const struct de
                             .pass = passes,
                             .most_pairs = 1,
                             .started_us = deadline_now_us()};
-    delta->evaluation = (struct evaluation){.reading = &target->reading,
+    delta->evaluation = (struct evaluation){.reading = &device->reading,
                                             .overheads = passes->overheads,
-                                            .counts_cycles = target->block->counts_cycles,
+                                            .counts_cycles = device->block->counts_cycles,
                                             .bound_hz = options->clock.bound_hz,
                                             .beside = options->beside};
     delta->plausible =
-        plausible_begin(&target->reading, target->block->counts_cycles, &options->clock, options->seen_hz);
+        plausible_begin(&device->reading, device->block->counts_cycles, &options->clock, options->seen_hz);
     for (size_t i = 0; i < plan->n_passes; i++)
         passes[i].plan = &plan->passes[i];
     summary->wanted = options->hits;

@@ -39,7 +39,7 @@ struct delta_sink {
  * `engine` is armed. Fills hits, columns and times of `summary`; its columns' statistics belong to the caller
  * (summary_free). On failure what was measured until then is there as well, and `summary->ended` says why.
  */
-bool delta_measure(struct engine *engine, struct target *target, const struct delta_options *options,
+bool delta_measure(struct engine *engine, struct device *device, const struct delta_options *options,
                    const struct delta_sink *sink, struct summary *summary, const struct deadline *deadline,
                    struct error *error);
 void summary_free(struct summary *summary);

@@ -160,12 +160,12 @@ struct value evaluation_value(const struct evaluation *evaluation, size_t which,
 /* Between two stops of an unknown number of halts, to bound what may have gone by. */
 enum { SOME_PAIRS = 1000 };
 
-void halts_begin(struct halts *halts, const struct target *target, const struct clock *clock)
+void halts_begin(struct halts *halts, const struct device *device, const struct clock *clock)
 {
-    *halts = (struct halts){.reading = &target->reading};
-    halts->evaluation = (struct evaluation){.reading = &target->reading,
+    *halts = (struct halts){.reading = &device->reading};
+    halts->evaluation = (struct evaluation){.reading = &device->reading,
                                             .overheads = halts->overheads,
-                                            .counts_cycles = target->block->counts_cycles,
+                                            .counts_cycles = device->block->counts_cycles,
                                             .bound_hz = clock->bound_hz};
 }
 

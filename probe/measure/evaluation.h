@@ -60,7 +60,7 @@ struct halts {
 };
 
 /* `target` has its counters programmed, and outlives it. */
-void halts_begin(struct halts *halts, const struct target *target, const struct clock *clock);
+void halts_begin(struct halts *halts, const struct device *device, const struct clock *clock);
 /* For an engine_sink's `rehit`, with the struct as its context. */
 void halts_rehit(void *context, const struct raw_hit *rehit);
 void halts_end(struct halts *halts);

@@ -13,5 +13,5 @@
  * Of the first counter of the block in use, for some 20 ms. ERROR_WRITTEN. *seen_hz: how fast it went at
  * least; 0: not known. Each look may halt the core for a moment.
  */
-bool trial_run(struct target *target, const struct clock *clock, double *seen_hz,
+bool trial_run(struct device *device, const struct clock *clock, double *seen_hz,
                const struct deadline *deadline, struct error *error);

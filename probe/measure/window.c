@@ -17,20 +17,20 @@ static void note_skew(struct window *window, uint64_t before_us, uint64_t after_
     window->skew_us = skew > window->skew_us ? skew : window->skew_us;
 }
 
-bool window_begin(struct window *window, struct target *target, const struct clock *clock,
+bool window_begin(struct window *window, struct device *device, const struct clock *clock,
                   const struct deadline *deadline, struct error *error)
 {
     uint64_t after_us = 0;
-    *window = (struct window){.target = target,
-                              .halts = target->reading.by_core != NULL && target->debugger == NULL,
-                              .evaluation = {.reading = &target->reading,
+    *window = (struct window){.device = device,
+                              .halts = device->reading.by_core != NULL && device->debugger == NULL,
+                              .evaluation = {.reading = &device->reading,
                                              .overheads = none,
-                                             .counts_cycles = target->block->counts_cycles,
+                                             .counts_cycles = device->block->counts_cycles,
                                              .bound_hz = clock->bound_hz}};
-    window->plausible = plausible_begin(&target->reading, target->block->counts_cycles, clock, 0);
+    window->plausible = plausible_begin(&device->reading, device->block->counts_cycles, clock, 0);
     /* Of resets before it the first look tells as well */
-    struct target_look look;
-    if (!target_look(target, window->last, &window->last_us, &after_us, &look, deadline, error))
+    struct device_poll look;
+    if (!device_poll(device, window->last, &window->last_us, &after_us, &look, deadline, error))
         return false;
     if (look.changed != NULL)
         return witness_tell(look.changed, look.saw, error);
@@ -43,8 +43,8 @@ bool window_sample(struct window *window, const struct deadline *deadline, struc
 {
     uint64_t values[READING_ROOM], before_us = 0, after_us = 0;
     struct widen step[READING_ROOM];
-    struct target_look look;
-    if (!target_look(window->target, values, &before_us, &after_us, &look, deadline, error))
+    struct device_poll look;
+    if (!device_poll(window->device, values, &before_us, &after_us, &look, deadline, error))
         return false;
     if (look.reset)
         return error_set(error, ERROR_RESET, "the target was reset");
@@ -59,7 +59,7 @@ bool window_sample(struct window *window, const struct deadline *deadline, struc
         return false;
     evaluation_step(&window->evaluation, &span, step);
     bool lost = false;
-    for (size_t i = 0; i < window->target->reading.counted; i++) {
+    for (size_t i = 0; i < window->device->reading.counted; i++) {
         window->totals[i].count += step[i].total;
         window->totals[i].missed += step[i].at_least;
         lost = lost || step[i].at_least;
@@ -74,7 +74,7 @@ bool window_sample(struct window *window, const struct deadline *deadline, struc
 
 int window_longest_ms(const struct window *window)
 {
-    const struct reading *reading = &window->target->reading;
+    const struct reading *reading = &window->device->reading;
     double pace = window->halts ? 60000 : 1000;
     for (size_t i = 0; i < reading->counted; i++) {
         const struct counter *counter = &reading->counters[i];
@@ -96,34 +96,34 @@ int window_pace_ms(const struct window *window)
 
 static void lend(struct crowd *crowd, const struct crowd_member *member)
 {
-    crowd->target->chosen = member->core;
-    crowd->target->block = member->block;
-    crowd->target->reading = member->reading;
+    crowd->device->chosen = member->core;
+    crowd->device->block = member->block;
+    crowd->device->reading = member->reading;
 }
 
 static bool take_one(struct crowd *crowd, struct crowd_member *member, const char *block,
                      const struct deadline *deadline, struct error *error)
 {
-    struct target *target = crowd->target;
-    target->chosen = member->core;
-    if (!target_take(target, false, "", deadline, error) ||
-        !target_take_block(target, block, deadline, error))
+    struct device *device = crowd->device;
+    device->chosen = member->core;
+    if (!device_take(device, false, "", deadline, error) ||
+        !device_take_block(device, block, deadline, error))
         return error_prefix(error, "CPU %u: ", (unsigned)member->core->core.unit);
-    member->block = target->block;
-    member->reading = target->reading;
+    member->block = device->block;
+    member->reading = device->reading;
     return true;
 }
 
-bool crowd_take(struct crowd *crowd, struct target *target, const char *block,
+bool crowd_take(struct crowd *crowd, struct device *device, const char *block,
                 const struct deadline *deadline, struct error *error)
 {
-    *crowd = (struct crowd){.target = target, .members = calloc(target->n_cores, sizeof *crowd->members)};
+    *crowd = (struct crowd){.device = device, .members = calloc(device->n_cores, sizeof *crowd->members)};
     if (crowd->members == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
     uint32_t free_on_all = UINT32_MAX;
-    for (size_t i = 0; i < target->n_cores; i++) {
+    for (size_t i = 0; i < device->n_cores; i++) {
         struct crowd_member *member = &crowd->members[i];
-        member->core = &target->cores[i];
+        member->core = &device->cores[i];
         if (member->core->core.family != CORE_KNC)
             return error_set(error, ERROR_USAGE,
                              "-a is for the threads of a Knights Corner card; here -C N takes a core");
@@ -149,9 +149,9 @@ bool crowd_program(struct crowd *crowd, const struct counter_pick *picks, size_t
 {
     for (size_t i = 0; i < crowd->n; i++) {
         lend(crowd, &crowd->members[i]);
-        if (!target_program(crowd->target, picks, n, deadline, error))
+        if (!device_program(crowd->device, picks, n, deadline, error))
             return error_prefix(error, "CPU %u: ", (unsigned)crowd->members[i].core->core.unit);
-        crowd->members[i].reading = crowd->target->reading;
+        crowd->members[i].reading = crowd->device->reading;
     }
     return true;
 }
@@ -162,7 +162,7 @@ bool crowd_begin(struct crowd *crowd, const struct clock *clock, const struct de
     for (size_t i = 0; i < crowd->n; i++) {
         struct crowd_member *member = &crowd->members[i];
         lend(crowd, member);
-        if (!window_begin(&member->window, crowd->target, clock, deadline, error))
+        if (!window_begin(&member->window, crowd->device, clock, deadline, error))
             return false;
         member->window.plausible.reading = NULL; /* nobody but an operating system writes an MSR */
         member->begin = member->before = member->window;

@@ -21,7 +21,7 @@ struct window_total {
 };
 
 struct window {
-    struct target *target;
+    struct device *device;
     struct evaluation evaluation;
     struct plausible plausible;
     uint64_t last[READING_ROOM], last_us, first_us; /* on the link's clock; not later than the sample */
@@ -33,7 +33,7 @@ struct window {
     uint64_t samples, lost;  /* lost: of them, those that came too late for one of the counters */
 };
 
-bool window_begin(struct window *window, struct target *target, const struct clock *clock,
+bool window_begin(struct window *window, struct device *device, const struct clock *clock,
                   const struct deadline *deadline, struct error *error);
 /* Adds what went by since the last sample. ERROR_WRITTEN, ERROR_RESET: nothing is added, the totals stand. */
 bool window_sample(struct window *window, const struct deadline *deadline, struct error *error);
@@ -48,14 +48,14 @@ int window_pace_ms(const struct window *window);
  * them; they are sampled in turns, and the target is lent to one after the other.
  */
 struct crowd_member {
-    struct target_core *core; /* core->core.unit: the CPU; core->view.core_id: its core */
+    struct device_core *core; /* core->core.unit: the CPU; core->view.core_id: its core */
     struct counter_block *block;
     struct reading reading;
     struct window window, begin, before; /* now; as the pass began; as the interval did */
 };
 
 struct crowd {
-    struct target *target;
+    struct device *device;
     struct crowd_member *members; /* in the order of the CPUs */
     size_t n;
 };
@@ -63,9 +63,9 @@ struct crowd {
 /*
  * Takes every CPU that the target shows, with the named block, or the best for NULL. Only what is free on all
  * of them counts as free afterwards. ERROR_USAGE where cores are no threads of a card. To be closed even
- * after a failure; what was changed is put back by target_undo.
+ * after a failure; what was changed is put back by device_undo.
  */
-bool crowd_take(struct crowd *crowd, struct target *target, const char *block,
+bool crowd_take(struct crowd *crowd, struct device *device, const char *block,
                 const struct deadline *deadline, struct error *error);
 void crowd_close(struct crowd *crowd);
 

@@ -17,44 +17,44 @@ enum { TIMERAWH = 0x40054024, TIMERAWL = 0x40054028, TIMER_DBGPAUSE = 0x4005402C
 enum { DBGPAUSE_BOTH = 3 << 1 };
 enum { CHECK_MS = 50, CHECKS = 8 };
 
-static bool append(struct beside *beside, struct target *target, const struct counter *counter,
+static bool append(struct beside *beside, struct device *device, const struct counter *counter,
                    struct error *error)
 {
     (void)beside;
-    return reading_append(&target->reading, counter) ||
+    return reading_append(&device->reading, counter) ||
            error_set(error, ERROR_SYSTEM, "too many counters at a time");
 }
 
-bool beside_take_tick(struct beside *beside, struct target *target, const struct beside_tick *tick,
+bool beside_take_tick(struct beside *beside, struct device *device, const struct beside_tick *tick,
                       struct error *error)
 {
     struct counter variable = {
         .name = "tick", .low = tick->variable, .bits = (uint8_t)(8 * tick->variable.size)};
-    struct counter status = {.name = "icsr", .low = core_word(&target->chosen->core, ICSR), .bits = 32};
+    struct counter status = {.name = "icsr", .low = core_word(&device->chosen->core, ICSR), .bits = 32};
     struct counter pended = {.name = "pended", .low = tick->pended, .bits = (uint8_t)(8 * tick->pended.size)};
     *beside = (struct beside){.kind = BESIDE_TICK,
-                              .at = target->reading.n,
+                              .at = device->reading.n,
                               .has_pended = tick->pended.size != 0,
                               .each = tick->each > 0 ? tick->each : 1,
                               .modulus = counter_modulus(&variable)};
-    return append(beside, target, &variable, error) && append(beside, target, &status, error) &&
-           (!beside->has_pended || append(beside, target, &pended, error));
+    return append(beside, device, &variable, error) && append(beside, device, &status, error) &&
+           (!beside->has_pended || append(beside, device, &pended, error));
 }
 
-bool beside_take_timer(struct beside *beside, struct target *target, const struct clock *clock,
+bool beside_take_timer(struct beside *beside, struct device *device, const struct clock *clock,
                        const struct deadline *deadline, struct error *error)
 {
-    const struct core *core = &target->chosen->core;
+    const struct core *core = &device->chosen->core;
     struct counter timer = {
         .name = "timer", .low = core_word(core, TIMERAWL), .high = core_word(core, TIMERAWH), .bits = 64};
     struct error unread = {0};
     uint64_t id = 0;
     *beside = (struct beside){.kind = BESIDE_NOTHING};
-    if (!ledger_read(target->ledger, core_word(core, CHIP_ID), &id, deadline, &unread) ||
+    if (!ledger_read(device->ledger, core_word(core, CHIP_ID), &id, deadline, &unread) ||
         (id & CHIP_ID_MASK) != CHIP_ID_RP2040)
         return true;
     /* A timer that goes on while the core is halted says nothing of how long it ran */
-    if (!ledger_read(target->ledger, core_word(core, TIMER_DBGPAUSE), &id, deadline, &unread) ||
+    if (!ledger_read(device->ledger, core_word(core, TIMER_DBGPAUSE), &id, deadline, &unread) ||
         (id & DBGPAUSE_BOTH) != DBGPAUSE_BOTH)
         return true;
     /* Measured against the host, the ratio of the two is not known to one part in a thousand. */
@@ -62,8 +62,8 @@ bool beside_take_timer(struct beside *beside, struct target *target, const struc
     if (beside->wants_clock)
         return true;
     *beside = (struct beside){
-        .kind = BESIDE_TIMER, .at = target->reading.n, .slow_hz = clock->hz, .fast_hz = clock->hz};
-    return append(beside, target, &timer, error);
+        .kind = BESIDE_TIMER, .at = device->reading.n, .slow_hz = clock->hz, .fast_hz = clock->hz};
+    return append(beside, device, &timer, error);
 }
 
 /* SysTick's handler is active, and may or may not have counted its tick: it runs, or something above it does.
@@ -133,25 +133,25 @@ void beside_narrow(const struct beside *beside, const struct counter *counter, c
 }
 
 /* Behind a debugger it is halted but for what is asked for here. */
-static bool let_run(struct target *target, const struct deadline *deadline, struct error *error)
+static bool let_run(struct device *device, const struct deadline *deadline, struct error *error)
 {
-    if (target->debugger != NULL)
-        return debugger_run_for(target->debugger, CHECK_MS, deadline, error);
+    if (device->debugger != NULL)
+        return debugger_run_for(device->debugger, CHECK_MS, deadline, error);
     nanosleep(&(struct timespec){.tv_nsec = CHECK_MS * 1000000L}, NULL);
     return true;
 }
 
-bool beside_check(const struct beside *beside, struct target *target, const struct clock *clock,
+bool beside_check(const struct beside *beside, struct device *device, const struct clock *clock,
                   const struct deadline *deadline, struct error *error)
 {
-    const struct counter *counter = &target->reading.counters[0];
+    const struct counter *counter = &device->reading.counters[0];
     uint64_t first[READING_ROOM], now[READING_ROOM], from_us, ignored, before, to_us;
     if (beside->kind != BESIDE_TICK)
         return true;
-    if (!target_read(target, first, &from_us, &ignored, deadline, error))
+    if (!device_read(device, first, &from_us, &ignored, deadline, error))
         return false;
     for (int i = 0; i < CHECKS; i++) {
-        if (!let_run(target, deadline, error) || !target_read(target, now, &before, &to_us, deadline, error))
+        if (!let_run(device, deadline, error) || !device_read(device, now, &before, &to_us, deadline, error))
             return false;
         int64_t ticks = ticks_between(beside, first, now);
         double most =

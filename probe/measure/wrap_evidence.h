@@ -33,13 +33,13 @@ struct beside {
 };
 
 /* Appends what must be read to the target's reading. */
-bool beside_take_tick(struct beside *beside, struct target *target, const struct beside_tick *tick,
+bool beside_take_tick(struct beside *beside, struct device *device, const struct beside_tick *tick,
                       struct error *error);
 /* True with kind BESIDE_NOTHING where there is no such timer, or where the clock is not known well enough. */
-bool beside_take_timer(struct beside *beside, struct target *target, const struct clock *clock,
+bool beside_take_timer(struct beside *beside, struct device *device, const struct clock *clock,
                        const struct deadline *deadline, struct error *error);
 /* Lets the core run for some 50 ms: whether the variable goes up once a period of the counter. */
-bool beside_check(const struct beside *beside, struct target *target, const struct clock *clock,
+bool beside_check(const struct beside *beside, struct device *device, const struct clock *clock,
                   const struct deadline *deadline, struct error *error);
 /* Narrows the bounds of `counter` between two readings, both of a halted core; to none, least above most,
  * where what was read contradicts itself. What `most` says before decides whether the tick variable itself

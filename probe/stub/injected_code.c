@@ -9,15 +9,15 @@
 
 enum { LINE = 64, LEAST_LINE = 32, RUN_MS = 1000, TRIES = 4 };
 
-struct injected_code *injected_new(struct target *target)
+struct injected_code *injected_new(struct device *device)
 {
     struct injected_code *self = calloc(1, sizeof *self);
     if (self == NULL)
         return NULL;
-    self->target = target;
-    self->core = &target->chosen->core;
+    self->device = device;
+    self->core = &device->chosen->core;
     self->kind = self->core->ops->injected;
-    self->work = (struct injected_list){.ledger = target->ledger, .core = self->core, .kind = self->kind};
+    self->work = (struct injected_list){.ledger = device->ledger, .core = self->core, .kind = self->kind};
     return self;
 }
 
@@ -159,7 +159,7 @@ bool injected_look(struct injected_code *self, uint64_t at, uint32_t *words, siz
     if (n == 0 || n > INJECTED_WORDS || at % 4 != 0)
         return error_set(error, ERROR_PLACE, "%zu words at 0x%08" PRIX64 " cannot be read", n, at);
     if (!self->owes_registers &&
-        (!target_apply_core(self->target->ledger, self->core, APPLY_TO_STOP, deadline, error) ||
+        (!device_apply_core(self->device->ledger, self->core, APPLY_TO_STOP, deadline, error) ||
          !injected_stop(self, deadline, error)))
         return false;
     self->at = at;
@@ -177,14 +177,14 @@ bool injected_load(struct injected_code *self, const uint32_t *image, size_t n, 
     self->image = image;
     self->n = n;
     self->at = at;
-    if (!target_apply_core(self->target->ledger, self->core, APPLY_TO_STOP, deadline, error) ||
+    if (!device_apply_core(self->device->ledger, self->core, APPLY_TO_STOP, deadline, error) ||
         !injected_stop(self, deadline, error) || (at == 0 && !find_place(self, deadline, error)) ||
         !read_memory(self, self->found, deadline, error))
         return false;
     if (memcmp(self->found, image, n * sizeof *image) == 0)
         return true;
     self->owes_memory = true;
-    self->written = ledger_owe(self->target->ledger, (struct ledger_debt){self, give_memory}, error) &&
+    self->written = ledger_push_undo(self->device->ledger, (struct undo_action){self, give_memory}, error) &&
                     write_memory(self, image, deadline, error);
     return self->written;
 }
@@ -192,7 +192,7 @@ bool injected_load(struct injected_code *self, const uint32_t *image, size_t n, 
 void injected_leave_image(struct injected_code *self)
 {
     self->owes_memory = false;
-    ledger_forgive(self->target->ledger, (struct ledger_debt){self, give_memory});
+    ledger_drop_undo(self->device->ledger, (struct undo_action){self, give_memory});
 }
 
 /* --- the run -------------------------------------------------------------------------------------------- */
@@ -376,7 +376,7 @@ bool injected_read_status(struct injected_code *self, uint64_t *status, bool *ha
                           const struct deadline *deadline, struct error *error)
 {
     const struct core_ops *ops = self->core->ops;
-    if (!ledger_read(self->target->ledger, ops->status(self->core), status, deadline, error))
+    if (!ledger_read(self->device->ledger, ops->status(self->core), status, deadline, error))
         return false;
     *halted = ops->state(self->core, *status) == CORE_HALTED;
     return true;
@@ -440,7 +440,7 @@ static bool let_go(void *context, const struct deadline *deadline, struct error 
         return error_set(error, ERROR_RESET, "the core was reset meanwhile%s",
                          halted ? ", and is left halted: reset it again" : "");
     uint64_t guard = self->guard;
-    (void)ledger_old(self->target->ledger, self->kind->guard(self->core), &guard);
+    (void)ledger_old(self->device->ledger, self->kind->guard(self->core), &guard);
     injected_list_new(&self->work);
     if (halted && self->was_halted) {
         steps_add(&self->work.list, step_write(self->core->ops->status(self->core), self->as_found));
@@ -456,7 +456,7 @@ static bool quiet_comparators(struct injected_code *self, const struct deadline 
                               struct error *error)
 {
     const struct core_ops *ops = self->core->ops;
-    struct ledger *ledger = self->target->ledger;
+    struct ledger *ledger = self->device->ledger;
     struct setting on = ops->comparators_on(self->core);
     uint64_t now;
     if (!ledger_read(ledger, on.at, &now, deadline, error))
@@ -477,18 +477,19 @@ static bool quiet_comparators(struct injected_code *self, const struct deadline 
 /* As it was found halted its own settings are the last to be put back. */
 static bool prepare(struct injected_code *self, const struct deadline *deadline, struct error *error)
 {
-    struct ledger *ledger = self->target->ledger;
-    struct ledger_debt debt = {self, let_go};
+    struct ledger *ledger = self->device->ledger;
+    struct undo_action action = {self, let_go};
     bool halted;
     if (self->prepared)
-        return self->was_halted || ledger_owe(ledger, debt, error);
+        return self->was_halted || ledger_push_undo(ledger, action, error);
     self->was_halted =
-        self->target->chosen->state == CORE_HALTED; /* one that was reset since is ours to let go */
+        self->device->chosen->state == CORE_HALTED; /* one that was reset since is ours to let go */
     if (!injected_read_status(self, &self->as_found, &halted, deadline, error) ||
-        (self->was_halted && !ledger_owe(ledger, debt, error)) || !quiet_comparators(self, deadline, error) ||
+        (self->was_halted && !ledger_push_undo(ledger, action, error)) ||
+        !quiet_comparators(self, deadline, error) ||
         !ledger_hold(ledger, self->kind->guard(self->core), (struct restore){0}, NULL, deadline, error) ||
         !ledger_read(ledger, self->kind->guard(self->core), &self->guard, deadline, error) ||
-        (!self->was_halted && !ledger_owe(ledger, debt, error)))
+        (!self->was_halted && !ledger_push_undo(ledger, action, error)))
         return false;
     self->prepared = true;
     return true;
@@ -563,7 +564,7 @@ static bool take_registers(struct injected_code *self, uint64_t status, const st
         return false;
     self->n_others = 0;
     self->owes_registers = true;
-    if (!ledger_owe(self->target->ledger, (struct ledger_debt){self, give_registers}, error))
+    if (!ledger_push_undo(self->device->ledger, (struct undo_action){self, give_registers}, error))
         return false;
     size_t n = self->kind->others(self->core, status, self->others);
     uint64_t values[INJECTED_FAULTS];
@@ -592,8 +593,8 @@ static bool stop_and_take(struct injected_code *self, const char **hindrance, co
     if (cause != STOP_REQUEST) {
         if (reset)
             return error_set(error, ERROR_RESET, "the core was reset");
-        ledger_forgive(self->target->ledger, (struct ledger_debt){self, let_go});
-        self->target->leave_halted = true;
+        ledger_drop_undo(self->device->ledger, (struct undo_action){self, let_go});
+        self->device->leave_halted = true;
         return error_set(error, ERROR_FOREIGN_STOP,
                          "the core stopped for another reason just when it was asked to");
     }
@@ -611,7 +612,7 @@ static bool stop_and_take(struct injected_code *self, const char **hindrance, co
 bool injected_stop(struct injected_code *self, const struct deadline *deadline, struct error *error)
 {
     struct deadline patience = deadline_slice(deadline, patience_ms(STATE_MS));
-    struct ledger *ledger = self->target->ledger;
+    struct ledger *ledger = self->device->ledger;
     for (;;) {
         const char *hindrance = NULL;
         if (!stop_and_take(self, &hindrance, deadline, error))
@@ -622,8 +623,8 @@ bool injected_stop(struct injected_code *self, const struct deadline *deadline, 
             return error_set(error, deadline_cancelled(deadline) ? ERROR_CANCELLED : ERROR_STATE,
                              "no code can be run on the core: %s%s", hindrance,
                              self->was_halted ? "" : " whenever it is halted");
-        if (!ledger_pay(ledger, (struct ledger_debt){self, give_registers}, deadline, error) ||
-            !ledger_pay(ledger, (struct ledger_debt){self, let_go}, deadline, error))
+        if (!ledger_run_undo(ledger, (struct undo_action){self, give_registers}, deadline, error) ||
+            !ledger_run_undo(ledger, (struct undo_action){self, let_go}, deadline, error))
             return false;
         usleep(INJECTED_STOP_NAP_US);
     }

@@ -16,8 +16,8 @@ enum { INJECTED_WORDS = 40 }; /* of an image, at most */
 
 struct injected_code;
 
-/* For target->chosen, which target_keep has made reachable. NULL: out of memory. Must outlive the undoing. */
-struct injected_code *injected_new(struct target *target);
+/* For target->chosen, which device_keep has made reachable. NULL: out of memory. Must outlive the undoing. */
+struct injected_code *injected_new(struct device *device);
 void injected_free(struct injected_code *injected); /* NULL is allowed */
 /* Halts the core, and puts the image at `at`, or below the stack where the program has nothing (0). */
 bool injected_load(struct injected_code *injected, const uint32_t *image, size_t n, uint64_t at,
@@ -72,7 +72,7 @@ bool injected_list_take(struct injected_list *self, uint64_t *values, const stru
  * code.c has to do with memory, and the run.
  */
 struct injected_code {
-    struct target *target;
+    struct device *device;
     const struct core *core;
     const struct injected_kind *kind;
     bool was_halted, was_reset, prepared;

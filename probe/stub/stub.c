@@ -51,7 +51,7 @@ static bool change_by_code(struct stub *stub, size_t entry, const uint64_t *argu
                            const struct deadline *deadline, struct error *error)
 {
     uint64_t results[INJECTED_GENERAL];
-    return ledger_owe(stub->target->ledger, (struct ledger_debt){stub, take_back}, error) &&
+    return ledger_push_undo(stub->device->ledger, (struct undo_action){stub, take_back}, error) &&
            injected_run(stub->injected, entry, arguments, results, deadline, error);
 }
 
@@ -66,7 +66,7 @@ static bool enable_by_code(struct stub *stub, const struct stub_state *found, co
 static bool disable_by_code(struct stub *stub, const struct stub_state *found,
                             const struct deadline *deadline, struct error *error)
 {
-    uint32_t with_e = STUB_E | (stub->target->chosen->core.family == CORE_ARMV8 ? STUB_LC : 0);
+    uint32_t with_e = STUB_E | (stub->device->chosen->core.family == CORE_ARMV8 ? STUB_LC : 0);
     uint64_t to[2] = {stub->before[0] & ~(uint64_t)STUB_EN, stub->before[1]};
     if (found->events == 0) {
         to[0] &= ~(uint64_t)STUB_CYCLES;
@@ -77,16 +77,16 @@ static bool disable_by_code(struct stub *stub, const struct stub_state *found,
 
 static void stays_by_code(struct stub *stub)
 {
-    ledger_forgive(stub->target->ledger, (struct ledger_debt){stub, take_back});
+    ledger_drop_undo(stub->device->ledger, (struct undo_action){stub, take_back});
 }
 
 static const struct stub_way by_code = {look_by_code, enable_by_code, disable_by_code, stays_by_code};
 
 static bool load_code(struct stub *stub, uint64_t at, const struct deadline *deadline, struct error *error)
 {
-    bool v7 = stub->target->chosen->core.family == CORE_ARMV7;
+    bool v7 = stub->device->chosen->core.family == CORE_ARMV7;
     stub->way = &by_code;
-    stub->injected = injected_new(stub->target);
+    stub->injected = injected_new(stub->device);
     if (stub->injected == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
     return v7 ? injected_load(stub->injected, code_v7, sizeof code_v7 / sizeof *code_v7, at, deadline, error)
@@ -95,7 +95,7 @@ static bool load_code(struct stub *stub, uint64_t at, const struct deadline *dea
 
 /* --- which way ------------------------------------------------------------------------------------------ */
 
-static bool has_block(const struct target_core *core, const char *name)
+static bool has_block(const struct device_core *core, const char *name)
 {
     for (size_t i = 0; i < core->n_blocks; i++)
         if (core->blocks[i].unusable[0] == '\0' && strcmp(core->blocks[i].kind->name, name) == 0)
@@ -103,7 +103,7 @@ static bool has_block(const struct target_core *core, const char *name)
     return false;
 }
 
-static const struct stub_way *way_by_registers(const struct target_core *core)
+static const struct stub_way *way_by_registers(const struct device_core *core)
 {
     if (core->core.family == CORE_ARMV8) /* PMUSERENR_EL0 is not among those that a debugger sees */
         return NULL;
@@ -114,16 +114,16 @@ static const struct stub_way *way_by_registers(const struct target_core *core)
     return core->core.family == CORE_M && has_block(core, "dwt") ? &stub_by_dwt : NULL;
 }
 
-bool stub_open(struct stub *stub, struct target *target, const uint64_t *at, const struct deadline *deadline,
+bool stub_open(struct stub *stub, struct device *device, const uint64_t *at, const struct deadline *deadline,
                struct error *error)
 {
-    *stub = (struct stub){.target = target};
-    if (target->debugger != NULL)
+    *stub = (struct stub){.device = device};
+    if (device->debugger != NULL)
         return error_set(error, ERROR_STATE,
                          "stub goes through a probe or OpenOCD, not through a GDB server");
-    if (!target_keep(target, deadline, error))
+    if (!device_keep(device, deadline, error))
         return false;
-    const struct target_core *core = target->chosen;
+    const struct device_core *core = device->chosen;
     stub->way = way_by_registers(core);
     if (core->core.family != CORE_M && (at != NULL || stub->way == NULL))
         return load_code(stub, at != NULL ? *at : 0, deadline, error);
@@ -219,7 +219,7 @@ static bool read_word(struct stub *stub, struct address at, uint32_t *out, const
                       struct error *error)
 {
     uint64_t value;
-    if (!ledger_read(stub->target->ledger, at, &value, deadline, error))
+    if (!ledger_read(stub->device->ledger, at, &value, deadline, error))
         return false;
     *out = (uint32_t)value;
     return true;
@@ -231,20 +231,20 @@ static bool change(struct stub *stub, struct address at, uint32_t value, struct 
     if (stub->n_changed == sizeof stub->changed / sizeof *stub->changed)
         return error_set(error, ERROR_SYSTEM, "too many registers");
     stub->changed[stub->n_changed++] = at;
-    return ledger_write(stub->target->ledger, at, value, restore, deadline, error);
+    return ledger_write(stub->device->ledger, at, value, restore, deadline, error);
 }
 
 static void stays(struct stub *stub)
 {
     while (stub->n_changed > 0)
-        ledger_forget(stub->target->ledger, stub->changed[--stub->n_changed]);
+        ledger_forget(stub->device->ledger, stub->changed[--stub->n_changed]);
 }
 
 /* --- the trace system of a Cortex-M --------------------------------------------------------------------- */
 
 static bool switch_trace_on(struct stub *stub, const struct deadline *deadline, struct error *error)
 {
-    const struct core *core = &stub->target->chosen->core;
+    const struct core *core = &stub->device->chosen->core;
     uint32_t demcr;
     if (core->family != CORE_M)
         return true;
@@ -256,7 +256,7 @@ static bool switch_trace_on(struct stub *stub, const struct deadline *deadline, 
 /* Unless something else is behind it; a server switches it on for itself. */
 static bool switch_trace_off(struct stub *stub, const struct deadline *deadline, struct error *error)
 {
-    const struct core *core = &stub->target->chosen->core;
+    const struct core *core = &stub->device->chosen->core;
     uint32_t demcr, control, itm;
     if (core->family != CORE_M)
         return true;
@@ -265,7 +265,7 @@ static bool switch_trace_off(struct stub *stub, const struct deadline *deadline,
         !read_word(stub, core_word(core, ITM_TCR), &itm, deadline, error))
         return false;
     bool used = (control & TRACED) != 0 || (itm & ITMENA) != 0 || (demcr & TRCENA) == 0 ||
-                link_has_server(stub->target->link);
+                link_has_server(stub->device->link);
     for (uint32_t i = 0; i < control >> NUMCOMP_SHIFT && !used; i++) {
         uint32_t function;
         if (!read_word(stub, core_word(core, DWT_FUNCTION0 + FUNCTION_STRIDE * i), &function, deadline,
@@ -279,7 +279,7 @@ static bool switch_trace_off(struct stub *stub, const struct deadline *deadline,
 
 static bool trace_is_on(struct stub *stub, bool *on, const struct deadline *deadline, struct error *error)
 {
-    const struct core *core = &stub->target->chosen->core;
+    const struct core *core = &stub->device->chosen->core;
     uint32_t demcr = TRCENA;
     if (core->family == CORE_M && !read_word(stub, core_word(core, DEMCR), &demcr, deadline, error))
         return false;
@@ -292,7 +292,7 @@ static bool trace_is_on(struct stub *stub, bool *on, const struct deadline *dead
 static bool look_at_pmu(struct stub *stub, struct stub_state *out, const struct deadline *deadline,
                         struct error *error)
 {
-    const struct core *core = &stub->target->chosen->core;
+    const struct core *core = &stub->device->chosen->core;
     uint32_t control, enabled, user = 0;
     bool traced, has_user = core->family != CORE_M;
     if (!trace_is_on(stub, &traced, deadline, error) ||
@@ -317,19 +317,19 @@ static bool look_at_pmu(struct stub *stub, struct stub_state *out, const struct 
 /* It ignores writes while its software lock is closed; that is closed again. */
 static bool open_lock(struct stub *stub, const struct deadline *deadline, struct error *error)
 {
-    const struct core *core = &stub->target->chosen->core;
+    const struct core *core = &stub->device->chosen->core;
     const struct setting lock = {.at = pmu_word(core, LAR),
                                  .test_at = pmu_word(core, LSR),
                                  .test = LSR_LOCKED,
                                  .key = KEY,
                                  .restore = {.mask = 1}};
-    return core->family == CORE_M || ledger_apply(stub->target->ledger, &lock, deadline, error);
+    return core->family == CORE_M || ledger_apply(stub->device->ledger, &lock, deadline, error);
 }
 
 static bool set_user(struct stub *stub, const struct stub_state *found, bool user,
                      const struct deadline *deadline, struct error *error)
 {
-    const struct core *core = &stub->target->chosen->core;
+    const struct core *core = &stub->device->chosen->core;
     return !found->has_user || found->user == user ||
            change(stub, pmu_word(core, PMUSERENR), user ? STUB_EN : 0, (struct restore){0}, deadline, error);
 }
@@ -342,7 +342,7 @@ static struct restore of_pair(const struct core *core)
 /* P and C, which would reset counters, are never written. */
 static bool set_control(struct stub *stub, bool on, const struct deadline *deadline, struct error *error)
 {
-    const struct core *core = &stub->target->chosen->core;
+    const struct core *core = &stub->device->chosen->core;
     uint32_t control;
     if (!read_word(stub, pmu_word(core, PMCR), &control, deadline, error))
         return false;
@@ -356,7 +356,7 @@ static bool set_control(struct stub *stub, bool on, const struct deadline *deadl
 static bool enable_pmu(struct stub *stub, const struct stub_state *found, const struct deadline *deadline,
                        struct error *error)
 {
-    const struct core *core = &stub->target->chosen->core;
+    const struct core *core = &stub->device->chosen->core;
     return switch_trace_on(stub, deadline, error) && open_lock(stub, deadline, error) &&
            set_user(stub, found, true, deadline, error) &&
            (found->cycles ||
@@ -367,7 +367,7 @@ static bool enable_pmu(struct stub *stub, const struct stub_state *found, const 
 static bool disable_pmu(struct stub *stub, const struct stub_state *found, const struct deadline *deadline,
                         struct error *error)
 {
-    const struct core *core = &stub->target->chosen->core;
+    const struct core *core = &stub->device->chosen->core;
     const struct restore nothing_came_up = {.how = RESTORE_CLEAR_NEW, .mask = STUB_CYCLES};
     if (!open_lock(stub, deadline, error) || !set_user(stub, found, false, deadline, error))
         return false;
@@ -387,7 +387,7 @@ const struct stub_way stub_by_pmu = {look_at_pmu, enable_pmu, disable_pmu, stays
 static bool look_at_dwt(struct stub *stub, struct stub_state *out, const struct deadline *deadline,
                         struct error *error)
 {
-    const struct core *core = &stub->target->chosen->core;
+    const struct core *core = &stub->device->chosen->core;
     uint32_t control;
     *out = (struct stub_state){.has_user = false};
     if (!trace_is_on(stub, &out->enabled, deadline, error) ||
@@ -401,7 +401,7 @@ static bool look_at_dwt(struct stub *stub, struct stub_state *out, const struct 
 
 static bool set_cyccnt(struct stub *stub, bool on, const struct deadline *deadline, struct error *error)
 {
-    const struct core *core = &stub->target->chosen->core;
+    const struct core *core = &stub->device->chosen->core;
     uint32_t control;
     return read_word(stub, core_word(core, DWT_CTRL), &control, deadline, error) &&
            (((control & CYCCNTENA) != 0) == on || change(stub, core_word(core, DWT_CTRL), control ^ CYCCNTENA,

@@ -21,7 +21,7 @@ struct stub_state {
 };
 
 struct stub {
-    struct target *target;
+    struct device *device;
     const struct stub_way *way;
     struct injected_code *injected; /* NULL: no code is needed */
     uint64_t before[2];             /* what its code returned */
@@ -31,7 +31,7 @@ struct stub {
 
 /* Makes the core reachable. `at`: where the code may lie, for which it is then taken; NULL: wherever needed.
  * The stub must outlive the undoing of the target's ledger. */
-bool stub_open(struct stub *stub, struct target *target, const uint64_t *at, const struct deadline *deadline,
+bool stub_open(struct stub *stub, struct device *device, const uint64_t *at, const struct deadline *deadline,
                struct error *error);
 void stub_close(struct stub *stub);
 bool stub_look(struct stub *stub, struct stub_state *out, const struct deadline *deadline,

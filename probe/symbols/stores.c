@@ -120,7 +120,7 @@ bool store_hits(const struct store *store, const uint32_t *registers, uint64_t w
  */
 
 /* BL and B, DDI 0403 A7.7.12, A7.7.18; 0: it is none of them. */
-static uint64_t target_of(const struct code_instruction *one)
+static uint64_t device_of(const struct code_instruction *one)
 {
     uint32_t code = one->code;
     uint32_t sign = code >> 26 & 1, j1 = code >> 13 & 1, j2 = code >> 11 & 1;
@@ -146,7 +146,7 @@ static uint64_t jump_of(const struct code_instruction *one)
         return one->address + 4 + ((code >> 9 & 1) << 6 | (code >> 3 & 0x1F) << 1);
     if (one->size == 4 && (code & 0xF800D000) == 0xF0008000 && (code >> 22 & 0xF) < ALWAYS)
         return one->address + 4 + (uint64_t)(int64_t)((int32_t)(bits << 11) >> 11);
-    return target_of(one);
+    return device_of(one);
 }
 
 /* --- constants ------------------------------------------------------------------------------------------ */
@@ -416,7 +416,7 @@ static void search_function(struct search *search, uint64_t entry, bool is_first
         if (was_called) /* behind a store in front of it the core would have stopped in there */
             search->has_last = false;
         if (was_called || !is_first)
-            add_function(search, target_of(&one));
+            add_function(search, device_of(&one));
         if (hits)
             search->any = one.address;
         search->n += hits;
@@ -453,7 +453,7 @@ static void search_caller(struct search *search)
         if (left-- > NEAR + 1)
             continue;
         if (one.address + one.size < search->back)
-            add_function(search, target_of(&one));
+            add_function(search, device_of(&one));
         if (hits)
             search->any = one.address;
         search->n += hits;

@@ -104,7 +104,7 @@ static size_t views(struct link *link, struct link_view *out, size_t room, struc
     return 1;
 }
 
-static bool measure(struct target *target, uint64_t hits, struct summary *summary,
+static bool measure(struct device *device, uint64_t hits, struct summary *summary,
                     const struct deadline *deadline, struct error *error)
 {
     static struct plan plan;
@@ -115,13 +115,13 @@ static bool measure(struct target *target, uint64_t hits, struct summary *summar
                                     .clock = clock_given(100e6, "--freq"),
                                     .plan = &plan};
     struct delta_sink sink = {0};
-    if (!plan_make(&plan, target->block, NULL, NULL, 0, error))
+    if (!plan_make(&plan, device->block, NULL, NULL, 0, error))
         return false;
-    struct engine *engine = direct_new(target);
+    struct engine *engine = direct_new(device);
     if (engine == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
     bool ok = engine->ops->arm(engine, &region, deadline, error) &&
-              delta_measure(engine, target, &options, &sink, summary, deadline, error);
+              delta_measure(engine, device, &options, &sink, summary, deadline, error);
     engine->ops->free(engine);
     return ok;
 }
@@ -130,14 +130,14 @@ static bool run(uint64_t hits, struct summary *summary, struct error *error)
 {
     static const struct link_ops ops = {.execute = execute, .views = views};
     static struct simulation core = {.link.ops = &ops, .pc = START, .fp_ctrl = 0x260, .dwt_ctrl = 0x40000000};
-    static struct target target;
+    static struct device device;
     struct deadline deadline = deadline_in_ms(3600000, NULL);
-    bool ok = target_open(&target, &core.link, &(struct target_wish){.core = -1}, &deadline, error) &&
-              target_choose(&target, -1, error) &&
-              target_take(&target, true, "the start", &deadline, error) &&
-              target_take_block(&target, "dwt", &deadline, error) &&
-              measure(&target, hits, summary, &deadline, error);
-    target_close(&target);
+    bool ok = device_open(&device, &core.link, &(struct device_request){.core = -1}, &deadline, error) &&
+              device_choose(&device, -1, error) &&
+              device_take(&device, true, "the start", &deadline, error) &&
+              device_take_block(&device, "dwt", &deadline, error) &&
+              measure(&device, hits, summary, &deadline, error);
+    device_close(&device);
     return ok;
 }
 

@@ -43,16 +43,16 @@ static void reset(void *self, bool held)
 static void set_up(struct place *p, uint8_t options)
 {
     static const size_t sizes[] = {SMALLEST, 512, 1000, PROCESSOR_PACKET};
-    struct swd_target target = {.adi = &p->adi, .targetid = options & 0x10 ? 0x01002927 : 0};
+    struct swd_target device = {.adi = &p->adi, .targetid = options & 0x10 ? 0x01002927 : 0};
     bus_add_memory(&p->bus,
                    (struct memory){.base = 0x20000000, .size = MEMORY, .bytes = p->memory, .writable = true});
     p->adi.dpidr = 0x2BA01477;
-    p->adi.targetid = target.targetid;
+    p->adi.targetid = device.targetid;
     adi_add_ap(&p->adi,
                (struct mem_ap){.bus = &p->bus, .idr = 0x24770011, .base = 0xE00FF003, .tar_wrap = 1024});
-    swd_init(&p->pins.swd, &target, 1);
+    swd_init(&p->pins.swd, &device, 1);
     jtag_init(&p->pins.jtag, &p->adi, 0x4BA00477);
-    p->pins.has_jtag = !target.targetid;
+    p->pins.has_jtag = !device.targetid;
     p->pins.reset = reset;
     p->processor = (struct processor){.line.pins = &p->pins,
                                       .packet_size = sizes[options & 3],

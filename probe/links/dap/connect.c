@@ -5,7 +5,7 @@
 /* TARGETSEL of chips with several debug ports on two wires, IHI 0031 B2.2.13. Never more than their cores:
  * the RP2040's number 15 resets the chip when it is powered up. */
 static const struct {
-    uint32_t target;
+    uint32_t device;
     size_t n;
 } multidrop[] = {{0x01002927, 2}};
 
@@ -34,9 +34,9 @@ static enum adi_end first_answer(struct adi *adi, struct error *error)
     return end;
 }
 
-static enum adi_end try_target(struct adi *adi, uint32_t target, struct error *error)
+static enum adi_end try_target(struct adi *adi, uint32_t device, struct error *error)
 {
-    if (!wires_target_select(adi->probe, target, error))
+    if (!wires_target_select(adi->probe, device, error))
         return adi->probe->lost ? ADI_LOST : ADI_NO_ACK;
     return first_answer(adi, error);
 }
@@ -53,12 +53,12 @@ static enum adi_end look_for_more(struct adi *adi, struct error *error)
     if (adi_write_dp(adi, DP_SELECT, 0, error) == ADI_LOST)
         return ADI_LOST;
     for (size_t i = 0; i < sizeof multidrop / sizeof *multidrop; i++) {
-        if (((id ^ multidrop[i].target) & ~TARGETID_NUMBER) != 0)
+        if (((id ^ multidrop[i].device) & ~TARGETID_NUMBER) != 0)
             continue;
         adi->multidrop = true;
         adi->n_ports = multidrop[i].n;
         for (size_t k = 0; k < adi->n_ports; k++)
-            adi->targets[k] = multidrop[i].target | (uint32_t)k << 28;
+            adi->targets[k] = multidrop[i].device | (uint32_t)k << 28;
     }
     return ADI_OK;
 }
@@ -79,7 +79,7 @@ static enum adi_end connect_wires(struct adi *adi, struct error *cannot, struct 
         end = first_answer(adi, error);
         for (size_t i = 0; i < sizeof multidrop / sizeof *multidrop && end != ADI_OK && end != ADI_LOST;
              i++) {
-            end = try_target(adi, multidrop[i].target, cannot);
+            end = try_target(adi, multidrop[i].device, cannot);
             if (end == ADI_LOST)
                 error_set(error, cannot->kind, "%s", cannot->text);
         }
@@ -406,12 +406,12 @@ bool wires_send(struct dap_probe *probe, enum wires_sequence sequence, struct er
     return probe_tell(probe, packet, length, "send a sequence on the wires", error) == ANSWER_GOOD;
 }
 
-bool wires_target_select(struct dap_probe *probe, uint32_t target, struct error *error)
+bool wires_target_select(struct dap_probe *probe, uint32_t device, struct error *error)
 {
     uint8_t packet[PROTOCOL_ROOM];
     if (!wires_send(probe, WIRES_LINE_RESET, error))
         return false;
-    size_t length = protocol_target_select(packet, target);
+    size_t length = protocol_target_select(packet, device);
     return probe_tell(probe, packet, length, "choose among several debug ports (DAP_SWD_Sequence)", error) ==
            ANSWER_GOOD;
 }

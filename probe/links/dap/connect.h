@@ -42,7 +42,7 @@ bool wires_connect(struct dap_probe *probe, uint8_t port, struct error *error);
 const uint8_t *wires_bits(enum wires_sequence sequence, unsigned *n);
 bool wires_send(struct dap_probe *probe, enum wires_sequence sequence, struct error *error);
 /* Line reset, then a write to TARGETSEL. */
-bool wires_target_select(struct dap_probe *probe, uint32_t target, struct error *error);
+bool wires_target_select(struct dap_probe *probe, uint32_t device, struct error *error);
 /* False also when the probe does not have this clock. */
 bool wires_clock(struct dap_probe *probe, uint32_t hz, struct error *error);
 

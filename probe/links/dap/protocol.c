@@ -125,7 +125,7 @@ static uint8_t parity_32(uint32_t value)
     return (uint8_t)__builtin_parity(value);
 }
 
-size_t protocol_target_select(uint8_t *out, uint32_t target)
+size_t protocol_target_select(uint8_t *out, uint32_t device)
 {
     enum { DIN = 0x80, HEADER = 0x99 }; /* write of DP register 0xC: start, A2, A3 and park; parity 0 */
     out[0] = DAP_SWD_SEQUENCE;
@@ -134,8 +134,8 @@ size_t protocol_target_select(uint8_t *out, uint32_t target)
     out[3] = HEADER;
     out[4] = DIN | 5; /* turnaround, three bits of nobody's ACK, turnaround */
     out[5] = 33;
-    put_32(out + 6, target);
-    out[10] = parity_32(target);
+    put_32(out + 6, device);
+    out[10] = parity_32(device);
     return 11;
 }
 

@@ -89,7 +89,7 @@ size_t protocol_swd_configure(uint8_t *out);
 /* Up to 256 bits on SWDIO/TMS, least significant first. */
 size_t protocol_swj_sequence(uint8_t *out, const uint8_t *bits, unsigned n);
 /* A write to TARGETSEL, which no target acknowledges: DAP_Transfer cannot do it. */
-size_t protocol_target_select(uint8_t *out, uint32_t target);
+size_t protocol_target_select(uint8_t *out, uint32_t device);
 /* `n` (1 to 64) clocks with TMS held; what TDO brought is wanted back, or not. */
 size_t protocol_jtag_sequence(uint8_t *out, bool tms, bool capture, const uint8_t *tdi, unsigned n);
 size_t protocol_jtag_configure(uint8_t *out, const uint8_t *ir_lengths, size_t n);

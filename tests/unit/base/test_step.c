@@ -20,7 +20,7 @@ static void check(const struct step *steps, size_t n, const int *wanted, size_t 
 {
     for (size_t done = 0; done <= n; done++) {
         size_t from = SIZE_MAX, end = SIZE_MAX;
-        bool owes = steps_owe(steps, n, done, &from, &end);
+        bool owes = steps_borrowed(steps, n, done, &from, &end);
         if (owes != (wanted[done] != NOTHING))
             fail_msg("after %zu: %s", done, owes ? "something is owed" : "nothing is owed");
         if (owes && (from != (size_t)wanted[done] || end != wanted_end))
@@ -42,7 +42,7 @@ TEST(lists_that_borrow_nothing_owe_nothing)
                                  step_check(3, 1, 1)};
     CHECK(steps, 0, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING);
     size_t from, end;
-    assert_false(steps_owe(steps, 0, 0, &from, &end));
+    assert_false(steps_borrowed(steps, 0, 0, &from, &end));
 }
 
 /* Saved at 1, which another value takes the place of at 2, and put back at 4. */
@@ -142,7 +142,7 @@ TEST(what_is_borrowed_late_is_put_back_from_the_first_on)
     steps[5].behind = 1;
     for (size_t done = 0; done <= COUNT(steps); done++) {
         size_t from, end;
-        bool owes = steps_owe(steps, COUNT(steps), done, &from, &end);
+        bool owes = steps_borrowed(steps, COUNT(steps), done, &from, &end);
         assert_int_equal(owes, wanted_ends[done] != 0);
         assert_true(!owes || (from == 4 && end == (size_t)wanted_ends[done]));
     }
@@ -157,13 +157,13 @@ TEST(what_was_put_back_is_not_owed_again)
     size_t from, end;
     for (size_t done = 0; done < 3; done++)
         if (first[done] == NOTHING)
-            assert_false(steps_owe(steps, COUNT(steps), done, &from, &end));
+            assert_false(steps_borrowed(steps, COUNT(steps), done, &from, &end));
         else
-            assert_true(steps_owe(steps, COUNT(steps), done, &from, &end) && from == 2 && end == 3);
-    assert_false(steps_owe(steps, COUNT(steps), 3, &from, &end));
+            assert_true(steps_borrowed(steps, COUNT(steps), done, &from, &end) && from == 2 && end == 3);
+    assert_false(steps_borrowed(steps, COUNT(steps), 3, &from, &end));
     for (size_t done = 4; done < 6; done++)
-        assert_true(steps_owe(steps, COUNT(steps), done, &from, &end) && from == 5 && end == 6);
-    assert_false(steps_owe(steps, COUNT(steps), 6, &from, &end));
+        assert_true(steps_borrowed(steps, COUNT(steps), done, &from, &end) && from == 5 && end == 6);
+    assert_false(steps_borrowed(steps, COUNT(steps), 6, &from, &end));
 }
 
 TEST(a_full_list_says_so)

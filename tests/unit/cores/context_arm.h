@@ -123,7 +123,7 @@ RIG_TEST(a_real_time_core_has_no_contexts)
     struct rig *rig = rig_fresh(processes, COUNT(processes));
     const struct region region = of(true, PROCESS_ID, 7);
     rig_begin(rig);
-    rig->target.chosen->core.processes = false;
+    rig->device.chosen->core.processes = false;
     assert_false(rig_arm(rig, &region));
     assert_int_equal(rig->error.kind, ERROR_USAGE);
     assert_null(rig_end(rig));
@@ -156,7 +156,7 @@ RIG_TEST(a_real_time_core_is_not_refused)
     struct rig *rig = rig_fresh(processes, COUNT(processes));
     const struct region region = of(true, PROCESS_NOT_SAID, 0);
     rig_begin(rig);
-    rig->target.chosen->core.processes = false;
+    rig->device.chosen->core.processes = false;
     assert_true(rig_arm(rig, &region));
     assert_true(rig_run(rig, 3, 0));
     assert_null(rig_end(rig));

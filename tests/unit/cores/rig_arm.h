@@ -17,7 +17,7 @@ enum { RIG_HITS = 64, RIG_REHITS = 64, BASE = 400, GROW = 7, HITS = 4, HANDLER =
 
 struct rig {
     struct model model, before;
-    struct target target;
+    struct device device;
     struct engine *engine;
     struct deadline deadline;
     struct error error;
@@ -111,18 +111,18 @@ static inline bool rig_try_begin(struct rig *rig)
     rig->n_hits = rig->n_rehits = 0;
     rig->at_end = NULL;
     error_clear(&rig->error);
-    rig->target =
-        (struct target){.link = &rig->model.link, .ledger = ledger_new(&rig->model.link), .n_cores = 1};
-    rig->target.cores = calloc(1, sizeof *rig->target.cores);
-    assert_non_null(rig->target.cores);
-    rig->target.cores[0].core = rig_identify(&rig->model);
-    rig->target.chosen = &rig->target.cores[0];
-    rig->target.reading = (struct reading){.n = 1, .counted = 1};
-    rig->target.reading.counters[0] = rig_counter(&rig->target.cores[0].core);
+    rig->device =
+        (struct device){.link = &rig->model.link, .ledger = ledger_new(&rig->model.link), .n_cores = 1};
+    rig->device.cores = calloc(1, sizeof *rig->device.cores);
+    assert_non_null(rig->device.cores);
+    rig->device.cores[0].core = rig_identify(&rig->model);
+    rig->device.chosen = &rig->device.cores[0];
+    rig->device.reading = (struct reading){.n = 1, .counted = 1};
+    rig->device.reading.counters[0] = rig_counter(&rig->device.cores[0].core);
     assert_int_equal(rig->model.writes, 0);
-    if (!target_take(&rig->target, false, "nowhere", &rig->deadline, &rig->error))
+    if (!device_take(&rig->device, false, "nowhere", &rig->deadline, &rig->error))
         return false;
-    rig->engine = direct_new(&rig->target);
+    rig->engine = direct_new(&rig->device);
     assert_non_null(rig->engine);
     return true;
 }
@@ -156,8 +156,8 @@ static inline void rig_free(struct rig *rig)
     if (rig->engine != NULL)
         rig->engine->ops->free(rig->engine);
     rig->engine = NULL;
-    if (rig->target.ledger != NULL)
-        target_close(&rig->target);
+    if (rig->device.ledger != NULL)
+        device_close(&rig->device);
 }
 
 static inline int rig_tear_down(void **state)
@@ -177,7 +177,7 @@ static inline const char *rig_end(struct rig *rig)
         struct error error = {0};
         struct deadline deadline = deadline_in_ms(5000, NULL);
         undone = (rig->engine == NULL || rig->engine->ops->disarm(rig->engine, &deadline, &error)) &&
-                 target_undo(&rig->target, &deadline, &error);
+                 device_undo(&rig->device, &deadline, &error);
     }
     rig_free(rig);
     if (rig->model.going > 0)

@@ -46,7 +46,7 @@ RIG_TEST(every_kind_of_region_is_measured)
             rig_begin(rig);
             if (!rig_go(rig, &scenes[i]))
                 fail_msg("%s, way %u: %s", scenes[i].name, way, rig->error.text);
-            assert_int_equal(rig->target.chosen->core.sole_breakpoint, !(way & 8));
+            assert_int_equal(rig->device.chosen->core.sole_breakpoint, !(way & 8));
             check_hits(rig, &scenes[i]);
             const char *left = rig_end(rig);
             if (left != NULL)
@@ -139,7 +139,7 @@ RIG_TEST(breakpoints_left_over_do_not_wake_up)
     rig->model.bcr[3] = MODEL_ON;
     rig_begin(rig);
     assert_true(rig_go(rig, &scenes[0]));
-    assert_true(rig->target.chosen->core.sole_breakpoint);
+    assert_true(rig->device.chosen->core.sole_breakpoint);
     check_hits(rig, &scenes[0]);
     assert_null(rig_end(rig));
 }

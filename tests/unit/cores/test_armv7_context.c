@@ -40,7 +40,7 @@ RIG_TEST(comparators_of_registers_do_not_collide)
             assert_true(rig_run(rig, 1, 2));
             unsigned messages = rig->model.taken;
             assert_true(rig_run(rig, 8, 0));
-            const struct core *core = &rig->target.chosen->core;
+            const struct core *core = &rig->device.chosen->core;
             assert_int_equal(core->spares.state, cases[i].spares);
             assert_int_equal(rig->model.taken == messages, cases[i].spares == SPARES_WORK);
             assert_int_equal(core->linked_to, cases[i].context);

@@ -161,7 +161,7 @@ TEST(interrupted_at_every_step)
             b.model.trouble_at = b.model.accesses + at;
             size_t done = run(0, b.list.n, &why);
             ended = why == DONE;
-            if (steps_owe(b.items, b.list.n, done, &from, &end)) {
+            if (steps_borrowed(b.items, b.list.n, done, &from, &end)) {
                 assert_true(!ended && from >= 1 && end <= b.list.n);
                 assert_int_equal(run(from, end, &why), end);
                 owed++;
@@ -186,7 +186,7 @@ TEST(interrupted_twice)
             b.model.trouble_at = b.model.accesses + at;
             done = run(0, b.list.n, &why);
             b.model.trouble_at = b.model.accesses + later;
-            while (steps_owe(b.items + begin, b.list.n - begin, done - begin, &from, &end)) {
+            while (steps_borrowed(b.items + begin, b.list.n - begin, done - begin, &from, &end)) {
                 end += begin;
                 from += begin;
                 begin =
@@ -212,7 +212,7 @@ TEST(an_access_that_is_undefined_costs_the_program_nothing)
         size_t done = run(0, b.list.n, &why);
         assert_int_equal(why, NOT_YET);
         assert_true(done < b.list.n && b.model.sticky != 0);
-        assert_true(steps_owe(b.items, b.list.n, done, &from, &end));
+        assert_true(steps_borrowed(b.items, b.list.n, done, &from, &end));
         assert_int_equal(run(from, end, &why), end);
         b.model.careless = 0;
         check_whole("undefined", i);

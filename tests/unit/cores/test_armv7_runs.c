@@ -62,7 +62,7 @@ RIG_TEST(all_comparators_may_be_taken)
 
     rig = rig_fresh(plain, COUNT(plain));
     rig_begin(rig);
-    rig->target.chosen->core.comparators = 0; /* it may not be halted */
+    rig->device.chosen->core.comparators = 0; /* it may not be halted */
     assert_false(rig_arm(rig, &scenes[0].region));
     assert_int_equal(rig->error.kind, ERROR_NO_COMPARATOR);
     assert_null(rig_end(rig));

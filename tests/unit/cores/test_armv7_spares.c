@@ -102,7 +102,7 @@ static unsigned run_and_count(struct rig *rig, const struct scene *scene)
 
 static void assert_state(const struct rig *rig, int wanted)
 {
-    assert_int_equal(rig->target.chosen->core.spares.state, wanted);
+    assert_int_equal(rig->device.chosen->core.spares.state, wanted);
 }
 
 static void assert_good(struct rig *rig)
@@ -121,7 +121,7 @@ RIG_TEST(proofs_need_no_message_of_the_core)
     assert_state(rig, SPARES_WORK);
     assert_int_equal(rig->model.bcr[3], 0x00200000);
     assert_int_equal(rig->model.bcr[2], 0x00200000);
-    assert_int_equal(rig->target.chosen->core.comparators, 4);
+    assert_int_equal(rig->device.chosen->core.comparators, 4);
     assert_good(rig);
 }
 

@@ -87,7 +87,7 @@ RIG_TEST(all_channels_may_be_taken)
     model_serve(&rig->model);
     rig->model.cti.in_enable[3] = 0x8;
     rig_begin(rig);
-    assert_non_null(rig->target.chosen->core.unstoppable);
+    assert_non_null(rig->device.chosen->core.unstoppable);
     assert_false(rig_arm(rig, &scenes[0].region));
     assert_int_equal(rig->error.kind, ERROR_NO_CORE);
     assert_non_null(strstr(rig->error.text, "channels"));

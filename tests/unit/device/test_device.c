@@ -17,7 +17,7 @@ static struct fixture {
     size_t n_views;
     char calls[128]; /* of the server's, in order */
     bool stubborn;   /* the server refuses to move the core */
-    struct target target;
+    struct device device;
     struct deadline deadline;
     struct error error;
 } f;
@@ -77,7 +77,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    target_close(&f.target);
+    device_close(&f.device);
     return 0;
 }
 
@@ -100,23 +100,23 @@ static void open_it(void)
 {
     f.before = f.model;
     assert_true(
-        target_open(&f.target, &f.model.link, &(struct target_wish){.core = -1}, &f.deadline, &f.error));
+        device_open(&f.device, &f.model.link, &(struct device_request){.core = -1}, &f.deadline, &f.error));
 }
 
 static bool take(bool resume)
 {
-    assert_true(target_choose(&f.target, -1, &f.error));
-    return target_take(&f.target, resume, "main.c:88", &f.deadline, &f.error);
+    assert_true(device_choose(&f.device, -1, &f.error));
+    return device_take(&f.device, resume, "main.c:88", &f.deadline, &f.error);
 }
 
 static bool take_block(const char *name)
 {
-    return target_take_block(&f.target, name, &f.deadline, &f.error);
+    return device_take_block(&f.device, name, &f.deadline, &f.error);
 }
 
 static void assert_undone(void)
 {
-    assert_true(target_undo(&f.target, &f.deadline, &f.error));
+    assert_true(device_undo(&f.device, &f.deadline, &f.error));
     const char *difference = model_difference(&f.model, &f.before);
     assert_string_equal(difference == NULL ? "" : difference, "");
 }
@@ -126,8 +126,8 @@ static void assert_undone(void)
 FRESH_TEST(a_core_and_its_counters_are_found)
 {
     open_it();
-    assert_int_equal(f.target.n_cores, 1);
-    const struct target_core *core = &f.target.cores[0];
+    assert_int_equal(f.device.n_cores, 1);
+    const struct device_core *core = &f.device.cores[0];
     assert_string_equal(core->core.name, "Cortex-M4 r0p1");
     assert_string_equal(core->view.name, "cpu");
     assert_int_equal(core->core.unit, 7);
@@ -136,7 +136,7 @@ FRESH_TEST(a_core_and_its_counters_are_found)
     assert_int_equal(core->n_blocks, 2);
     assert_string_equal(core->blocks[0].kind->name, "dwt");
     assert_string_equal(core->blocks[1].kind->name, "systick");
-    assert_int_equal(ledger_held(f.target.ledger), 0);
+    assert_int_equal(ledger_held(f.device.ledger), 0);
     assert_undone(); /* looking changes nothing */
 }
 
@@ -144,8 +144,8 @@ FRESH_TEST(a_halted_core_tells_where)
 {
     halt_the_model();
     open_it();
-    assert_int_equal(f.target.cores[0].state, CORE_HALTED);
-    assert_int_equal(f.target.cores[0].halted_at, 0x1240);
+    assert_int_equal(f.device.cores[0].state, CORE_HALTED);
+    assert_int_equal(f.device.cores[0].halted_at, 0x1240);
     assert_undone();
 }
 
@@ -155,13 +155,13 @@ FRESH_TEST(views_without_a_core_of_ours_are_passed_over)
     f.views[0] = (struct link_view){.unit = 1, .name = "mem", .is_core = false};
     f.n_views = 2;
     open_it();
-    assert_int_equal(f.target.n_cores, 1);
-    assert_int_equal(f.target.cores[0].core.unit, 7);
-    target_close(&f.target);
+    assert_int_equal(f.device.n_cores, 1);
+    assert_int_equal(f.device.cores[0].core.unit, 7);
+    device_close(&f.device);
     f.model.cpuid = 0x413FC090; /* a Cortex-A9 */
     open_it();
-    assert_int_equal(f.target.n_cores, 0);
-    assert_false(target_choose(&f.target, -1, &f.error));
+    assert_int_equal(f.device.n_cores, 0);
+    assert_false(device_choose(&f.device, -1, &f.error));
     assert_int_equal(f.error.kind, ERROR_NO_CORE);
 }
 
@@ -173,7 +173,7 @@ FRESH_TEST(a_view_that_cannot_be_read_is_no_error)
     f.model.trouble_at = 0;
     f.model.trouble_for = 2; /* the second look included */
     open_it();
-    assert_int_equal(f.target.n_cores, 1);
+    assert_int_equal(f.device.n_cores, 1);
     assert_int_equal(f.error.kind, ERROR_NONE);
 }
 
@@ -184,15 +184,15 @@ FRESH_TEST(a_lost_link_is_an_error)
         f.model.what = TROUBLE_LOST;
         f.model.trouble_at = k;
         f.model.trouble_for = 1;
-        assert_false(
-            target_open(&f.target, &f.model.link, &(struct target_wish){.core = -1}, &f.deadline, &f.error));
+        assert_false(device_open(&f.device, &f.model.link, &(struct device_request){.core = -1}, &f.deadline,
+                                 &f.error));
         assert_int_equal(f.error.kind, ERROR_LINK_LOST);
-        target_close(&f.target);
+        device_close(&f.device);
     }
     set_up(NULL);
     f.n_views = 0;
     assert_false(
-        target_open(&f.target, &f.model.link, &(struct target_wish){.core = -1}, &f.deadline, &f.error));
+        device_open(&f.device, &f.model.link, &(struct device_request){.core = -1}, &f.deadline, &f.error));
     assert_int_equal(f.error.kind, ERROR_NO_CORE);
 }
 
@@ -204,9 +204,9 @@ FRESH_TEST(slices_are_waited_out)
         f.model.trouble_at = k;
         f.model.trouble_for = 3;
         open_it();
-        assert_int_equal(f.target.n_cores, 1);
-        assert_int_equal(f.target.cores[0].n_blocks, 2);
-        target_close(&f.target);
+        assert_int_equal(f.device.n_cores, 1);
+        assert_int_equal(f.device.cores[0].n_blocks, 2);
+        device_close(&f.device);
     }
 }
 
@@ -215,13 +215,13 @@ FRESH_TEST(cores_are_chosen_by_number)
     f.views[1] = f.views[0];
     f.n_views = 2;
     open_it();
-    assert_true(target_choose(&f.target, -1, &f.error));
-    assert_ptr_equal(f.target.chosen, &f.target.cores[0]);
-    assert_true(target_choose(&f.target, 1, &f.error));
-    assert_ptr_equal(f.target.chosen, &f.target.cores[1]);
-    assert_false(target_choose(&f.target, 2, &f.error));
+    assert_true(device_choose(&f.device, -1, &f.error));
+    assert_ptr_equal(f.device.chosen, &f.device.cores[0]);
+    assert_true(device_choose(&f.device, 1, &f.error));
+    assert_ptr_equal(f.device.chosen, &f.device.cores[1]);
+    assert_false(device_choose(&f.device, 2, &f.error));
     assert_int_equal(f.error.kind, ERROR_NO_CORE);
-    assert_ptr_equal(f.target.chosen, &f.target.cores[1]);
+    assert_ptr_equal(f.device.chosen, &f.device.cores[1]);
 }
 
 /* --- taking --------------------------------------------------------------------------------------------- */
@@ -262,10 +262,10 @@ FRESH_TEST(a_halted_core_is_resumed_and_halted_again)
         assert_undone();
         assert_true(f.model.halted);
         assert_string_equal(f.calls, server ? "run hold release halt " : "");
-        assert_true(target_undo(&f.target, &f.deadline, &f.error)); /* twice is once */
+        assert_true(device_undo(&f.device, &f.deadline, &f.error)); /* twice is once */
         assert_string_equal(f.calls, server ? "run hold release halt " : "");
-        target_close(&f.target);
-        target_close(&f.target);
+        device_close(&f.device);
+        device_close(&f.device);
     }
 }
 
@@ -296,12 +296,12 @@ FRESH_TEST(a_stop_that_is_not_ours_keeps_debug_on)
     open_it();
     assert_true(take(false));
     struct setting settings[8];
-    size_t n = f.target.chosen->core.ops->settings(&f.target.chosen->core, settings, 8);
+    size_t n = f.device.chosen->core.ops->settings(&f.device.chosen->core, settings, 8);
     for (size_t i = 0; i < n; i++)
-        assert_true(ledger_apply(f.target.ledger, &settings[i], &f.deadline, &f.error));
+        assert_true(ledger_apply(f.device.ledger, &settings[i], &f.deadline, &f.error));
     model_halt_request(&f.model, 0x1240);
-    f.target.leave_halted = true;
-    assert_true(target_undo(&f.target, &f.deadline, &f.error));
+    f.device.leave_halted = true;
+    assert_true(device_undo(&f.device, &f.deadline, &f.error));
     assert_true(f.model.halted && f.model.debug);
     assert_int_equal(f.model.dfsr, 0x1);
     assert_int_equal(f.model.demcr, f.before.demcr);
@@ -314,7 +314,7 @@ FRESH_TEST(the_best_block_is_taken_and_made_to_count)
     f.model.cyccnt = 4711;
     open_it();
     assert_true(take(false) && take_block(NULL));
-    assert_string_equal(f.target.block->kind->name, "dwt");
+    assert_string_equal(f.device.block->kind->name, "dwt");
     uint32_t from = f.model.cyccnt;
     model_advance(&f.model, 100);
     assert_int_equal(f.model.cyccnt - from, 100);
@@ -348,7 +348,7 @@ FRESH_TEST(blocks_that_are_not_there_or_not_usable)
     error_clear(&f.error);
     assert_false(take_block(NULL)); /* SysTick's reload value is 0: nothing is left */
     assert_int_equal(f.error.kind, ERROR_NO_COUNTER);
-    assert_null(f.target.block);
+    assert_null(f.device.block);
     assert_undone();
 }
 
@@ -357,11 +357,11 @@ FRESH_TEST(a_reload_value_that_changes_is_noticed)
     f.model.csr = 5;
     f.model.rvr = 9999;
     open_it();
-    assert_true(target_check_witness(&f.target, &f.deadline, &f.error)); /* none taken yet */
+    assert_true(device_check_witness(&f.device, &f.deadline, &f.error)); /* none taken yet */
     assert_true(take(false) && take_block("systick"));
-    assert_true(target_check_witness(&f.target, &f.deadline, &f.error));
+    assert_true(device_check_witness(&f.device, &f.deadline, &f.error));
     f.model.rvr = 4999;
-    assert_false(target_check_witness(&f.target, &f.deadline, &f.error));
+    assert_false(device_check_witness(&f.device, &f.deadline, &f.error));
     assert_int_equal(f.error.kind, ERROR_WRITTEN);
     assert_non_null(strstr(f.error.text, "SYST_RVR"));
 }
@@ -380,19 +380,19 @@ FRESH_TEST(undoing_can_be_tried_again)
             f.model.what = TROUBLE_LOST;
             f.model.trouble_at = f.model.accesses + k;
             f.model.trouble_for = 1;
-            if (!target_undo(&f.target, &f.deadline, &f.error))
+            if (!device_undo(&f.device, &f.deadline, &f.error))
                 assert_int_equal(f.error.kind, ERROR_LINK_LOST);
             error_clear(&f.error);
             f.model.lost = false;
             f.model.trouble_at = -1;
             assert_undone();
-            target_close(&f.target);
+            device_close(&f.device);
         }
 }
 
 FRESH_TEST(a_target_that_was_never_opened_can_be_closed)
 {
-    assert_true(target_undo(&f.target, &f.deadline, &f.error));
-    target_close(&f.target);
-    target_close(&f.target);
+    assert_true(device_undo(&f.device, &f.deadline, &f.error));
+    device_close(&f.device);
+    device_close(&f.device);
 }

@@ -36,11 +36,11 @@ static struct rig *set_up(unsigned slow)
     m->program_select = 7;
     m->vcr = 0x80;
     rig_begin(rig);
-    rig->target.coprocessor = coprocessor_new(rig->target.ledger, &rig->target.chosen->core);
-    assert_non_null(rig->target.coprocessor);
-    rig->target.reading = (struct reading){.n = 2, .counted = 2};
-    rig->target.reading.counters[0] = (struct counter){.low = cp15_register(9, 0, 12, 0), .bits = 32};
-    rig->target.reading.counters[1] = (struct counter){.low = cp15_selected(1, 9, 0, 13, 2), .bits = 32};
+    rig->device.halted_access = halted_access_new(rig->device.ledger, &rig->device.chosen->core);
+    assert_non_null(rig->device.halted_access);
+    rig->device.reading = (struct reading){.n = 2, .counted = 2};
+    rig->device.reading.counters[0] = (struct counter){.low = cp15_register(9, 0, 12, 0), .bits = 32};
+    rig->device.reading.counters[1] = (struct counter){.low = cp15_selected(1, 9, 0, 13, 2), .bits = 32};
     return rig;
 }
 
@@ -51,7 +51,7 @@ static struct setting setting(struct address at, uint32_t set)
 
 static bool prepare(struct rig *rig)
 {
-    return coprocessor_prepare(rig->target.coprocessor, &rig->deadline, &rig->error);
+    return halted_access_prepare(rig->device.halted_access, &rig->deadline, &rig->error);
 }
 
 /* As a monitor is set up: some registers are looked at, some changed, and the core is let go. */
@@ -61,18 +61,18 @@ static bool program(struct rig *rig)
                                        setting(cp15_selected(1, 9, 0, 13, 1), TYPE)};
     struct restore pair = {.how = RESTORE_PAIR, .clear = cp15_register(9, 0, 12, 2)};
     for (size_t i = 0; i < COUNT(settings); i++)
-        if (!ledger_apply(rig->target.ledger, &settings[i], &rig->deadline, &rig->error))
+        if (!ledger_apply(rig->device.ledger, &settings[i], &rig->deadline, &rig->error))
             return false;
-    return ledger_write(rig->target.ledger, cp15_register(9, 0, 12, 1), ENABLED, pair, &rig->deadline,
+    return ledger_write(rig->device.ledger, cp15_register(9, 0, 12, 1), ENABLED, pair, &rig->deadline,
                         &rig->error) &&
-           ledger_leave_detour(rig->target.ledger, &rig->deadline, &rig->error);
+           ledger_release_core(rig->device.ledger, &rig->deadline, &rig->error);
 }
 
 static bool read_both(struct rig *rig, uint64_t *values)
 {
     uint64_t before = 0, after = 0;
-    if (!coprocessor_read(rig->target.coprocessor, &rig->target.reading, values, &before, &after,
-                          &rig->deadline, &rig->error))
+    if (!halted_access_read(rig->device.halted_access, &rig->device.reading, values, &before, &after,
+                            &rig->deadline, &rig->error))
         return false;
     assert_true(before <= after);
     return true;
@@ -91,7 +91,7 @@ static const char *end(struct rig *rig)
     for (int tries = 0; tries < 2 && !undone; tries++) {
         struct error error = {0};
         struct deadline deadline = deadline_in_ms(5000, NULL);
-        undone = target_undo(&rig->target, &deadline, &error);
+        undone = device_undo(&rig->device, &deadline, &error);
     }
     rig_free(rig);
     if (m->going > 0)
@@ -130,7 +130,7 @@ RIG_TEST(a_core_that_runs_is_halted_for_it_and_let_go)
         assert_int_equal(values[0], PMCR);
         assert_int_equal(values[1], VALUE);
         uint64_t stood_at;
-        assert_false(coprocessor_stood(rig->target.coprocessor, &stood_at));
+        assert_false(halted_access_stood(rig->device.halted_access, &stood_at));
         assert_end(rig);
         assert_int_equal(rig->model.entries, 3);
     }
@@ -142,10 +142,10 @@ RIG_TEST(another_access_lets_the_core_go_first)
     uint64_t value;
     assert_true(prepare(rig));
     assert_true(
-        ledger_read(rig->target.ledger, cp15_register(9, 0, 12, 0), &value, &rig->deadline, &rig->error));
+        ledger_read(rig->device.ledger, cp15_register(9, 0, 12, 0), &value, &rig->deadline, &rig->error));
     assert_int_equal(value, PMCR);
     assert_true(rig->model.halted); /* for the next one */
-    assert_true(ledger_read(rig->target.ledger, core_debug(&rig->target.chosen->core, 0x314), &value,
+    assert_true(ledger_read(rig->device.ledger, core_debug(&rig->device.chosen->core, 0x314), &value,
                             &rig->deadline, &rig->error));
     assert_false(rig->model.halted);
     assert_end(rig);
@@ -176,7 +176,7 @@ RIG_TEST(what_was_halted_stays_so)
     assert_true(read_both(rig, values));
     assert_int_equal(values[1], VALUE);
     assert_true(rig->model.halted);
-    assert_true(coprocessor_stood(rig->target.coprocessor, &stood_at));
+    assert_true(halted_access_stood(rig->device.halted_access, &stood_at));
     assert_int_equal(stood_at, rig->model.pc);
     rig->model.r[0] = rig->model.program_r0;
     assert_end(rig);
@@ -199,9 +199,9 @@ RIG_TEST(what_stops_for_another_reason_is_left_to_who_waits_for_that)
         rig->model.left = in;
         rig->model.busy = 0;
         assert_true(
-            ledger_read(rig->target.ledger, cp15_register(9, 0, 12, 0), &value, &rig->deadline, &rig->error));
+            ledger_read(rig->device.ledger, cp15_register(9, 0, 12, 0), &value, &rig->deadline, &rig->error));
         assert_int_equal(value, PMCR);
-        assert_true(ledger_leave_detour(rig->target.ledger, &rig->deadline, &rig->error));
+        assert_true(ledger_release_core(rig->device.ledger, &rig->deadline, &rig->error));
         assert_int_equal(rig->model.halted, rig->model.moe == 3);
         assert_int_equal(rig->model.corrupted + rig->model.careless, 0);
         assert_int_equal(rig->model.r[0], rig->model.program_r0);
@@ -221,7 +221,7 @@ RIG_TEST(a_message_for_the_program_is_a_reason_to_refuse)
     rig->model.dtr_rx = 0x1234;
     assert_true(prepare(rig));
     assert_false(
-        ledger_read(rig->target.ledger, cp15_register(9, 0, 12, 0), &value, &rig->deadline, &rig->error));
+        ledger_read(rig->device.ledger, cp15_register(9, 0, 12, 0), &value, &rig->deadline, &rig->error));
     assert_int_equal(rig->error.kind, ERROR_NO_COUNTER);
     assert_non_null(strstr(rig->error.text, "DBGDTRRX"));
     assert_end(rig);
@@ -315,8 +315,8 @@ RIG_TEST(a_reset_anywhere)
         struck = m->accesses > m->trouble_at;
         bool undone = false;
         for (int tries = 0; tries < 2 && !undone; tries++)
-            undone = target_undo(&rig->target, &deadline, &undoing);
-        bool stays = !target_check_left(&rig->target, &leaving);
+            undone = device_undo(&rig->device, &deadline, &undoing);
+        bool stays = !device_check_left(&rig->device, &leaving);
         struck = struck || m->accesses > m->trouble_at;
         if (!undone || m->hung || m->corrupted)
             fail_msg("at %ld: %s; %s", at, rig->error.text, undoing.text);
@@ -346,12 +346,12 @@ RIG_TEST(a_reset_between_two_halts)
     assert_int_equal(rig->error.kind, ERROR_RESET);
     assert_false(rig->model.halted);
     error_clear(&rig->error);
-    assert_true(coprocessor_check_reset(rig->target.coprocessor, &rig->error));
+    assert_true(halted_access_check_reset(rig->device.halted_access, &rig->error));
     model_reset(&rig->model);
     model_leave(&rig->model); /* as the engine does with a reset that it sees */
     struct error error = {0};
     struct deadline deadline = deadline_in_ms(5000, NULL);
-    assert_true(target_undo(&rig->target, &deadline, &error));
-    assert_true(target_check_left(&rig->target, &error));
+    assert_true(device_undo(&rig->device, &deadline, &error));
+    assert_true(device_check_left(&rig->device, &error));
     assert_false(rig->model.halted);
 }

@@ -184,7 +184,7 @@ struct debtor {
     unsigned undone, failures; /* fails so often before it works */
 };
 
-static bool undo_debt(void *context, const struct deadline *deadline, struct error *error)
+static bool run_action(void *context, const struct deadline *deadline, struct error *error)
 {
     struct debtor *debtor = context;
     (void)deadline;
@@ -205,8 +205,9 @@ FRESH_TEST(a_debt_is_undone_in_its_turn)
         *fake_at(&f->fake, 0x10) = 1;
         *fake_at(&f->fake, 0x20) = 2;
         assert_true(ledger_write(f->ledger, at(0x10), 100, (struct restore){0}, &f->deadline, &f->error));
-        assert_true(ledger_owe(f->ledger, (struct ledger_debt){&debtor, undo_debt}, &f->error));
-        assert_true(ledger_owe(f->ledger, (struct ledger_debt){&debtor, undo_debt}, &f->error)); /* once */
+        assert_true(ledger_push_undo(f->ledger, (struct undo_action){&debtor, run_action}, &f->error));
+        assert_true(
+            ledger_push_undo(f->ledger, (struct undo_action){&debtor, run_action}, &f->error)); /* once */
         assert_true(ledger_write(f->ledger, at(0x20), 200, (struct restore){0}, &f->deadline, &f->error));
         bool undone = ledger_undo(f->ledger, &f->deadline, &f->error);
         assert_true(undone == (failures < 3));
@@ -226,17 +227,17 @@ FRESH_TEST(a_debt_can_be_paid_or_forgiven)
 {
     struct fixture *f = *state;
     struct debtor debtor = {.f = f, .failures = 1};
-    const struct ledger_debt debt = {&debtor, undo_debt};
+    const struct undo_action debt = {&debtor, run_action};
     *fake_at(&f->fake, 0x20) = 2;
     *fake_at(&f->fake, 0x10) = 100;
-    assert_true(ledger_owe(f->ledger, debt, &f->error));
-    assert_false(ledger_pay(f->ledger, debt, &f->deadline, &f->error));
+    assert_true(ledger_push_undo(f->ledger, debt, &f->error));
+    assert_false(ledger_run_undo(f->ledger, debt, &f->deadline, &f->error));
     assert_int_equal(ledger_held(f->ledger), 1);
-    assert_true(ledger_pay(f->ledger, debt, &f->deadline, &f->error));
+    assert_true(ledger_run_undo(f->ledger, debt, &f->deadline, &f->error));
     assert_int_equal(ledger_held(f->ledger), 0);
-    assert_true(ledger_pay(f->ledger, debt, &f->deadline, &f->error)); /* nothing is owed */
-    assert_true(ledger_owe(f->ledger, debt, &f->error));
-    ledger_forgive(f->ledger, debt);
+    assert_true(ledger_run_undo(f->ledger, debt, &f->deadline, &f->error)); /* nothing is owed */
+    assert_true(ledger_push_undo(f->ledger, debt, &f->error));
+    ledger_drop_undo(f->ledger, debt);
     assert_true(ledger_undo(f->ledger, &f->deadline, &f->error));
     assert_int_equal(debtor.undone, 2);
 }

@@ -11,7 +11,7 @@
 static struct fixture {
     struct model_core model;
     struct link_ops ops;
-    struct target target;
+    struct device device;
     struct deadline deadline;
     struct error error;
     char removed[256];
@@ -63,7 +63,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    target_close(&f.target);
+    device_close(&f.device);
     return 0;
 }
 
@@ -72,9 +72,9 @@ static int tear_down(void **state)
 static void take(void)
 {
     assert_true(
-        target_open(&f.target, &f.model.link, &(struct target_wish){.core = -1}, &f.deadline, &f.error));
-    assert_true(target_choose(&f.target, -1, &f.error));
-    assert_true(release_stops(&f.target, &sink, &f.deadline, &f.error));
+        device_open(&f.device, &f.model.link, &(struct device_request){.core = -1}, &f.deadline, &f.error));
+    assert_true(device_choose(&f.device, -1, &f.error));
+    assert_true(release_stops(&f.device, &sink, &f.deadline, &f.error));
 }
 
 RELEASE_TEST(patches_of_the_flash_patch_unit_are_the_programs)
@@ -105,7 +105,7 @@ RELEASE_TEST(what_it_took_stays_away)
     f.model.demcr |= 1;
     take();
     assert_string_equal(f.removed, "breakpoint 1234; catch of a reset (DEMCR.VC_CORERESET); ");
-    assert_true(target_undo(&f.target, &f.deadline, &f.error));
+    assert_true(device_undo(&f.device, &f.deadline, &f.error));
     assert_int_equal(f.model.comparators[2], 0);
     assert_int_equal(f.model.demcr & 1, 0);
 }
@@ -118,7 +118,7 @@ RELEASE_TEST(interrupts_that_were_held_off_are_let_in_before_it_goes_on)
     f.model.pc = 0x1234;
     f.model.dfsr = 0x2;
     take();
-    assert_true(release_run(&f.target, &out, &f.deadline, &f.error));
+    assert_true(release_run(&f.device, &out, &f.deadline, &f.error));
     assert_true(out.was_halted && !out.halted_again);
     assert_int_equal(f.model.careless, 0);
     assert_false(f.model.maskints || f.model.halted);

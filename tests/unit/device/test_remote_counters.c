@@ -8,8 +8,8 @@
 
 enum { CPUS = 4, FIRST = 10 };
 
-static struct target target;
-static struct target_core cores[1 + CPUS];
+static struct device device;
+static struct device_core cores[1 + CPUS];
 static struct debugger debugger;
 static struct error error;
 
@@ -20,7 +20,7 @@ static int set_up(void **state)
     memset(cores, 0, sizeof cores);
     error = (struct error){0};
     debugger = (struct debugger){0};
-    target = (struct target){.cores = cores, .n_cores = 1 + CPUS, .debugger = &debugger};
+    device = (struct device){.cores = cores, .n_cores = 1 + CPUS, .debugger = &debugger};
     x86_64_describe(0, &cores[0].core);
     for (unsigned i = 1; i <= CPUS; i++) {
         knc_describe((uint16_t)(FIRST + i - 1), &cores[i].core);
@@ -33,85 +33,85 @@ static int set_up(void **state)
 
 FRESH_TEST(test_is_there_or_not)
 {
-    assert_true(elsewhere_is_there(&target));
-    target.n_cores = 1;
-    assert_false(elsewhere_is_there(&target));
+    assert_true(remote_counters_is_there(&device));
+    device.n_cores = 1;
+    assert_false(remote_counters_is_there(&device));
 }
 
 FRESH_TEST(test_where_the_program_stopped)
 {
     debugger.facts.has_cpu = true;
     debugger.facts.cpu = 12;
-    assert_true(elsewhere_choose(&target, -1, &error));
-    assert_ptr_equal(target.chosen, &cores[0]);
-    assert_ptr_equal(target.elsewhere, &cores[3]);
-    assert_ptr_equal(target_counted(&target), &cores[3]);
+    assert_true(remote_counters_choose(&device, -1, &error));
+    assert_ptr_equal(device.chosen, &cores[0]);
+    assert_ptr_equal(device.remote, &cores[3]);
+    assert_ptr_equal(device_counted(&device), &cores[3]);
 }
 
 FRESH_TEST(test_what_the_user_says_goes_first)
 {
     debugger.facts.has_cpu = true;
     debugger.facts.cpu = 12;
-    assert_true(elsewhere_choose(&target, 10, &error));
-    assert_ptr_equal(target.elsewhere, &cores[1]);
+    assert_true(remote_counters_choose(&device, 10, &error));
+    assert_ptr_equal(device.remote, &cores[1]);
 }
 
 FRESH_TEST(test_the_only_one)
 {
-    target.n_cores = 2;
-    assert_true(elsewhere_choose(&target, -1, &error));
-    assert_ptr_equal(target.elsewhere, &cores[1]);
+    device.n_cores = 2;
+    assert_true(remote_counters_choose(&device, -1, &error));
+    assert_ptr_equal(device.remote, &cores[1]);
 }
 
 FRESH_TEST(test_nothing_is_guessed)
 {
-    assert_false(elsewhere_choose(&target, -1, &error));
+    assert_false(remote_counters_choose(&device, -1, &error));
     assert_int_equal(error.kind, ERROR_USAGE);
-    assert_null(target.elsewhere);
+    assert_null(device.remote);
 }
 
 FRESH_TEST(test_without_a_debugger_nobody_says)
 {
-    target.debugger = NULL;
-    assert_false(elsewhere_choose(&target, -1, &error));
+    device.debugger = NULL;
+    assert_false(remote_counters_choose(&device, -1, &error));
     assert_int_equal(error.kind, ERROR_USAGE);
     error_clear(&error);
-    assert_true(elsewhere_choose(&target, 13, &error));
-    assert_ptr_equal(target.elsewhere, &cores[4]);
+    assert_true(remote_counters_choose(&device, 13, &error));
+    assert_ptr_equal(device.remote, &cores[4]);
 }
 
 FRESH_TEST(test_a_cpu_that_is_not_there)
 {
-    assert_false(elsewhere_choose(&target, 14, &error));
+    assert_false(remote_counters_choose(&device, 14, &error));
     assert_int_equal(error.kind, ERROR_NO_CORE);
     assert_non_null(strstr(error.text, "no CPU 14"));
     error_clear(&error);
     debugger.facts.has_cpu = true; /* 0: which is the program's view, and no CPU of the second link */
-    assert_false(elsewhere_choose(&target, -1, &error));
+    assert_false(remote_counters_choose(&device, -1, &error));
     assert_int_equal(error.kind, ERROR_NO_CORE);
     assert_non_null(strstr(error.text, "where the program is"));
 }
 
 FRESH_TEST(test_no_core_to_measure)
 {
-    target.cores = &cores[1];
-    target.n_cores = CPUS;
-    assert_false(elsewhere_choose(&target, 10, &error));
+    device.cores = &cores[1];
+    device.n_cores = CPUS;
+    assert_false(remote_counters_choose(&device, 10, &error));
     assert_int_equal(error.kind, ERROR_NO_CORE);
 }
 
 FRESH_TEST(test_stops_on_that_cpu_only)
 {
     struct debugger_stop stop = {.has_cpu = true, .cpu = 11};
-    assert_true(elsewhere_check(&target, &stop, &error)); /* nothing is counted elsewhere */
-    assert_string_equal(elsewhere_advice(&target), "");
-    assert_true(elsewhere_choose(&target, 11, &error));
-    assert_true(elsewhere_check(&target, &stop, &error));
+    assert_true(remote_counters_check(&device, &stop, &error)); /* nothing is counted elsewhere */
+    assert_string_equal(remote_counters_advice(&device), "");
+    assert_true(remote_counters_choose(&device, 11, &error));
+    assert_true(remote_counters_check(&device, &stop, &error));
     stop.cpu = 10;
-    assert_false(elsewhere_check(&target, &stop, &error));
+    assert_false(remote_counters_check(&device, &stop, &error));
     assert_int_equal(error.kind, ERROR_NO_COUNTER);
     assert_non_null(strstr(error.text, "on CPU 10, and CPU 11"));
     stop.has_cpu = false;
-    assert_true(elsewhere_check(&target, &stop, &error));
-    assert_non_null(strstr(elsewhere_advice(&target), ":u"));
+    assert_true(remote_counters_check(&device, &stop, &error));
+    assert_non_null(strstr(remote_counters_advice(&device), ":u"));
 }

@@ -32,7 +32,7 @@ static struct rig *begin(const struct model_event *script, size_t n)
 
 static bool watch(struct rig *rig, const char *first)
 {
-    return writers_watch(&rig->target, rig->target.block, first, &seen, &rig->deadline, &rig->error);
+    return writers_watch(&rig->device, rig->device.block, first, &seen, &rig->deadline, &rig->error);
 }
 
 /* As a command does at its end, some times if the link comes back. */
@@ -42,9 +42,9 @@ static void end_clean(struct rig *rig)
     struct error error = {0};
     rig->model.trouble_at = -1;
     rig->model.lost = false;
-    if (!target_undo(&rig->target, &deadline, &error)) {
+    if (!device_undo(&rig->device, &deadline, &error)) {
         error_clear(&error);
-        assert_true(target_undo(&rig->target, &deadline, &error));
+        assert_true(device_undo(&rig->device, &deadline, &error));
     }
     rig_free(rig);
     const char *difference = model_difference(&rig->model, &rig->before);
@@ -55,7 +55,7 @@ RIG_TEST(the_place_behind_a_write_is_seen)
 {
     struct rig *rig = begin(clears, 2);
     rig_begin(rig);
-    assert_true(writers_can_watch(&rig->target));
+    assert_true(writers_can_watch(&rig->device));
     assert_true(watch(rig, NULL));
     assert_int_equal(seen.n, 1);
     assert_string_equal(seen.items[0].name, "DWT_CYCCNT");
@@ -228,10 +228,10 @@ RIG_TEST(somebody_elses_halt_stays)
     rig->model.trouble_for = 1;
     assert_true(watch(rig, NULL));
     assert_non_null(strstr(seen.hindrance, "somebody else halted"));
-    assert_true(rig->target.leave_halted);
+    assert_true(rig->device.leave_halted);
     struct deadline deadline = deadline_in_ms(60000, NULL);
     struct error error = {0};
-    assert_true(target_undo(&rig->target, &deadline, &error));
+    assert_true(device_undo(&rig->device, &deadline, &error));
     assert_true(rig->model.halted && rig->model.debug);
     assert_int_equal(rig->model.watch[3][2], 0);
     rig_free(rig);

@@ -16,7 +16,7 @@ enum { RIG_HITS = 64, RIG_REHITS = 512, RIG_COST = 11 }; /* the model's leave_co
 
 struct rig {
     struct model_core model, before;
-    struct target target;
+    struct device device;
     struct engine *engine;
     struct deadline deadline;
     struct error error;
@@ -83,13 +83,13 @@ static inline void rig_begin(struct rig *rig)
     rig->engine = NULL;
     rig->n_hits = rig->n_rehits = rig->n_left = rig->enough_after = 0;
     error_clear(&rig->error);
-    assert_true(target_open(&rig->target, &rig->model.link, &(struct target_wish){.core = -1}, &rig->deadline,
-                            &rig->error));
+    assert_true(device_open(&rig->device, &rig->model.link, &(struct device_request){.core = -1},
+                            &rig->deadline, &rig->error));
     assert_null(model_difference(&rig->model, &rig->before));
-    assert_true(target_choose(&rig->target, -1, &rig->error));
-    assert_true(target_take(&rig->target, false, "nowhere", &rig->deadline, &rig->error));
-    assert_true(target_take_block(&rig->target, "dwt", &rig->deadline, &rig->error));
-    rig->engine = direct_new(&rig->target);
+    assert_true(device_choose(&rig->device, -1, &rig->error));
+    assert_true(device_take(&rig->device, false, "nowhere", &rig->deadline, &rig->error));
+    assert_true(device_take_block(&rig->device, "dwt", &rig->deadline, &rig->error));
+    rig->engine = direct_new(&rig->device);
     assert_non_null(rig->engine);
 }
 
@@ -110,7 +110,7 @@ static inline bool rig_undo(struct rig *rig, struct error *error)
 {
     struct deadline deadline = deadline_in_ms(5000, NULL);
     return rig->engine->ops->disarm(rig->engine, &deadline, error) &&
-           target_undo(&rig->target, &deadline, error);
+           device_undo(&rig->device, &deadline, error);
 }
 
 static inline void rig_free(struct rig *rig)
@@ -118,7 +118,7 @@ static inline void rig_free(struct rig *rig)
     if (rig->engine != NULL)
         rig->engine->ops->free(rig->engine);
     rig->engine = NULL;
-    target_close(&rig->target);
+    device_close(&rig->device);
 }
 
 /* After a test that failed on its way. */

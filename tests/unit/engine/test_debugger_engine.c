@@ -28,12 +28,12 @@ static bool begin(struct rig *rig)
     error_clear(&rig->error);
     attached_link = debugger_link_new(&attached.debugger, &rig->error);
     assert_non_null(attached_link);
-    return target_open(&rig->target, attached_link, &(struct target_wish){.core = -1}, &rig->deadline,
+    return device_open(&rig->device, attached_link, &(struct device_request){.core = -1}, &rig->deadline,
                        &rig->error) &&
-           target_choose(&rig->target, -1, &rig->error) &&
-           target_take(&rig->target, false, "nowhere", &rig->deadline, &rig->error) &&
-           target_take_block(&rig->target, "dwt", &rig->deadline, &rig->error) &&
-           (rig->engine = debugger_engine_new(&rig->target)) != NULL;
+           device_choose(&rig->device, -1, &rig->error) &&
+           device_take(&rig->device, false, "nowhere", &rig->deadline, &rig->error) &&
+           device_take_block(&rig->device, "dwt", &rig->deadline, &rig->error) &&
+           (rig->engine = debugger_engine_new(&rig->device)) != NULL;
 }
 
 static struct rig *begin_fresh(const struct model_event *script, size_t n)
@@ -59,7 +59,7 @@ static void end(struct rig *rig, bool halted)
     if (rig->engine != NULL)
         assert_true(rig_undo(rig, &error));
     else
-        assert_true(target_undo(&rig->target, &rig->deadline, &error));
+        assert_true(device_undo(&rig->device, &rig->deadline, &error));
     rig_free(rig);
     link_close(attached_link);
     attached_link = NULL;
@@ -302,7 +302,7 @@ TIDY_TEST(a_reset_is_no_number)
     assert_int_equal(rig->n_hits, 0);
     struct error error = {0};
     assert_true(rig_undo(rig, &error));
-    assert_false(rig->target.leave_halted);
+    assert_false(rig->device.leave_halted);
     rig_free(rig);
     link_close(attached_link);
     attached_link = NULL;

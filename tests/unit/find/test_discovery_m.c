@@ -13,7 +13,7 @@ enum { PORTS = 4, SCS = 0xE000E000, CPUID = SCS + 0xD00, TABLE = 0xE00FF000 };
 
 static struct fixture {
     struct link link;
-    struct target target;
+    struct device device;
     struct link_view views[8];
     size_t n_views;
     uint32_t idr[PORTS], base[PORTS];
@@ -62,7 +62,7 @@ static struct outcome execute(struct link *link, const struct step *steps, size_
 static int tear_down(void **state)
 {
     (void)state;
-    target_close(&f.target);
+    device_close(&f.device);
     return 0;
 }
 
@@ -72,14 +72,14 @@ static int set_up(void **state)
     tear_down(state);
     memset(&f, 0, sizeof f);
     f.link.ops = &ops;
-    f.target.link = &f.link;
-    f.target.ledger = ledger_new(&f.link);
-    f.target.room = TARGET_CORES;
-    f.target.cores = calloc(f.target.room, sizeof *f.target.cores);
+    f.device.link = &f.link;
+    f.device.ledger = ledger_new(&f.link);
+    f.device.room = TARGET_CORES;
+    f.device.cores = calloc(f.device.room, sizeof *f.device.cores);
     for (unsigned i = 0; i < PORTS; i++)
         f.base[i] = UINT32_MAX;
     f.deadline = deadline_in_ms(60000, NULL);
-    return f.target.ledger == NULL || f.target.cores == NULL;
+    return f.device.ledger == NULL || f.device.cores == NULL;
 }
 
 #define FRESH_TEST(name) TEST_WITH(name, set_up, tear_down)
@@ -119,7 +119,7 @@ static void add_cortex_m(unsigned port)
 
 static bool run(void)
 {
-    return discovery_m_run(&f.target, f.views, f.n_views, &f.deadline, &f.error);
+    return discovery_m_run(&f.device, f.views, f.n_views, &f.deadline, &f.error);
 }
 
 FRESH_TEST(a_table_leads_to_it)
@@ -128,9 +128,9 @@ FRESH_TEST(a_table_leads_to_it)
     add_port(APB);
     add_cortex_m(0);
     assert_true(run());
-    assert_int_equal(f.target.n_cores, 1);
-    assert_string_equal(f.target.cores[0].core.name, "Cortex-M4 r0p1");
-    assert_false(f.target.has_passed_over);
+    assert_int_equal(f.device.n_cores, 1);
+    assert_string_equal(f.device.cores[0].core.name, "Cortex-M4 r0p1");
+    assert_false(f.device.has_passed_over);
     assert_int_equal(f.looked[1], 0);
 }
 
@@ -144,7 +144,7 @@ FRESH_TEST(a_table_of_the_chip_leads_to_that_of_the_core)
     debug_component(&f.words[0], SCS, 9, 0xD21, 0, 0x47702A04); /* as Armv8-M has it */
     f.base[0] = 0xF0000003;
     assert_true(run());
-    assert_int_equal(f.target.n_cores, 1);
+    assert_int_equal(f.device.n_cores, 1);
 }
 
 FRESH_TEST(what_stands_there_is_something_else)
@@ -156,10 +156,10 @@ FRESH_TEST(what_stands_there_is_something_else)
     debug_component(&f.words[0], SCS, 9, 0x906, 0x14, 0);
     f.base[0] = TABLE | 3;
     assert_true(run());
-    assert_int_equal(f.target.n_cores, 0);
+    assert_int_equal(f.device.n_cores, 0);
     assert_int_equal(f.looked[0], 0);
-    assert_true(f.target.has_passed_over);
-    assert_int_equal(f.target.passed_over, 0);
+    assert_true(f.device.has_passed_over);
+    assert_int_equal(f.device.passed_over, 0);
 }
 
 /* Without a table nobody looks beside anything but AHB-APs. */
@@ -176,7 +176,7 @@ FRESH_TEST(nobody_looks_where_another_kind_of_core_may_be)
             add_core(1);
             f.base[0] = bases[k];
             assert_true(run());
-            assert_int_equal(f.target.n_cores, 0);
+            assert_int_equal(f.device.n_cores, 0);
             assert_int_equal(f.looked[0] + f.looked[1], 0);
         }
     set_up(NULL);
@@ -184,8 +184,8 @@ FRESH_TEST(nobody_looks_where_another_kind_of_core_may_be)
     add_port(AHB);
     add_cortex_m(1);
     assert_true(run());
-    assert_int_equal(f.target.n_cores, 1);
-    assert_int_equal(f.target.cores[0].core.unit, 1);
+    assert_int_equal(f.device.n_cores, 1);
+    assert_int_equal(f.device.cores[0].core.unit, 1);
     assert_int_equal(f.looked[0], 0);
 }
 
@@ -197,7 +197,7 @@ FRESH_TEST(nothing_else_can_be_there)
     f.views[2].unit = f.views[2].port = 0x100; /* of another debug port */
     add_core(0);
     assert_true(run());
-    assert_int_equal(f.target.n_cores, 1);
+    assert_int_equal(f.device.n_cores, 1);
     assert_int_equal(f.looked[2], 0);
 }
 
@@ -212,7 +212,7 @@ FRESH_TEST(a_server_says_what_its_targets_are)
         f.n_views = 1;
         add_core(0);
         assert_true(run());
-        assert_int_equal(f.target.n_cores, 0);
+        assert_int_equal(f.device.n_cores, 0);
         assert_int_equal(f.reads, 0);
     }
     set_up(NULL);
@@ -220,7 +220,7 @@ FRESH_TEST(a_server_says_what_its_targets_are)
     f.n_views = 1;
     add_core(0);
     assert_true(run());
-    assert_int_equal(f.target.n_cores, 1);
+    assert_int_equal(f.device.n_cores, 1);
     assert_int_equal(f.reads, 3); /* no table is asked for */
 }
 
@@ -231,7 +231,7 @@ FRESH_TEST(a_bus_that_hangs_is_let_alone)
     add_cortex_m(0);
     f.asleep = true;
     assert_true(run());
-    assert_int_equal(f.target.n_cores, 0);
+    assert_int_equal(f.device.n_cores, 0);
     assert_in_range(f.reads, 1, 6); /* IDR, BASE and a few words */
 }
 
@@ -247,34 +247,34 @@ FRESH_TEST(the_link_is_lost_at_each_read)
             break;
         assert_int_equal(f.error.kind, ERROR_LINK_LOST);
     }
-    assert_int_equal(f.target.n_cores, 1);
+    assert_int_equal(f.device.n_cores, 1);
 }
 
 FRESH_TEST(more_cores_than_are_looked_at_are_told)
 {
     add_port(AHB);
     add_cortex_m(0);
-    f.target.n_cores = f.target.room;
+    f.device.n_cores = f.device.room;
     assert_true(run());
-    assert_true(f.target.cores_cut);
+    assert_true(f.device.cores_cut);
 }
 
 FRESH_TEST(where_the_user_says)
 {
-    const struct target_wish wish = {.core = -1, .debug = {true, 0, SCS}};
+    const struct device_request wish = {.core = -1, .debug = {true, 0, SCS}};
     add_port(AHB);
     add_port(APB);
     add_core(0);
-    f.target.buses = calloc(TARGET_BUSES, sizeof *f.target.buses);
+    f.device.buses = calloc(TARGET_BUSES, sizeof *f.device.buses);
     assert_true(run());
-    assert_int_equal(f.target.n_cores, 0);
+    assert_int_equal(f.device.n_cores, 0);
     for (int i = 0; i < 2; i++) { /* the second time it is known */
-        assert_true(placing_run(&f.target, f.views, f.n_views, &wish, &f.deadline, &f.error));
-        assert_int_equal(f.target.n_cores, 1);
-        assert_int_equal(f.target.preferred, 0);
+        assert_true(manual_placement_run(&f.device, f.views, f.n_views, &wish, &f.deadline, &f.error));
+        assert_int_equal(f.device.n_cores, 1);
+        assert_int_equal(f.device.preferred, 0);
     }
     f.words[0].n = 0;
-    f.target.n_cores = 0;
-    assert_false(placing_run(&f.target, f.views, f.n_views, &wish, &f.deadline, &f.error));
+    f.device.n_cores = 0;
+    assert_false(manual_placement_run(&f.device, f.views, f.n_views, &wish, &f.deadline, &f.error));
     assert_non_null(strstr(f.error.text, "no Cortex-M answers"));
 }

@@ -92,7 +92,7 @@ static int set_up(void **state)
     struct both *both = calloc(1, sizeof *both);
     half_init(&both->control, "control", 2, &both->closings);
     half_init(&both->counters, "counters", 3, &both->closings);
-    both->pair = pair_new(&both->control.fake.link, &both->counters.fake.link, &error);
+    both->pair = link_combined_new(&both->control.fake.link, &both->counters.fake.link, &error);
     *state = both;
     return both->pair == NULL;
 }
@@ -251,7 +251,7 @@ TEST(test_has_a_server_and_exact_faults_as_they_have)
     other.control.ops.server_run = run_half;
     other.counters.ops.comes_back = true;
     other.counters.ops.exact_faults = false;
-    struct link *pair = pair_new(&other.control.fake.link, &other.counters.fake.link, &error);
+    struct link *pair = link_combined_new(&other.control.fake.link, &other.counters.fake.link, &error);
     assert_non_null(pair);
     assert_true(link_has_server(pair));
     assert_true(link_comes_back(pair));

@@ -16,7 +16,7 @@ struct fake_engine {
     struct engine engine;
     struct block_kind kind;
     struct counter_block block;
-    struct target target;
+    struct device device;
     struct plan plan;
 
     void (*make)(struct fake_engine *, uint64_t number, struct raw_hit *); /* hits from 1 */
@@ -127,7 +127,7 @@ static inline void fake_init(struct fake_engine *fake)
         (struct counter){.name = "CPU_CYCLES", .low = {.size = 4}, .bits = 32, .per_cycle = 1};
     fake->block.counters[1] =
         (struct counter){.name = "OTHER", .low = {.size = 4}, .bits = 32, .per_cycle = 2};
-    fake->target.block = &fake->block;
+    fake->device.block = &fake->block;
 }
 
 /* Each counter of the block in one pass. */

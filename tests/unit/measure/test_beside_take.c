@@ -11,7 +11,7 @@ enum { PERIOD = 48000, MHZ = 48 };
 /* A core whose SysTick and tick variable go on with the time that is slept. */
 static struct fixture {
     struct link link;
-    struct target target;
+    struct device device;
     struct beside beside;
     struct deadline deadline;
     struct error error;
@@ -69,8 +69,8 @@ static struct outcome execute(struct link *link, const struct step *steps, size_
 static int tear_down(void **state)
 {
     (void)state;
-    ledger_free(f.target.ledger);
-    f.target.ledger = NULL;
+    ledger_free(f.device.ledger);
+    f.device.ledger = NULL;
     return 0;
 }
 
@@ -80,24 +80,24 @@ static int set_up(void **state)
     tear_down(state);
     memset(&f, 0, sizeof f);
     f.link.ops = &ops;
-    f.target.link = &f.link;
-    f.target.ledger = ledger_new(&f.link);
-    static struct target_core core;
-    core = (struct target_core){0};
-    f.target.chosen = &core;
-    f.target.chosen->core.memory_unit = 3;
+    f.device.link = &f.link;
+    f.device.ledger = ledger_new(&f.link);
+    static struct device_core core;
+    core = (struct device_core){0};
+    f.device.chosen = &core;
+    f.device.chosen->core.memory_unit = 3;
     const struct counter systick = {.low = {.size = 4, .unit = 3, .offset = 0xE000E018},
                                     .bits = 24,
                                     .down = true,
                                     .zero_is_top = true,
                                     .modulus = PERIOD};
-    f.target.reading.counted = 1;
+    f.device.reading.counted = 1;
     f.now_us = 1000000;
     f.ticks_a_ms = 1;
     f.chip_id = 0x20002927; /* RP2040 B2 */
     f.dbgpause = 7;
     f.deadline = deadline_in_ms(60000, NULL);
-    return !reading_append(&f.target.reading, &systick);
+    return !reading_append(&f.device.reading, &systick);
 }
 
 #define FRESH_TEST(name) TEST_WITH(name, set_up, tear_down)
@@ -109,13 +109,13 @@ static struct address word(uint64_t offset, uint8_t size)
 
 static bool take_tick(struct beside_tick tick)
 {
-    return beside_take_tick(&f.beside, &f.target, &tick, &f.error);
+    return beside_take_tick(&f.beside, &f.device, &tick, &f.error);
 }
 
 FRESH_TEST(the_variable_is_read_behind_the_counters)
 {
     assert_true(take_tick((struct beside_tick){.variable = word(VARIABLE, 2), .each = 10}));
-    const struct reading *reading = &f.target.reading;
+    const struct reading *reading = &f.device.reading;
     assert_int_equal(reading->n, 3);
     assert_int_equal(reading->counted, 1);
     assert_int_equal(f.beside.kind, BESIDE_TICK);
@@ -133,16 +133,16 @@ FRESH_TEST(the_variable_is_read_behind_the_counters)
 FRESH_TEST(ticks_put_by_are_read_too)
 {
     assert_true(take_tick((struct beside_tick){.variable = word(VARIABLE, 4), .pended = word(PENDED, 4)}));
-    assert_int_equal(f.target.reading.n, 4);
+    assert_int_equal(f.device.reading.n, 4);
     assert_true(f.beside.has_pended);
     assert_int_equal(f.beside.each, 1); /* not said */
-    assert_int_equal(f.target.reading.counters[3].low.offset, PENDED);
+    assert_int_equal(f.device.reading.counters[3].low.offset, PENDED);
 }
 
 FRESH_TEST(a_full_reading_takes_none)
 {
-    while (f.target.reading.n < READING_ROOM - 1)
-        assert_true(reading_append(&f.target.reading, &f.target.reading.counters[0]));
+    while (f.device.reading.n < READING_ROOM - 1)
+        assert_true(reading_append(&f.device.reading, &f.device.reading.counters[0]));
     assert_false(take_tick((struct beside_tick){.variable = word(VARIABLE, 4)}));
     assert_int_equal(f.error.kind, ERROR_SYSTEM);
 }
@@ -150,7 +150,7 @@ FRESH_TEST(a_full_reading_takes_none)
 static bool check(double bound_hz)
 {
     const struct clock clock = {.bound_hz = bound_hz};
-    return beside_check(&f.beside, &f.target, &clock, &f.deadline, &f.error);
+    return beside_check(&f.beside, &f.device, &clock, &f.deadline, &f.error);
 }
 
 FRESH_TEST(a_variable_that_keeps_pace_is_believed)
@@ -212,17 +212,17 @@ FRESH_TEST(a_link_that_goes_is_told)
 
 static enum beside_kind take_timer(struct clock clock)
 {
-    size_t before = f.target.reading.n;
-    assert_true(beside_take_timer(&f.beside, &f.target, &clock, &f.deadline, &f.error));
+    size_t before = f.device.reading.n;
+    assert_true(beside_take_timer(&f.beside, &f.device, &clock, &f.deadline, &f.error));
     assert_int_equal(f.error.kind, ERROR_NONE);
-    assert_int_equal(f.target.reading.n, before + (f.beside.kind == BESIDE_TIMER));
+    assert_int_equal(f.device.reading.n, before + (f.beside.kind == BESIDE_TIMER));
     return f.beside.kind;
 }
 
 FRESH_TEST(the_timer_is_one_wide_counter)
 {
     assert_int_equal(take_timer(clock_given(125e6, "--freq")), BESIDE_TIMER);
-    const struct counter *timer = &f.target.reading.counters[1];
+    const struct counter *timer = &f.device.reading.counters[1];
     assert_int_equal(timer->bits, 64);
     assert_int_equal(timer->low.offset, 0x40054028);
     assert_int_equal(timer->high.offset, 0x40054024);

@@ -21,7 +21,7 @@ TEST_TIME(NULL, nap)
 static int tear_down(void **state)
 {
     (void)state;
-    target_close(&ticking.target);
+    device_close(&ticking.device);
     return 0;
 }
 
@@ -29,7 +29,7 @@ static int tear_down(void **state)
 
 static void begin(double hz, uint8_t bits, uint64_t modulus, bool down)
 {
-    target_close(&ticking.target);
+    device_close(&ticking.device);
     ticking_init(&ticking, hz, bits, modulus, down);
     deadline = deadline_in_ms(60000, NULL);
     error_clear(&error);
@@ -39,7 +39,7 @@ static void begin(double hz, uint8_t bits, uint64_t modulus, bool down)
 static struct clock measure(int ms)
 {
     struct clock clock;
-    assert_true(clock_measure(&ticking.target, ms, &clock, &deadline, &error));
+    assert_true(clock_measure(&ticking.device, ms, &clock, &deadline, &error));
     return clock;
 }
 
@@ -124,7 +124,7 @@ TIDY_TEST(trouble_is_told)
         begin(48e6, 32, 0, false);
         ticking.trouble = troubles[i % 2];
         ticking.trouble_at = i / 2;
-        assert_false(clock_measure(&ticking.target, 60, &clock, &deadline, &error));
+        assert_false(clock_measure(&ticking.device, 60, &clock, &deadline, &error));
         assert_int_equal(error.kind, kinds[i % 2]);
         assert_true(clock.hz == 0);
     }

@@ -17,7 +17,7 @@ static struct card {
     int broken; /* a CPU that refuses to be read; -1: none */
 } card;
 
-static struct target target;
+static struct device device;
 static struct crowd crowd;
 static struct clock clock;
 static struct deadline deadline;
@@ -64,7 +64,7 @@ static int tear_down(void **state)
 {
     (void)state;
     crowd_close(&crowd);
-    target_close(&target);
+    device_close(&device);
     return 0;
 }
 
@@ -85,9 +85,9 @@ static int set_up(void **state)
 
 static bool take(void)
 {
-    static const struct target_wish any = {.core = -1};
-    return target_open(&target, &card.link, &any, &deadline, &error) &&
-           crowd_take(&crowd, &target, NULL, &deadline, &error);
+    static const struct device_request any = {.core = -1};
+    return device_open(&device, &card.link, &any, &deadline, &error) &&
+           crowd_take(&crowd, &device, NULL, &deadline, &error);
 }
 
 FRESH_TEST(every_thread_has_its_own_count)
@@ -116,7 +116,7 @@ FRESH_TEST(every_thread_has_its_own_count)
         assert_int_equal(card.at[i][SELECT0], 0x430003);
     }
     assert_int_equal(crowd_pace_ms(&crowd), 1000);
-    assert_true(target_undo(&target, &deadline, &error));
+    assert_true(device_undo(&device, &deadline, &error));
     assert_memory_equal(card.at, before, sizeof before);
 }
 
@@ -146,5 +146,5 @@ FRESH_TEST(what_goes_wrong_names_its_cpu)
     assert_int_equal(error.kind, ERROR_FAULT);
     card.broken = -1;
     error_clear(&error);
-    assert_true(target_undo(&target, &deadline, &error));
+    assert_true(device_undo(&device, &deadline, &error));
 }

@@ -43,7 +43,7 @@ static bool measure(void)
     struct deadline deadline = deadline_in_ms(60000, NULL);
     fake_plan(&fake);
     options.plan = &fake.plan;
-    return delta_measure(&fake.engine, &fake.target, &options, &sink, &summary, &deadline, &error);
+    return delta_measure(&fake.engine, &fake.device, &options, &sink, &summary, &deadline, &error);
 }
 
 static const struct column *column(void)

@@ -59,8 +59,8 @@ static int set_up(void **state)
     tear_down(state);
     fake_init(&fake);
     kind = (struct block_kind){.program = program};
-    static struct target_core core;
-    fake.target.chosen = &core;
+    static struct device_core core;
+    fake.device.chosen = &core;
     fake.block.kind = &kind;
     fake.block.n = 2;
     fake.make = by_pass;
@@ -97,7 +97,7 @@ static bool measure(void)
     struct delta_sink sink = {.context = &results, .hit = fake_on_hit, .tick = fake_on_tick};
     struct deadline deadline = deadline_in_ms(60000, NULL);
     options.plan = &fake.plan;
-    return delta_measure(&fake.engine, &fake.target, &options, &sink, &summary, &deadline, &error);
+    return delta_measure(&fake.engine, &fake.device, &options, &sink, &summary, &deadline, &error);
 }
 
 static uint64_t hits_of(unsigned pass)

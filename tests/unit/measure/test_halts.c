@@ -8,7 +8,7 @@
 enum { COST = 7 };
 
 struct rig {
-    struct target target;
+    struct device device;
     struct counter_block block;
     struct halts halts;
 };
@@ -19,12 +19,12 @@ static struct rig *begin(void)
     const struct clock clock = clock_given(1e6, "--freq");
     assert_non_null(rig);
     rig->block.counts_cycles = true;
-    rig->target.block = &rig->block;
-    rig->target.reading = (struct reading){.counters = {{.name = "CPU_CYCLES", .bits = 32, .per_cycle = 1},
+    rig->device.block = &rig->block;
+    rig->device.reading = (struct reading){.counters = {{.name = "CPU_CYCLES", .bits = 32, .per_cycle = 1},
                                                         {.name = "LSUCNT", .bits = 8, .per_cycle = 1}},
                                            .n = 2,
                                            .counted = 2};
-    halts_begin(&rig->halts, &rig->target, &clock);
+    halts_begin(&rig->halts, &rig->device, &clock);
     return rig;
 }
 

@@ -23,7 +23,7 @@ static void begin(uint8_t bits)
 static bool run(double hz)
 {
     const struct clock clock = hz > 0 ? clock_given(hz, "--freq") : clock_unknown();
-    return trial_run(&f.ticking.target, &clock, &f.seen_hz, &f.deadline, &f.error);
+    return trial_run(&f.ticking.device, &clock, &f.seen_hz, &f.deadline, &f.error);
 }
 
 TEST(a_counter_that_nobody_writes_shows_its_rate)
@@ -31,7 +31,7 @@ TEST(a_counter_that_nobody_writes_shows_its_rate)
     begin(32);
     assert_true(run(50e6));
     assert_true(f.seen_hz > 0 && f.seen_hz <= 51e6);
-    target_close(&f.ticking.target);
+    device_close(&f.ticking.device);
 }
 
 /* It is cleared every 7,001 cycles. */
@@ -44,7 +44,7 @@ TEST(a_counter_that_is_cleared_all_the_time_shows_that)
     error_clear(&f.error);
     assert_false(run(0));
     assert_int_equal(f.error.kind, ERROR_WRITTEN);
-    target_close(&f.ticking.target);
+    device_close(&f.ticking.device);
 }
 
 /* The counter's own reload is no clearing. */
@@ -54,7 +54,7 @@ TEST(a_counter_that_reloads_is_sound)
     ticking_init(&f.ticking, 50e6, 24, 7001, true);
     f.deadline = deadline_in_ms(60000, NULL);
     assert_true(run(50e6));
-    target_close(&f.ticking.target);
+    device_close(&f.ticking.device);
 }
 
 TEST(a_link_that_is_lost_is_not_a_counter_that_is_written)
@@ -64,5 +64,5 @@ TEST(a_link_that_is_lost_is_not_a_counter_that_is_written)
     f.ticking.trouble_at = 3;
     assert_false(run(50e6));
     assert_int_equal(f.error.kind, ERROR_LINK_LOST);
-    target_close(&f.ticking.target);
+    device_close(&f.ticking.device);
 }

@@ -14,7 +14,7 @@ static struct fixture {
 static int tear_down(void **state)
 {
     (void)state;
-    target_close(&f.ticking.target);
+    device_close(&f.ticking.device);
     return 0;
 }
 
@@ -22,13 +22,13 @@ static int tear_down(void **state)
 
 static void begin(double hz, uint8_t bits, uint64_t modulus, bool down, struct clock clock)
 {
-    target_close(&f.ticking.target);
+    device_close(&f.ticking.device);
     memset(&f, 0, sizeof f);
     ticking_init(&f.ticking, hz, bits, modulus, down);
     f.deadline = deadline_in_ms(60000, NULL);
     uint64_t first_us = f.ticking.now_us + f.ticking.access_us / 2;
     f.begun = (uint64_t)((double)first_us * hz / 1e6);
-    assert_true(window_begin(&f.window, &f.ticking.target, &clock, &f.deadline, &f.error));
+    assert_true(window_begin(&f.window, &f.ticking.device, &clock, &f.deadline, &f.error));
 }
 
 static bool sample(void)

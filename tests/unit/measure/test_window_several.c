@@ -11,7 +11,7 @@ enum { COUNTERS = 5 };
 static struct fixture {
     struct link link;
     struct counter_block block;
-    struct target target;
+    struct device device;
     struct window window;
     struct deadline deadline;
     struct error error;
@@ -55,7 +55,7 @@ static struct outcome execute(struct link *link, const struct step *steps, size_
 /* Of 64 bits: in two words. */
 static void add_counter(uint8_t bits, uint8_t per_cycle, double rate)
 {
-    struct reading *reading = &f.target.reading;
+    struct reading *reading = &f.device.reading;
     struct counter counter = {
         .low = {.size = 4, .offset = 8 * reading->n}, .bits = bits, .per_cycle = per_cycle};
     if (bits == 64)
@@ -68,7 +68,7 @@ static void add_counter(uint8_t bits, uint8_t per_cycle, double rate)
 static int tear_down(void **state)
 {
     (void)state;
-    ledger_free(f.target.ledger);
+    ledger_free(f.device.ledger);
     return 0;
 }
 
@@ -78,9 +78,9 @@ static int set_up(void **state)
     (void)state;
     memset(&f, 0, sizeof f);
     f.link.ops = &ops;
-    f.target.link = &f.link;
-    f.target.ledger = ledger_new(&f.link);
-    f.target.block = &f.block;
+    f.device.link = &f.link;
+    f.device.ledger = ledger_new(&f.link);
+    f.device.block = &f.block;
     f.block.counts_cycles = true;
     f.now_us = 1000000;
     f.access_us = 20;
@@ -93,8 +93,8 @@ static int set_up(void **state)
 static void begin(double hz)
 {
     const struct clock clock = clock_given(hz, "--freq");
-    assert_true(window_begin(&f.window, &f.target, &clock, &f.deadline, &f.error));
-    for (size_t i = 0; i < f.target.reading.counted; i++)
+    assert_true(window_begin(&f.window, &f.device, &clock, &f.deadline, &f.error));
+    for (size_t i = 0; i < f.device.reading.counted; i++)
         f.begun[i] = count_of(i, f.read_at[i]);
 }
 
@@ -201,7 +201,7 @@ FRESH_TEST(what_is_read_beside_them_is_not_summed)
 {
     const struct counter beside = {.low = {.size = 4, .offset = UINT64_C(8) * COUNTERS}, .bits = 32};
     add_counter(32, 1, 100);
-    assert_true(reading_append(&f.target.reading, &beside));
+    assert_true(reading_append(&f.device.reading, &beside));
     begin(100e6);
     assert_true(sample_after(1000));
     expect_exact(0);

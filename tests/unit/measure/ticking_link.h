@@ -12,7 +12,7 @@
 struct ticking {
     struct link link;
     struct counter_block block;
-    struct target target;
+    struct device device;
     double hz;
     uint64_t modulus;          /* of the counter's values */
     bool down;                 /* 0 is shown for the last tick before the reload, as by SysTick */
@@ -82,9 +82,9 @@ static inline void ticking_init(struct ticking *ticking, double hz, uint8_t bits
                                                   .down = down,
                                                   .zero_is_top = down,
                                                   .modulus = modulus};
-    ticking->target.link = &ticking->link;
-    ticking->target.ledger = ledger_new(&ticking->link);
-    ticking->target.block = &ticking->block;
-    ticking->target.reading =
+    ticking->device.link = &ticking->link;
+    ticking->device.ledger = ledger_new(&ticking->link);
+    ticking->device.block = &ticking->block;
+    ticking->device.reading =
         (struct reading){.counters = {ticking->block.counters[0]}, .n = 1, .counted = 1};
 }

@@ -14,7 +14,7 @@ static const uint32_t code[MODEL_CODE] = {0xE1, 0xE2, 0xE3, 0xE4, 0xE1200070};
 
 static struct fixture {
     struct model model, before;
-    struct target target;
+    struct device device;
     struct injected_code *injected;
     struct deadline deadline;
     struct error error;
@@ -59,22 +59,22 @@ static void set_up_core(uint32_t cpsr, bool halted)
     memcpy(m->code, code, sizeof code);
     m->place = MODEL_RAM + 0x100;
     f.before = *m;
-    f.target.cores = calloc(1, sizeof *f.target.cores);
-    assert_non_null(f.target.cores);
-    struct target_core *core = &f.target.cores[0];
+    f.device.cores = calloc(1, sizeof *f.device.cores);
+    assert_non_null(f.device.cores);
+    struct device_core *core = &f.device.cores[0];
     assert_true(armv7_identify(0, MODEL_BASE, identity, &core->core));
     core->state = halted ? CORE_HALTED : CORE_RUNNING;
-    f.target.link = &m->link;
-    f.target.ledger = ledger_new(&m->link);
-    f.target.chosen = core;
-    f.target.n_cores = 1;
+    f.device.link = &m->link;
+    f.device.ledger = ledger_new(&m->link);
+    f.device.chosen = core;
+    f.device.n_cores = 1;
     f.deadline = deadline_in_ms(60000, &m->cancelled);
 }
 
 static bool go(uint64_t at)
 {
     const uint64_t arguments[2] = {5, 6};
-    return target_keep(&f.target, &f.deadline, &f.error) && (f.injected = injected_new(&f.target)) != NULL &&
+    return device_keep(&f.device, &f.deadline, &f.error) && (f.injected = injected_new(&f.device)) != NULL &&
            injected_load(f.injected, code, MODEL_CODE, at, &f.deadline, &f.error) &&
            injected_run(f.injected, 1, arguments, f.results, &f.deadline, &f.error);
 }
@@ -86,7 +86,7 @@ static bool undo(void)
     for (int i = 0; i < UNDOINGS && !done; i++) {
         struct deadline deadline = deadline_in_ms(60000, NULL);
         struct error ignored = {0};
-        done = target_undo(&f.target, &deadline, &ignored);
+        done = device_undo(&f.device, &deadline, &ignored);
     }
     return done;
 }
@@ -94,7 +94,7 @@ static bool undo(void)
 static void tear_down(void)
 {
     injected_free(f.injected);
-    target_close(&f.target);
+    device_close(&f.device);
 }
 
 static bool is_as_before(void)
@@ -279,7 +279,7 @@ TEST(hyp_mode_is_not_gone_into)
 
 static bool look(uint64_t at, uint32_t *words, size_t n)
 {
-    return target_keep(&f.target, &f.deadline, &f.error) && (f.injected = injected_new(&f.target)) != NULL &&
+    return device_keep(&f.device, &f.deadline, &f.error) && (f.injected = injected_new(&f.device)) != NULL &&
            injected_look(f.injected, at, words, n, &f.deadline, &f.error) &&
            injected_look(f.injected, at + 4 * n, words + n, n, &f.deadline, &f.error);
 }

@@ -134,7 +134,7 @@ static bool model_contains(const uint8_t *bytes, size_t n, const char *what, siz
 
 static void model_sequence(struct model *m, const uint8_t *bits, size_t n)
 {
-    if (model_contains(bits, n, "\xBC\xE3", 2) && m->target_id != 0)
+    if (model_contains(bits, n, "\xBC\xE3", 2) && m->device_id != 0)
         m->needs_wake = true;
     if (model_contains(bits, n, "\x92\xF3\x09\x62\x95\x2D\x85\x86\xE9\xAF\xDD\xE3\xA2\x0E\xBC\x19\xA0\xF1",
                        18))
@@ -144,17 +144,17 @@ static void model_sequence(struct model *m, const uint8_t *bits, size_t n)
         return;
     m->silent = false;
     m->listening = true;
-    m->selected = m->target_id == 0 ? 0 : -1;
+    m->selected = m->device_id == 0 ? 0 : -1;
 }
 
 static void model_target_select(struct model *m, const uint8_t *q)
 {
-    uint32_t target = model_get(q + 6);
+    uint32_t device = model_get(q + 6);
     bool right = q[1] == 3 && q[2] == 8 && q[3] == 0x99 && q[4] == 0x85 && q[5] == 33 &&
-                 (q[10] & 1) == __builtin_parity(target);
-    if (right && m->listening && !m->needs_wake && ((target ^ m->target_id) & 0x0FFFFFFF) == 0 &&
-        target >> 28 < m->n_ports)
-        m->selected = (int)(target >> 28);
+                 (q[10] & 1) == __builtin_parity(device);
+    if (right && m->listening && !m->needs_wake && ((device ^ m->device_id) & 0x0FFFFFFF) == 0 &&
+        device >> 28 < m->n_ports)
+        m->selected = (int)(device >> 28);
 }
 
 static size_t model_info(const struct model *m, uint8_t id, uint8_t *out)

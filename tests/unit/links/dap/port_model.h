@@ -64,7 +64,7 @@ struct model {
     bool dead;         /* nobody there */
     bool listening;    /* after a line reset, TARGETSEL is understood */
     bool needs_wake;   /* asleep until woken from the dormant state */
-    uint32_t target_id;   /* 0: not multidrop */
+    uint32_t device_id;   /* 0: not multidrop */
     int selected;         /* debug port; -1: none */
     bool no_system_power; /* CSYSPWRUPACK never comes */
     unsigned aps;         /* access ports, ADIv5 */
@@ -266,7 +266,7 @@ static int model_dp(struct model *m, struct model_port *p, uint8_t request, uint
     if (!m->jtag && model_busy(p))
         return M_WAIT;
     if (reg == 4 && read)
-        *data = bank == 2 ? m->target_id : bank == 3 ? (uint32_t)m->selected << 28 : 0;
+        *data = bank == 2 ? m->device_id : bank == 3 ? (uint32_t)m->selected << 28 : 0;
     else if (reg == 4 && bank == 0) {
         p->control = *data;
         p->sticky = p->sticky && !(m->jtag && *data & 1U << 5);

@@ -13,7 +13,7 @@ static void begin(void)
 static void two_ports(void)
 {
     bench.model.dpidr = 0x0BC12477;
-    bench.model.target_id = 0x01002927;
+    bench.model.device_id = 0x01002927;
     bench.model.n_ports = 2;
 }
 
@@ -107,7 +107,7 @@ TEST(test_one_of_two_ports_is_not_there)
 {
     begin();
     bench.model.dpidr = 0x0BC12477;
-    bench.model.target_id = 0x01002927;
+    bench.model.device_id = 0x01002927;
     if (!bench_connect(&bench))
         fail_msg("%s", bench.error.text);
     assert_int_equal(bench.executor.adi.n_ports, 1);
@@ -116,7 +116,7 @@ TEST(test_one_of_two_ports_is_not_there)
 TEST(test_probe_without_swd_sequence)
 {
     begin();
-    bench.model.target_id = 0x01002927;
+    bench.model.device_id = 0x01002927;
     bench.model.has_swd_sequence = false;
     assert_false(bench_connect(&bench));
     assert_int_equal(bench.error.kind, ERROR_NO_CORE);
