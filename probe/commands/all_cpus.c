@@ -16,31 +16,31 @@ static int by_core(const void *a, const void *b)
 }
 
 /* A row a CPU, a core, and for all. */
-static bool make_rows(const struct everyone *self, struct cores_table *table, struct error *error)
+static bool make_rows(const struct all_cpus *self, struct cores_table *table, struct error *error)
 {
-    const struct crowd *crowd = &self->crowd;
-    table->rows = calloc(2 * crowd->n + 1, sizeof *table->rows);
+    const struct cpu_windows *windows = &self->windows;
+    table->rows = calloc(2 * windows->n + 1, sizeof *table->rows);
     if (table->rows == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
-    for (size_t i = 0; i < crowd->n; i++)
-        table->rows[i] = (struct cores_row){.cpu = crowd->members[i].core->core.unit,
-                                            .core = (int)crowd->members[i].core->view.core_id,
+    for (size_t i = 0; i < windows->n; i++)
+        table->rows[i] = (struct cores_row){.cpu = windows->members[i].core->core.unit,
+                                            .core = (int)windows->members[i].core->view.core_id,
                                             .cpus = 1};
-    table->n_rows = crowd->n;
-    for (size_t i = 0; i < crowd->n; i++) {
-        size_t at = crowd->n;
+    table->n_rows = windows->n;
+    for (size_t i = 0; i < windows->n; i++) {
+        size_t at = windows->n;
         while (at < table->n_rows && table->rows[at].core != table->rows[i].core)
             at++;
         if (at == table->n_rows)
             table->rows[table->n_rows++] = (struct cores_row){.cpu = -1, .core = table->rows[i].core};
         table->rows[at].cpus++;
     }
-    qsort(table->rows + crowd->n, table->n_rows - crowd->n, sizeof *table->rows, by_core);
-    table->rows[table->n_rows++] = (struct cores_row){.cpu = -1, .core = -1, .cpus = (unsigned)crowd->n};
+    qsort(table->rows + windows->n, table->n_rows - windows->n, sizeof *table->rows, by_core);
+    table->rows[table->n_rows++] = (struct cores_row){.cpu = -1, .core = -1, .cpus = (unsigned)windows->n};
     return true;
 }
 
-static bool make_table(const struct everyone *self, struct cores_table *table, struct error *error)
+static bool make_table(const struct all_cpus *self, struct cores_table *table, struct error *error)
 {
     const struct plan *plan = self->counting.plan;
     table->n_columns = plan->n_columns;
@@ -53,16 +53,16 @@ static bool make_table(const struct everyone *self, struct cores_table *table, s
     return make_rows(self, table, error);
 }
 
-static void name_conditions(struct everyone *self)
+static void name_conditions(struct all_cpus *self)
 {
     struct conditions *conditions = &self->conditions;
-    size_t cores = self->table.n_rows - self->crowd.n - 1;
+    size_t cores = self->table.n_rows - self->windows.n - 1;
     session_conditions(&self->session, &self->clock, conditions);
     snprintf(conditions->core, sizeof conditions->core, "%.31s, %zu CPUs on %zu cores",
-             self->session.device.chosen->core.name, self->crowd.n, cores);
+             self->session.device.chosen->core.name, self->windows.n, cores);
 }
 
-bool everyone_open(struct everyone *self, struct error *error)
+bool all_cpus_open(struct all_cpus *self, struct error *error)
 {
     struct session *session = &self->session;
     const struct options *options = session->context->options;
@@ -71,7 +71,7 @@ bool everyone_open(struct everyone *self, struct error *error)
     if (!session_open_elf(session, error) || !session_open_target(session, error))
         return false;
     struct deadline deadline = session_deadline(session);
-    if (!crowd_take(&self->crowd, &session->device, options->counter, &deadline, error) ||
+    if (!cpu_windows_take(&self->windows, &session->device, options->counter, &deadline, error) ||
         !session_clock(session, &self->clock, error) ||
         !counting_open(&self->counting, session, &self->clock, error) ||
         !make_table(self, &self->table, error) || !make_table(self, &self->whole, error))
@@ -80,29 +80,29 @@ bool everyone_open(struct everyone *self, struct error *error)
     return true;
 }
 
-bool everyone_close(struct everyone *self, struct error *error)
+bool all_cpus_close(struct all_cpus *self, struct error *error)
 {
     counting_close(&self->counting);
     bool ok = session_close(&self->session, error);
-    crowd_close(&self->crowd);
+    cpu_windows_close(&self->windows);
     free(self->table.rows);
     free(self->whole.rows);
     self->table.rows = self->whole.rows = NULL;
     return ok;
 }
 
-bool everyone_sample_until(struct everyone *self, int64_t until_us, struct error *error)
+bool all_cpus_sample_until(struct all_cpus *self, int64_t until_us, struct error *error)
 {
     const struct context *context = self->session.context;
     for (;;) {
         int64_t left_us = until_us - deadline_now_us();
-        int64_t pace_us = crowd_pace_ms(&self->crowd) * INT64_C(1000);
+        int64_t pace_us = cpu_windows_pace_ms(&self->windows) * INT64_C(1000);
         int64_t us = left_us < pace_us ? left_us : pace_us;
         if (us > 0 && *context->cancel == 0)
             nanosleep(&(struct timespec){.tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000}, NULL);
         struct deadline deadline = session_deadline(&self->session);
         deadline.cancel = NULL; /* the sample that ends the window */
-        if (!crowd_sample(&self->crowd, &deadline, error))
+        if (!cpu_windows_sample(&self->windows, &deadline, error))
             return false;
         if (*context->cancel != 0 || deadline_now_us() >= until_us)
             return true;
@@ -134,11 +134,11 @@ static double value_of(const void *context, size_t column)
     return value->counted && !value->at_least ? (double)value->count : (double)NAN;
 }
 
-static void fill_cpus(const struct everyone *self, struct cores_table *table, const struct plan_pass *pass,
+static void fill_cpus(const struct all_cpus *self, struct cores_table *table, const struct plan_pass *pass,
                       bool interval)
 {
-    for (size_t i = 0; i < self->crowd.n; i++) {
-        const struct crowd_member *member = &self->crowd.members[i];
+    for (size_t i = 0; i < self->windows.n; i++) {
+        const struct cpu_windows_member *member = &self->windows.members[i];
         const struct window *now = &member->window, *from = interval ? &member->before : &member->begin;
         struct cores_row *row = &table->rows[i];
         row->seconds = (double)(now->last_us - from->last_us) / 1e6;
@@ -155,10 +155,10 @@ static void fill_cpus(const struct everyone *self, struct cores_table *table, co
     }
 }
 
-void everyone_fill(struct everyone *self, struct cores_table *table, const struct plan_pass *pass,
+void all_cpus_fill(struct all_cpus *self, struct cores_table *table, const struct plan_pass *pass,
                    bool interval)
 {
-    size_t n = self->crowd.n;
+    size_t n = self->windows.n;
     struct cores_row *all = &table->rows[table->n_rows - 1];
     fill_cpus(self, table, pass, interval);
     for (size_t k = 0; k < pass->n; k++) {
@@ -178,22 +178,22 @@ void everyone_fill(struct everyone *self, struct cores_table *table, const struc
         counting_metrics(&self->counting, value_of, &table->rows[r], self->clock.hz, table->rows[r].metrics);
 }
 
-static bool run_pass(struct everyone *self, const struct plan_pass *pass, struct error *error)
+static bool run_pass(struct all_cpus *self, const struct plan_pass *pass, struct error *error)
 {
     const struct context *context = self->session.context;
     struct deadline deadline = session_deadline(&self->session);
     deadline.cancel = NULL;
-    if (!crowd_program(&self->crowd, pass->picks, pass->n, &deadline, error) ||
-        !crowd_begin(&self->crowd, &self->clock, &deadline, error))
+    if (!cpu_windows_program(&self->windows, pass->picks, pass->n, &deadline, error) ||
+        !cpu_windows_begin(&self->windows, &self->clock, &deadline, error))
         return false;
     int64_t for_us = context->options->for_s > 0 ? (int64_t)(context->options->for_s * 1e6) : INT64_MAX / 4;
-    if (!everyone_sample_until(self, deadline_now_us() + for_us, error))
+    if (!all_cpus_sample_until(self, deadline_now_us() + for_us, error))
         return false;
-    everyone_fill(self, &self->table, pass, false);
+    all_cpus_fill(self, &self->table, pass, false);
     return true;
 }
 
-static bool run(struct everyone *self, struct error *error)
+static bool run(struct all_cpus *self, struct error *error)
 {
     const struct context *context = self->session.context;
     const struct options *options = context->options;
@@ -211,15 +211,15 @@ static bool run(struct everyone *self, struct error *error)
            error_set(error, ERROR_SYSTEM, "the output could not be written");
 }
 
-int everyone_stat(const struct context *context, struct error *error)
+int all_cpus_stat(const struct context *context, struct error *error)
 {
-    struct everyone self = {.session.context = context};
+    struct all_cpus self = {.session.context = context};
     bool ok =
         !context->options->interval_said ||
         error_set(error, ERROR_USAGE, "stat -a prints once; watch -a -I MS prints every MS milliseconds");
-    ok = ok && everyone_open(&self, error) && run(&self, error);
+    ok = ok && all_cpus_open(&self, error) && run(&self, error);
     struct error after = {0};
-    if (!everyone_close(&self, &after))
+    if (!all_cpus_close(&self, &after))
         ok = error_add(error, &after);
     return ok ? EXIT_DONE : error_exit_code(error->kind);
 }
@@ -227,7 +227,7 @@ int everyone_stat(const struct context *context, struct error *error)
 enum { KEY_MS = 50, NAME = 64 };
 
 struct watching {
-    struct everyone all;
+    struct all_cpus all;
     struct screen screen;
     struct cores_value zero[SCREEN_ROWS]; /* totals when they were set to zero */
     bool paused, pause_shown, quit, zero_wanted;
@@ -247,11 +247,11 @@ static void draw(struct watching *self, const struct cores_table *interval, cons
                                .seconds = (double)(deadline_now_us() - self->begun_us) / 1e6,
                                .lost = whole->lost,
                                .paused = self->paused};
-    const struct crowd_member *member = &self->all.crowd.members[0];
+    const struct cpu_windows_member *member = &self->all.windows.members[0];
     if (interval->rows[0].seconds > 0)
         view.samples_per_second =
             (double)(member->window.samples - member->before.samples) / interval->rows[0].seconds;
-    size_t first = self->all.crowd.n, cores = interval->n_rows - first - 1;
+    size_t first = self->all.windows.n, cores = interval->n_rows - first - 1;
     for (size_t k = 0; k < cores + SUMS_FIRST; k++) {
         size_t r = k == 0 ? interval->n_rows - 1 : first + k - 1;
         const struct cores_row *row = &interval->rows[r];
@@ -292,12 +292,12 @@ static void handle_key(struct watching *self, enum screen_key key)
 static bool wait_and_sample(struct watching *self, int64_t until_us, struct error *error)
 {
     if (!self->screen.open)
-        return everyone_sample_until(&self->all, until_us, error);
+        return all_cpus_sample_until(&self->all, until_us, error);
     const struct context *context = self->all.session.context;
     do
         handle_key(self, screen_wait_key(&self->screen, KEY_MS));
     while (!self->quit && *context->cancel == 0 && deadline_now_us() < until_us);
-    return everyone_sample_until(&self->all, deadline_now_us(), error);
+    return all_cpus_sample_until(&self->all, deadline_now_us(), error);
 }
 
 static bool show(struct watching *self, const struct plan_pass *pass, struct error *error)
@@ -306,8 +306,8 @@ static bool show(struct watching *self, const struct plan_pass *pass, struct err
     struct cores_table *interval = &self->all.table, *whole = &self->all.whole;
     interval->lost = whole->lost = 0;
     interval->since_begin = (double)(deadline_now_us() - self->begun_us) / 1e6;
-    everyone_fill(&self->all, interval, pass, true);
-    everyone_fill(&self->all, whole, pass, false);
+    all_cpus_fill(&self->all, interval, pass, true);
+    all_cpus_fill(&self->all, whole, pass, false);
     if (self->screen.open) {
         if (!self->paused || !self->pause_shown)
             draw(self, interval, whole);
@@ -328,8 +328,9 @@ static bool watch(struct watching *self, struct error *error)
     if (plan->n_passes > 1)
         return error_set(error, ERROR_USAGE, "watch counts in one pass: these events take %zu",
                          plan->n_passes);
-    if (!crowd_program(&self->all.crowd, plan->passes[0].picks, plan->passes[0].n, &deadline, error) ||
-        !crowd_begin(&self->all.crowd, &self->all.clock, &deadline, error))
+    if (!cpu_windows_program(&self->all.windows, plan->passes[0].picks, plan->passes[0].n, &deadline,
+                             error) ||
+        !cpu_windows_begin(&self->all.windows, &self->all.clock, &deadline, error))
         return false;
     self->begun_us = deadline_now_us();
     bool plain = options->format != FORMAT_TEXT || options->output != NULL;
@@ -339,7 +340,7 @@ static bool watch(struct watching *self, struct error *error)
     int64_t next_us = self->begun_us, for_us = (int64_t)(options->for_s * 1e6);
     bool ok = true;
     while (ok && !self->quit && *context->cancel == 0 && (for_us == 0 || next_us - self->begun_us < for_us)) {
-        crowd_begin_interval(&self->all.crowd);
+        cpu_windows_begin_interval(&self->all.windows);
         next_us = deadline_next_us(next_us, options->interval_ms * 1000);
         ok = wait_and_sample(self, next_us, error) && show(self, &plan->passes[0], error);
     }
@@ -353,12 +354,12 @@ static bool watch(struct watching *self, struct error *error)
                   error_set(error, ERROR_SYSTEM, "the output could not be written"));
 }
 
-int everyone_watch(const struct context *context, struct error *error)
+int all_cpus_watch(const struct context *context, struct error *error)
 {
     struct watching self = {.all.session.context = context};
-    bool ok = everyone_open(&self.all, error) && watch(&self, error);
+    bool ok = all_cpus_open(&self.all, error) && watch(&self, error);
     struct error after = {0};
-    if (!everyone_close(&self.all, &after))
+    if (!all_cpus_close(&self.all, &after))
         ok = error_add(error, &after);
     return ok ? EXIT_DONE : error_exit_code(error->kind);
 }

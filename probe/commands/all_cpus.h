@@ -10,23 +10,23 @@
 
 #include <stdbool.h>
 
-struct everyone {
+struct all_cpus {
     struct session session;
     struct counting counting;
     struct conditions conditions;
     struct clock clock;
-    struct crowd crowd;
+    struct cpu_windows windows;
     struct cores_table table, whole; /* whole: of watch, since its begin */
 };
 
-int everyone_stat(const struct context *context, struct error *error);
-int everyone_watch(const struct context *context, struct error *error);
+int all_cpus_stat(const struct context *context, struct error *error);
+int all_cpus_watch(const struct context *context, struct error *error);
 
-bool everyone_open(struct everyone *self, struct error *error);
+bool all_cpus_open(struct all_cpus *self, struct error *error);
 /* Puts all back; false with `error` when something could not be. */
-bool everyone_close(struct everyone *self, struct error *error);
+bool all_cpus_close(struct all_cpus *self, struct error *error);
 /* Samples until then, on deadline_now_us, or until cancelled, often enough that no counter wraps unseen. */
-bool everyone_sample_until(struct everyone *self, int64_t until_us, struct error *error);
+bool all_cpus_sample_until(struct all_cpus *self, int64_t until_us, struct error *error);
 /* Brings what was counted in this pass, of the interval or since its begin, into a table, with its sums. */
-void everyone_fill(struct everyone *self, struct cores_table *table, const struct plan_pass *pass,
+void all_cpus_fill(struct all_cpus *self, struct cores_table *table, const struct plan_pass *pass,
                    bool interval);

@@ -24,7 +24,7 @@ struct calibrate_command {
     struct location location;
     struct counting counting;
     struct conditions conditions;
-    struct halts halts;
+    struct halt_cost halts;
 };
 
 static bool locate(struct calibrate_command *self, const struct options *options, struct error *error)
@@ -67,7 +67,7 @@ static bool calibrate(struct calibrate_command *self, struct error *error)
 {
     struct session *session = &self->session;
     struct device *device = &session->device;
-    const struct engine_sink sink = {.context = &self->halts, .hit = one_is_enough, .rehit = halts_rehit};
+    const struct engine_sink sink = {.context = &self->halts, .hit = one_is_enough, .rehit = halt_cost_rehit};
     bool here = session->context->options->n_operands == 0;
     struct clock clock;
     double seen_hz;
@@ -80,7 +80,7 @@ static bool calibrate(struct calibrate_command *self, struct error *error)
         return false;
     session_conditions(session, &clock, &self->conditions);
     process_note(&session->context->options->process, self->conditions.note, sizeof self->conditions.note);
-    halts_begin(&self->halts, device, &clock);
+    halt_cost_begin(&self->halts, device, &clock);
     struct engine *engine = device->debugger != NULL ? debugger_engine_new(device) : direct_new(device);
     if (engine == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
@@ -91,7 +91,7 @@ static bool calibrate(struct calibrate_command *self, struct error *error)
     if (!session_insist(session, disarm_engine, engine, &after))
         ok = error_add(error, &after);
     engine->ops->free(engine);
-    halts_end(&self->halts);
+    halt_cost_end(&self->halts);
     return ok;
 }
 

@@ -188,7 +188,7 @@ static bool measure_once(struct delta_command *self, const struct clock *clock, 
         return false;
     if (options->reset && !reset_engine_check(&session->device, &self->region, error))
         return false;
-    const struct beside no_beside = {0};
+    const struct wrap_evidence no_beside = {0};
     struct delta_options wanted = {.hits = options->hits > 0 || !options->reset ? options->hits : 1,
                                    .for_us = (int64_t)(options->for_s * 1e6),
                                    .timeout_ms = (int64_t)(options->timeout_s * 1000),

@@ -35,12 +35,12 @@ struct serve_command {
     struct session session;
     struct counting counting;
     struct conditions conditions;
-    struct halts halts;
+    struct halt_cost halts;
     struct plausible plausible;
     struct engine *engine;
     uint64_t last[READING_ROOM];
     int64_t resumed_us;
-    struct halts_count counts[READING_ROOM], totals[READING_ROOM]; /* up to the last stop */
+    struct halt_cost_count counts[READING_ROOM], totals[READING_ROOM]; /* up to the last stop */
     char line[LINE];
     size_t used;
 };
@@ -71,12 +71,12 @@ static bool next_line(struct serve_command *self, char *out)
     }
 }
 
-static const char *sign(const struct halts_count *count)
+static const char *sign(const struct halt_cost_count *count)
 {
     return count->at_least ? ">" : count->at_most ? "<" : "";
 }
 
-static void add(struct halts_count *total, const struct halts_count *count)
+static void add(struct halt_cost_count *total, const struct halt_cost_count *count)
 {
     total->count += count->count;
     total->plus_minus += count->plus_minus;
@@ -85,7 +85,7 @@ static void add(struct halts_count *total, const struct halts_count *count)
 }
 
 /* "+1,204 ± 1 cycles, +31 LD_RETIRED" */
-static void print_text(const struct serve_command *self, const struct halts_count *counts)
+static void print_text(const struct serve_command *self, const struct halt_cost_count *counts)
 {
     FILE *out = self->session.context->out;
     const struct reading *reading = &self->session.device.reading;
@@ -107,13 +107,13 @@ static void print_text(const struct serve_command *self, const struct halts_coun
 /* Where the core stands; at a branch it cannot be had, and the next stop is tried. */
 static bool calibrate(struct serve_command *self, struct error *error)
 {
-    const struct engine_sink sink = {.context = &self->halts, .rehit = halts_rehit};
+    const struct engine_sink sink = {.context = &self->halts, .rehit = halt_cost_rehit};
     struct deadline deadline = session_deadline(&self->session);
     bool reset = false;
     if (!self->session.context->options->no_calibrate && !self->halts.overheads[0].known) {
         if (!debugger_engine_calibrate_here(self->engine, REHITS, 0, &sink, &deadline, error))
             return false;
-        halts_end(&self->halts);
+        halt_cost_end(&self->halts);
     }
     deadline = session_deadline(&self->session);
     return debugger_engine_look(self->engine, self->last, &reset, &deadline, error);
@@ -123,7 +123,7 @@ static bool take_stop(struct serve_command *self, unsigned pairs, bool look, str
 {
     FILE *out = self->session.context->out;
     uint64_t values[READING_ROOM];
-    struct halts_count counts[READING_ROOM] = {0};
+    struct halt_cost_count counts[READING_ROOM] = {0};
     const struct reading *reading = &self->session.device.reading;
     struct deadline deadline = session_deadline(&self->session);
     bool reset = false;
@@ -136,9 +136,9 @@ static bool take_stop(struct serve_command *self, unsigned pairs, bool look, str
         !plausible_span(&self->plausible, self->last, values, (uint64_t)us, pairs + HALTS, error))
         return false;
     if (self->resumed_us > 0)
-        halts_between(&self->halts, self->last, values, (uint64_t)us, pairs, counts);
+        halt_cost_between(&self->halts, self->last, values, (uint64_t)us, pairs, counts);
     for (size_t i = 0; i < reading->counted; i++) {
-        struct halts_count total = self->totals[i], *last = &self->counts[i];
+        struct halt_cost_count total = self->totals[i], *last = &self->counts[i];
         add(&total, &counts[i]);
         if (!look)
             self->totals[i] = total;
@@ -182,7 +182,7 @@ static bool begin(struct serve_command *self, struct error *error)
             error, ERROR_USAGE,
             "these events do not fit on the counters at once: between two stops there is but one pass");
     session_conditions(session, &clock, &self->conditions);
-    halts_begin(&self->halts, &session->device, &clock);
+    halt_cost_begin(&self->halts, &session->device, &clock);
     self->plausible =
         plausible_begin(&session->device.reading, session->device.block->counts_cycles, &clock, 0);
     self->engine = debugger_engine_new(&session->device);

@@ -267,7 +267,7 @@ int command_stat(const struct context *context, struct error *error)
     struct stat_command self = {.session.context = context};
     double seen_hz;
     if (context->options->all_cpus)
-        return everyone_stat(context, error);
+        return all_cpus_stat(context, error);
     bool ok = session_open_elf(&self.session, error) && session_open_target(&self.session, error) &&
               session_take(&self.session, error) &&
               session_trial(&self.session, &self.clock, &seen_hz, error) &&

@@ -360,7 +360,7 @@ int command_watch(const struct context *context, struct error *error)
     struct watching self = {.session.context = context};
     double seen_hz;
     if (context->options->all_cpus)
-        return everyone_watch(context, error);
+        return all_cpus_watch(context, error);
     bool ok = session_open_elf(&self.session, error) && session_open_target(&self.session, error) &&
               session_sees_running(&self.session, "watch", error) && session_take(&self.session, error) &&
               session_trial(&self.session, &self.clock, &seen_hz, error) &&

@@ -215,7 +215,7 @@ static bool look_at_counters(struct direct_engine *self, const struct deadline *
     if (self->hits.sink->look == NULL || self->device->reading.by_core != NULL)
         return true; /* or it would have to be halted for that */
     if (device_read(self->device, values, &before_us, &after_us, &soon, &unread)) {
-        hit_results_look(&self->hits, values, before_us, after_us);
+        hit_results_poll(&self->hits, values, before_us, after_us);
         return true;
     }
     bool over = unread.kind != ERROR_FAULT && unread.kind != ERROR_ASLEEP && unread.kind != ERROR_CANCELLED;

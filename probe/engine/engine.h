@@ -73,7 +73,7 @@ struct raw_hit {
 };
 
 /* A look at the counters between two stops, some time between these moments. */
-struct raw_look {
+struct raw_poll {
     uint64_t values[READING_ROOM];
     uint64_t before_us, after_us;
     bool first; /* of the hit under way */
@@ -89,7 +89,7 @@ struct engine_sink {
         void *context); /* a hit that was begun will not come: its call was made again before it returned */
     void (*tick)(void *context, enum engine_wait); /* now and then while waiting */
     /* While the end is waited for; `hit` has `from` and `before_us` only. */
-    void (*look)(void *context, const struct raw_hit *hit, const struct raw_look *);
+    void (*look)(void *context, const struct raw_hit *hit, const struct raw_poll *);
 };
 
 struct engine_wish {

@@ -130,9 +130,9 @@ void hit_results_stopped(struct hit_results *hits, uint64_t after_us)
     hits->hit.after_us = after_us;
 }
 
-void hit_results_look(struct hit_results *hits, const uint64_t *values, uint64_t before_us, uint64_t after_us)
+void hit_results_poll(struct hit_results *hits, const uint64_t *values, uint64_t before_us, uint64_t after_us)
 {
-    struct raw_look look = {.before_us = before_us, .after_us = after_us, .first = !hits->looked};
+    struct raw_poll look = {.before_us = before_us, .after_us = after_us, .first = !hits->looked};
     if (hits->sink->look == NULL || hits->n_held > 0) /* the sink takes looks for those of its next hit */
         return;
     memcpy(look.values, values, hits->reading->n * sizeof *values);

@@ -59,7 +59,7 @@ void hit_results_take(struct hit_results *hits, const uint64_t *results, size_t 
 const struct hit_steps *hit_results_current(const struct hit_results *hits);
 
 /* The counters as they were while the end was waited for. */
-void hit_results_look(struct hit_results *hits, const uint64_t *values, uint64_t before_us,
+void hit_results_poll(struct hit_results *hits, const uint64_t *values, uint64_t before_us,
                       uint64_t after_us);
 
 /* For hits that go another way than planned: */

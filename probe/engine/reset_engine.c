@@ -149,7 +149,7 @@ static void on_tick(void *context, enum engine_wait wait)
         self->sink->tick(self->sink->context, wait);
 }
 
-static void on_look(void *context, const struct raw_hit *hit, const struct raw_look *look)
+static void on_poll(void *context, const struct raw_hit *hit, const struct raw_poll *look)
 {
     struct reset_engine *self = context;
     if (self->sink->look != NULL)
@@ -161,7 +161,7 @@ static bool run(struct engine *engine, const struct engine_wish *wish, const str
 {
     struct reset_engine *self = reset_engine_of(engine);
     const struct engine_sink between = {
-        .context = self, .hit = on_hit, .rehit = on_rehit, .tick = on_tick, .look = on_look};
+        .context = self, .hit = on_hit, .rehit = on_rehit, .tick = on_tick, .look = on_poll};
     struct engine_wish one = *wish;
     one.hits = 1;
     self->sink = sink;

@@ -26,7 +26,7 @@ struct pass {
     bool calibrated;
     uint64_t hits, clean, undecided; /* clean: in the statistics; undecided: by their first counter */
     int64_t begun_us, first_us;      /* of the turn; its first hit */
-    struct spread spread;            /* of the first counter */
+    struct pass_check spread;        /* of the first counter */
 };
 
 struct waiting {
@@ -131,7 +131,7 @@ static void evaluate(struct delta *delta, const struct raw_hit *raw, const struc
     } else {
         pass->clean++;
         if (leads)
-            spread_add(&pass->spread, first->count);
+            pass_check_add(&pass->spread, first->count);
     }
     if (leads && !raw->tainted && !first->at_least && was_undisturbed(delta, &hit))
         statistics_add(summary->undisturbed, first->count);
@@ -206,10 +206,10 @@ static void on_rehit(void *context, const struct raw_hit *raw)
                         counter_elapsed(&reading->counters[i], raw->from[i], raw->to[i]));
 }
 
-static void on_look(void *context, const struct raw_hit *hit, const struct raw_look *look)
+static void on_poll(void *context, const struct raw_hit *hit, const struct raw_poll *look)
 {
     struct delta *delta = context;
-    evaluation_look(&delta->evaluation, hit, look);
+    evaluation_poll(&delta->evaluation, hit, look);
 }
 
 static void on_left(void *context)
@@ -260,7 +260,7 @@ static bool run_some(struct delta *delta, struct engine *engine, uint64_t hits, 
                                .rehit = on_rehit,
                                .left = on_left,
                                .tick = on_tick,
-                               .look = on_look};
+                               .look = on_poll};
     struct engine_wish wish = {.hits = hits,
                                .rehits = rehits,
                                .timeout_ms = delta->options->timeout_ms,
@@ -374,11 +374,11 @@ static void end_columns(struct delta *delta)
             column->calibrated = true;
         }
     }
-    struct spread spreads[PLAN_PASSES];
+    struct pass_check spreads[PLAN_PASSES];
     for (unsigned p = 0; p < summary->passes; p++)
         spreads[p] = delta->passes[p].spread;
-    spread_compare(spreads, summary->passes, summary->columns[0].plus_minus, summary->columns[0].name,
-                   summary->disagreement, sizeof summary->disagreement);
+    pass_check_compare(spreads, summary->passes, summary->columns[0].plus_minus, summary->columns[0].name,
+                       summary->disagreement, sizeof summary->disagreement);
 }
 
 bool delta_measure(struct engine *engine, struct device *device, const struct delta_options *options,

@@ -24,7 +24,7 @@ struct delta_options {
     struct clock clock;
     double seen_hz; /* trial_run's */
     bool apart;     /* counters do not go on from hit to hit: there is a reset in between */
-    struct beside beside;
+    struct wrap_evidence beside;
     const struct plan *plan;
     const struct at_end *at_end; /* what summary->at_max names; NULL: nothing */
 };

@@ -34,14 +34,14 @@ static void narrow(const struct evaluation *evaluation, const struct counter *co
     uint64_t modulus = counter_modulus(counter);
     if (evaluation->beside.kind == BESIDE_NOTHING)
         return;
-    beside_narrow(&evaluation->beside, counter, span->from, span->to, 0, &both);
+    wrap_evidence_narrow(&evaluation->beside, counter, span->from, span->to, 0, &both);
     uint64_t wraps = both.least > elapsed ? (both.least - elapsed + modulus - 1) / modulus : 0;
     if (wraps <= (UINT64_MAX - elapsed) / modulus && elapsed + wraps * modulus <= both.most) {
         *bounds = both;
         return;
     }
     bounds->most = add(bounds->most, (uint64_t)(ROUGHLY_S * evaluation->bound_hz));
-    beside_narrow(&evaluation->beside, counter, span->from, span->to, 0, bounds);
+    wrap_evidence_narrow(&evaluation->beside, counter, span->from, span->to, 0, bounds);
 }
 
 void evaluation_step(const struct evaluation *evaluation, const struct evaluation_span *span,
@@ -80,7 +80,7 @@ static uint64_t longest(uint64_t before_us, uint64_t after_us)
     return after_us > before_us ? after_us - before_us : 0;
 }
 
-void evaluation_look(struct evaluation *evaluation, const struct raw_hit *hit, const struct raw_look *look)
+void evaluation_poll(struct evaluation *evaluation, const struct raw_hit *hit, const struct raw_poll *look)
 {
     struct widen step[READING_ROOM];
     /* While the core runs, a slower clock and the counter are not read at one moment; at the stops they are,
@@ -160,31 +160,31 @@ struct value evaluation_value(const struct evaluation *evaluation, size_t which,
 /* Between two stops of an unknown number of halts, to bound what may have gone by. */
 enum { SOME_PAIRS = 1000 };
 
-void halts_begin(struct halts *halts, const struct device *device, const struct clock *clock)
+void halt_cost_begin(struct halt_cost *halts, const struct device *device, const struct clock *clock)
 {
-    *halts = (struct halts){.reading = &device->reading};
+    *halts = (struct halt_cost){.reading = &device->reading};
     halts->evaluation = (struct evaluation){.reading = &device->reading,
                                             .overheads = halts->overheads,
                                             .counts_cycles = device->block->counts_cycles,
                                             .bound_hz = clock->bound_hz};
 }
 
-void halts_rehit(void *context, const struct raw_hit *rehit)
+void halt_cost_rehit(void *context, const struct raw_hit *rehit)
 {
-    struct halts *halts = context;
+    struct halt_cost *halts = context;
     for (size_t i = 0; i < halts->reading->counted; i++)
         calibration_add(&halts->calibrations[i],
                         counter_elapsed(&halts->reading->counters[i], rehit->from[i], rehit->to[i]));
 }
 
-void halts_end(struct halts *halts)
+void halt_cost_end(struct halt_cost *halts)
 {
     for (size_t i = 0; i < halts->reading->counted; i++)
         halts->overheads[i] = calibration_result(&halts->calibrations[i]);
 }
 
-void halts_between(const struct halts *halts, const uint64_t *from, const uint64_t *to, uint64_t us,
-                   unsigned pairs, struct halts_count *out)
+void halt_cost_between(const struct halt_cost *halts, const uint64_t *from, const uint64_t *to, uint64_t us,
+                       unsigned pairs, struct halt_cost_count *out)
 {
     struct widen went_by[READING_ROOM];
     const struct evaluation_span span = {
@@ -194,11 +194,11 @@ void halts_between(const struct halts *halts, const uint64_t *from, const uint64
         const struct overhead *overhead = &halts->overheads[i];
         struct value value = evaluation_value(&halts->evaluation, i, &went_by[i], pairs);
         bool is_free = overhead->known && overhead->high == 0;
-        out[i] =
-            (struct halts_count){.count = value.count,
-                                 .plus_minus = overhead_plus_minus(overhead, pairs) +
-                                               counter_coarseness(&halts->reading->counters[i]),
-                                 .at_least = value.at_least,
-                                 .at_most = !is_free && (pairs == 0 || !overhead->known) && !value.at_least};
+        out[i] = (struct halt_cost_count){.count = value.count,
+                                          .plus_minus = overhead_plus_minus(overhead, pairs) +
+                                                        counter_coarseness(&halts->reading->counters[i]),
+                                          .at_least = value.at_least,
+                                          .at_most = !is_free && (pairs == 0 || !overhead->known) &&
+                                                     !value.at_least};
     }
 }

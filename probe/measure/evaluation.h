@@ -22,7 +22,7 @@ struct evaluation {
     const struct overhead *overheads; /* one for each counted counter */
     bool counts_cycles;               /* the first counter runs with the core's clock */
     double bound_hz;
-    struct beside beside;
+    struct wrap_evidence beside;
     /* The hit under way, as far as looks have seen it. */
     struct widen so_far[READING_ROOM];
     uint64_t last[READING_ROOM];
@@ -41,7 +41,7 @@ struct evaluation_span {
 /* What went by in the counted counters. */
 void evaluation_step(const struct evaluation *evaluation, const struct evaluation_span *span,
                      struct widen *out);
-void evaluation_look(struct evaluation *evaluation, const struct raw_hit *hit, const struct raw_look *look);
+void evaluation_poll(struct evaluation *evaluation, const struct raw_hit *hit, const struct raw_poll *look);
 /* The whole of a hit; the looks at it, if any, have come before. `out` has room for reading->counted. */
 void evaluation_total(struct evaluation *evaluation, const struct raw_hit *hit, struct widen *out);
 /* Of a total, what is left without its halts. */
@@ -52,7 +52,7 @@ struct value evaluation_value(const struct evaluation *evaluation, size_t which,
  * Halts: what one adds to each counter in use, gathered from an engine's re-hits, and what went by between
  * two halts without it. Pure but for the sink that an engine fills.
  */
-struct halts {
+struct halt_cost {
     const struct reading *reading;
     struct evaluation evaluation;
     struct calibration calibrations[READING_ROOM];
@@ -60,12 +60,12 @@ struct halts {
 };
 
 /* `target` has its counters programmed, and outlives it. */
-void halts_begin(struct halts *halts, const struct device *device, const struct clock *clock);
+void halt_cost_begin(struct halt_cost *halts, const struct device *device, const struct clock *clock);
 /* For an engine_sink's `rehit`, with the struct as its context. */
-void halts_rehit(void *context, const struct raw_hit *rehit);
-void halts_end(struct halts *halts);
+void halt_cost_rehit(void *context, const struct raw_hit *rehit);
+void halt_cost_end(struct halt_cost *halts);
 
-struct halts_count {
+struct halt_cost_count {
     uint64_t count, plus_minus;
     bool at_least; /* a wrap may have been missed */
     bool at_most;  /* halts are in it, nobody knows how many */
@@ -73,5 +73,5 @@ struct halts_count {
 
 /* What went by, of each counted counter; `pairs` halts were in it, 0: unknown. Both readings were taken while
  * the core was halted; it ran for `us` at most. */
-void halts_between(const struct halts *halts, const uint64_t *from, const uint64_t *to, uint64_t us,
-                   unsigned pairs, struct halts_count *out);
+void halt_cost_between(const struct halt_cost *halts, const uint64_t *from, const uint64_t *to, uint64_t us,
+                       unsigned pairs, struct halt_cost_count *out);

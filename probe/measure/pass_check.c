@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-void spread_add(struct spread *spread, uint64_t value)
+void pass_check_add(struct pass_check *spread, uint64_t value)
 {
     spread->min = spread->n == 0 || value < spread->min ? value : spread->min;
     spread->max = spread->n == 0 || value > spread->max ? value : spread->max;
@@ -15,13 +15,13 @@ void spread_add(struct spread *spread, uint64_t value)
 }
 
 /* Of the mean, three standard errors. */
-static double reach(const struct spread *spread)
+static double reach(const struct pass_check *spread)
 {
     return spread->n < 2 ? 0 : 3 * sqrt(spread->squares / (double)(spread->n - 1) / (double)spread->n);
 }
 
-void spread_compare(const struct spread *passes, size_t n, double plus_minus, const char *name, char *out,
-                    size_t size)
+void pass_check_compare(const struct pass_check *passes, size_t n, double plus_minus, const char *name,
+                        char *out, size_t size)
 {
     size_t low = n, high = n;
     out[0] = '\0';

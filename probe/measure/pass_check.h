@@ -13,15 +13,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct spread {
+struct pass_check {
     uint64_t n, min, max;
     double mean, squares; /* Welford's */
 };
 
-void spread_add(struct spread *spread, uint64_t value);
+void pass_check_add(struct pass_check *spread, uint64_t value);
 /* In words, "" when they agree. `plus_minus`: what each value may be off by in itself. */
-void spread_compare(const struct spread *passes, size_t n, double plus_minus, const char *name, char *out,
-                    size_t size);
+void pass_check_compare(const struct pass_check *passes, size_t n, double plus_minus, const char *name,
+                        char *out, size_t size);
 
 /*
  * Plausible: whether a counter can have counted so much in the time that went by. What cannot be is no count:

@@ -94,17 +94,17 @@ int window_pace_ms(const struct window *window)
     return ms > OFTEN_MS && !window->halts ? OFTEN_MS : ms;
 }
 
-static void lend(struct crowd *crowd, const struct crowd_member *member)
+static void lend(struct cpu_windows *windows, const struct cpu_windows_member *member)
 {
-    crowd->device->chosen = member->core;
-    crowd->device->block = member->block;
-    crowd->device->reading = member->reading;
+    windows->device->chosen = member->core;
+    windows->device->block = member->block;
+    windows->device->reading = member->reading;
 }
 
-static bool take_one(struct crowd *crowd, struct crowd_member *member, const char *block,
+static bool take_one(struct cpu_windows *windows, struct cpu_windows_member *member, const char *block,
                      const struct deadline *deadline, struct error *error)
 {
-    struct device *device = crowd->device;
+    struct device *device = windows->device;
     device->chosen = member->core;
     if (!device_take(device, false, "", deadline, error) ||
         !device_take_block(device, block, deadline, error))
@@ -114,55 +114,56 @@ static bool take_one(struct crowd *crowd, struct crowd_member *member, const cha
     return true;
 }
 
-bool crowd_take(struct crowd *crowd, struct device *device, const char *block,
-                const struct deadline *deadline, struct error *error)
+bool cpu_windows_take(struct cpu_windows *windows, struct device *device, const char *block,
+                      const struct deadline *deadline, struct error *error)
 {
-    *crowd = (struct crowd){.device = device, .members = calloc(device->n_cores, sizeof *crowd->members)};
-    if (crowd->members == NULL)
+    *windows =
+        (struct cpu_windows){.device = device, .members = calloc(device->n_cores, sizeof *windows->members)};
+    if (windows->members == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
     uint32_t free_on_all = UINT32_MAX;
     for (size_t i = 0; i < device->n_cores; i++) {
-        struct crowd_member *member = &crowd->members[i];
+        struct cpu_windows_member *member = &windows->members[i];
         member->core = &device->cores[i];
         if (member->core->core.family != CORE_KNC)
             return error_set(error, ERROR_USAGE,
                              "-a is for the threads of a Knights Corner card; here -C N takes a core");
-        if (!take_one(crowd, member, block, deadline, error))
+        if (!take_one(windows, member, block, deadline, error))
             return false;
         free_on_all &= member->block->pmu.free;
-        crowd->n++;
+        windows->n++;
     }
-    for (size_t i = 0; i < crowd->n; i++)
-        crowd->members[i].block->pmu.free = free_on_all;
-    lend(crowd, &crowd->members[0]);
+    for (size_t i = 0; i < windows->n; i++)
+        windows->members[i].block->pmu.free = free_on_all;
+    lend(windows, &windows->members[0]);
     return true;
 }
 
-void crowd_close(struct crowd *crowd)
+void cpu_windows_close(struct cpu_windows *windows)
 {
-    free(crowd->members);
-    *crowd = (struct crowd){0};
+    free(windows->members);
+    *windows = (struct cpu_windows){0};
 }
 
-bool crowd_program(struct crowd *crowd, const struct counter_pick *picks, size_t n,
-                   const struct deadline *deadline, struct error *error)
+bool cpu_windows_program(struct cpu_windows *windows, const struct counter_pick *picks, size_t n,
+                         const struct deadline *deadline, struct error *error)
 {
-    for (size_t i = 0; i < crowd->n; i++) {
-        lend(crowd, &crowd->members[i]);
-        if (!device_program(crowd->device, picks, n, deadline, error))
-            return error_prefix(error, "CPU %u: ", (unsigned)crowd->members[i].core->core.unit);
-        crowd->members[i].reading = crowd->device->reading;
+    for (size_t i = 0; i < windows->n; i++) {
+        lend(windows, &windows->members[i]);
+        if (!device_program(windows->device, picks, n, deadline, error))
+            return error_prefix(error, "CPU %u: ", (unsigned)windows->members[i].core->core.unit);
+        windows->members[i].reading = windows->device->reading;
     }
     return true;
 }
 
-bool crowd_begin(struct crowd *crowd, const struct clock *clock, const struct deadline *deadline,
-                 struct error *error)
+bool cpu_windows_begin(struct cpu_windows *windows, const struct clock *clock,
+                       const struct deadline *deadline, struct error *error)
 {
-    for (size_t i = 0; i < crowd->n; i++) {
-        struct crowd_member *member = &crowd->members[i];
-        lend(crowd, member);
-        if (!window_begin(&member->window, crowd->device, clock, deadline, error))
+    for (size_t i = 0; i < windows->n; i++) {
+        struct cpu_windows_member *member = &windows->members[i];
+        lend(windows, member);
+        if (!window_begin(&member->window, windows->device, clock, deadline, error))
             return false;
         member->window.plausible.reading = NULL; /* nobody but an operating system writes an MSR */
         member->begin = member->before = member->window;
@@ -170,23 +171,23 @@ bool crowd_begin(struct crowd *crowd, const struct clock *clock, const struct de
     return true;
 }
 
-bool crowd_sample(struct crowd *crowd, const struct deadline *deadline, struct error *error)
+bool cpu_windows_sample(struct cpu_windows *windows, const struct deadline *deadline, struct error *error)
 {
-    for (size_t i = 0; i < crowd->n; i++) {
-        lend(crowd, &crowd->members[i]);
-        if (!window_sample(&crowd->members[i].window, deadline, error))
+    for (size_t i = 0; i < windows->n; i++) {
+        lend(windows, &windows->members[i]);
+        if (!window_sample(&windows->members[i].window, deadline, error))
             return false;
     }
     return true;
 }
 
-void crowd_begin_interval(struct crowd *crowd)
+void cpu_windows_begin_interval(struct cpu_windows *windows)
 {
-    for (size_t i = 0; i < crowd->n; i++)
-        crowd->members[i].before = crowd->members[i].window;
+    for (size_t i = 0; i < windows->n; i++)
+        windows->members[i].before = windows->members[i].window;
 }
 
-int crowd_pace_ms(const struct crowd *crowd)
+int cpu_windows_pace_ms(const struct cpu_windows *windows)
 {
-    return window_longest_ms(&crowd->members[0].window);
+    return window_longest_ms(&windows->members[0].window);
 }

@@ -47,16 +47,16 @@ int window_pace_ms(const struct window *window);
  * Crowds: all hardware threads of a card at once. Each has its own counters, and a window of its own over
  * them; they are sampled in turns, and the target is lent to one after the other.
  */
-struct crowd_member {
+struct cpu_windows_member {
     struct device_core *core; /* core->core.unit: the CPU; core->view.core_id: its core */
     struct counter_block *block;
     struct reading reading;
     struct window window, begin, before; /* now; as the pass began; as the interval did */
 };
 
-struct crowd {
+struct cpu_windows {
     struct device *device;
-    struct crowd_member *members; /* in the order of the CPUs */
+    struct cpu_windows_member *members; /* in the order of the CPUs */
     size_t n;
 };
 
@@ -65,15 +65,15 @@ struct crowd {
  * of them counts as free afterwards. ERROR_USAGE where cores are no threads of a card. To be closed even
  * after a failure; what was changed is put back by device_undo.
  */
-bool crowd_take(struct crowd *crowd, struct device *device, const char *block,
-                const struct deadline *deadline, struct error *error);
-void crowd_close(struct crowd *crowd);
+bool cpu_windows_take(struct cpu_windows *windows, struct device *device, const char *block,
+                      const struct deadline *deadline, struct error *error);
+void cpu_windows_close(struct cpu_windows *windows);
 
-bool crowd_program(struct crowd *crowd, const struct counter_pick *picks, size_t n,
-                   const struct deadline *deadline, struct error *error);
+bool cpu_windows_program(struct cpu_windows *windows, const struct counter_pick *picks, size_t n,
+                         const struct deadline *deadline, struct error *error);
 /* All windows; of a sample each adds what went by since its last one. */
-bool crowd_begin(struct crowd *crowd, const struct clock *clock, const struct deadline *deadline,
-                 struct error *error);
-bool crowd_sample(struct crowd *crowd, const struct deadline *deadline, struct error *error);
-void crowd_begin_interval(struct crowd *crowd);
-int crowd_pace_ms(const struct crowd *crowd); /* as window_pace_ms */
+bool cpu_windows_begin(struct cpu_windows *windows, const struct clock *clock,
+                       const struct deadline *deadline, struct error *error);
+bool cpu_windows_sample(struct cpu_windows *windows, const struct deadline *deadline, struct error *error);
+void cpu_windows_begin_interval(struct cpu_windows *windows);
+int cpu_windows_pace_ms(const struct cpu_windows *windows); /* as window_pace_ms */

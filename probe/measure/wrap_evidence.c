@@ -17,7 +17,7 @@ enum { TIMERAWH = 0x40054024, TIMERAWL = 0x40054028, TIMER_DBGPAUSE = 0x4005402C
 enum { DBGPAUSE_BOTH = 3 << 1 };
 enum { CHECK_MS = 50, CHECKS = 8 };
 
-static bool append(struct beside *beside, struct device *device, const struct counter *counter,
+static bool append(struct wrap_evidence *beside, struct device *device, const struct counter *counter,
                    struct error *error)
 {
     (void)beside;
@@ -25,31 +25,31 @@ static bool append(struct beside *beside, struct device *device, const struct co
            error_set(error, ERROR_SYSTEM, "too many counters at a time");
 }
 
-bool beside_take_tick(struct beside *beside, struct device *device, const struct beside_tick *tick,
-                      struct error *error)
+bool wrap_evidence_take_tick(struct wrap_evidence *beside, struct device *device,
+                             const struct wrap_evidence_tick *tick, struct error *error)
 {
     struct counter variable = {
         .name = "tick", .low = tick->variable, .bits = (uint8_t)(8 * tick->variable.size)};
     struct counter status = {.name = "icsr", .low = core_word(&device->chosen->core, ICSR), .bits = 32};
     struct counter pended = {.name = "pended", .low = tick->pended, .bits = (uint8_t)(8 * tick->pended.size)};
-    *beside = (struct beside){.kind = BESIDE_TICK,
-                              .at = device->reading.n,
-                              .has_pended = tick->pended.size != 0,
-                              .each = tick->each > 0 ? tick->each : 1,
-                              .modulus = counter_modulus(&variable)};
+    *beside = (struct wrap_evidence){.kind = BESIDE_TICK,
+                                     .at = device->reading.n,
+                                     .has_pended = tick->pended.size != 0,
+                                     .each = tick->each > 0 ? tick->each : 1,
+                                     .modulus = counter_modulus(&variable)};
     return append(beside, device, &variable, error) && append(beside, device, &status, error) &&
            (!beside->has_pended || append(beside, device, &pended, error));
 }
 
-bool beside_take_timer(struct beside *beside, struct device *device, const struct clock *clock,
-                       const struct deadline *deadline, struct error *error)
+bool wrap_evidence_take_timer(struct wrap_evidence *beside, struct device *device, const struct clock *clock,
+                              const struct deadline *deadline, struct error *error)
 {
     const struct core *core = &device->chosen->core;
     struct counter timer = {
         .name = "timer", .low = core_word(core, TIMERAWL), .high = core_word(core, TIMERAWH), .bits = 64};
     struct error unread = {0};
     uint64_t id = 0;
-    *beside = (struct beside){.kind = BESIDE_NOTHING};
+    *beside = (struct wrap_evidence){.kind = BESIDE_NOTHING};
     if (!ledger_read(device->ledger, core_word(core, CHIP_ID), &id, deadline, &unread) ||
         (id & CHIP_ID_MASK) != CHIP_ID_RP2040)
         return true;
@@ -61,7 +61,7 @@ bool beside_take_timer(struct beside *beside, struct device *device, const struc
     beside->wants_clock = !(clock->hz > 0) || clock->error_hz > 0;
     if (beside->wants_clock)
         return true;
-    *beside = (struct beside){
+    *beside = (struct wrap_evidence){
         .kind = BESIDE_TIMER, .at = device->reading.n, .slow_hz = clock->hz, .fast_hz = clock->hz};
     return append(beside, device, &timer, error);
 }
@@ -75,7 +75,7 @@ static bool is_doubtful(uint64_t status)
 }
 
 /* What the program has counted, will add, and has yet to notice; negative when the variable was set back. */
-static int64_t ticks_between(const struct beside *beside, const uint64_t *from, const uint64_t *to)
+static int64_t ticks_between(const struct wrap_evidence *beside, const uint64_t *from, const uint64_t *to)
 {
     size_t variable = beside->at, status = beside->at + 1, pended = beside->at + 2;
     uint64_t went = to[variable] - from[variable];
@@ -88,8 +88,9 @@ static int64_t ticks_between(const struct beside *beside, const uint64_t *from, 
     return (int64_t)ticks;
 }
 
-static void narrow_by_tick(const struct beside *beside, const struct counter *counter, const uint64_t *from,
-                           const uint64_t *to, size_t which, struct widen_bounds *bounds)
+static void narrow_by_tick(const struct wrap_evidence *beside, const struct counter *counter,
+                           const uint64_t *from, const uint64_t *to, size_t which,
+                           struct widen_bounds *bounds)
 {
     int64_t ticks = ticks_between(beside, from, to);
     uint64_t period = counter_modulus(counter), around = beside->modulus / beside->each;
@@ -114,7 +115,7 @@ static void narrow_by_tick(const struct beside *beside, const struct counter *co
     widen_by_span(bounds, low, high);
 }
 
-static void narrow_by_timer(const struct beside *beside, const uint64_t *from, const uint64_t *to,
+static void narrow_by_timer(const struct wrap_evidence *beside, const uint64_t *from, const uint64_t *to,
                             struct widen_bounds *bounds)
 {
     double us = (double)(to[beside->at] - from[beside->at]);
@@ -123,8 +124,8 @@ static void narrow_by_timer(const struct beside *beside, const uint64_t *from, c
         widen_by_span(bounds, least > 0 ? (uint64_t)floor(least) : 0, (uint64_t)ceil(most));
 }
 
-void beside_narrow(const struct beside *beside, const struct counter *counter, const uint64_t *from,
-                   const uint64_t *to, size_t which, struct widen_bounds *bounds)
+void wrap_evidence_narrow(const struct wrap_evidence *beside, const struct counter *counter,
+                          const uint64_t *from, const uint64_t *to, size_t which, struct widen_bounds *bounds)
 {
     if (beside->kind == BESIDE_TICK)
         narrow_by_tick(beside, counter, from, to, which, bounds);
@@ -141,8 +142,8 @@ static bool let_run(struct device *device, const struct deadline *deadline, stru
     return true;
 }
 
-bool beside_check(const struct beside *beside, struct device *device, const struct clock *clock,
-                  const struct deadline *deadline, struct error *error)
+bool wrap_evidence_check(const struct wrap_evidence *beside, struct device *device, const struct clock *clock,
+                         const struct deadline *deadline, struct error *error)
 {
     const struct counter *counter = &device->reading.counters[0];
     uint64_t first[READING_ROOM], now[READING_ROOM], from_us, ignored, before, to_us;
@@ -167,7 +168,7 @@ bool beside_check(const struct beside *beside, struct device *device, const stru
     return error_set(error, ERROR_USAGE, "the tick variable does not go up");
 }
 
-const char *beside_name(const struct beside *beside)
+const char *wrap_evidence_name(const struct wrap_evidence *beside)
 {
     static const char *const names[] = {
         [BESIDE_NOTHING] = "", [BESIDE_TICK] = "tick variable", [BESIDE_TIMER] = "RP2040 timer"};

@@ -14,17 +14,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum beside_kind { BESIDE_NOTHING, BESIDE_TICK, BESIDE_TIMER };
+enum wrap_evidence_kind { BESIDE_NOTHING, BESIDE_TICK, BESIDE_TIMER };
 
 /* Where the program keeps its ticks. Sizes are 0 for what it does not have. */
-struct beside_tick {
+struct wrap_evidence_tick {
     struct address variable;
     struct address pended; /* ticks that are to be added later (FreeRTOS, while its scheduler is suspended) */
     uint64_t each;         /* the variable goes up by so much a tick */
 };
 
-struct beside {
-    enum beside_kind kind;
+struct wrap_evidence {
+    enum wrap_evidence_kind kind;
     size_t at; /* of its first value in a reading */
     bool has_pended;
     bool wants_clock;        /* there is a timer, which would do if the clock were known */
@@ -33,17 +33,18 @@ struct beside {
 };
 
 /* Appends what must be read to the target's reading. */
-bool beside_take_tick(struct beside *beside, struct device *device, const struct beside_tick *tick,
-                      struct error *error);
+bool wrap_evidence_take_tick(struct wrap_evidence *beside, struct device *device,
+                             const struct wrap_evidence_tick *tick, struct error *error);
 /* True with kind BESIDE_NOTHING where there is no such timer, or where the clock is not known well enough. */
-bool beside_take_timer(struct beside *beside, struct device *device, const struct clock *clock,
-                       const struct deadline *deadline, struct error *error);
+bool wrap_evidence_take_timer(struct wrap_evidence *beside, struct device *device, const struct clock *clock,
+                              const struct deadline *deadline, struct error *error);
 /* Lets the core run for some 50 ms: whether the variable goes up once a period of the counter. */
-bool beside_check(const struct beside *beside, struct device *device, const struct clock *clock,
-                  const struct deadline *deadline, struct error *error);
+bool wrap_evidence_check(const struct wrap_evidence *beside, struct device *device, const struct clock *clock,
+                         const struct deadline *deadline, struct error *error);
 /* Narrows the bounds of `counter` between two readings, both of a halted core; to none, least above most,
  * where what was read contradicts itself. What `most` says before decides whether the tick variable itself
  * can have gone around. */
-void beside_narrow(const struct beside *beside, const struct counter *counter, const uint64_t *from,
-                   const uint64_t *to, size_t which, struct widen_bounds *bounds);
-const char *beside_name(const struct beside *beside); /* "tick variable", "" */
+void wrap_evidence_narrow(const struct wrap_evidence *beside, const struct counter *counter,
+                          const uint64_t *from, const uint64_t *to, size_t which,
+                          struct widen_bounds *bounds);
+const char *wrap_evidence_name(const struct wrap_evidence *beside); /* "tick variable", "" */

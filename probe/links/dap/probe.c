@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SEND_MS = 1000, REPLY_MS = 8000, CROWD_MS = 800, STALE = 8, SILENCE_MS = 700 };
+enum { SEND_MS = 1000, REPLY_MS = 8000, CPU_WINDOWS_MS = 800, STALE = 8, SILENCE_MS = 700 };
 
 static bool receive(struct dap_probe *probe, uint8_t *reply, size_t *n, const struct deadline *deadline,
                     struct error *error)
@@ -33,7 +33,7 @@ bool probe_send(struct dap_probe *probe, const uint8_t *packet, size_t n, struct
 bool probe_receive(struct dap_probe *probe, uint8_t *reply, size_t *n, struct error *error)
 {
     /* Packets of which several are in flight hold nothing but reads: none of them takes long */
-    struct deadline deadline = deadline_in_ms(patience_ms(probe->crowded ? CROWD_MS : REPLY_MS), NULL);
+    struct deadline deadline = deadline_in_ms(patience_ms(probe->crowded ? CPU_WINDOWS_MS : REPLY_MS), NULL);
     *n = 0;
     if (probe->lost)
         return error_set(error, ERROR_LINK_LOST, "%s is gone", probe->carrier->name);

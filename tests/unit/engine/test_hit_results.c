@@ -29,7 +29,7 @@ static bool on_hit(void *context, const struct raw_hit *hit)
     return enough_after == 0 || n_got < enough_after;
 }
 
-static void on_look(void *context, const struct raw_hit *hit, const struct raw_look *look)
+static void on_poll(void *context, const struct raw_hit *hit, const struct raw_poll *look)
 {
     (void)context;
     (void)hit;
@@ -41,7 +41,7 @@ static int set_up(void **state)
 {
     (void)state;
     static const uint64_t m4[CORTEX_M_IDENTITY] = {[CORTEX_M_CPUID] = 0x410FC241, [CORTEX_M_FP_CTRL] = 0x260};
-    static const struct engine_sink sink = {.hit = on_hit, .look = on_look};
+    static const struct engine_sink sink = {.hit = on_hit, .look = on_poll};
     memset(&breakpoints, 0, sizeof breakpoints);
     memset(results, 0, sizeof results);
     list = (struct steps){.items = items, .room = ROOM};
@@ -176,9 +176,9 @@ FRESH_TEST(looks_are_not_given_ahead_of_held_hits)
     const uint64_t values[] = {1};
     (void)add(100, true);
     hit_results_take(&hits, results, list.n);
-    hit_results_look(&hits, values, 0, 1);
+    hit_results_poll(&hits, values, 0, 1);
     assert_int_equal(n_looks, 0);
     hit_results_release(&hits, false);
-    hit_results_look(&hits, values, 0, 1);
+    hit_results_poll(&hits, values, 0, 1);
     assert_int_equal(n_looks, 1);
 }

@@ -12,7 +12,7 @@ enum { PERIOD = 48000, MHZ = 48 };
 static struct fixture {
     struct link link;
     struct device device;
-    struct beside beside;
+    struct wrap_evidence beside;
     struct deadline deadline;
     struct error error;
     uint64_t now_us, reads;
@@ -107,14 +107,14 @@ static struct address word(uint64_t offset, uint8_t size)
     return (struct address){.space = SPACE_MEMORY, .size = size, .unit = 3, .offset = offset};
 }
 
-static bool take_tick(struct beside_tick tick)
+static bool take_tick(struct wrap_evidence_tick tick)
 {
-    return beside_take_tick(&f.beside, &f.device, &tick, &f.error);
+    return wrap_evidence_take_tick(&f.beside, &f.device, &tick, &f.error);
 }
 
 FRESH_TEST(the_variable_is_read_behind_the_counters)
 {
-    assert_true(take_tick((struct beside_tick){.variable = word(VARIABLE, 2), .each = 10}));
+    assert_true(take_tick((struct wrap_evidence_tick){.variable = word(VARIABLE, 2), .each = 10}));
     const struct reading *reading = &f.device.reading;
     assert_int_equal(reading->n, 3);
     assert_int_equal(reading->counted, 1);
@@ -127,12 +127,13 @@ FRESH_TEST(the_variable_is_read_behind_the_counters)
     assert_int_equal(reading->counters[1].bits, 16);
     assert_int_equal(reading->counters[2].low.offset, 0xE000ED04);
     assert_int_equal(reading->counters[2].low.unit, 3);
-    assert_string_equal(beside_name(&f.beside), "tick variable");
+    assert_string_equal(wrap_evidence_name(&f.beside), "tick variable");
 }
 
 FRESH_TEST(ticks_put_by_are_read_too)
 {
-    assert_true(take_tick((struct beside_tick){.variable = word(VARIABLE, 4), .pended = word(PENDED, 4)}));
+    assert_true(
+        take_tick((struct wrap_evidence_tick){.variable = word(VARIABLE, 4), .pended = word(PENDED, 4)}));
     assert_int_equal(f.device.reading.n, 4);
     assert_true(f.beside.has_pended);
     assert_int_equal(f.beside.each, 1); /* not said */
@@ -143,14 +144,14 @@ FRESH_TEST(a_full_reading_takes_none)
 {
     while (f.device.reading.n < READING_ROOM - 1)
         assert_true(reading_append(&f.device.reading, &f.device.reading.counters[0]));
-    assert_false(take_tick((struct beside_tick){.variable = word(VARIABLE, 4)}));
+    assert_false(take_tick((struct wrap_evidence_tick){.variable = word(VARIABLE, 4)}));
     assert_int_equal(f.error.kind, ERROR_SYSTEM);
 }
 
 static bool check(double bound_hz)
 {
     const struct clock clock = {.bound_hz = bound_hz};
-    return beside_check(&f.beside, &f.device, &clock, &f.deadline, &f.error);
+    return wrap_evidence_check(&f.beside, &f.device, &clock, &f.deadline, &f.error);
 }
 
 FRESH_TEST(a_variable_that_keeps_pace_is_believed)
@@ -159,7 +160,7 @@ FRESH_TEST(a_variable_that_keeps_pace_is_believed)
     for (size_t i = 0; i < sizeof firsts / sizeof *firsts; i++) {
         set_up(NULL);
         f.first = firsts[i];
-        assert_true(take_tick((struct beside_tick){.variable = word(VARIABLE, 4), .each = 1}));
+        assert_true(take_tick((struct wrap_evidence_tick){.variable = word(VARIABLE, 4), .each = 1}));
         assert_true(check(MHZ * 1e6));
         assert_int_equal(f.error.kind, ERROR_NONE);
     }
@@ -169,7 +170,7 @@ FRESH_TEST(a_variable_that_keeps_pace_is_believed)
 FRESH_TEST(a_slow_one_is_waited_for)
 {
     f.ticks_a_ms = 0.005;
-    assert_true(take_tick((struct beside_tick){.variable = word(VARIABLE, 4), .each = 1}));
+    assert_true(take_tick((struct wrap_evidence_tick){.variable = word(VARIABLE, 4), .each = 1}));
     assert_true(check(MHZ * 1e6));
 }
 
@@ -180,7 +181,7 @@ FRESH_TEST(what_is_no_tick_variable_is_refused)
         set_up(NULL);
         f.first = 5000;
         f.ticks_a_ms = rates[i];
-        assert_true(take_tick((struct beside_tick){.variable = word(VARIABLE, 4), .each = 1}));
+        assert_true(take_tick((struct wrap_evidence_tick){.variable = word(VARIABLE, 4), .each = 1}));
         assert_false(check(MHZ * 1e6));
         assert_int_equal(f.error.kind, ERROR_USAGE);
         assert_non_null(strstr(f.error.text, "tick variable"));
@@ -191,7 +192,7 @@ FRESH_TEST(what_is_no_tick_variable_is_refused)
 FRESH_TEST(what_goes_up_by_more_a_tick_is_measured_by_that)
 {
     f.ticks_a_ms = 10;
-    assert_true(take_tick((struct beside_tick){.variable = word(VARIABLE, 4), .each = 10}));
+    assert_true(take_tick((struct wrap_evidence_tick){.variable = word(VARIABLE, 4), .each = 10}));
     assert_true(check(MHZ * 1e6));
     f.ticks_a_ms = 40;
     assert_false(check(MHZ * 1e6));
@@ -201,7 +202,7 @@ FRESH_TEST(a_link_that_goes_is_told)
 {
     for (uint64_t at = 1; at <= 6; at++) {
         set_up(NULL);
-        assert_true(take_tick((struct beside_tick){.variable = word(VARIABLE, 4), .each = 1}));
+        assert_true(take_tick((struct wrap_evidence_tick){.variable = word(VARIABLE, 4), .each = 1}));
         f.lost_at = at;
         assert_false(check(MHZ * 1e6));
         assert_int_equal(f.error.kind, ERROR_LINK_LOST);
@@ -210,10 +211,10 @@ FRESH_TEST(a_link_that_goes_is_told)
 
 /* --- the timer ------------------------------------------------------------------------------------------ */
 
-static enum beside_kind take_timer(struct clock clock)
+static enum wrap_evidence_kind take_timer(struct clock clock)
 {
     size_t before = f.device.reading.n;
-    assert_true(beside_take_timer(&f.beside, &f.device, &clock, &f.deadline, &f.error));
+    assert_true(wrap_evidence_take_timer(&f.beside, &f.device, &clock, &f.deadline, &f.error));
     assert_int_equal(f.error.kind, ERROR_NONE);
     assert_int_equal(f.device.reading.n, before + (f.beside.kind == BESIDE_TIMER));
     return f.beside.kind;
@@ -228,7 +229,7 @@ FRESH_TEST(the_timer_is_one_wide_counter)
     assert_int_equal(timer->high.offset, 0x40054024);
     assert_int_equal(f.beside.at, 1);
     assert_true(f.beside.slow_hz == 125e6 && f.beside.fast_hz == 125e6);
-    assert_string_equal(beside_name(&f.beside), "RP2040 timer");
+    assert_string_equal(wrap_evidence_name(&f.beside), "RP2040 timer");
 }
 
 FRESH_TEST(only_a_timer_that_is_known_to_fit_is_taken)
@@ -264,7 +265,7 @@ FRESH_TEST(the_timer_tells_every_wrap)
     enum { CYCLES = 12, MODULUS = 200 }; /* a microsecond; 17 of those to a wrap */
     const struct counter counter = {
         .bits = 24, .per_cycle = 1, .down = true, .zero_is_top = true, .modulus = MODULUS};
-    const struct beside beside = {.kind = BESIDE_TIMER, .at = 1, .slow_hz = 12e6, .fast_hz = 12e6};
+    const struct wrap_evidence beside = {.kind = BESIDE_TIMER, .at = 1, .slow_hz = 12e6, .fast_hz = 12e6};
     for (uint64_t a = 1000; a < 1000 + CYCLES * 4; a++)
         for (uint64_t length = 0; length < UINT64_C(20) * MODULUS; length++) {
             uint64_t b = a + length;
@@ -272,7 +273,7 @@ FRESH_TEST(the_timer_tells_every_wrap)
             const uint64_t to[] = {b % MODULUS == 0 ? 0 : MODULUS - b % MODULUS, b / CYCLES};
             struct widen_bounds bounds = {.most = UINT64_MAX};
             struct widen widen = {0};
-            beside_narrow(&beside, &counter, from, to, 0, &bounds);
+            wrap_evidence_narrow(&beside, &counter, from, to, 0, &bounds);
             widen_add(&widen, &counter, from[0], to[0], bounds);
             assert_false(widen.at_least);
             assert_int_equal(widen.total, length);

@@ -18,7 +18,7 @@ static struct card {
 } card;
 
 static struct device device;
-static struct crowd crowd;
+static struct cpu_windows windows;
 static struct clock clock;
 static struct deadline deadline;
 static struct error error;
@@ -63,7 +63,7 @@ static size_t views(struct link *link, struct link_view *out, size_t room, struc
 static int tear_down(void **state)
 {
     (void)state;
-    crowd_close(&crowd);
+    cpu_windows_close(&windows);
     device_close(&device);
     return 0;
 }
@@ -87,7 +87,7 @@ static bool take(void)
 {
     static const struct device_request any = {.core = -1};
     return device_open(&device, &card.link, &any, &deadline, &error) &&
-           crowd_take(&crowd, &device, NULL, &deadline, &error);
+           cpu_windows_take(&windows, &device, NULL, &deadline, &error);
 }
 
 FRESH_TEST(every_thread_has_its_own_count)
@@ -98,15 +98,15 @@ FRESH_TEST(every_thread_has_its_own_count)
     card.at[3][CNTR0] = (UINT64_C(1) << 40) - 6;
     memcpy(before, card.at, sizeof before);
     assert_true(take());
-    assert_int_equal(crowd.n, CPUS);
-    assert_true(crowd_program(&crowd, picks, 2, &deadline, &error));
-    assert_true(crowd_begin(&crowd, &clock, &deadline, &error));
-    assert_true(crowd_sample(&crowd, &deadline, &error));
-    crowd_begin_interval(&crowd);
+    assert_int_equal(windows.n, CPUS);
+    assert_true(cpu_windows_program(&windows, picks, 2, &deadline, &error));
+    assert_true(cpu_windows_begin(&windows, &clock, &deadline, &error));
+    assert_true(cpu_windows_sample(&windows, &deadline, &error));
+    cpu_windows_begin_interval(&windows);
     for (int i = 0; i < 3; i++)
-        assert_true(crowd_sample(&crowd, &deadline, &error));
+        assert_true(cpu_windows_sample(&windows, &deadline, &error));
     for (size_t i = 0; i < CPUS; i++) {
-        const struct crowd_member *member = &crowd.members[i];
+        const struct cpu_windows_member *member = &windows.members[i];
         assert_int_equal(member->core->core.unit, i);
         assert_int_equal(member->core->view.core_id, i / 4);
         assert_int_equal(member->window.totals[1].count, 4 * (i + 1));
@@ -115,7 +115,7 @@ FRESH_TEST(every_thread_has_its_own_count)
         assert_int_equal(member->begin.totals[1].count, 0);
         assert_int_equal(card.at[i][SELECT0], 0x430003);
     }
-    assert_int_equal(crowd_pace_ms(&crowd), 1000);
+    assert_int_equal(cpu_windows_pace_ms(&windows), 1000);
     assert_true(device_undo(&device, &deadline, &error));
     assert_memory_equal(card.at, before, sizeof before);
 }
@@ -126,7 +126,7 @@ FRESH_TEST(what_one_uses_nobody_is_given)
     card.at[5][CONTROL] = 1;
     assert_true(take());
     for (size_t i = 0; i < CPUS; i++)
-        assert_int_equal(crowd.members[i].block->kind->counters_for(crowd.members[i].block, 0x16), 4);
+        assert_int_equal(windows.members[i].block->kind->counters_for(windows.members[i].block, 0x16), 4);
 }
 
 FRESH_TEST(what_goes_wrong_names_its_cpu)
@@ -139,10 +139,10 @@ FRESH_TEST(what_goes_wrong_names_its_cpu)
     set_up(NULL);
     assert_true(take());
     card.broken = 6;
-    assert_false(crowd_program(&crowd, picks, 1, &deadline, &error));
+    assert_false(cpu_windows_program(&windows, picks, 1, &deadline, &error));
     assert_non_null(strstr(error.text, "CPU 6"));
     error_clear(&error);
-    assert_false(crowd_begin(&crowd, &clock, &deadline, &error));
+    assert_false(cpu_windows_begin(&windows, &clock, &deadline, &error));
     assert_int_equal(error.kind, ERROR_FAULT);
     card.broken = -1;
     error_clear(&error);

@@ -81,11 +81,11 @@ FRESH_TEST(looks_save_what_wraps_between_the_stops)
     const uint64_t begin = 12345, per_ms = 100000;
     struct raw_hit hit = {.from = {shown(begin, 0xFFFFFF)}, .before_us = 1000, .pairs = 1};
     for (uint64_t ms = 50; ms < 1680; ms += 50) {
-        struct raw_look look = {.values = {shown(begin + ms * per_ms, 0xFFFFFF)},
+        struct raw_poll look = {.values = {shown(begin + ms * per_ms, 0xFFFFFF)},
                                 .before_us = 1000 + ms * 1000,
                                 .after_us = 1200 + ms * 1000,
                                 .first = ms == 50};
-        evaluation_look(&evaluation, &hit, &look);
+        evaluation_poll(&evaluation, &hit, &look);
     }
     hit.to[0] = shown(begin + 1700 * per_ms, 0xFFFFFF);
     hit.after_us = 1000 + 1700 * 1000;
@@ -104,11 +104,11 @@ FRESH_TEST(a_look_that_takes_long_may_hide_a_wrap)
     count_with(tick(0xFFFFFF));
     struct raw_hit hit = {.from = {shown(0, 0xFFFFFF)}, .before_us = 1000, .pairs = 1};
     for (int slow = 0; slow < 2; slow++) {
-        const struct raw_look look = {.values = {shown(1000, 0xFFFFFF)},
+        const struct raw_poll look = {.values = {shown(1000, 0xFFFFFF)},
                                       .before_us = 151000,
                                       .after_us = slow ? 201000 : 151010,
                                       .first = true};
-        evaluation_look(&evaluation, &hit, &look);
+        evaluation_poll(&evaluation, &hit, &look);
         hit.to[0] = shown(2000, 0xFFFFFF);
         hit.after_us = 202000;
         evaluation_total(&evaluation, &hit, totals);
@@ -133,8 +133,8 @@ FRESH_TEST(eight_bits_are_exact_while_fewer_cycles_went_by)
     assert_true(totals[1].at_least);
     /* looks, in which the two are not read at one moment, take nothing away */
     hit.to[0] = 1255;
-    const struct raw_look look = {.values = {1100, 252}, .before_us = 20, .after_us = 900000, .first = true};
-    evaluation_look(&evaluation, &hit, &look);
+    const struct raw_poll look = {.values = {1100, 252}, .before_us = 20, .after_us = 900000, .first = true};
+    evaluation_poll(&evaluation, &hit, &look);
     evaluation_total(&evaluation, &hit, totals);
     assert_int_equal(totals[1].total, 11);
     assert_false(totals[1].at_least);
@@ -162,7 +162,7 @@ FRESH_TEST(a_tick_variable_decides_every_phase)
     reading.counters[2] = up(32, 0);
     reading.n = 3;
     evaluation.beside =
-        (struct beside){.kind = BESIDE_TICK, .at = 1, .each = 1, .modulus = UINT64_C(1) << 32};
+        (struct wrap_evidence){.kind = BESIDE_TICK, .at = 1, .each = 1, .modulus = UINT64_C(1) << 32};
     for (uint64_t begin = 10000; begin < 10000 + 2 * PERIOD; begin++)
         for (uint64_t length = 0; length < UINT64_C(60) * PERIOD; length += 7) {
             uint64_t end = begin + length;
@@ -191,7 +191,7 @@ FRESH_TEST(a_tick_being_counted_is_a_bound)
     reading.counters[2] = up(32, 0);
     reading.n = 3;
     evaluation.beside =
-        (struct beside){.kind = BESIDE_TICK, .at = 1, .each = 1, .modulus = UINT64_C(1) << 32};
+        (struct wrap_evidence){.kind = BESIDE_TICK, .at = 1, .each = 1, .modulus = UINT64_C(1) << 32};
     const struct raw_hit hit = {.from = {shown(5500, 999), 5, 0},
                                 .to = {shown(9005, 999), 8, 15}, /* the ninth is being handled */
                                 .after_us = 1000000,
@@ -208,7 +208,8 @@ FRESH_TEST(a_timer_decides_unless_it_contradicts)
     reading.counters[1] = up(64, 0);
     reading.n = 2;
     evaluation.bound_hz = 12.6e6;
-    evaluation.beside = (struct beside){.kind = BESIDE_TIMER, .at = 1, .slow_hz = 12e6, .fast_hz = 12e6};
+    evaluation.beside =
+        (struct wrap_evidence){.kind = BESIDE_TIMER, .at = 1, .slow_hz = 12e6, .fast_hz = 12e6};
     struct raw_hit hit = {.from = {shown(100, 11999), 0}, .after_us = 100000, .pairs = 1};
     hit.to[0] = shown(100 + 600000, 11999);
     hit.to[1] = 50000; /* 50 ms at 12 MHz */
@@ -227,22 +228,22 @@ FRESH_TEST(a_timer_decides_unless_it_contradicts)
 
 FRESH_TEST(passes_disagree_only_beyond_their_spread)
 {
-    struct spread passes[2] = {0};
+    struct pass_check passes[2] = {0};
     char words[160];
     for (uint64_t i = 0; i < 50; i++) {
-        spread_add(&passes[0], 1000 + i % 10);
-        spread_add(&passes[1], 1000 + (i + 5) % 10);
+        pass_check_add(&passes[0], 1000 + i % 10);
+        pass_check_add(&passes[1], 1000 + (i + 5) % 10);
     }
-    spread_compare(passes, 2, 0, "CPU_CYCLES", words, sizeof words);
+    pass_check_compare(passes, 2, 0, "CPU_CYCLES", words, sizeof words);
     assert_string_equal(words, "");
-    passes[1] = (struct spread){0};
+    passes[1] = (struct pass_check){0};
     for (uint64_t i = 0; i < 50; i++)
-        spread_add(&passes[1], 1020 + i % 10);
-    spread_compare(passes, 2, 0, "CPU_CYCLES", words, sizeof words);
+        pass_check_add(&passes[1], 1020 + i % 10);
+    pass_check_compare(passes, 2, 0, "CPU_CYCLES", words, sizeof words);
     assert_non_null(strstr(words, "disagree"));
-    spread_compare(passes, 2, 30, "CPU_CYCLES", words, sizeof words); /* each may be off by that */
+    pass_check_compare(passes, 2, 30, "CPU_CYCLES", words, sizeof words); /* each may be off by that */
     assert_string_equal(words, "");
-    spread_compare(passes, 1, 0, "CPU_CYCLES", words, sizeof words);
+    pass_check_compare(passes, 1, 0, "CPU_CYCLES", words, sizeof words);
     assert_string_equal(words, "");
 }
 
@@ -289,10 +290,10 @@ FRESH_TEST(a_look_that_comes_too_late_leaves_a_bound)
     struct widen totals[READING_ROOM];
     count_with(up(24, 1));
     struct raw_hit hit = {.from = {0}, .pairs = 1};
-    struct raw_look look = {.values = {100}, .before_us = 100000, .after_us = 100100, .first = true};
-    evaluation_look(&evaluation, &hit, &look);
-    look = (struct raw_look){.values = {200}, .before_us = 300000, .after_us = 300100};
-    evaluation_look(&evaluation, &hit, &look);
+    struct raw_poll look = {.values = {100}, .before_us = 100000, .after_us = 100100, .first = true};
+    evaluation_poll(&evaluation, &hit, &look);
+    look = (struct raw_poll){.values = {200}, .before_us = 300000, .after_us = 300100};
+    evaluation_poll(&evaluation, &hit, &look);
     hit.to[0] = 300;
     hit.after_us = 300200;
     evaluation_total(&evaluation, &hit, totals);
@@ -311,8 +312,8 @@ FRESH_TEST(looks_begin_with_the_first)
     struct widen totals[READING_ROOM];
     count_with(up(24, 1));
     struct raw_hit hit = {.from = {1000}, .to = {1300}, .after_us = 10, .pairs = 1};
-    const struct raw_look look = {.values = {900}, .before_us = 5, .after_us = 6};
-    evaluation_look(&evaluation, &hit, &look);
+    const struct raw_poll look = {.values = {900}, .before_us = 5, .after_us = 6};
+    evaluation_poll(&evaluation, &hit, &look);
     evaluation_total(&evaluation, &hit, totals);
     assert_int_equal(totals[0].total, 300);
     assert_false(totals[0].at_least);

@@ -10,7 +10,7 @@ enum { COST = 7 };
 struct rig {
     struct device device;
     struct counter_block block;
-    struct halts halts;
+    struct halt_cost halts;
 };
 
 static struct rig *begin(void)
@@ -24,7 +24,7 @@ static struct rig *begin(void)
                                                         {.name = "LSUCNT", .bits = 8, .per_cycle = 1}},
                                            .n = 2,
                                            .counted = 2};
-    halts_begin(&rig->halts, &rig->device, &clock);
+    halt_cost_begin(&rig->halts, &rig->device, &clock);
     return rig;
 }
 
@@ -32,22 +32,22 @@ static void rehit(struct rig *rig, uint64_t cycles)
 {
     const struct raw_hit raw = {
         .from = {UINT32_MAX - 2, 250}, .to = {(cycles - 3) & UINT32_MAX, 250}, .pairs = 1};
-    halts_rehit(&rig->halts, &raw);
+    halt_cost_rehit(&rig->halts, &raw);
 }
 
-static void between(const struct rig *rig, uint64_t cycles, unsigned pairs, struct halts_count *out)
+static void between(const struct rig *rig, uint64_t cycles, unsigned pairs, struct halt_cost_count *out)
 {
     const uint64_t from[READING_ROOM] = {UINT32_MAX - 9, 200}, to[READING_ROOM] = {cycles - 10, 10};
-    halts_between(&rig->halts, from, to, 1000000, pairs, out);
+    halt_cost_between(&rig->halts, from, to, 1000000, pairs, out);
 }
 
 TEST(test_known_cost)
 {
     struct rig *rig = begin();
-    struct halts_count counts[READING_ROOM];
+    struct halt_cost_count counts[READING_ROOM];
     for (uint64_t i = 0; i < 8; i++)
         rehit(rig, COST + i % 2); /* 7 or 8 */
-    halts_end(&rig->halts);
+    halt_cost_end(&rig->halts);
     between(rig, 107, 1, counts);
     assert_int_equal(counts[0].count, 99); /* of 107 the mean, 7.5, rounded away from zero */
     assert_int_equal(counts[0].plus_minus, 1);
@@ -63,9 +63,9 @@ TEST(test_known_cost)
 TEST(test_free_halts)
 {
     struct rig *rig = begin();
-    struct halts_count counts[READING_ROOM];
+    struct halt_cost_count counts[READING_ROOM];
     rehit(rig, 0);
-    halts_end(&rig->halts);
+    halt_cost_end(&rig->halts);
     between(rig, 107, 0, counts);
     assert_int_equal(counts[0].count, 107);
     assert_true(!counts[0].at_most && !counts[0].at_least && counts[0].plus_minus == 0);
@@ -77,8 +77,8 @@ TEST(test_free_halts)
 TEST(test_nothing_measured)
 {
     struct rig *rig = begin();
-    struct halts_count counts[READING_ROOM];
-    halts_end(&rig->halts);
+    struct halt_cost_count counts[READING_ROOM];
+    halt_cost_end(&rig->halts);
     between(rig, 107, 1, counts);
     assert_true(counts[0].at_most && counts[0].count == 107);
     free(rig);

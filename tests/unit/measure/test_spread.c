@@ -9,7 +9,7 @@
 
 enum { PASSES = 4 };
 
-static struct spread passes[PASSES];
+static struct pass_check passes[PASSES];
 static char words[160];
 
 static int set_up(void **state)
@@ -25,12 +25,12 @@ static int set_up(void **state)
 static void add(size_t pass, uint64_t value, unsigned times)
 {
     for (unsigned i = 0; i < times; i++)
-        spread_add(&passes[pass], value);
+        pass_check_add(&passes[pass], value);
 }
 
 static bool disagree(size_t n, double plus_minus)
 {
-    spread_compare(passes, n, plus_minus, "CPU_CYCLES", words, sizeof words);
+    pass_check_compare(passes, n, plus_minus, "CPU_CYCLES", words, sizeof words);
     return words[0] != '\0';
 }
 
@@ -38,13 +38,13 @@ FRESH_TEST(mean_and_squares_are_those_of_the_values)
 {
     static const uint64_t values[] = {9, 2, 7, 4, 4, 5, 5, 4};
     for (size_t i = 0; i < 8; i++)
-        spread_add(&passes[0], values[i]);
+        pass_check_add(&passes[0], values[i]);
     assert_int_equal(passes[0].n, 8);
     assert_int_equal(passes[0].min, 2);
     assert_int_equal(passes[0].max, 9);
     assert_true(fabs(passes[0].mean - 5) < 1e-12 && fabs(passes[0].squares - 32) < 1e-12);
     for (unsigned i = 0; i < 1000; i++) /* large values do not drown their differences */
-        spread_add(&passes[1], (1ULL << 50) + i % 2);
+        pass_check_add(&passes[1], (1ULL << 50) + i % 2);
     assert_true(fabs(passes[1].squares - 250) < 1);
 }
 
@@ -61,7 +61,7 @@ FRESH_TEST(constant_passes_must_be_equal)
     for (size_t i = 0; i < PASSES; i++)
         add(i, 1000, 5);
     assert_false(disagree(PASSES, 0));
-    passes[2] = (struct spread){0};
+    passes[2] = (struct pass_check){0};
     add(2, 1001, 5);
     assert_true(disagree(PASSES, 0));
     assert_string_equal(words, "the passes disagree: mean CPU_CYCLES 1000 in pass 1, 1001 in pass 3");
@@ -76,7 +76,7 @@ FRESH_TEST(what_varies_may_differ_by_three_standard_errors)
     add(1, 995, 50);
     add(1, 1015, 50);
     assert_false(disagree(2, 0)); /* 5 apart, room for 6 */
-    passes[1] = (struct spread){0};
+    passes[1] = (struct pass_check){0};
     add(1, 998, 50);
     add(1, 1018, 50);
     assert_true(disagree(2, 0));
@@ -101,6 +101,6 @@ FRESH_TEST(words_are_cut_to_their_room)
     char small[12];
     add(0, 1, 2);
     add(1, 2, 2);
-    spread_compare(passes, 2, 0, "A_NAME", small, sizeof small);
+    pass_check_compare(passes, 2, 0, "A_NAME", small, sizeof small);
     assert_string_equal(small, "the passes ");
 }
