@@ -51,11 +51,11 @@ static bool calibrate_there(struct calibrate_command *self, struct engine *engin
                                   .start_is_thumb = thumb,
                                   .end_is_thumb = thumb,
                                   .process = options->process};
-    const struct engine_wish wish = {
+    const struct engine_request request = {
         .hits = 1, .rehits = REHITS / 2, .timeout_ms = (int64_t)(options->timeout_s * 1000)};
     struct deadline deadline = session_deadline(&self->session);
     return engine->ops->arm(engine, &region, &deadline, error) &&
-           engine->ops->run(engine, &wish, sink, &deadline, error);
+           engine->ops->run(engine, &request, sink, &deadline, error);
 }
 
 static bool disarm_engine(void *engine, const struct deadline *deadline, struct error *error)

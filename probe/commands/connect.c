@@ -104,23 +104,23 @@ static struct link *connect_door(const struct context *context, const char *prob
 
 static struct link *connect_dap(const struct context *context, const char *probe, struct error *error)
 {
-    struct dap_wish wish;
+    struct probe_spec request;
     const struct options *options = context->options;
-    if (!dap_wish_read(probe, &wish, error))
+    if (!probe_spec_read(probe, &request, error))
         return NULL;
     if (options->transport != NULL && strcmp(options->transport, "swd") == 0)
-        wish.wires = DAP_WIRES_SWD;
+        request.wires = DAP_WIRES_SWD;
     else if (options->transport != NULL && strcmp(options->transport, "jtag") == 0)
-        wish.wires = DAP_WIRES_JTAG;
+        request.wires = DAP_WIRES_JTAG;
     else if (options->transport != NULL) {
         error_set(error, ERROR_USAGE, "--transport takes swd or jtag; got \"%.32s\"", options->transport);
         return NULL;
     }
-    wish.hz = (uint32_t)options->speed_hz;
-    wish.packets = options->packets < UINT16_MAX ? (unsigned)options->packets : UINT16_MAX;
-    wish.log = context->log;
+    request.hz = (uint32_t)options->speed_hz;
+    request.packets = options->packets < UINT16_MAX ? (unsigned)options->packets : UINT16_MAX;
+    request.log = context->log;
     struct deadline deadline = deadline_in_ms(patience_ms(CONNECT_MS), context->cancel);
-    return dap_open(&wish, &deadline, error);
+    return dap_open(&request, &deadline, error);
 }
 
 size_t connect_list(const struct context *context, struct dap_listed *out, size_t room)
@@ -192,7 +192,7 @@ static bool check_wires(const struct options *options, struct error *error)
                         : options->speed_hz > 0    ? "--speed"
                                                    : "--packets";
     if (!options->wires_said ||
-        (options->n_openocd == 0 && (options->probe == NULL || dap_wish_is(options->probe))))
+        (options->n_openocd == 0 && (options->probe == NULL || probe_spec_is(options->probe))))
         return true;
     if (options->n_openocd > 0)
         return error_set(
@@ -217,36 +217,36 @@ static struct link *connect_control(const struct context *context, struct error 
         return connect_default(context, error);
     if (is_kind(options->probe, "gdb"))
         return connect_gdb(context, options->probe, error);
-    if (msr_wish_is(options->probe)) {
+    if (msr_spec_is(options->probe)) {
         struct deadline deadline = deadline_in_ms(patience_ms(CONNECT_MS), context->cancel);
         return msr_connect(options->probe, &deadline, error);
     }
     if (is_kind(options->probe, "door"))
         return connect_door(context, options->probe, error);
-    return dap_wish_is(options->probe) ? connect_dap(context, options->probe, error)
-                                       : connect_openocd(context, options->probe, error);
+    return probe_spec_is(options->probe) ? connect_dap(context, options->probe, error)
+                                         : connect_openocd(context, options->probe, error);
 }
 
 /* Both are named, since a pair is made on purpose. */
 static bool check_pair(const struct options *options, struct error *error)
 {
-    if (!msr_wish_is(options->counters))
+    if (!msr_spec_is(options->counters))
         return error_set(error, ERROR_USAGE, "--counters %.64s: neither msr[:CPU] nor msr-agent:HOST[:PORT]",
                          options->counters);
-    bool control = options->n_openocd > 0 || (options->probe != NULL && !msr_wish_is(options->probe));
+    bool control = options->n_openocd > 0 || (options->probe != NULL && !msr_spec_is(options->probe));
     return control || error_set(error, ERROR_USAGE,
                                 "--counters needs run control from elsewhere: --probe gdb:HOST:PORT");
 }
 
 static struct link *connect_all(const struct context *context, struct error *error)
 {
-    const char *wish = context->options->counters;
-    if (wish == NULL)
+    const char *request = context->options->counters;
+    if (request == NULL)
         return connect_control(context, error);
     if (!check_pair(context->options, error))
         return NULL;
     struct deadline deadline = deadline_in_ms(patience_ms(CONNECT_MS), context->cancel);
-    struct link *counters = msr_connect(wish, &deadline, error);
+    struct link *counters = msr_connect(request, &deadline, error);
     if (counters == NULL)
         return NULL;
     struct link *control = connect_control(context, error);

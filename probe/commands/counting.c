@@ -10,16 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool read_wishes(const struct session *session, struct event_wish *wishes, size_t *n,
-                        struct error *error)
+static bool read_requests(const struct session *session, struct event_request *requests, size_t *n,
+                          struct error *error)
 {
     const struct options *options = session->context->options;
     const char *own_cycles = session->device.block->kind->own_cycles;
     if (options->n_events == 0 && options->n_metrics == 0 && session->device.remote != NULL &&
         own_cycles != NULL)
-        return event_wishes_parse(own_cycles, wishes, PLAN_COLUMNS, n, error);
+        return event_requests_parse(own_cycles, requests, PLAN_COLUMNS, n, error);
     for (size_t i = 0; i < options->n_events; i++)
-        if (!event_wishes_parse(options->events[i], wishes, PLAN_COLUMNS, n, error))
+        if (!event_requests_parse(options->events[i], requests, PLAN_COLUMNS, n, error))
             return false;
     return true;
 }
@@ -74,17 +74,17 @@ static bool knows_event(void *self, const char *event)
 
 /* Whether the counters can count them in one pass. */
 static bool fit_together(const struct counting *counting, const struct session *session,
-                         const struct event_wish *wishes, size_t n)
+                         const struct event_request *requests, size_t n)
 {
     struct error ignored = {0};
     struct plan *plan = calloc(1, sizeof *plan);
-    bool fit = plan != NULL && plan_make(plan, session->device.block, counting->set, wishes, n, &ignored);
+    bool fit = plan != NULL && plan_make(plan, session->device.block, counting->set, requests, n, &ignored);
     free(plan);
     return fit;
 }
 
 static bool add_metric(struct counting *counting, const struct session *session, const struct metric *metric,
-                       struct event_wish *wishes, size_t *n, struct error *error)
+                       struct event_request *requests, size_t *n, struct error *error)
 {
     if (counting->n_metrics == COUNTING_METRICS)
         return error_set(error, ERROR_USAGE, "more than %d metrics", COUNTING_METRICS);
@@ -93,22 +93,22 @@ static bool add_metric(struct counting *counting, const struct session *session,
     unsigned group = 0;
     size_t first = *n;
     for (size_t i = 0; i < first; i++)
-        group = wishes[i].group > group ? wishes[i].group : group;
+        group = requests[i].group > group ? requests[i].group : group;
     for (size_t i = 0; i < metric->n_events; i++) {
         bool there = false;
         for (size_t k = 0; k < *n; k++)
-            there = there || strcasecmp(wishes[k].name, metric->events[i]) == 0;
+            there = there || strcasecmp(requests[k].name, metric->events[i]) == 0;
         if (there)
             continue;
         if (*n == PLAN_COLUMNS)
             return error_set(error, ERROR_USAGE, "more than %d events", PLAN_COLUMNS);
-        wishes[*n] = (struct event_wish){.group = group + 1};
-        memcpy(wishes[(*n)++].name, metric->events[i], sizeof metric->events[i]);
+        requests[*n] = (struct event_request){.group = group + 1};
+        memcpy(requests[(*n)++].name, metric->events[i], sizeof metric->events[i]);
     }
     /* Events that one counter alone can count are better counted in turns than not at all */
-    if (*n > first && !fit_together(counting, session, wishes + first, *n - first))
+    if (*n > first && !fit_together(counting, session, requests + first, *n - first))
         for (size_t i = first; i < *n; i++)
-            wishes[i].group = 0;
+            requests[i].group = 0;
     return true;
 }
 
@@ -138,7 +138,7 @@ static bool refuse_metric(const struct metric_set *set, const char *name, struct
 }
 
 static bool add_named_metric(struct counting *counting, const struct session *session, const char *name,
-                             struct event_wish *wishes, size_t *n, struct error *error)
+                             struct event_request *requests, size_t *n, struct error *error)
 {
     struct knowledge knowledge = {.block = session->device.block, .set = counting->set};
     if (counting->metric_sets[OWN] == NULL &&
@@ -151,11 +151,11 @@ static bool add_named_metric(struct counting *counting, const struct session *se
     for (size_t i = 0; i < counting->n_metrics; i++)
         if (counting->metrics[i] == metric)
             return error_set(error, ERROR_USAGE, "the metric %s is asked for twice", metric->name);
-    return add_metric(counting, session, metric, wishes, n, error);
+    return add_metric(counting, session, metric, requests, n, error);
 }
 
 static bool add_metric_file(struct counting *counting, const struct session *session, const char *path,
-                            struct event_wish *wishes, size_t *n, struct error *error)
+                            struct event_request *requests, size_t *n, struct error *error)
 {
     if (counting->n_metric_sets == COUNTING_METRIC_SETS)
         return error_set(error, ERROR_USAGE, "-M: more than %d files", COUNTING_METRIC_SETS - 1);
@@ -164,14 +164,14 @@ static bool add_metric_file(struct counting *counting, const struct session *ses
         return false;
     counting->metric_sets[counting->n_metric_sets++] = set;
     for (size_t k = 0; k < metric_set_count(set); k++)
-        if (!add_metric(counting, session, metric_set_at(set, k), wishes, n, error))
+        if (!add_metric(counting, session, metric_set_at(set, k), requests, n, error))
             return false;
     return true;
 }
 
 /* Names and files, with commas between them. */
 static bool add_metric_list(struct counting *counting, const struct session *session, const char *text,
-                            struct event_wish *wishes, size_t *n, struct error *error)
+                            struct event_request *requests, size_t *n, struct error *error)
 {
     for (bool more = true; more;) {
         char one[PATH_MAX];
@@ -185,19 +185,19 @@ static bool add_metric_list(struct counting *counting, const struct session *ses
         memcpy(one, text, length);
         one[length] = '\0';
         text += length + more;
-        if (!(is_path(one) ? add_metric_file : add_named_metric)(counting, session, one, wishes, n, error))
+        if (!(is_path(one) ? add_metric_file : add_named_metric)(counting, session, one, requests, n, error))
             return false;
     }
     return true;
 }
 
-static bool add_metrics(struct counting *counting, struct session *session, struct event_wish *wishes,
+static bool add_metrics(struct counting *counting, struct session *session, struct event_request *requests,
                         size_t *n, struct error *error)
 {
     const struct options *options = session->context->options;
     counting->n_metric_sets = OWN + 1;
     for (size_t i = 0; i < options->n_metrics; i++)
-        if (!add_metric_list(counting, session, options->metrics[i], wishes, n, error))
+        if (!add_metric_list(counting, session, options->metrics[i], requests, n, error))
             return false;
     return true;
 }
@@ -347,7 +347,7 @@ bool counting_open(struct counting *counting, struct session *session, const str
                    struct error *error)
 {
     struct device *device = &session->device;
-    struct event_wish wishes[PLAN_COLUMNS];
+    struct event_request requests[PLAN_COLUMNS];
     size_t n = 0;
     *counting = (struct counting){.plan = calloc(1, sizeof *counting->plan)};
     if (counting->plan == NULL)
@@ -355,12 +355,12 @@ bool counting_open(struct counting *counting, struct session *session, const str
     if (device->block->events != NULL &&
         (counting->set = event_set_open(device->block->events, error)) == NULL)
         return false;
-    if (!read_wishes(session, wishes, &n, error))
+    if (!read_requests(session, requests, &n, error))
         return false;
     if (counting->set != NULL)
-        event_wishes_name(wishes, n, counting->set);
-    if (!add_metrics(counting, session, wishes, &n, error) ||
-        !plan_make(counting->plan, device->block, counting->set, wishes, n, error))
+        event_requests_name(requests, n, counting->set);
+    if (!add_metrics(counting, session, requests, &n, error) ||
+        !plan_make(counting->plan, device->block, counting->set, requests, n, error))
         return false;
     const struct plan_pass *first = &counting->plan->passes[0];
     struct deadline deadline = session_deadline(session);

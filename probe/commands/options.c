@@ -64,9 +64,9 @@ static bool add_word(const char **words, size_t *n, const char *text, const char
 /* What is wrong with them by themselves; which there are, the core says. */
 static bool check_events(const char *text, struct error *error)
 {
-    struct event_wish wishes[MOST_WISHES];
+    struct event_request requests[MOST_WISHES];
     size_t n = 0;
-    return event_wishes_parse(text, wishes, MOST_WISHES, &n, error);
+    return event_requests_parse(text, requests, MOST_WISHES, &n, error);
 }
 
 static bool add_openocd(struct options *options, const struct option *option, const char *text,

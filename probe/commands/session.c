@@ -57,13 +57,13 @@ static void log_target(const struct session *session)
 static bool find_target(struct session *session, int number, struct error *error)
 {
     const struct options *options = session->context->options;
-    const struct device_request wish = {
+    const struct device_request request = {
         .core = options->counters != NULL ? -1 : options->core, /* of a pair it is the CPU that counts */
         .debug = options->debug_base,
         .pmu = options->pmu_base,
         .cti = options->cti};
     struct deadline deadline = session_deadline(session);
-    if (!device_open(&session->device, session->link, &wish, &deadline, error))
+    if (!device_open(&session->device, session->link, &request, &deadline, error))
         return false;
     log_target(session);
     return device_choose(&session->device, number, error);

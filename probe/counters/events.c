@@ -292,7 +292,7 @@ size_t event_cpus(const char *const **out)
 }
 
 struct wishing {
-    struct event_wish *out;
+    struct event_request *out;
     size_t room, n;
     unsigned group, last_group;
     struct error *error;
@@ -306,9 +306,9 @@ static bool is_number(struct span span)
     return span.n > 0;
 }
 
-static bool add_wish(struct wishing *w, struct span span)
+static bool add_request(struct wishing *w, struct span span)
 {
-    struct event_wish wish = {.group = w->group};
+    struct event_request request = {.group = w->group};
     if (span.n == 0)
         return error_set(w->error, ERROR_USAGE,
                          "-e: a name is missing: an event is left out between its commas");
@@ -318,16 +318,16 @@ static bool add_wish(struct wishing *w, struct span span)
             "-e: \"%.*s\" may be meant in decimal or not: write 0x%.*s or r%.*s for that code in "
             "hexadecimal",
             SPAN_QUOTE(span), SPAN_QUOTE(span), SPAN_QUOTE(span));
-    wish.by_code = span_is_code(span, &wish.code);
-    if (!wish.by_code && !span_is_event_name(span))
+    request.by_code = span_is_code(span, &request.code);
+    if (!request.by_code && !span_is_event_name(span))
         return error_set(w->error, ERROR_USAGE,
                          "-e: \"%.*s\" is neither an event's name nor a code like 0x11", SPAN_QUOTE(span));
-    if (!span_copy(span, wish.name, sizeof wish.name))
+    if (!span_copy(span, request.name, sizeof request.name))
         return error_set(w->error, ERROR_USAGE, "-e: no event has so long a name as \"%.*s...\"",
                          SPAN_QUOTE(span));
     if (w->n == w->room)
         return error_set(w->error, ERROR_USAGE, "-e: more than %zu events", w->room);
-    w->out[w->n++] = wish;
+    w->out[w->n++] = request;
     return true;
 }
 
@@ -348,7 +348,7 @@ static bool read_one(struct wishing *w, const char **at)
         ++*at;
     }
     size_t n = strcspn(*at, ",{}");
-    if (!add_wish(w, (struct span){*at, n}))
+    if (!add_request(w, (struct span){*at, n}))
         return false;
     *at += n;
     if (**at == '}') {
@@ -362,7 +362,8 @@ static bool read_one(struct wishing *w, const char **at)
     return true;
 }
 
-bool event_wishes_parse(const char *text, struct event_wish *out, size_t room, size_t *n, struct error *error)
+bool event_requests_parse(const char *text, struct event_request *out, size_t room, size_t *n,
+                          struct error *error)
 {
     struct wishing w = {.out = out, .room = room, .n = *n, .error = error};
     for (size_t i = 0; i < *n; i++)
@@ -379,13 +380,13 @@ bool event_wishes_parse(const char *text, struct event_wish *out, size_t room, s
     return true;
 }
 
-void event_wishes_name(struct event_wish *wishes, size_t n, const struct event_set *set)
+void event_requests_name(struct event_request *requests, size_t n, const struct event_set *set)
 {
     for (size_t i = 0; i < n; i++) {
-        const struct event *event = wishes[i].by_code ? event_set_by_code(set, wishes[i].code) : NULL;
+        const struct event *event = requests[i].by_code ? event_set_by_code(set, requests[i].code) : NULL;
         if (event == NULL)
             continue;
-        memcpy(wishes[i].name, event->name, sizeof wishes[i].name);
-        wishes[i].by_code = false;
+        memcpy(requests[i].name, event->name, sizeof requests[i].name);
+        requests[i].by_code = false;
     }
 }

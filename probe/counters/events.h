@@ -45,7 +45,7 @@ const struct event *event_set_by_code(const struct event_set *set, uint32_t code
 /* The names of all embedded sets, sorted. */
 size_t event_cpus(const char *const **names);
 
-struct event_wish {
+struct event_request {
     char name[EVENT_NAME]; /* as typed */
     uint32_t code;         /* if by_code */
     bool by_code;
@@ -54,7 +54,7 @@ struct event_wish {
 
 /* "CPU_CYCLES,{LD_RETIRED,ST_RETIRED},r11,0x11" is appended to the *n wishes that are there; they stay as
  * they were on an error, which is ERROR_USAGE. */
-bool event_wishes_parse(const char *text, struct event_wish *out, size_t room, size_t *n,
-                        struct error *error);
+bool event_requests_parse(const char *text, struct event_request *out, size_t room, size_t *n,
+                          struct error *error);
 /* Codes that the set has a name for become that name. */
-void event_wishes_name(struct event_wish *wishes, size_t n, const struct event_set *set);
+void event_requests_name(struct event_request *requests, size_t n, const struct event_set *set);

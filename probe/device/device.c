@@ -151,7 +151,7 @@ static bool open_locks(struct device *device, const struct deadline *deadline, s
     return identify_blocks(device, core, deadline, error);
 }
 
-bool device_open(struct device *device, struct link *link, const struct device_request *wish,
+bool device_open(struct device *device, struct link *link, const struct device_request *request,
                  const struct deadline *deadline, struct error *error)
 {
     *device = (struct device){.link = link, .debugger = link_debugger(link)};
@@ -169,7 +169,7 @@ bool device_open(struct device *device, struct link *link, const struct device_r
         return error_set(error, ERROR_SYSTEM, "out of memory");
     if (!discovery_m_run(device, views, n, deadline, error) ||
         !discovery_run(device, views, n, deadline, error) ||
-        !manual_placement_run(device, views, n, wish, deadline, error))
+        !manual_placement_run(device, views, n, request, deadline, error))
         return false;
     for (size_t i = 0; i < device->n_cores; i++)
         if (!look_at_state(device, &device->cores[i], deadline, error) ||

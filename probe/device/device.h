@@ -82,7 +82,7 @@ struct device {
 };
 
 /* Looks at every view. Works on running cores; changes nothing. */
-bool device_open(struct device *device, struct link *link, const struct device_request *wish,
+bool device_open(struct device *device, struct link *link, const struct device_request *request,
                  const struct deadline *deadline, struct error *error);
 /* The core by number, -1 for the one that was wished. Where counters come by another link, the number is that
  * of the CPU that has them, and -1 the one on which a debugger stopped the program. */

@@ -269,7 +269,7 @@ static bool reach_end(struct debugger_engine *self, bool *again, const struct de
 
 static bool read_words(struct debugger_engine *self, const struct deadline *deadline, struct error *error)
 {
-    const struct at_end *at_end = self->wish->at_end;
+    const struct at_end *at_end = self->request->at_end;
     struct deadline limit = some_time(deadline);
     for (size_t i = 0; at_end != NULL && i < at_end->n; i++) {
         const struct at_end_word *word = &at_end->words[i];
@@ -293,7 +293,7 @@ static bool deliver(struct debugger_engine *self, const struct deadline *deadlin
     }
     self->hit.end_address = end_of(self);
     self->hits++;
-    if (!self->sink->hit(self->sink->context, &self->hit) || self->hits >= self->wish->hits)
+    if (!self->sink->hit(self->sink->context, &self->hit) || self->hits >= self->request->hits)
         self->enough = true;
     return true;
 }
@@ -382,13 +382,13 @@ static bool stands_still(struct debugger_engine *self, const struct deadline *de
     return true;
 }
 
-static bool debugger_engine_run_hits(struct engine *engine, const struct engine_wish *wish,
+static bool debugger_engine_run_hits(struct engine *engine, const struct engine_request *request,
                                      const struct engine_sink *sink, const struct deadline *deadline,
                                      struct error *error)
 {
     struct debugger_engine *self = (struct debugger_engine *)engine;
-    unsigned rehits = wish->rehits;
-    self->wish = wish;
+    unsigned rehits = request->rehits;
+    self->request = request;
     self->sink = sink;
     self->hits = 0;
     self->enough = self->under_way = false;
@@ -399,7 +399,7 @@ static bool debugger_engine_run_hits(struct engine *engine, const struct engine_
     while (!self->enough)
         if (!pass_once(self, &rehits, deadline, error))
             return false;
-    if (wish->rehits > 0 && self->rehit != REHIT_STOPS_AGAIN)
+    if (request->rehits > 0 && self->rehit != REHIT_STOPS_AGAIN)
         snprintf(engine->uncalibrated, sizeof engine->uncalibrated, "%s",
                  self->rehit == REHIT_STEPS_OVER
                      ? "the debugger steps over a breakpoint when it resumes there"
@@ -636,13 +636,13 @@ bool debugger_engine_calibrate_here(struct engine *engine, unsigned rehits, unsi
 {
     enum { TIMEOUT_MS = 5000 };
     struct debugger_engine *self = (struct debugger_engine *)engine;
-    const struct engine_wish wish = {.rehits = rehits, .timeout_ms = patience_ms(TIMEOUT_MS)};
+    const struct engine_request request = {.rehits = rehits, .timeout_ms = patience_ms(TIMEOUT_MS)};
     struct engine_sink told = *sink;
     uint64_t here;
     bool moved = false;
     if (told.hit == NULL)
         told.hit = nothing;
-    self->wish = &wish;
+    self->request = &request;
     self->sink = &told;
     debugger_engine_step_forward(self);
     for (;;) {

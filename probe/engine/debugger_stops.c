@@ -82,7 +82,7 @@ void debugger_engine_step_forward(struct debugger_engine *self)
 
 static bool in_vain(const struct debugger_engine *self, struct error *error)
 {
-    double seconds = (double)self->wish->timeout_ms / 1000;
+    double seconds = (double)self->request->timeout_ms / 1000;
     char past[96] = "", lost[96] = "";
     if (self->under_way && self->hit.past > 0)
         snprintf(past, sizeof past, "; the core stopped %" PRIu64 " times there in another frame",
@@ -104,7 +104,7 @@ static bool in_vain(const struct debugger_engine *self, struct error *error)
 
 static bool is_late_by_now(const struct debugger_engine *self)
 {
-    return deadline_now_us() - self->since_us > self->wish->timeout_ms * 1000;
+    return deadline_now_us() - self->since_us > self->request->timeout_ms * 1000;
 }
 
 bool debugger_engine_check_time(const struct debugger_engine *self, struct error *error)

@@ -44,7 +44,7 @@ struct debugger_engine {
     bool can_watch, call_known, by_frame;
     enum rehit rehit;
 
-    const struct engine_wish *wish;
+    const struct engine_request *request;
     const struct engine_sink *sink;
     struct raw_hit hit;
     uint64_t hits; /* of this run */

@@ -37,7 +37,7 @@ static struct hit_plan plan_of(const struct direct_engine *self, unsigned rehits
                              .moved = self->moved,
                              .rehits = rehits,
                              .witness = &self->device->witness,
-                             .at_end = self->hits.wish->at_end};
+                             .at_end = self->hits.request->at_end};
 }
 
 /* --- functions ------------------------------------------------------------------------------------------ */
@@ -249,7 +249,7 @@ static void add_hit(struct direct_engine *self, enum segment from, unsigned rehi
 static uint64_t hits_left(const struct direct_engine *self)
 {
     uint64_t known = self->hits.hits + self->hits.n_held + self->hits.n;
-    return self->hits.wish->hits > known ? self->hits.wish->hits - known : 0;
+    return self->hits.request->hits > known ? self->hits.request->hits - known : 0;
 }
 
 static bool room_for(const struct direct_engine *self, size_t passages, size_t each)
@@ -489,16 +489,16 @@ static bool recover(struct direct_engine *self, size_t at, enum segment *from,
     return true;
 }
 
-static bool direct_run(struct engine *engine, const struct engine_wish *wish, const struct engine_sink *sink,
-                       const struct deadline *deadline, struct error *error)
+static bool direct_run(struct engine *engine, const struct engine_request *request,
+                       const struct engine_sink *sink, const struct deadline *deadline, struct error *error)
 {
     struct direct_engine *self = (struct direct_engine *)engine;
     enum segment from = SEGMENT_AT_START;
     /* Both ends of the first passage have to fit into one list. */
     size_t fit = (LIST_ROOM - LIST_RESERVE) / (2 * (REHIT_STEPS + reading_steps(&self->device->reading)));
-    unsigned rehits = wish->rehits < REHITS ? wish->rehits : REHITS;
+    unsigned rehits = request->rehits < REHITS ? request->rehits : REHITS;
     rehits = rehits < fit ? rehits : (unsigned)fit;
-    direct_begin(self, wish, sink);
+    direct_begin(self, request, sink);
     self->slow = true;
     while (!self->hits.enough) {
         if (deadline_cancelled(deadline))
@@ -595,7 +595,7 @@ bool direct_arm(struct engine *engine, const struct region *region, const struct
     breakpoints_add_move(&self->breakpoints, &self->list, POINT_NONE, self->region.start);
     breakpoints_add_proof(&self->breakpoints, &self->list, self->region.start);
     static const struct engine_sink quiet;
-    const struct engine_wish soon = {.timeout_ms = deadline_left_us(deadline) / 1000};
+    const struct engine_request soon = {.timeout_ms = deadline_left_us(deadline) / 1000};
     size_t at = 0;
     uint64_t saw = 0;
     direct_begin(self, &soon, &quiet);
@@ -627,7 +627,7 @@ static bool leave_stop(struct direct_engine *self, const struct deadline *deadli
     struct stop stop = {0};
     struct error stays = {0};
     static const struct engine_sink quiet;
-    static const struct engine_wish soon = {.timeout_ms = 1000};
+    static const struct engine_request soon = {.timeout_ms = 1000};
     direct_begin(self, &soon, &quiet);
     bool busy = self->halted_by_us || self->was_reset, halted = !busy, in_handler;
     /* A core that was let go may look halted for a moment yet, and one that steps may not yet. */

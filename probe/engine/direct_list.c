@@ -99,9 +99,10 @@ bool direct_tell_reset(struct direct_engine *self, struct error *error)
     return error_set(error, ERROR_RESET, "the target was reset");
 }
 
-void direct_begin(struct direct_engine *self, const struct engine_wish *wish, const struct engine_sink *sink)
+void direct_begin(struct direct_engine *self, const struct engine_request *request,
+                  const struct engine_sink *sink)
 {
-    hit_results_begin(&self->hits, wish, sink);
+    hit_results_begin(&self->hits, request, sink);
     self->since_us = deadline_now_us();
     self->steps = self->hits.steps;
     self->inner = self->lost = 0;
@@ -114,12 +115,12 @@ static bool is_late(struct direct_engine *self)
         self->since_us = deadline_now_us();
         self->inner = self->lost = 0;
     }
-    return deadline_now_us() - self->since_us > self->hits.wish->timeout_ms * 1000;
+    return deadline_now_us() - self->since_us > self->hits.request->timeout_ms * 1000;
 }
 
 static bool tell_end(const struct direct_engine *self, struct error *error)
 {
-    double seconds = (double)self->hits.wish->timeout_ms / 1000;
+    double seconds = (double)self->hits.request->timeout_ms / 1000;
     char past[96] = "", lost[96] = "";
     if (self->hits.under_way && self->hits.hit.past > 0)
         snprintf(past, sizeof past, "; the core stopped %" PRIu64 " times there in another frame",
@@ -132,7 +133,7 @@ static bool tell_end(const struct direct_engine *self, struct error *error)
 
 static bool tell_start(const struct direct_engine *self, struct error *error)
 {
-    double seconds = (double)self->hits.wish->timeout_ms / 1000;
+    double seconds = (double)self->hits.request->timeout_ms / 1000;
     if (self->inner == 0)
         return error_set(error, ERROR_START, "the start was not reached within %.3g s%s", seconds,
                          core_may_be_unseen(self->core));

@@ -64,7 +64,8 @@ struct stop {
 };
 
 /* Each wish, and each thing to be done besides, has its own time. */
-void direct_begin(struct direct_engine *self, const struct engine_wish *wish, const struct engine_sink *sink);
+void direct_begin(struct direct_engine *self, const struct engine_request *request,
+                  const struct engine_sink *sink);
 /* ERROR_START, ERROR_END: there was no step forward for too long, whatever stops there were. */
 bool direct_check_time(struct direct_engine *self, struct error *error);
 /* Where this hit ends. */

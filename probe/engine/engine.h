@@ -92,7 +92,7 @@ struct engine_sink {
     void (*look)(void *context, const struct raw_hit *hit, const struct raw_poll *);
 };
 
-struct engine_wish {
+struct engine_request {
     uint64_t hits;               /* at most; UINT64_MAX: until the sink has enough */
     unsigned rehits;             /* at each end of the first hit of this call */
     int64_t timeout_ms;          /* for the start to be reached, and then for the end */
@@ -103,7 +103,7 @@ struct engine;
 
 struct engine_ops {
     bool (*arm)(struct engine *, const struct region *, const struct deadline *, struct error *);
-    bool (*run)(struct engine *, const struct engine_wish *, const struct engine_sink *,
+    bool (*run)(struct engine *, const struct engine_request *, const struct engine_sink *,
                 const struct deadline *, struct error *);
     /* Takes every breakpoint away and lets the core go on, unless it stopped for somebody else. */
     bool (*disarm)(struct engine *, const struct deadline *, struct error *);

@@ -8,10 +8,10 @@ void hit_results_init(struct hit_results *hits, const struct core *core, const s
     *hits = (struct hit_results){.core = core, .reading = reading, .witness = witness};
 }
 
-void hit_results_begin(struct hit_results *hits, const struct engine_wish *wish,
+void hit_results_begin(struct hit_results *hits, const struct engine_request *request,
                        const struct engine_sink *sink)
 {
-    hits->wish = wish;
+    hits->request = request;
     hits->sink = sink;
     hits->hits = 0;
     hits->enough = false;
@@ -81,7 +81,7 @@ static void deliver_rehits(const struct hit_results *hits, const struct hit_step
 static void complete_hit(struct hit_results *hits, const struct hit_steps *hit_steps, const uint64_t *results)
 {
     reading_take(hits->reading, false, results, hit_steps->reading_at[1][0], hits->hit.to);
-    const struct at_end *at_end = hits->wish->at_end;
+    const struct at_end *at_end = hits->request->at_end;
     for (size_t i = 0; at_end != NULL && i < at_end->n; i++)
         hits->hit.words[i] =
             at_end->words[i].is_register
@@ -92,7 +92,7 @@ static void complete_hit(struct hit_results *hits, const struct hit_steps *hit_s
 static void deliver(struct hit_results *hits, const struct raw_hit *hit)
 {
     hits->hits++;
-    if (!hits->sink->hit(hits->sink->context, hit) || hits->hits >= hits->wish->hits)
+    if (!hits->sink->hit(hits->sink->context, hit) || hits->hits >= hits->request->hits)
         hits->enough = true;
 }
 

@@ -18,7 +18,7 @@ enum { HIT_RESULTS_ROOM = 64, HIT_RESULTS_HELD = 64 };
 struct hit_results {
     const struct core *core;
     const struct reading *reading;
-    const struct engine_wish *wish;
+    const struct engine_request *request;
     const struct engine_sink *sink;
     uint64_t hits; /* delivered since hit_results_begin */
     bool enough;
@@ -47,7 +47,7 @@ struct hit_results {
 /* `reading` and `witness` may change between two lists. */
 void hit_results_init(struct hit_results *hits, const struct core *core, const struct reading *reading,
                       const struct witness *witness);
-void hit_results_begin(struct hit_results *hits, const struct engine_wish *wish,
+void hit_results_begin(struct hit_results *hits, const struct engine_request *request,
                        const struct engine_sink *sink);
 /* A new list begins. */
 void hit_results_expect_none(struct hit_results *hits);

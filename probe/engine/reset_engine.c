@@ -156,17 +156,17 @@ static void on_poll(void *context, const struct raw_hit *hit, const struct raw_p
         self->sink->look(self->sink->context, hit, look);
 }
 
-static bool run(struct engine *engine, const struct engine_wish *wish, const struct engine_sink *sink,
+static bool run(struct engine *engine, const struct engine_request *request, const struct engine_sink *sink,
                 const struct deadline *deadline, struct error *error)
 {
     struct reset_engine *self = reset_engine_of(engine);
     const struct engine_sink between = {
         .context = self, .hit = on_hit, .rehit = on_rehit, .tick = on_tick, .look = on_poll};
-    struct engine_wish one = *wish;
+    struct engine_request one = *request;
     one.hits = 1;
     self->sink = sink;
     self->enough = false;
-    for (uint64_t i = 0; i < wish->hits && !self->enough; i++) {
+    for (uint64_t i = 0; i < request->hits && !self->enough; i++) {
         struct deadline soon = deadline_in_ms(patience_ms(RESET_MS), deadline->cancel);
         if (!boot(self, &soon, error) ||
             !told(self, self->inner->ops->run(self->inner, &one, &between, deadline, error)))

@@ -196,17 +196,17 @@ static bool place_cti(const struct placing *p, const struct place *place, struct
 }
 
 bool manual_placement_run(struct device *device, const struct link_view *views, size_t n,
-                          const struct device_request *wish, const struct deadline *deadline,
+                          const struct device_request *request, const struct deadline *deadline,
                           struct error *error)
 {
     const struct placing p = {.device = device, .views = views, .n = n, .deadline = deadline, .error = error};
-    int number = wish->core;
-    if (wish->debug.said && !place_core(&p, &wish->debug, &number))
+    int number = request->core;
+    if (request->debug.said && !place_core(&p, &request->debug, &number))
         return false;
     device->preferred = number < 0 ? 0 : number;
     if ((size_t)device->preferred >= device->n_cores)
         return true; /* target_choose says it */
     struct core *core = &device->cores[device->preferred].core;
-    return (!wish->pmu.said || place_pmu(&p, &wish->pmu, core)) &&
-           (!wish->cti.said || place_cti(&p, &wish->cti, core));
+    return (!request->pmu.said || place_pmu(&p, &request->pmu, core)) &&
+           (!request->cti.said || place_cti(&p, &request->cti, core));
 }

@@ -13,5 +13,5 @@ bool manual_placement_put_core(struct device *device, struct device_bus *bus, ui
                                const struct deadline *deadline, struct error *error);
 /* Does what the user says, after discovery_run. False when it is not so. */
 bool manual_placement_run(struct device *device, const struct link_view *views, size_t n,
-                          const struct device_request *wish, const struct deadline *deadline,
+                          const struct device_request *request, const struct deadline *deadline,
                           struct error *error);

@@ -93,10 +93,10 @@ struct debugger *link_debugger(struct link *link)
     return link->ops->debugger == NULL ? NULL : link->ops->debugger(link);
 }
 
-void link_leave_power(struct link *link, enum link_power wish)
+void link_leave_power(struct link *link, enum link_power spec)
 {
     if (link->ops->leave_power != NULL)
-        link->ops->leave_power(link, wish);
+        link->ops->leave_power(link, spec);
 }
 
 bool link_comes_back(const struct link *link)

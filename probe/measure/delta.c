@@ -261,16 +261,16 @@ static bool run_some(struct delta *delta, struct engine *engine, uint64_t hits, 
                                .left = on_left,
                                .tick = on_tick,
                                .look = on_poll};
-    struct engine_wish wish = {.hits = hits,
-                               .rehits = rehits,
-                               .timeout_ms = delta->options->timeout_ms,
-                               .at_end = delta->options->at_end};
+    struct engine_request request = {.hits = hits,
+                                     .rehits = rehits,
+                                     .timeout_ms = delta->options->timeout_ms,
+                                     .at_end = delta->options->at_end};
     delta->evaluation.looked = false;
     bool timed = delta->options->for_us > 0 && delta->pass->first_us != 0 && delta->summary->passes == 1;
     int64_t left_ms = left_us(delta, deadline_now_us()) / 1000 + 1;
-    if (timed && left_ms < wish.timeout_ms)
-        wish.timeout_ms = left_ms > 1 ? left_ms : 1;
-    bool ok = engine->ops->run(engine, &wish, &sink, deadline, error);
+    if (timed && left_ms < request.timeout_ms)
+        request.timeout_ms = left_ms > 1 ? left_ms : 1;
+    bool ok = engine->ops->run(engine, &request, &sink, deadline, error);
     if (delta->written.kind != ERROR_NONE) {
         error_clear(error);
         return error_set(error, delta->written.kind, "%s", delta->written.text);

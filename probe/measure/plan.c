@@ -11,7 +11,7 @@ struct planning {
     struct plan *plan;
     const struct counter_block *block;
     const struct event_set *set;
-    struct placement_wish wishes[PLAN_COLUMNS];
+    struct placement_request requests[PLAN_COLUMNS];
     uint32_t codes[PLAN_COLUMNS];
     size_t columns[PLAN_COLUMNS]; /* of each wish */
     size_t n;
@@ -29,13 +29,13 @@ static bool find_fixed(const struct counter_block *block, const char *name, uint
 }
 
 /* Takes what stands behind a colon off the name, where the counters know what to do with it. */
-static char *split(const struct planning *p, struct event_wish *wish)
+static char *split(const struct planning *p, struct event_request *request)
 {
-    char *colon = strchr(wish->name, ':');
-    if (p->block->kind->modify == NULL || wish->by_code || colon == NULL)
+    char *colon = strchr(request->name, ':');
+    if (p->block->kind->modify == NULL || request->by_code || colon == NULL)
         return NULL;
     *colon = '\0';
-    wish->by_code = span_is_code((struct span){wish->name, strlen(wish->name)}, &wish->code);
+    request->by_code = span_is_code((struct span){request->name, strlen(request->name)}, &request->code);
     return colon + 1;
 }
 
@@ -52,19 +52,19 @@ static bool refuse_unknown(const struct planning *p, const char *name, struct er
                      near_text(&near, room, sizeof room));
 }
 
-static bool resolve(const struct planning *p, const struct event_wish *wish, uint32_t *code,
+static bool resolve(const struct planning *p, const struct event_request *request, uint32_t *code,
                     uint32_t *counters, char *name, size_t size, bool *absent, struct error *error)
 {
     uint8_t fixed = 0;
     const struct block_kind *kind = p->block->kind;
-    snprintf(name, size, "%s", wish->name);
-    if (!wish->by_code && find_fixed(p->block, wish->name, &fixed)) {
+    snprintf(name, size, "%s", request->name);
+    if (!request->by_code && find_fixed(p->block, request->name, &fixed)) {
         snprintf(name, size, "%s", p->block->counters[fixed].name);
         *code = fixed;
         *counters = 1U << fixed;
         return true;
     }
-    struct event_wish bare = *wish;
+    struct event_request bare = *request;
     char *modifiers = split(p, &bare);
     const struct event *event = NULL;
     if (p->set != NULL)
@@ -73,7 +73,7 @@ static bool resolve(const struct planning *p, const struct event_wish *wish, uin
         return refuse_unknown(p, bare.name, error);
     if (event != NULL)
         snprintf(name, size, "%s%s", event->name,
-                 modifiers != NULL ? wish->name + (modifiers - bare.name) - 1 : "");
+                 modifiers != NULL ? request->name + (modifiers - bare.name) - 1 : "");
     *absent = event == NULL;
     *code = event != NULL ? event->code : bare.code;
     if (kind->modify != NULL && !kind->modify(modifiers, code, error))
@@ -98,13 +98,13 @@ static struct plan_column *add_column(struct plan *plan, const char *name)
     return column;
 }
 
-static bool add_wish(struct planning *p, const struct event_wish *wish, struct error *error)
+static bool add_request(struct planning *p, const struct event_request *request, struct error *error)
 {
     struct plan *plan = p->plan;
     char name[EVENT_NAME];
     uint32_t code = 0, counters = 0;
     bool absent = false;
-    if (!resolve(p, wish, &code, &counters, name, sizeof name, &absent, error))
+    if (!resolve(p, request, &code, &counters, name, sizeof name, &absent, error))
         return false;
     if (p->block->counts_cycles && counters == 1)
         return true; /* counted in every pass anyway */
@@ -121,7 +121,7 @@ static bool add_wish(struct planning *p, const struct event_wish *wish, struct e
     }
     p->codes[p->n] = code;
     p->columns[p->n] = plan->n_columns - 1;
-    p->wishes[p->n++] = (struct placement_wish){.counters = counters, .group = wish->group};
+    p->requests[p->n++] = (struct placement_request){.counters = counters, .group = request->group};
     return true;
 }
 
@@ -144,12 +144,12 @@ static void begin_pass(struct plan *plan, const struct counter_block *block, str
 /* Two of a group that one counter alone can count. */
 static bool explain(const struct planning *p, size_t which, struct error *error)
 {
-    unsigned group = p->wishes[which].group;
+    unsigned group = p->requests[which].group;
     for (size_t i = 0; group != 0 && i < p->n; i++)
         for (size_t k = 0; k < i; k++) {
-            uint32_t counters = p->wishes[i].counters;
-            if (p->wishes[i].group != group || p->wishes[k].group != group ||
-                counters != p->wishes[k].counters || (counters & (counters - 1)) != 0)
+            uint32_t counters = p->requests[i].counters;
+            if (p->requests[i].group != group || p->requests[k].group != group ||
+                counters != p->requests[k].counters || (counters & (counters - 1)) != 0)
                 continue;
             int counter = __builtin_ctz(counters) - (p->block->counts_cycles ? 1 : 0);
             error_clear(error);
@@ -169,22 +169,22 @@ static bool place(struct planning *p, struct error *error)
     size_t which = 0;
     uint32_t usable = p->block->n >= 32 ? UINT32_MAX : (1U << p->block->n) - 1;
     uint32_t reserved = p->block->counts_cycles ? 1 : 0;
-    if (!placement_make(p->wishes, p->n, usable, reserved, passes, PLAN_PASSES, &plan->n_passes, &which,
+    if (!placement_make(p->requests, p->n, usable, reserved, passes, PLAN_PASSES, &plan->n_passes, &which,
                         error))
         return explain(p, which, error);
     for (size_t i = 0; i < plan->n_passes; i++) {
         struct plan_pass *pass = &plan->passes[i];
         begin_pass(plan, p->block, pass);
         for (size_t k = 0; k < passes[i].n; k++) {
-            size_t wish = passes[i].wish[k], column = p->columns[wish];
-            put_pick(pass, plan, column, passes[i].counter[k], p->codes[wish]);
+            size_t request = passes[i].request[k], column = p->columns[request];
+            put_pick(pass, plan, column, passes[i].counter[k], p->codes[request]);
         }
     }
     return true;
 }
 
 bool plan_make(struct plan *plan, const struct counter_block *block, const struct event_set *set,
-               const struct event_wish *wishes, size_t n, struct error *error)
+               const struct event_request *requests, size_t n, struct error *error)
 {
     struct planning p = {.plan = plan, .block = block, .set = set};
     plan->n_columns = plan->n_passes = 0;
@@ -197,7 +197,7 @@ bool plan_make(struct plan *plan, const struct counter_block *block, const struc
         return true;
     }
     for (size_t i = 0; i < n; i++)
-        if (!add_wish(&p, &wishes[i], error))
+        if (!add_request(&p, &requests[i], error))
             return false;
     if (!place(&p, error))
         return false;
@@ -212,7 +212,7 @@ bool plan_make(struct plan *plan, const struct counter_block *block, const struc
 enum { NOBODY = -1 };
 
 struct placing {
-    const struct placement_wish *wishes;
+    const struct placement_request *requests;
     size_t n;
     uint32_t free; /* the counters that wishes can have */
 };
@@ -228,43 +228,43 @@ static void matching_clear(struct matching *m)
         m->owner[i] = NOBODY;
 }
 
-static bool can_have(const struct placing *p, size_t wish, size_t counter)
+static bool can_have(const struct placing *p, size_t request, size_t counter)
 {
-    return (p->wishes[wish].counters & p->free & UINT32_C(1) << counter) != 0;
+    return (p->requests[request].counters & p->free & UINT32_C(1) << counter) != 0;
 }
 
 /* Kuhn's augmenting path: whoever has a counter that this wish could use looks for another first. What is
  * free is taken before, the lowest first, so that nobody is moved without need. */
-static bool find_counter(const struct placing *p, struct matching *m, size_t wish, uint32_t *tried)
+static bool find_counter(const struct placing *p, struct matching *m, size_t request, uint32_t *tried)
 {
     for (size_t i = 0; i < PLACEMENT_COUNTERS; i++)
-        if (m->owner[i] == NOBODY && can_have(p, wish, i)) {
-            m->owner[i] = (long)wish;
+        if (m->owner[i] == NOBODY && can_have(p, request, i)) {
+            m->owner[i] = (long)request;
             return true;
         }
     for (size_t i = 0; i < PLACEMENT_COUNTERS; i++) {
         uint32_t bit = UINT32_C(1) << i;
-        if (!can_have(p, wish, i) || (*tried & bit) != 0)
+        if (!can_have(p, request, i) || (*tried & bit) != 0)
             continue;
         *tried |= bit;
         if (find_counter(p, m, (size_t)m->owner[i], tried)) {
-            m->owner[i] = (long)wish;
+            m->owner[i] = (long)request;
             return true;
         }
     }
     return false;
 }
 
-static bool belongs(const struct placing *p, size_t wish, size_t first)
+static bool belongs(const struct placing *p, size_t request, size_t first)
 {
-    unsigned group = p->wishes[first].group;
-    return wish == first || (group != 0 && p->wishes[wish].group == group);
+    unsigned group = p->requests[first].group;
+    return request == first || (group != 0 && p->requests[request].group == group);
 }
 
-static bool is_first(const struct placing *p, size_t wish)
+static bool is_first(const struct placing *p, size_t request)
 {
-    for (size_t i = 0; i < wish; i++)
-        if (belongs(p, wish, i))
+    for (size_t i = 0; i < request; i++)
+        if (belongs(p, request, i))
             return false;
     return true;
 }
@@ -288,12 +288,12 @@ static void read_pass(const struct matching *m, struct placement_pass *pass)
     for (size_t i = 0; i < PLACEMENT_COUNTERS; i++) {
         if (m->owner[i] == NOBODY)
             continue;
-        size_t wish = (size_t)m->owner[i], at = pass->n++;
-        for (; at > 0 && pass->wish[at - 1] > wish; at--) {
-            pass->wish[at] = pass->wish[at - 1];
+        size_t request = (size_t)m->owner[i], at = pass->n++;
+        for (; at > 0 && pass->request[at - 1] > request; at--) {
+            pass->request[at] = pass->request[at - 1];
             pass->counter[at] = pass->counter[at - 1];
         }
-        pass->wish[at] = wish;
+        pass->request[at] = request;
         pass->counter[at] = (uint8_t)i;
     }
 }
@@ -302,7 +302,7 @@ static void write_pass(const struct placement_pass *pass, struct matching *m)
 {
     matching_clear(m);
     for (size_t i = 0; i < pass->n; i++)
-        m->owner[pass->counter[i]] = (long)pass->wish[i];
+        m->owner[pass->counter[i]] = (long)pass->request[i];
 }
 
 static bool placement_explain(const struct placing *p, size_t first, struct error *error)
@@ -312,7 +312,7 @@ static bool placement_explain(const struct placing *p, size_t first, struct erro
     for (size_t i = first; i < p->n; i++)
         if (belongs(p, i, first)) {
             members++;
-            hopeless = hopeless || (p->wishes[i].counters & p->free) == 0;
+            hopeless = hopeless || (p->requests[i].counters & p->free) == 0;
         }
     if (hopeless)
         return error_set(error, ERROR_USAGE, "none of the %u counters can count %s", counters,
@@ -348,11 +348,11 @@ static bool placement_place(const struct placing *p, size_t first, struct placem
     return true;
 }
 
-bool placement_make(const struct placement_wish *wishes, size_t n, uint32_t usable, uint32_t reserved,
+bool placement_make(const struct placement_request *requests, size_t n, uint32_t usable, uint32_t reserved,
                     struct placement_pass *out, size_t room, size_t *passes, size_t *which,
                     struct error *error)
 {
-    struct placing p = {.wishes = wishes, .n = n, .free = usable & ~reserved};
+    struct placing p = {.requests = requests, .n = n, .free = usable & ~reserved};
     *passes = 0;
     for (size_t i = 0; i < n; i++)
         if (is_first(&p, i) && !placement_place(&p, i, out, room, passes, error)) {

@@ -14,14 +14,14 @@
 
 enum { PLACEMENT_COUNTERS = 32 };
 
-struct placement_wish {
+struct placement_request {
     uint32_t counters; /* bit i: counter i of the block can count it; 0: none can */
     unsigned group;    /* 0: alone; wishes with the same number are counted in the same pass */
 };
 
 struct placement_pass {
     size_t n;
-    size_t wish[PLACEMENT_COUNTERS]; /* in the order of the wishes */
+    size_t request[PLACEMENT_COUNTERS]; /* in the order of the wishes */
     uint8_t counter[PLACEMENT_COUNTERS];
 };
 
@@ -31,7 +31,7 @@ struct placement_pass {
  * every pass. False (ERROR_USAGE): *which can never be counted, by itself or with its group; or there is no
  * room for the passes, then *which is the first wish without one.
  */
-bool placement_make(const struct placement_wish *wishes, size_t n, uint32_t usable, uint32_t reserved,
+bool placement_make(const struct placement_request *requests, size_t n, uint32_t usable, uint32_t reserved,
                     struct placement_pass *out, size_t room, size_t *passes, size_t *which,
                     struct error *error);
 
@@ -60,4 +60,4 @@ struct plan {
 /* Without wishes: the block's first counter. `set` may be NULL. ERROR_USAGE for names that do not exist,
  * ERROR_NO_COUNTER when not one of them can be counted. */
 bool plan_make(struct plan *plan, const struct counter_block *block, const struct event_set *set,
-               const struct event_wish *wishes, size_t n, struct error *error);
+               const struct event_request *requests, size_t n, struct error *error);

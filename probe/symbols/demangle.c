@@ -214,22 +214,22 @@ static size_t take_clones(const char *text, size_t length, char *suffix, size_t 
     return base;
 }
 
-void name_wish_init(struct name_wish *wish, const char *text, size_t length)
+void name_query_init(struct name_query *request, const char *text, size_t length)
 {
     enum likeness likeness = LIKE_SAME;
-    *wish = (struct name_wish){.text = text, .length = length, .suffix = ""};
-    wish->base = take_clones(text, length, wish->suffix_text, sizeof wish->suffix_text);
-    if (wish->base == length) {
-        wish->base = strip_suffixes(text, length, &likeness);
-        if (length - wish->base < sizeof wish->suffix_text)
-            snprintf(wish->suffix_text, sizeof wish->suffix_text, "%.*s", (int)(length - wish->base),
-                     text + wish->base);
+    *request = (struct name_query){.text = text, .length = length, .suffix = ""};
+    request->base = take_clones(text, length, request->suffix_text, sizeof request->suffix_text);
+    if (request->base == length) {
+        request->base = strip_suffixes(text, length, &likeness);
+        if (length - request->base < sizeof request->suffix_text)
+            snprintf(request->suffix_text, sizeof request->suffix_text, "%.*s", (int)(length - request->base),
+                     text + request->base);
         else
-            wish->base = length;
+            request->base = length;
     }
-    wish->suffix = wish->suffix_text;
-    squeeze(wish->squeezed, sizeof wish->squeezed, text, wish->base);
-    find_word(wish->squeezed, wish->word, sizeof wish->word);
+    request->suffix = request->suffix_text;
+    squeeze(request->squeezed, sizeof request->squeezed, text, request->base);
+    find_word(request->squeezed, request->word, sizeof request->word);
 }
 
 /* The parameters end what must be written: const and & behind them need not be */
@@ -245,23 +245,23 @@ static bool is_spelling(const char *wanted, const char *name)
              strcmp(rest, "&&") == 0 || strcmp(rest, "const&") == 0 || strcmp(rest, "const&&") == 0));
 }
 
-enum likeness name_compare(const struct name_wish *wish, const char *symbol)
+enum likeness name_compare(const struct name_query *request, const char *symbol)
 {
     enum likeness likeness = LIKE_SAME;
     char base[MANGLED_ROOM], name[DEMANGLED_ROOM], squeezed[DEMANGLED_ROOM];
-    if (strncmp(symbol, wish->text, wish->length) == 0 && symbol[wish->length] == '\0')
+    if (strncmp(symbol, request->text, request->length) == 0 && symbol[request->length] == '\0')
         return LIKE_SAME;
     bool mangled = name_is_mangled(symbol);
-    if (mangled ? wish->word[0] != '\0' && strstr(symbol, wish->word) == NULL
-                : strncmp(symbol, wish->text, wish->base) != 0)
+    if (mangled ? request->word[0] != '\0' && strstr(symbol, request->word) == NULL
+                : strncmp(symbol, request->text, request->base) != 0)
         return UNLIKE;
     size_t length = strlen(symbol), stem = strip_suffixes(symbol, length, &likeness);
-    if (wish->suffix[0] != '\0') {
-        if (strcmp(symbol + stem, wish->suffix) != 0)
+    if (request->suffix[0] != '\0') {
+        if (strcmp(symbol + stem, request->suffix) != 0)
             return UNLIKE;
         likeness = LIKE_SAME;
     }
-    if (stem == wish->base && strncmp(symbol, wish->text, stem) == 0)
+    if (stem == request->base && strncmp(symbol, request->text, stem) == 0)
         return likeness;
     if (!mangled || stem >= sizeof base)
         return UNLIKE;
@@ -270,7 +270,7 @@ enum likeness name_compare(const struct name_wish *wish, const char *symbol)
         if (!demangle(base, form, name, sizeof name))
             continue;
         squeeze(squeezed, sizeof squeezed, name, strlen(name));
-        if (is_spelling(wish->squeezed, squeezed))
+        if (is_spelling(request->squeezed, squeezed))
             return likeness;
     }
     return UNLIKE;

@@ -26,7 +26,7 @@ enum likeness {
     LIKE_SAME, /* the function itself, whatever the linker renamed it to */
 };
 
-struct name_wish {
+struct name_query {
     const char *text; /* the caller's */
     size_t length;
     size_t base;        /* the length without what compilers append */
@@ -36,6 +36,6 @@ struct name_wish {
     char word[64];                 /* stands in every mangled symbol that can be meant; "": any can be */
 };
 
-void name_wish_init(struct name_wish *wish, const char *text, size_t length);
+void name_query_init(struct name_query *request, const char *text, size_t length);
 /* Mangled, or as in the source, with or without parameters. */
-enum likeness name_compare(const struct name_wish *wish, const char *symbol);
+enum likeness name_compare(const struct name_query *request, const char *symbol);

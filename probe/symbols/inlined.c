@@ -20,7 +20,7 @@ struct inlined_copy {
 
 struct inlined {
     struct symbols *symbols;
-    struct name_wish wish, bare; /* the latter without parameters */
+    struct name_query request, bare; /* the latter without parameters */
     const struct place_name *wanted;
     Dwarf_Off declared[MOST_ORIGINS], origins[MOST_ORIGINS]; /* the functions of that name */
     size_t n_declared, n_origins;
@@ -66,7 +66,7 @@ static bool is_meant(const struct inlined *self, Dwarf_Die *function, const char
         mangled = dwarf_formstring(&attribute);
     snprintf(full, sizeof full, "%s%.200s", path, name != NULL ? name : "");
     if (mangled != NULL)
-        meant = name_compare(&self->wish, mangled) == LIKE_SAME;
+        meant = name_compare(&self->request, mangled) == LIKE_SAME;
     else if (dwarf_hasattr(function, DW_AT_specification))
         meant = is_reference_among(function, DW_AT_specification, self->declared, self->n_declared);
     else
@@ -238,9 +238,9 @@ bool inlined_refuse(struct symbols *symbols, const struct place_name *wanted, st
     struct inlined self = {.symbols = symbols, .wanted = wanted};
     char list[400], range[600], name[128];
     const char *parameters = wanted->length > 1 ? memchr(wanted->name + 1, '(', wanted->length - 1) : NULL;
-    name_wish_init(&self.wish, wanted->name, wanted->length);
-    name_wish_init(&self.bare, wanted->name,
-                   parameters != NULL ? (size_t)(parameters - wanted->name) : wanted->length);
+    name_query_init(&self.request, wanted->name, wanted->length);
+    name_query_init(&self.bare, wanted->name,
+                    parameters != NULL ? (size_t)(parameters - wanted->name) : wanted->length);
     for (size_t i = 0; lines_load(symbols) && i < symbols->unit_count; i++)
         find_functions(&self, &symbols->units[i].die, DW_AT_declaration, self.declared, &self.n_declared, "",
                        0);

@@ -105,11 +105,11 @@ static enum found locate_in_symbol(struct symbols *symbols, const char *name, ui
 static enum found refuse_data(struct symbols *symbols, const struct place_name *name, struct error *error)
 {
     const struct table *table = table_get(symbols);
-    struct name_wish wish;
-    name_wish_init(&wish, name->name, name->length);
+    struct name_query request;
+    name_query_init(&request, name->name, name->length);
     for (size_t i = 0; name->file_length == 0 && i < table->object_count; i++) {
         const struct symbol *object = &table->objects[i];
-        if (name_compare(&wish, object->name) != LIKE_SAME)
+        if (name_compare(&request, object->name) != LIKE_SAME)
             continue;
         char shown[SHOWN];
         name_copy(shown, sizeof shown, name->name, name->length);
@@ -380,10 +380,11 @@ static bool is_of_file(struct symbols *symbols, const struct symbol *symbol, con
 }
 
 static void add_named(struct symbols *symbols, const struct symbol *of, size_t count,
-                      const struct name_wish *wish, const struct place_name *wanted, struct places *places)
+                      const struct name_query *request, const struct place_name *wanted,
+                      struct places *places)
 {
     for (size_t i = 0; i < count; i++) {
-        enum likeness likeness = name_compare(wish, of[i].name);
+        enum likeness likeness = name_compare(request, of[i].name);
         if (likeness != UNLIKE && is_of_file(symbols, &of[i], wanted))
             place_add(places,
                       &(struct place){.address = of[i].address, .symbol = &of[i], .likeness = likeness});
@@ -393,11 +394,11 @@ static void add_named(struct symbols *symbols, const struct symbol *of, size_t c
 static void find_named(struct symbols *symbols, const struct place_name *wanted, struct places *places)
 {
     const struct table *table = table_get(symbols);
-    struct name_wish wish;
-    name_wish_init(&wish, wanted->name, wanted->length);
+    struct name_query request;
+    name_query_init(&request, wanted->name, wanted->length);
     *places = (struct places){.count = 0};
-    add_named(symbols, table->functions, table->function_count, &wish, wanted, places);
-    add_named(symbols, table->labels, table->label_count, &wish, wanted, places);
+    add_named(symbols, table->functions, table->function_count, &request, wanted, places);
+    add_named(symbols, table->labels, table->label_count, &request, wanted, places);
 }
 
 /* Whether the compiler made both of one function of the source. Where nothing tells, a part is taken for one

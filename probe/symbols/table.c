@@ -276,11 +276,11 @@ enum object_found symbols_find_object(struct symbols *symbols, const char *name,
     const struct table *table = table_get(symbols);
     const struct symbol *found = NULL;
     bool several = false;
-    struct name_wish wish;
-    name_wish_init(&wish, name, strlen(name));
+    struct name_query request;
+    name_query_init(&request, name, strlen(name));
     for (size_t i = 0; i < table->object_count; i++) {
         const struct symbol *object = &table->objects[i];
-        if (!table_is_object(symbols, object) || name_compare(&wish, object->name) != LIKE_SAME)
+        if (!table_is_object(symbols, object) || name_compare(&request, object->name) != LIKE_SAME)
             continue;
         several |= found != NULL && found->address != object->address;
         found = object;

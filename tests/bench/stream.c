@@ -18,12 +18,12 @@ int main(int argc, char **argv)
     static struct step steps[READS];
     static uint64_t results[READS];
     struct error error = {0};
-    struct dap_wish wish;
+    struct probe_spec request;
     struct link_view view;
     struct deadline deadline = deadline_in_ms(10000, NULL);
     double seconds = argc > 2 ? atof(argv[2]) : 1; // NOLINT(cert-err34-c): a bench's argument
     struct link *link =
-        argc > 1 && dap_wish_read(argv[1], &wish, &error) ? dap_open(&wish, &deadline, &error) : NULL;
+        argc > 1 && probe_spec_read(argv[1], &request, &error) ? dap_open(&request, &deadline, &error) : NULL;
     if (link == NULL || link_views(link, &view, 1, &error) == 0) {
         fprintf(stderr, "stream: %s\n", error.text);
         link_close(link);

@@ -76,16 +76,16 @@ static void try_metrics(const struct input *input)
     metric_set_free(set);
 }
 
-static void try_wishes(const struct input *input)
+static void try_requests(const struct input *input)
 {
-    struct event_wish out[WISHES];
+    struct event_request out[WISHES];
     struct error error = {0};
     size_t n = 0;
     char *text = strndup(input->text, input->n);
     for (int again = 0; again < 2 && text != NULL; again++) {
         size_t before = n;
         error_clear(&error);
-        bool ok = event_wishes_parse(text, out, WISHES, &n, &error);
+        bool ok = event_requests_parse(text, out, WISHES, &n, &error);
         demand(ok == (error.kind == ERROR_NONE));
         demand(n <= WISHES && (ok ? n > before : n == before));
     }
@@ -108,7 +108,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     else if (data[0] % 3 == 1)
         try_metrics(&input);
     else
-        try_wishes(&input);
+        try_requests(&input);
     free(text);
     return 0;
 }

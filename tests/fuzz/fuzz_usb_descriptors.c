@@ -72,7 +72,7 @@ static void check_text(const char *text, size_t length, size_t size)
 static void try_strings(struct input *input)
 {
     struct dap_found found = {.kind = take(input) & 1 ? DAP_HID : DAP_USB};
-    struct dap_wish wish = {.kind = DAP_ANY};
+    struct probe_spec request = {.kind = DAP_ANY};
     struct error error = {0};
     wchar_t wide[96] = {0};
     char name[24];
@@ -85,8 +85,8 @@ static void try_strings(struct input *input)
     check_text(found.name, descriptors_wide_text(wide, found.name, sizeof found.name), sizeof found.name);
     if (descriptors_name_probe(found.name))
         demand(strlen(found.name) >= strlen("CMSIS-DAP"));
-    snprintf(wish.serial, sizeof wish.serial, "%s", found.serial);
-    demand(found_choose(&found, 1, &wish, &error) == &found);
+    snprintf(request.serial, sizeof request.serial, "%s", found.serial);
+    demand(found_choose(&found, 1, &request, &error) == &found);
     found_name(&found, name, sizeof name);
     demand(strlen(name) < sizeof name);
 }

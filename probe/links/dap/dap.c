@@ -14,7 +14,7 @@ enum { FOUND = 32, REOPEN_MS = 2000, CLOSE_TRIES = 3 };
 
 struct dap {
     struct link link; /* first */
-    struct dap_wish wish;
+    struct probe_spec spec;
     struct dap_probe probe;
     struct executor executor;
     enum link_power leave_power;
@@ -27,15 +27,15 @@ static struct dap *dap_of(struct link *link)
 
 /* ---- open */
 
-static struct carrier *open_carrier(const struct dap_wish *wish, const struct deadline *deadline,
+static struct carrier *open_carrier(const struct probe_spec *spec, const struct deadline *deadline,
                                     struct error *error)
 {
     struct dap_found list[FOUND];
-    if (wish->kind == DAP_TCP)
-        return tcp_connect(wish->host, wish->port, deadline, error);
-    size_t n = usb_list(wish, list, FOUND);
-    n += hid_list(wish, list + n, FOUND - n);
-    const struct dap_found *found = found_choose(list, n, wish, error);
+    if (spec->kind == DAP_TCP)
+        return tcp_connect(spec->host, spec->port, deadline, error);
+    size_t n = usb_list(spec, list, FOUND);
+    n += hid_list(spec, list + n, FOUND - n);
+    const struct dap_found *found = found_choose(list, n, spec, error);
     if (found == NULL)
         return NULL;
     return found->kind == DAP_USB ? usb_connect(found, error) : hid_connect(found, error);
@@ -45,7 +45,7 @@ static bool begin(struct dap *dap, const struct deadline *deadline, struct error
 {
     struct executor *executor = &dap->executor;
     dap->probe.lost = false;
-    dap->probe.carrier = open_carrier(&dap->wish, deadline, error);
+    dap->probe.carrier = open_carrier(&dap->spec, deadline, error);
     if (dap->probe.carrier == NULL) {
         dap->probe.lost = true;
         return false;
@@ -54,7 +54,7 @@ static bool begin(struct dap *dap, const struct deadline *deadline, struct error
     memcpy(fresh.power, executor->adi.power, sizeof fresh.power); /* as found the first time */
     executor->adi = fresh;
     if (!probe_identify(&dap->probe, deadline, error) ||
-        !connect_target(&executor->adi, dap->wish.wires, dap->wish.hz, deadline, error))
+        !connect_target(&executor->adi, dap->spec.wires, dap->spec.hz, deadline, error))
         return false;
     executor_begin(executor);
     return true;
@@ -90,7 +90,7 @@ static bool go_on_singly(struct dap *dap, const struct deadline *deadline, struc
         dap->probe.most = most; /* it is gone, whatever was in flight */
         return false;
     }
-    log_line(dap->wish.log, "%s; one packet at a time from now on", error->text);
+    log_line(dap->spec.log, "%s; one packet at a time from now on", error->text);
     dap->probe.carrier->loses_several = "it loses others";
     error_clear(error);
     return true;
@@ -154,11 +154,11 @@ static void dap_describe(struct link *link, char *out, size_t size)
              dap->executor.compiler.reach.cut ? ", not all access ports are looked at" : "");
 }
 
-static void dap_leave_power(struct link *link, enum link_power wish)
+static void dap_leave_power(struct link *link, enum link_power spec)
 {
     struct dap *dap = dap_of(link);
-    if (wish > dap->leave_power)
-        dap->leave_power = wish;
+    if (spec > dap->leave_power)
+        dap->leave_power = spec;
 }
 
 /* What our accesses look like on the bus was ours alone to decide. */
@@ -214,18 +214,18 @@ static void log_ports(const struct dap *dap)
 {
     const struct adi *adi = &dap->executor.adi;
     const struct reach *reach = &dap->executor.compiler.reach;
-    log_line(dap->wish.log, "%s at %" PRIu32 " Hz, DPIDR 0x%08" PRIx32 "%s", adi->jtag ? "JTAG" : "SWD",
+    log_line(dap->spec.log, "%s at %" PRIu32 " Hz, DPIDR 0x%08" PRIx32 "%s", adi->jtag ? "JTAG" : "SWD",
              adi->hz, adi->dpidr, adi->match ? "" : ", no value match");
     for (size_t i = 0; i < reach->n; i++)
-        log_line(dap->wish.log, "DP %d AP %d: IDR 0x%08" PRIx32 ", CSW 0x%08" PRIx32,
+        log_line(dap->spec.log, "DP %d AP %d: IDR 0x%08" PRIx32 ", CSW 0x%08" PRIx32,
                  reach->ports[i].unit >> 8, reach->ports[i].unit & 0xFF, reach->ports[i].idr,
                  reach->ports[i].csw_found);
     for (size_t i = 0; i < adi->n_ports; i++)
         if (power_lacks_system(adi, i))
-            log_line(dap->wish.log, "DP %zu: system power is not acknowledged (CSYSPWRUPACK)", i);
+            log_line(dap->spec.log, "DP %zu: system power is not acknowledged (CSYSPWRUPACK)", i);
 }
 
-struct link *dap_open(const struct dap_wish *wish, const struct deadline *deadline, struct error *error)
+struct link *dap_open(const struct probe_spec *spec, const struct deadline *deadline, struct error *error)
 {
     static const struct link_ops ops = {.execute = dap_execute,
                                         .views = dap_views,
@@ -239,17 +239,17 @@ struct link *dap_open(const struct dap_wish *wish, const struct deadline *deadli
         return NULL;
     }
     dap->link.ops = &ops;
-    dap->wish = *wish;
-    dap->probe.log = wish->log;
-    dap->probe.most = wish->packets;
+    dap->spec = *spec;
+    dap->probe.log = spec->log;
+    dap->probe.most = spec->packets;
     if (begin(dap, deadline, error) &&
         connect_find_ports(&dap->executor.adi, &dap->executor.compiler.reach, deadline, error) &&
         connect_check_clock(&dap->executor.adi, &dap->executor.compiler.reach, error)) {
-        dap->wish.hz = dap->executor.adi.hz; /* should it come back */
+        dap->spec.hz = dap->executor.adi.hz; /* should it come back */
         executor_begin(&dap->executor);
-        if (dap->wish.kind != DAP_TCP &&
+        if (dap->spec.kind != DAP_TCP &&
             dap->probe.carrier->serial[0] != '\0') /* this one, should it come back */
-            snprintf(dap->wish.serial, sizeof dap->wish.serial, "%s", dap->probe.carrier->serial);
+            snprintf(dap->spec.serial, sizeof dap->spec.serial, "%s", dap->probe.carrier->serial);
         log_ports(dap);
         return &dap->link;
     }

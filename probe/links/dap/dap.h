@@ -16,7 +16,7 @@
 #include <stddef.h>
 
 /* NULL on error. A link that is lost is opened anew, with all that it was, by the next call that needs it. */
-struct link *dap_open(const struct dap_wish *wish, const struct deadline *deadline, struct error *error);
+struct link *dap_open(const struct probe_spec *spec, const struct deadline *deadline, struct error *error);
 /* USB packets, TCP messages: those sent so far. */
 uint64_t dap_packets(const struct link *link);
 

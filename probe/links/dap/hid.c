@@ -41,7 +41,7 @@ static bool is_dap_page(const struct hid_device_info *one)
     return one->usage_page == 0 || one->usage_page >= VENDOR_PAGES;
 }
 
-size_t hid_list(const struct dap_wish *wish, struct dap_found *out, size_t room)
+size_t hid_list(const struct probe_spec *spec, struct dap_found *out, size_t room)
 {
     size_t n = 0;
     struct hid_device_info *all = hid_enumerate(0, 0);
@@ -53,7 +53,7 @@ size_t hid_list(const struct dap_wish *wish, struct dap_found *out, size_t room)
                                     .release = one->release_number};
         descriptors_wide_text(one->product_string, found->name, sizeof found->name);
         descriptors_wide_text(one->serial_number, found->serial, sizeof found->serial);
-        found->by_hand = dap_wish_names(wish, found->vendor, found->product);
+        found->by_hand = probe_spec_names(spec, found->vendor, found->product);
         if (!is_dap_page(one) || !found_is_probe(found) || strlen(one->path) >= sizeof found->place)
             continue;
         snprintf(found->place, sizeof found->place, "%s", one->path);

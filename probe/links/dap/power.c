@@ -94,11 +94,11 @@ static enum adi_end take_down(struct adi *adi, struct error *error)
     return end == ADI_OK ? wait_for(adi, DEBUG_ANSWER, 0, DOWN_LOOKS, NULL, error) : end;
 }
 
-static enum adi_end leave_port(struct adi *adi, const struct adi_power *power, enum link_power wish,
+static enum adi_end leave_port(struct adi *adi, const struct adi_power *power, enum link_power spec,
                                struct error *error)
 {
-    uint32_t left = wish == LINK_POWER_DOWN ? 0 : power->found;
-    if (wish == LINK_POWER_UP)
+    uint32_t left = spec == LINK_POWER_DOWN ? 0 : power->found;
+    if (spec == LINK_POWER_UP)
         left |= DEBUG_REQUEST | SYSTEM_REQUEST;
     enum adi_end end = adi_clear_sticky(adi, error);
     if (end == ADI_OK)
@@ -110,13 +110,13 @@ static enum adi_end leave_port(struct adi *adi, const struct adi_power *power, e
     return end;
 }
 
-void power_leave(struct adi *adi, enum link_power wish, struct error *error)
+void power_leave(struct adi *adi, enum link_power spec, struct error *error)
 {
     for (size_t i = 0; i < adi->n_ports && i < ADI_PORTS; i++)
         for (int try = 0; adi->power[i].known && !adi->probe->lost && try < TRIES; try++) {
             enum adi_end end = adi_select(adi, i, error);
             if (end == ADI_OK)
-                end = leave_port(adi, &adi->power[i], wish, error);
+                end = leave_port(adi, &adi->power[i], spec, error);
             if (end == ADI_OK || end == ADI_WAIT) /* the request is gone, whatever it still shows */
                 break;
             adi->selected = SIZE_MAX; /* from a line reset on */

@@ -20,14 +20,14 @@ static const char *after(const char *text, const char *word)
     return text[n] == ':' ? text + n + 1 : text + n;
 }
 
-bool dap_wish_is(const char *probe)
+bool probe_spec_is(const char *probe)
 {
     return after(probe, usb_word) != NULL || after(probe, tcp_word) != NULL;
 }
 
-bool dap_wish_names(const struct dap_wish *wish, uint16_t vendor, uint16_t product)
+bool probe_spec_names(const struct probe_spec *spec, uint16_t vendor, uint16_t product)
 {
-    return wish != NULL && wish->by_id && wish->vendor == vendor && wish->product == product;
+    return spec != NULL && spec->by_id && spec->vendor == vendor && spec->product == product;
 }
 
 /* Four hexadecimal digits, then `end`. */
@@ -55,7 +55,7 @@ static bool read_port(const char *text, uint16_t *out, struct error *error)
     return true;
 }
 
-static bool read_host(const char *text, struct dap_wish *out, struct error *error)
+static bool read_host(const char *text, struct probe_spec *out, struct error *error)
 {
     bool bracket = text[0] == '[';
     const char *end = bracket ? strchr(text, ']') : strchr(text, ':');
@@ -75,9 +75,9 @@ static bool read_host(const char *text, struct dap_wish *out, struct error *erro
     return *port == '\0' || read_port(port + 1, &out->port, error);
 }
 
-bool dap_wish_read(const char *probe, struct dap_wish *out, struct error *error)
+bool probe_spec_read(const char *probe, struct probe_spec *out, struct error *error)
 {
-    *out = (struct dap_wish){.port = DAP_TCP_PORT};
+    *out = (struct probe_spec){.port = DAP_TCP_PORT};
     snprintf(out->host, sizeof out->host, "localhost");
     const char *rest = after(probe, tcp_word);
     if (rest != NULL) {
@@ -140,13 +140,13 @@ bool found_takes_several(const struct dap_found *found, const char **words)
     return found->release >= first_good;
 }
 
-static bool is_wanted(const struct dap_found *found, const struct dap_wish *wish)
+static bool is_wanted(const struct dap_found *found, const struct probe_spec *spec)
 {
-    if (wish->kind != DAP_ANY && wish->kind != found->kind)
+    if (spec->kind != DAP_ANY && spec->kind != found->kind)
         return false;
-    if (wish->by_id && (found->vendor != wish->vendor || found->product != wish->product))
+    if (spec->by_id && (found->vendor != spec->vendor || found->product != spec->product))
         return false;
-    return wish->serial[0] == '\0' || strcmp(wish->serial, found->serial) == 0;
+    return spec->serial[0] == '\0' || strcmp(spec->serial, found->serial) == 0;
 }
 
 /* The same probe, seen through its other interface. */
@@ -188,20 +188,20 @@ size_t found_merge(struct dap_found *list, size_t n)
     return kept;
 }
 
-const struct dap_found *found_choose(const struct dap_found *list, size_t n, const struct dap_wish *wish,
+const struct dap_found *found_choose(const struct dap_found *list, size_t n, const struct probe_spec *spec,
                                      struct error *error)
 {
     const struct dap_found *chosen = NULL;
     char names[512] = "", name[96];
     size_t used = 0, others = 0;
     for (size_t i = 0; i < n; i++) {
-        if (!is_wanted(&list[i], wish))
+        if (!is_wanted(&list[i], spec))
             continue;
         if (chosen != NULL && is_same(chosen, &list[i])) {
             chosen = is_better(&list[i], chosen) || chosen->problem[0] != '\0' ? &list[i] : chosen;
             continue;
         }
-        if (wish->kind == DAP_ANY && is_again(list, i))
+        if (spec->kind == DAP_ANY && is_again(list, i))
             continue;
         others += chosen != NULL;
         if (chosen == NULL)
@@ -223,11 +223,11 @@ const struct dap_found *found_choose(const struct dap_found *list, size_t n, con
         int more = snprintf(names + used, sizeof names - used, "%s %s", used > 0 ? "," : "; there is", name);
         used += more > 0 && (size_t)more < sizeof names - used ? (size_t)more : 0;
     }
-    if (wish->serial[0] != '\0')
-        error_set(error, ERROR_NO_PROBE, "no CMSIS-DAP probe has the serial number %.64s%s", wish->serial,
+    if (spec->serial[0] != '\0')
+        error_set(error, ERROR_NO_PROBE, "no CMSIS-DAP probe has the serial number %.64s%s", spec->serial,
                   names);
-    else if (wish->by_id)
-        error_set(error, ERROR_NO_PROBE, "no CMSIS-DAP probe is %04x:%04x%s", wish->vendor, wish->product,
+    else if (spec->by_id)
+        error_set(error, ERROR_NO_PROBE, "no CMSIS-DAP probe is %04x:%04x%s", spec->vendor, spec->product,
                   names);
     else
         error_set(error, ERROR_NO_PROBE, "no CMSIS-DAP probe is plugged in");

@@ -15,7 +15,7 @@ enum dap_wires { DAP_WIRES_AUTO, DAP_WIRES_SWD, DAP_WIRES_JTAG };
 
 enum { DAP_TCP_PORT = 4441 };
 
-struct dap_wish {
+struct probe_spec {
     enum dap_kind kind; /* DAP_ANY: by USB, whichever way the probe speaks best */
     char serial[128];   /* empty: any */
     bool by_id;         /* vendor and product are wanted */
@@ -29,10 +29,10 @@ struct dap_wish {
 };
 
 /* Whether it is asked for by these numbers; `wish` may be NULL. */
-bool dap_wish_names(const struct dap_wish *wish, uint16_t vendor, uint16_t product);
+bool probe_spec_names(const struct probe_spec *spec, uint16_t vendor, uint16_t product);
 /* "cmsis-dap", "cmsis-dap:SERIAL", "cmsis-dap:VID:PID", "cmsis-dap-tcp:HOST[:PORT]" */
-bool dap_wish_is(const char *probe);
-bool dap_wish_read(const char *probe, struct dap_wish *out, struct error *error);
+bool probe_spec_is(const char *probe);
+bool probe_spec_read(const char *probe, struct probe_spec *out, struct error *error);
 
 /*
  * Probes that are plugged in, as each carrier lists them, and which of them is wanted.
@@ -53,7 +53,7 @@ size_t found_merge(struct dap_found *list, size_t n);
 
 /* The one that is wanted; of the same probe the faster way. NULL, with an error that lists them, unless it is
  * exactly one. Pure. */
-const struct dap_found *found_choose(const struct dap_found *list, size_t n, const struct dap_wish *wish,
+const struct dap_found *found_choose(const struct dap_found *list, size_t n, const struct probe_spec *spec,
                                      struct error *error);
 /* Whether it is called a probe, has the numbers of one that is not, or was asked for by them. Pure. */
 bool found_is_probe(const struct dap_found *found);

@@ -118,7 +118,7 @@ static void name_place(libusb_device *device, char *out, size_t size)
 
 /* False when it is no probe. */
 static bool look_at(libusb_device *device, const struct libusb_device_descriptor *descriptor,
-                    const struct dap_wish *wish, struct dap_found *out)
+                    const struct probe_spec *spec, struct dap_found *out)
 {
     libusb_device_handle *handle;
     struct interface_place place;
@@ -126,7 +126,7 @@ static bool look_at(libusb_device *device, const struct libusb_device_descriptor
                               .vendor = descriptor->idVendor,
                               .product = descriptor->idProduct,
                               .release = descriptor->bcdDevice,
-                              .by_hand = dap_wish_names(wish, descriptor->idVendor, descriptor->idProduct)};
+                              .by_hand = probe_spec_names(spec, descriptor->idVendor, descriptor->idProduct)};
     name_place(device, out->place, sizeof out->place);
     int failure = libusb_open(device, &handle);
     if (failure == 0) {
@@ -146,7 +146,7 @@ static bool look_at(libusb_device *device, const struct libusb_device_descriptor
 /* What is done with each device that is plugged in. */
 struct visit {
     void (*device)(struct visit *, libusb_device *, const struct libusb_device_descriptor *);
-    const struct dap_wish *wish;
+    const struct probe_spec *spec;
     struct dap_found *probes;
     struct adapter_found *adapters;
     size_t n, room;
@@ -176,7 +176,7 @@ static void visit_probe(struct visit *visit, libusb_device *device,
     struct interface_place place;
     bool has_hid;
     if (find_interfaces(device, &place, 1, &has_hid) > 0)
-        visit->n += look_at(device, descriptor, visit->wish, &visit->probes[visit->n]);
+        visit->n += look_at(device, descriptor, visit->spec, &visit->probes[visit->n]);
 }
 
 static void visit_adapter(struct visit *visit, libusb_device *device,
@@ -193,9 +193,9 @@ static void visit_adapter(struct visit *visit, libusb_device *device,
     visit->n++;
 }
 
-size_t usb_list(const struct dap_wish *wish, struct dap_found *out, size_t room)
+size_t usb_list(const struct probe_spec *spec, struct dap_found *out, size_t room)
 {
-    return visit_all(&(struct visit){.device = visit_probe, .wish = wish, .probes = out, .room = room});
+    return visit_all(&(struct visit){.device = visit_probe, .spec = spec, .probes = out, .room = room});
 }
 
 size_t usb_list_adapters(struct adapter_found *out, size_t room)

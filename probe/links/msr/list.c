@@ -115,7 +115,7 @@ static const char *after(const char *probe, const char *word, const char *next)
     return probe + length;
 }
 
-bool msr_wish_is(const char *probe)
+bool msr_spec_is(const char *probe)
 {
     return after(probe, files_word, ":@") != NULL || after(probe, agent_word, ":") != NULL;
 }

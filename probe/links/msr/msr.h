@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 /* "msr..." or "msr-agent..." */
-bool msr_wish_is(const char *probe);
+bool msr_spec_is(const char *probe);
 /*
  * "msr[:CPU][@DIR]": one CPU or all there are; DIR stands for the root of the file system.
  * "msr-agent:HOST[:PORT]"

@@ -135,8 +135,8 @@ static inline void rig_begin(struct rig *rig)
 static inline bool rig_run(struct rig *rig, uint64_t hits, unsigned rehits)
 {
     struct engine_sink sink = {.context = rig, .hit = rig_hit, .rehit = rig_rehit};
-    struct engine_wish wish = {.hits = hits, .rehits = rehits, .timeout_ms = 5, .at_end = rig->at_end};
-    return rig->engine->ops->run(rig->engine, &wish, &sink, &rig->deadline, &rig->error);
+    struct engine_request request = {.hits = hits, .rehits = rehits, .timeout_ms = 5, .at_end = rig->at_end};
+    return rig->engine->ops->run(rig->engine, &request, &sink, &rig->deadline, &rig->error);
 }
 
 static inline bool rig_arm(struct rig *rig, const struct region *region)

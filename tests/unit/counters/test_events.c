@@ -238,14 +238,14 @@ TEST(sets_have_an_end)
 
 enum { ROOM = 6 };
 
-TEST(wishes_are_read)
+TEST(requests_are_read)
 {
-    struct event_wish out[ROOM];
+    struct event_request out[ROOM];
     struct error error = {0};
     size_t n = 0;
-    assert_true(event_wishes_parse("CPU_CYCLES,{ld_retired,r1b},0xC001", out, ROOM, &n, &error));
-    assert_true(event_wishes_parse("{a:b.c=d-e,A}", out, ROOM, &n, &error));
-    static const struct event_wish wanted[ROOM] = {
+    assert_true(event_requests_parse("CPU_CYCLES,{ld_retired,r1b},0xC001", out, ROOM, &n, &error));
+    assert_true(event_requests_parse("{a:b.c=d-e,A}", out, ROOM, &n, &error));
+    static const struct event_request wanted[ROOM] = {
         {"CPU_CYCLES", 0, false, 0}, {"ld_retired", 0, false, 1}, {"r1b", 0x1B, true, 1},
         {"0xC001", 0xC001, true, 0}, {"a:b.c=d-e", 0, false, 2},  {"A", 0, false, 2},
     };
@@ -256,20 +256,20 @@ TEST(wishes_are_read)
         assert_int_equal(out[i].by_code, wanted[i].by_code);
         assert_int_equal(out[i].group, wanted[i].group);
     }
-    assert_false(event_wishes_parse("B", out, ROOM, &n, &error));
+    assert_false(event_requests_parse("B", out, ROOM, &n, &error));
     assert_non_null(strstr(error.text, "more than 6 events"));
     assert_int_equal(n, ROOM);
 }
 
 TEST(a_code_with_a_name_is_that_event)
 {
-    struct event_wish out[ROOM];
+    struct event_request out[ROOM];
     struct error error = {0};
     size_t n = 0;
     struct event_set *set = event_set_open("cortex-a53", &error);
     assert_non_null(set);
-    assert_true(event_wishes_parse("0x08,{r08,INST_RETIRED},0xC001", out, ROOM, &n, &error));
-    event_wishes_name(out, n, set);
+    assert_true(event_requests_parse("0x08,{r08,INST_RETIRED},0xC001", out, ROOM, &n, &error));
+    event_requests_name(out, n, set);
     for (size_t i = 0; i < 3; i++) {
         assert_string_equal(out[i].name, "INST_RETIRED");
         assert_false(out[i].by_code);
@@ -280,7 +280,7 @@ TEST(a_code_with_a_name_is_that_event)
     event_set_free(set);
 }
 
-TEST(bad_wishes_are_refused)
+TEST(bad_requests_are_refused)
 {
     static const struct {
         const char *text, *part;
@@ -308,10 +308,10 @@ TEST(bad_wishes_are_refused)
          "so long a name"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        struct event_wish out[ROOM];
+        struct event_request out[ROOM];
         struct error error = {0};
         size_t n = 0;
-        bool ok = event_wishes_parse(bad[i].text, out, ROOM, &n, &error);
+        bool ok = event_requests_parse(bad[i].text, out, ROOM, &n, &error);
         if (ok || n != 0 || error.kind != ERROR_USAGE || strstr(error.text, bad[i].part) == NULL)
             fail_msg("\"%s\" gave \"%s\", not \"%s\"", bad[i].text, error.text, bad[i].part);
     }

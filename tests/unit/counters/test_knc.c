@@ -249,13 +249,13 @@ static struct plan plan;
 
 static bool make_plan(const char *text)
 {
-    struct event_wish wishes[PLAN_COLUMNS];
+    struct event_request requests[PLAN_COLUMNS];
     size_t n = 0;
     struct event_set *set = event_set_open("knc", &error);
     assert_non_null(set);
     error_clear(&error);
-    bool ok = event_wishes_parse(text, wishes, PLAN_COLUMNS, &n, &error) &&
-              plan_make(&plan, &block, set, wishes, n, &error);
+    bool ok = event_requests_parse(text, requests, PLAN_COLUMNS, &n, &error) &&
+              plan_make(&plan, &block, set, requests, n, &error);
     event_set_free(set);
     return ok;
 }

@@ -152,19 +152,19 @@ FAKE_TEST(a_chain_goes_with_the_first_event)
     assert_true(fake_identify(f, &pmu_v81m_kind, &core, &block));
     static const uint32_t codes[][3] = {{0x06, 0x07, 0x1E}, {0x06, 0x1E, 0x07}, {0x1E, 0x06, 0x07}};
     for (size_t i = 0; i < 3; i++) {
-        struct placement_wish wishes[3];
+        struct placement_request requests[3];
         struct placement_pass pass;
         struct error error = {0};
         size_t passes = 0, which = 0;
         for (size_t k = 0; k < 3; k++)
-            wishes[k] = (struct placement_wish){.counters = pmu_v81m_kind.counters_for(&block, codes[i][k]),
-                                                .group = 1};
-        assert_true(placement_make(wishes, 3, 0x1FF, 1, &pass, 1, &passes, &which, &error));
+            requests[k] = (struct placement_request){
+                .counters = pmu_v81m_kind.counters_for(&block, codes[i][k]), .group = 1};
+        assert_true(placement_make(requests, 3, 0x1FF, 1, &pass, 1, &passes, &which, &error));
         assert_int_equal(pass.n, 3);
         for (size_t k = 0; k < 3; k++) {
-            if (codes[i][pass.wish[k]] == 0x06)
+            if (codes[i][pass.request[k]] == 0x06)
                 assert_int_equal(pass.counter[k], 3); /* event counter 2 */
-            if (codes[i][pass.wish[k]] == 0x1E)
+            if (codes[i][pass.request[k]] == 0x1E)
                 assert_int_equal(pass.counter[k], 4);
         }
     }

@@ -101,8 +101,8 @@ static inline bool rig_arm(struct rig *rig, const struct region *region)
 static inline bool rig_run(struct rig *rig, uint64_t hits, unsigned rehits)
 {
     struct engine_sink sink = {.context = rig, .hit = rig_hit, .rehit = rig_rehit, .left = rig_left};
-    struct engine_wish wish = {.hits = hits, .rehits = rehits, .timeout_ms = rig->timeout_ms};
-    return rig->engine->ops->run(rig->engine, &wish, &sink, &rig->deadline, &rig->error);
+    struct engine_request request = {.hits = hits, .rehits = rehits, .timeout_ms = rig->timeout_ms};
+    return rig->engine->ops->run(rig->engine, &request, &sink, &rig->deadline, &rig->error);
 }
 
 /* Disarms and undoes, as a command does at its end; false when either failed: it can be tried again. */

@@ -155,12 +155,12 @@ static bool fast_hit(void *context, const struct raw_hit *hit)
 static bool run_fast(struct rig *rig, const struct scene *scene)
 {
     const struct engine_sink sink = {.context = rig, .hit = fast_hit};
-    const struct engine_wish wish = {.hits = FAST, .timeout_ms = 5};
+    const struct engine_request request = {.hits = FAST, .timeout_ms = 5};
     last_round = -1;
     n_fast = 0;
     wrong_fast = false;
     return rig_arm(rig, &scene->region) &&
-           rig->engine->ops->run(rig->engine, &wish, &sink, &rig->deadline, &rig->error);
+           rig->engine->ops->run(rig->engine, &request, &sink, &rig->deadline, &rig->error);
 }
 
 RIG_TEST(trouble_may_come_while_hits_are_held)

@@ -17,7 +17,7 @@ static struct step items[ROOM];
 static uint64_t results[ROOM];
 static struct steps list;
 static struct hit_results hits;
-static struct engine_wish wish;
+static struct engine_request request;
 static uint64_t got[HITS];
 static size_t n_got, n_looks, enough_after;
 
@@ -48,14 +48,14 @@ static int set_up(void **state)
     reading = (struct reading){.n = 1, .counted = 1};
     reading.counters[0] = (struct counter){.low = {.size = 4, .offset = 0xE0001004}, .bits = 32};
     n_got = n_looks = enough_after = 0;
-    wish = (struct engine_wish){.hits = HITS};
+    request = (struct engine_request){.hits = HITS};
     if (!cortex_m_identify(0, m4, &core))
         return -1;
     breakpoints.core = &core;
     breakpoints.comparator_held = true;
     static const struct witness nothing;
     hit_results_init(&hits, &core, &reading, &nothing);
-    hit_results_begin(&hits, &wish, &sink);
+    hit_results_begin(&hits, &request, &sink);
     hit_results_expect_none(&hits);
     return 0;
 }
@@ -155,7 +155,7 @@ FRESH_TEST(another_run_begins_with_nothing_held)
 {
     (void)add(100, true);
     hit_results_take(&hits, results, list.n);
-    hit_results_begin(&hits, &wish, hits.sink);
+    hit_results_begin(&hits, &request, hits.sink);
     hit_results_release(&hits, false);
     assert_got(0);
 }

@@ -28,12 +28,12 @@ TEST(others_refuse)
         {{.family = CORE_ARMV8, .name = "Cortex-R52 r1p0"}, "Cortex-R52 r1p0 has no MMU"},
     };
     for (size_t i = 0; i < sizeof cores / sizeof *cores; i++) {
-        const struct process *const wishes[] = {&any, &one};
+        const struct process *const requests[] = {&any, &one};
         struct error error = {0};
         assert_true(process_check(&not_said, &cores[i].core, &error));
         for (size_t k = 0; k < 2; k++) {
             error_clear(&error);
-            assert_false(process_check(wishes[k], &cores[i].core, &error));
+            assert_false(process_check(requests[k], &cores[i].core, &error));
             assert_int_equal(error.kind, ERROR_USAGE);
             assert_non_null(strstr(error.text, cores[i].why));
         }

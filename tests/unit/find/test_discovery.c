@@ -371,22 +371,22 @@ FRESH_TEST(without_a_table_the_server_is_asked)
 
 /* --- what the user says --------------------------------------------------------------------------------- */
 
-static bool place(const struct device_request *wish)
+static bool place(const struct device_request *request)
 {
-    return run() && manual_placement_run(&f.device, f.views, f.n_views, wish, &f.deadline, &f.error);
+    return run() && manual_placement_run(&f.device, f.views, f.n_views, request, &f.deadline, &f.error);
 }
 
 FRESH_TEST(a_core_where_the_user_says)
 {
     static const unsigned kinds[] = {TRACE, CORE, PMU, TRACE, PMU};
-    const struct device_request wish = {.core = -1, .debug = {true, APB, 0x80011000}},
+    const struct device_request request = {.core = -1, .debug = {true, APB, 0x80011000}},
                                 other = {.core = -1,
                                          .debug = {true, APB, 0x80011000},
                                          .pmu = {true, APB, 0x80014000}};
     add_table(kinds, 5);
     bare_views();
     f.base[APB] = 0xFFFFFFFF;
-    assert_true(place(&wish));
+    assert_true(place(&request));
     assert_int_equal(f.device.n_cores, 1);
     assert_int_equal(f.device.preferred, 0);
     expect_core(0, 0x80011000, 0x80012000, 0);
@@ -403,10 +403,10 @@ FRESH_TEST(a_core_where_the_user_says)
 /* One that was found already is only chosen. */
 FRESH_TEST(a_core_that_is_known_is_chosen)
 {
-    const struct device_request wish = {.core = -1, .debug = {true, APB, 0x80012000}};
+    const struct device_request request = {.core = -1, .debug = {true, APB, 0x80012000}};
     add_table(zynq, 8);
     bare_views();
-    assert_true(place(&wish));
+    assert_true(place(&request));
     assert_int_equal(f.device.n_cores, 2);
     assert_int_equal(f.device.preferred, 1);
 }
@@ -414,7 +414,7 @@ FRESH_TEST(a_core_that_is_known_is_chosen)
 FRESH_TEST(what_does_not_say_so_is_not_taken)
 {
     static const struct {
-        struct device_request wish;
+        struct device_request request;
         const char *text;
     } cases[] = {
         {{.core = -1, .debug = {true, APB, 0x80011000}}, "PMU"},
@@ -430,7 +430,7 @@ FRESH_TEST(what_does_not_say_so_is_not_taken)
         set_up(NULL);
         add_table(zynq, 8);
         bare_views();
-        assert_false(place(&cases[i].wish));
+        assert_false(place(&cases[i].request));
         assert_non_null(strstr(f.error.text, cases[i].text));
         assert_int_equal(f.device.n_cores, 2);
         expect_core(0, 0x80010000, 0x80011000, 0x80015000);
@@ -441,7 +441,7 @@ FRESH_TEST(what_does_not_say_so_is_not_taken)
 FRESH_TEST(a_link_lost_while_placing)
 {
     static const unsigned kinds[] = {CORE, PMU, TRACE, PMU};
-    const struct device_request wish = {
+    const struct device_request request = {
         .core = -1, .debug = {true, APB, 0x80010000}, .pmu = {true, APB, 0x80013000}};
     unsigned at = 1;
     for (bool all = false; !all; at++) {
@@ -451,7 +451,7 @@ FRESH_TEST(a_link_lost_while_placing)
         add_table(kinds, 4);
         bare_views();
         f.base[APB] = 0xFFFFFFFF;
-        all = place(&wish);
+        all = place(&request);
         assert_int_equal(all, f.reads < at);
         assert_int_equal(f.error.kind, all ? ERROR_NONE : ERROR_LINK_LOST);
     }

@@ -261,7 +261,7 @@ FRESH_TEST(more_cores_than_are_looked_at_are_told)
 
 FRESH_TEST(where_the_user_says)
 {
-    const struct device_request wish = {.core = -1, .debug = {true, 0, SCS}};
+    const struct device_request request = {.core = -1, .debug = {true, 0, SCS}};
     add_port(AHB);
     add_port(APB);
     add_core(0);
@@ -269,12 +269,12 @@ FRESH_TEST(where_the_user_says)
     assert_true(run());
     assert_int_equal(f.device.n_cores, 0);
     for (int i = 0; i < 2; i++) { /* the second time it is known */
-        assert_true(manual_placement_run(&f.device, f.views, f.n_views, &wish, &f.deadline, &f.error));
+        assert_true(manual_placement_run(&f.device, f.views, f.n_views, &request, &f.deadline, &f.error));
         assert_int_equal(f.device.n_cores, 1);
         assert_int_equal(f.device.preferred, 0);
     }
     f.words[0].n = 0;
     f.device.n_cores = 0;
-    assert_false(manual_placement_run(&f.device, f.views, f.n_views, &wish, &f.deadline, &f.error));
+    assert_false(manual_placement_run(&f.device, f.views, f.n_views, &request, &f.deadline, &f.error));
     assert_non_null(strstr(f.error.text, "no Cortex-M answers"));
 }

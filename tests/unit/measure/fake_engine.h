@@ -27,7 +27,7 @@ struct fake_engine {
     int64_t hit_us, wait_us; /* for each, and before the first */
 
     uint64_t hits, rehits;
-    struct engine_wish wishes[FAKE_CALLS];
+    struct engine_request requests[FAKE_CALLS];
     size_t calls;
     int64_t now_us;
 };
@@ -63,7 +63,7 @@ static inline void fake_rehit(struct fake_engine *fake, const struct engine_sink
     }
 }
 
-static inline bool fake_run(struct engine *engine, const struct engine_wish *wish,
+static inline bool fake_run(struct engine *engine, const struct engine_request *request,
                             const struct engine_sink *sink, const struct deadline *deadline,
                             struct error *error)
 {
@@ -71,14 +71,14 @@ static inline bool fake_run(struct engine *engine, const struct engine_wish *wis
     (void)deadline;
     if (fake->calls == FAKE_CALLS)
         return error_set(error, ERROR_SYSTEM, "called too often");
-    fake->wishes[fake->calls++] = *wish;
-    unsigned rehits = wish->rehits;
-    for (uint64_t i = 0; i < wish->hits; i++) {
+    fake->requests[fake->calls++] = *request;
+    unsigned rehits = request->rehits;
+    for (uint64_t i = 0; i < request->hits; i++) {
         if (fake->hits == 0)
             *fake_clock() += fake->wait_us;
         sink->tick(sink->context, WAIT_START);
         if (fake->hits + 1 == fake->late_at) {
-            *fake_clock() += wish->timeout_ms * 1000;
+            *fake_clock() += request->timeout_ms * 1000;
             return error_set(error, ERROR_START, "the start was not reached");
         }
         if (fake->hits + 1 == fake->fail_at)

@@ -103,9 +103,9 @@ FRESH_TEST(an_uneven_overhead_is_measured_longer_and_told)
 {
     fake.rehit = uneven_cost;
     assert_true(measure());
-    assert_int_equal(fake.wishes[0].hits, 1);
-    assert_int_equal(fake.wishes[1].hits, 1);
-    assert_true(fake.wishes[1].rehits > fake.wishes[0].rehits);
+    assert_int_equal(fake.requests[0].hits, 1);
+    assert_int_equal(fake.requests[1].hits, 1);
+    assert_true(fake.requests[1].rehits > fake.requests[0].rehits);
     assert_true(fabs(column()->overhead - 11) < 0.2);
     assert_true(column()->plus_minus == 2);
     for (size_t i = 0; i < 50; i++)
@@ -118,7 +118,7 @@ FRESH_TEST(one_hit_is_calibrated_at_once)
     fake.rehit = uneven_cost;
     assert_true(measure());
     assert_int_equal(fake.calls, 1);
-    assert_true(fake.wishes[0].rehits >= 32);
+    assert_true(fake.requests[0].rehits >= 32);
     assert_int_equal(summary.hits, 1);
     assert_int_equal(count_of(0), 1000);
 }
@@ -394,7 +394,7 @@ FRESH_TEST(for_a_time_a_wait_ends_with_it)
     fake.late_at = 15;
     assert_true(measure());
     assert_int_equal(results.n, 14);
-    assert_in_range(fake.wishes[fake.calls - 1].timeout_ms, 15, 20);
+    assert_in_range(fake.requests[fake.calls - 1].timeout_ms, 15, 20);
     set_up(NULL);
     options.for_us = 20500;
     fake.late_at = 1;

@@ -201,7 +201,7 @@ FRESH_TEST(each_pass_is_calibrated_once)
     assert_true(measure());
     size_t calibrations = 0;
     for (size_t i = 0; i < fake.calls; i++)
-        calibrations += fake.wishes[i].rehits > 0;
+        calibrations += fake.requests[i].rehits > 0;
     assert_int_equal(calibrations, PASSES);
     for (size_t i = 0; i < results.n; i++) {
         assert_int_equal(results.hits[i].values[0].count, 1000);
@@ -293,7 +293,7 @@ FRESH_TEST(the_highest_of_all_passes_is_kept_with_its_words)
         assert_int_equal(results.hits[i].is_max, i == 0 || i + 1 == 7 || i + 1 == 15);
     assert_true(results.hits[6].words != NULL);
     for (size_t i = 0; i < fake.calls; i++)
-        assert_ptr_equal(fake.wishes[i].at_end, &at_end);
+        assert_ptr_equal(fake.requests[i].at_end, &at_end);
 }
 
 FRESH_TEST(by_default_a_hundred_or_two_seconds_in_all)

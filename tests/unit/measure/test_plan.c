@@ -61,12 +61,12 @@ static int tear_down(void **state)
 
 static bool make(const char *text)
 {
-    static struct event_wish wishes[PLAN_COLUMNS];
+    static struct event_request requests[PLAN_COLUMNS];
     size_t n = 0;
     error_clear(&error);
-    if (text[0] != '\0' && !event_wishes_parse(text, wishes, PLAN_COLUMNS, &n, &error))
+    if (text[0] != '\0' && !event_requests_parse(text, requests, PLAN_COLUMNS, &n, &error))
         return false;
-    return plan_make(&plan, &block, set, wishes, n, &error);
+    return plan_make(&plan, &block, set, requests, n, &error);
 }
 
 FRESH_TEST(without_events_cycles_are_counted)
@@ -187,8 +187,8 @@ FRESH_TEST(a_block_whose_counters_have_an_event_each)
     assert_int_equal(error.kind, ERROR_USAGE);
     assert_true(make("A")); /* its name is known, and none of the counters is for it */
     assert_true(plan.columns[1].unsupported[0] != '\0');
-    struct event_wish wish = {.name = "A"};
-    assert_false(plan_make(&plan, &block, NULL, &wish, 1, &error)); /* no names but the counters' own */
+    struct event_request request = {.name = "A"};
+    assert_false(plan_make(&plan, &block, NULL, &request, 1, &error)); /* no names but the counters' own */
     assert_int_equal(error.kind, ERROR_USAGE);
 }
 
@@ -221,26 +221,26 @@ FRESH_TEST(a_plan_begins_anew)
 
 FRESH_TEST(no_more_columns_than_there_is_room_for)
 {
-    static struct event_wish wishes[PLAN_COLUMNS + 1];
+    static struct event_request requests[PLAN_COLUMNS + 1];
     for (size_t i = 0; i < PLAN_COLUMNS + 1; i++) {
-        wishes[i] = (struct event_wish){.by_code = true, .code = 0x200 + (uint32_t)i};
-        snprintf(wishes[i].name, EVENT_NAME, "r%zX", 0x200 + i);
+        requests[i] = (struct event_request){.by_code = true, .code = 0x200 + (uint32_t)i};
+        snprintf(requests[i].name, EVENT_NAME, "r%zX", 0x200 + i);
     }
-    assert_true(plan_make(&plan, &block, set, wishes, PLAN_COLUMNS - 1, &error));
+    assert_true(plan_make(&plan, &block, set, requests, PLAN_COLUMNS - 1, &error));
     assert_int_equal(plan.n_columns, PLAN_COLUMNS);
     assert_int_equal(plan.n_passes, (PLAN_COLUMNS - 1) / 3);
-    assert_false(plan_make(&plan, &block, set, wishes, PLAN_COLUMNS, &error));
+    assert_false(plan_make(&plan, &block, set, requests, PLAN_COLUMNS, &error));
     assert_int_equal(error.kind, ERROR_USAGE);
     assert_non_null(strstr(error.text, "64"));
     error_clear(&error);
     block.counts_cycles = false;
-    assert_true(plan_make(&plan, &block, set, wishes, PLAN_COLUMNS, &error));
-    assert_false(plan_make(&plan, &block, set, wishes, PLAN_COLUMNS + 1, &error));
+    assert_true(plan_make(&plan, &block, set, requests, PLAN_COLUMNS, &error));
+    assert_false(plan_make(&plan, &block, set, requests, PLAN_COLUMNS + 1, &error));
     error_clear(&error);
     block.counts_cycles = true;
     block.n = 2; /* one pass an event: the most there can be */
     kind.counters_for = second_only;
-    assert_true(plan_make(&plan, &block, set, wishes, PLAN_COLUMNS - 1, &error));
+    assert_true(plan_make(&plan, &block, set, requests, PLAN_COLUMNS - 1, &error));
     assert_int_equal(plan.n_passes, PLAN_COLUMNS - 1);
     for (size_t i = 0; i < plan.n_passes; i++) {
         assert_int_equal(plan.passes[i].n, 2);

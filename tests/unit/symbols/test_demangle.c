@@ -4,9 +4,9 @@
 
 static enum likeness likeness(const char *wanted, const char *symbol)
 {
-    struct name_wish wish;
-    name_wish_init(&wish, wanted, strlen(wanted));
-    return name_compare(&wish, symbol);
+    struct name_query request;
+    name_query_init(&request, wanted, strlen(wanted));
+    return name_compare(&request, symbol);
 }
 
 TEST(mangled_names_are_read)

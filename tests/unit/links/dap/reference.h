@@ -70,15 +70,15 @@ static void assert_same_writes(const struct model *got, const struct model *want
     assert_memory_equal(a, b, m * sizeof *a);
 }
 
-static void prepare(struct bench *bench, const struct model *wish)
+static void prepare(struct bench *bench, const struct model *spec)
 {
-    bench->model = *wish;
+    bench->model = *spec;
     if (!bench_connect(bench))
         fail_msg("%s", bench->error.text);
-    if (wish->jtag) { /* the rest of a connection is for the wires */
+    if (spec->jtag) { /* the rest of a connection is for the wires */
         bench->executor.adi.jtag = true;
         assert_true(adi_measure_match(&bench->executor.adi, &bench->error) && bench_begin(bench));
-        assert_int_equal(bench->executor.adi.loses_place, wish->loses_place);
+        assert_int_equal(bench->executor.adi.loses_place, spec->loses_place);
     }
     for (uint32_t i = 0; i < 6; i++)
         model_cell(&bench->model, 0x23F0 + 4 * i)->value = 0x11110000 + i;

@@ -16,15 +16,15 @@ static void make_row(struct step *steps)
 TEST(test_rows)
 {
     static struct bench bench;
-    static struct model wish, reference;
+    static struct model spec, reference;
     static struct step steps[ROW];
     static uint64_t got[ROW], wanted[ROW];
     static const unsigned sizes[] = {64, 128, 512};
     for (size_t i = 0; i < 3; i++) {
-        model_init(&wish);
-        wish.packet_size = sizes[i];
-        wish.packet_count = 4;
-        prepare(&bench, &wish);
+        model_init(&spec);
+        spec.packet_size = sizes[i];
+        spec.packet_count = 4;
+        prepare(&bench, &spec);
         make_row(steps);
         reference = bench.model;
         unsigned before = bench.model.packets;
@@ -42,12 +42,12 @@ TEST(test_rows)
 TEST(test_trouble_in_rows)
 {
     static struct bench bench, begin;
-    static struct model wish, reference;
+    static struct model spec, reference;
     static struct step steps[ROW];
     static uint64_t got[ROW], wanted[ROW];
-    model_init(&wish);
-    wish.packet_count = 4;
-    prepare(&begin, &wish);
+    model_init(&spec);
+    spec.packet_count = 4;
+    prepare(&begin, &spec);
     make_row(steps);
     for (int trouble = TROUBLE_NO_ACK; trouble < TROUBLES; trouble++)
         for (long at = 0; at < 450; at += 3) {
@@ -93,10 +93,10 @@ TEST(test_trouble_in_rows)
 TEST(test_wait_in_vain)
 {
     static struct bench bench;
-    static struct model wish;
+    static struct model spec;
     uint64_t results[2];
-    model_init(&wish);
-    prepare(&bench, &wish);
+    model_init(&spec);
+    prepare(&bench, &spec);
     struct step steps[] = {step_read(word(0x1000)), step_until(word(0x1004), 0xFF, 0x55)};
     struct deadline deadline = deadline_in_ms(10000, NULL);
     int64_t begun = deadline_now_us();
@@ -111,10 +111,10 @@ TEST(test_wait_in_vain)
 TEST(test_patience)
 {
     static struct bench bench;
-    static struct model wish;
+    static struct model spec;
     uint64_t result;
-    model_init(&wish);
-    prepare(&bench, &wish);
+    model_init(&spec);
+    prepare(&bench, &spec);
     struct deadline deadline = deadline_in_ms(10000, NULL);
     struct step proof = step_expect(word(0x1000), 0xFF, 0x55), wait = step_until(word(0x1004), 0xFF, 0x55);
     assert_int_equal(bench.model.match_retry, 25);
@@ -135,10 +135,10 @@ TEST(test_patience)
 TEST(test_refused_steps)
 {
     static struct bench bench;
-    static struct model wish;
+    static struct model spec;
     uint64_t results[3];
-    model_init(&wish);
-    prepare(&bench, &wish);
+    model_init(&spec);
+    prepare(&bench, &spec);
     struct deadline deadline = deadline_in_ms(10000, NULL);
     const struct address wrong[] = {
         {.space = SPACE_MEMORY, .size = 4, .offset = 0x1002},
@@ -164,10 +164,10 @@ TEST(test_refused_steps)
 TEST(test_registers_of_the_ports)
 {
     static struct bench bench;
-    static struct model wish;
+    static struct model spec;
     uint64_t results[6];
-    model_init(&wish);
-    prepare(&bench, &wish);
+    model_init(&spec);
+    prepare(&bench, &spec);
     struct deadline deadline = deadline_in_ms(10000, NULL);
     struct address tar = {.space = SPACE_AP, .size = 4, .offset = 0x04}, idr = tar, stat = tar;
     idr.offset = 0xFC;
@@ -185,10 +185,10 @@ TEST(test_registers_of_the_ports)
 TEST(test_times)
 {
     static struct bench bench;
-    static struct model wish;
+    static struct model spec;
     uint64_t results[7];
-    model_init(&wish);
-    prepare(&bench, &wish);
+    model_init(&spec);
+    prepare(&bench, &spec);
     struct deadline deadline = deadline_in_ms(10000, NULL);
     struct step steps[] = {step_time(TIME_AFTER),          step_time(TIME_BEFORE),
                            step_write(word(0x3F00), 0x55), step_time(TIME_AFTER),
@@ -207,10 +207,10 @@ TEST(test_times)
 TEST(test_power_lost)
 {
     static struct bench bench;
-    static struct model wish;
+    static struct model spec;
     uint64_t result;
-    model_init(&wish);
-    prepare(&bench, &wish);
+    model_init(&spec);
+    prepare(&bench, &spec);
     struct deadline deadline = deadline_in_ms(10000, NULL);
     struct step step = step_read(word(0x1000));
     bench.model.ports[0].control = 0;

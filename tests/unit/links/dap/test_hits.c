@@ -46,7 +46,7 @@ static size_t plan(bool function, struct steps *list, size_t hits)
     struct reading reading = {.n = 1, .counted = 1};
     reading.counters[0] =
         (struct counter){.low = {.space = SPACE_MEMORY, .size = 4, .offset = 0xE0001004}, .bits = 32};
-    struct hit_plan wish = {.core = &core,
+    struct hit_plan spec = {.core = &core,
                             .breakpoints = &points,
                             .reading = &reading,
                             .start = 0x10000200,
@@ -57,7 +57,7 @@ static size_t plan(bool function, struct steps *list, size_t hits)
                             .prove_frame = function,
                             .end_sp = 0x20001000};
     for (size_t i = 0; i < hits; i++)
-        hit_plan_add(&wish, SEGMENT_AT_START, list, &passage);
+        hit_plan_add(&spec, SEGMENT_AT_START, list, &passage);
     assert_false(list->overflow);
     return list->n;
 }

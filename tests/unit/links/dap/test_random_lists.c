@@ -93,13 +93,13 @@ static size_t make_list(struct step *steps, const struct model *before)
     return n;
 }
 
-static void run_plain(const struct model *wish, unsigned rounds)
+static void run_plain(const struct model *spec, unsigned rounds)
 {
     static struct bench bench;
     static struct model reference;
     struct step steps[STEPS + 8];
     uint64_t got[STEPS + 8] = {0}, wanted[STEPS + 8] = {0};
-    prepare(&bench, wish);
+    prepare(&bench, spec);
     for (unsigned round = 0; round < rounds; round++) {
         size_t n = make_list(steps, &bench.model);
         reference = bench.model;
@@ -128,52 +128,52 @@ static void run_plain(const struct model *wish, unsigned rounds)
 
 TEST(test_packet_sizes)
 {
-    static struct model wish;
+    static struct model spec;
     static const unsigned sizes[] = {64, 65, 70, 127, 128, 256, 512, 1024};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        model_init(&wish);
+        model_init(&spec);
         seed = (uint32_t)i;
-        wish.packet_size = sizes[i];
-        run_plain(&wish, CALLS);
-        wish.pads = true;
-        run_plain(&wish, CALLS / 4);
+        spec.packet_size = sizes[i];
+        run_plain(&spec, CALLS);
+        spec.pads = true;
+        run_plain(&spec, CALLS / 4);
     }
 }
 
 TEST(test_over_jtag)
 {
-    static struct model wish;
-    model_init(&wish);
-    wish.jtag = true;
+    static struct model spec;
+    model_init(&spec);
+    spec.jtag = true;
     seed = 99;
-    run_plain(&wish, CALLS);
-    wish.packet_size = 512;
-    run_plain(&wish, CALLS);
+    run_plain(&spec, CALLS);
+    spec.packet_size = 512;
+    run_plain(&spec, CALLS);
 }
 
 /* free-dap's two ways of its own. */
 TEST(test_firmware_that_reads_less_often_or_loses_its_place)
 {
-    static struct model wish;
+    static struct model spec;
     for (unsigned kind = 0; kind < 8; kind++) {
-        model_init(&wish);
-        wish.jtag = kind & 1;
-        wish.loses_place = wish.jtag;
-        wish.fewer_reads = true;
-        wish.packet_size = kind & 2 ? 512 : 64;
-        wish.pads = kind & 4;
+        model_init(&spec);
+        spec.jtag = kind & 1;
+        spec.loses_place = spec.jtag;
+        spec.fewer_reads = true;
+        spec.packet_size = kind & 2 ? 512 : 64;
+        spec.pads = kind & 4;
         seed = 50 + kind;
-        run_plain(&wish, CALLS / 2);
+        run_plain(&spec, CALLS / 2);
     }
 }
 
 TEST(test_without_match)
 {
-    static struct model wish;
-    model_init(&wish);
-    wish.has_match = false;
+    static struct model spec;
+    model_init(&spec);
+    spec.has_match = false;
     seed = 77;
-    run_plain(&wish, CALLS / 4);
+    run_plain(&spec, CALLS / 4);
 }
 
 /* ---- trouble at every transaction */
@@ -187,13 +187,13 @@ static void run_troubled(unsigned size, bool pads, bool jtag, enum model_trouble
     static struct model reference;
     struct step steps[STEPS + 8];
     uint64_t got[STEPS + 8] = {0}, wanted[STEPS + 8] = {0};
-    static struct model wish;
-    model_init(&wish);
-    wish.packet_size = size;
-    wish.pads = pads;
-    wish.jtag = jtag;
-    wish.nobody = silences[list_seed % sizeof silences];
-    prepare(&begin, &wish);
+    static struct model spec;
+    model_init(&spec);
+    spec.packet_size = size;
+    spec.pads = pads;
+    spec.jtag = jtag;
+    spec.nobody = silences[list_seed % sizeof silences];
+    prepare(&begin, &spec);
     seed = list_seed;
     size_t n = make_list(steps, &begin.model);
     struct test_sweep sweep =
@@ -279,12 +279,12 @@ TEST(test_trouble_over_jtag)
 TEST(test_probe_taken_away_at_each_packet)
 {
     static struct bench bench;
-    static struct model wish, reference;
+    static struct model spec, reference;
     struct step steps[STEPS + 8];
     uint64_t got[STEPS + 8] = {0}, wanted[STEPS + 8] = {0};
     for (long at = 0;; at++) {
-        model_init(&wish);
-        prepare(&bench, &wish);
+        model_init(&spec);
+        prepare(&bench, &spec);
         seed = 5;
         size_t n = make_list(steps, &bench.model);
         bench.carrier.lose_at = bench.carrier.sent + at;

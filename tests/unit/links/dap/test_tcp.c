@@ -138,12 +138,12 @@ static int stop(void **state)
 
 static struct link *open_link(const struct peer *peer, struct error *error)
 {
-    struct dap_wish wish;
+    struct probe_spec spec;
     char text[64];
     struct deadline deadline = deadline_in_ms(3000, NULL);
     snprintf(text, sizeof text, "cmsis-dap-tcp:127.0.0.1:%u", peer->port);
-    assert_true(dap_wish_read(text, &wish, error));
-    return dap_open(&wish, &deadline, error);
+    assert_true(probe_spec_read(text, &spec, error));
+    return dap_open(&spec, &deadline, error);
 }
 
 static struct step read_1000(void)

@@ -5,32 +5,33 @@
 #include <stdio.h>
 #include <string.h>
 
-static struct dap_wish wish;
+static struct probe_spec spec;
 static struct error error;
 
 static bool reads(const char *text)
 {
     error_clear(&error);
-    return dap_wish_read(text, &wish, &error);
+    return probe_spec_read(text, &spec, &error);
 }
 
 TEST(test_words)
 {
-    assert_true(dap_wish_is("cmsis-dap") && dap_wish_is("cmsis-dap:1") && dap_wish_is("cmsis-dap-tcp:h:1"));
-    assert_false(dap_wish_is("openocd") || dap_wish_is("cmsis-dapper") || dap_wish_is(""));
+    assert_true(probe_spec_is("cmsis-dap") && probe_spec_is("cmsis-dap:1") &&
+                probe_spec_is("cmsis-dap-tcp:h:1"));
+    assert_false(probe_spec_is("openocd") || probe_spec_is("cmsis-dapper") || probe_spec_is(""));
     assert_true(reads("cmsis-dap"));
-    assert_int_equal(wish.kind, DAP_ANY);
-    assert_string_equal(wish.serial, "");
+    assert_int_equal(spec.kind, DAP_ANY);
+    assert_string_equal(spec.serial, "");
     assert_true(reads("cmsis-dap:E6614C311B7F"));
-    assert_string_equal(wish.serial, "E6614C311B7F");
-    assert_false(wish.by_id);
+    assert_string_equal(spec.serial, "E6614C311B7F");
+    assert_false(spec.by_id);
     assert_true(reads("cmsis-dap:2E8a:000c"));
-    assert_true(wish.by_id);
-    assert_int_equal(wish.vendor, 0x2e8a);
-    assert_int_equal(wish.product, 0x000c);
+    assert_true(spec.by_id);
+    assert_int_equal(spec.vendor, 0x2e8a);
+    assert_int_equal(spec.product, 0x000c);
     assert_true(reads("cmsis-dap:2e8a:000c1")); /* a serial number may look like anything */
-    assert_string_equal(wish.serial, "2e8a:000c1");
-    assert_true(reads("cmsis-dap:2e8g:000c") && !wish.by_id);
+    assert_string_equal(spec.serial, "2e8a:000c1");
+    assert_true(reads("cmsis-dap:2e8g:000c") && !spec.by_id);
     char text[200] = "cmsis-dap:";
     memset(text + 10, 'x', 150);
     assert_false(reads(text));
@@ -52,9 +53,9 @@ TEST(test_hosts)
                 {"cmsis-dap-tcp:[fe80::1%x]:5", "fe80::1%x", 5}};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         assert_true(reads(good[i].text));
-        assert_int_equal(wish.kind, DAP_TCP);
-        assert_string_equal(wish.host, good[i].host);
-        assert_int_equal(wish.port, good[i].port);
+        assert_int_equal(spec.kind, DAP_TCP);
+        assert_string_equal(spec.host, good[i].host);
+        assert_int_equal(spec.port, good[i].port);
     }
     static const char *const bad[] = {
         "cmsis-dap-tcp:box:",   "cmsis-dap-tcp:box:0", "cmsis-dap-tcp:box:65536",
@@ -75,7 +76,7 @@ static const struct dap_found two_ways[] = {
 static const char *chosen(const char *text, size_t n)
 {
     assert_true(reads(text));
-    const struct dap_found *found = found_choose(two_ways, n, &wish, &error);
+    const struct dap_found *found = found_choose(two_ways, n, &spec, &error);
     return found == NULL ? "" : found->place;
 }
 
@@ -93,12 +94,12 @@ TEST(test_choice)
     assert_string_equal(chosen("cmsis-dap:C", 3), "");
     assert_int_equal(error.kind, ERROR_NO_PROBE);
     assert_true(reads("cmsis-dap"));
-    wish.kind = DAP_HID;
-    assert_string_equal(found_choose(two_ways, 2, &wish, &error)->place, "hid");
+    spec.kind = DAP_HID;
+    assert_string_equal(found_choose(two_ways, 2, &spec, &error)->place, "hid");
     struct dap_found refused[2] = {two_ways[0], two_ways[1]};
     snprintf(refused[1].problem, sizeof refused[1].problem, "no");
-    wish.kind = DAP_ANY;
-    assert_string_equal(found_choose(refused, 2, &wish, &error)->place, "hid");
+    spec.kind = DAP_ANY;
+    assert_string_equal(found_choose(refused, 2, &spec, &error)->place, "hid");
 }
 
 static struct dap_found one_of(enum dap_kind kind, const char *serial, const char *problem)
@@ -129,21 +130,21 @@ TEST(error_names_a_probe_once)
     struct dap_found list[] = {one_of(DAP_USB, "A", ""), one_of(DAP_USB, "B", ""), one_of(DAP_HID, "A", ""),
                                one_of(DAP_HID, "B", "")};
     assert_true(reads("cmsis-dap:C"));
-    assert_null(found_choose(list, 4, &wish, &error));
+    assert_null(found_choose(list, 4, &spec, &error));
     assert_non_null(strstr(error.text, "there is 0d28:0204 A, 0d28:0204 B"));
     assert_null(strstr(strstr(error.text, " B"), "0d28:0204 A"));
     assert_true(reads("cmsis-dap"));
-    assert_null(found_choose(list, 4, &wish, &error));
+    assert_null(found_choose(list, 4, &spec, &error));
     assert_non_null(strstr(error.text, "several probes: 0d28:0204 A, 0d28:0204 B; choose"));
 }
 
-TEST(probes_are_known_by_name_number_or_wish)
+TEST(probes_are_known_by_name_number_or_request)
 {
     struct dap_found found = {.vendor = 0x1234, .product = 0x5678, .name = "Thing"};
     assert_false(found_is_probe(&found));
     assert_true(reads("cmsis-dap:1234:5678"));
-    assert_true(dap_wish_names(&wish, 0x1234, 0x5678));
-    assert_false(dap_wish_names(&wish, 0x1234, 0x5679) || dap_wish_names(NULL, 0x1234, 0x5678));
+    assert_true(probe_spec_names(&spec, 0x1234, 0x5678));
+    assert_false(probe_spec_names(&spec, 0x1234, 0x5679) || probe_spec_names(NULL, 0x1234, 0x5678));
     found.by_hand = true;
     assert_true(found_is_probe(&found));
     found.by_hand = false;
@@ -154,7 +155,7 @@ TEST(probes_are_known_by_name_number_or_wish)
     found.product = 0xF153;
     assert_false(found_is_probe(&found));
     assert_true(reads("cmsis-dap"));
-    assert_false(dap_wish_names(&wish, 0, 0));
+    assert_false(probe_spec_names(&spec, 0, 0));
 }
 
 TEST(firmware_is_known_by_its_release)

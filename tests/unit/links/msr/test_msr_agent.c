@@ -213,9 +213,9 @@ TEST(what_is_typed)
         "msr-agent:h:0",   "msr-agent:h:65536", "msr-agent:h:", "msr-agent:[::1", "msr-agent:[::1]x",
         "msr-agent:a:b:c", "msr-agent:h:1x"};
     for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
-        assert_true(msr_wish_is(ours[i]));
+        assert_true(msr_spec_is(ours[i]));
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        assert_false(msr_wish_is(others[i]));
+        assert_false(msr_spec_is(others[i]));
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         error_clear(&error);
         assert_null(msr_connect(wrong[i], &deadline, &error));
