@@ -98,7 +98,7 @@ static struct link *connect_door(const struct context *context, const char *prob
         return NULL;
     }
     struct deadline deadline = deadline_in_ms(patience_ms(CONNECT_MS), context->cancel);
-    struct debugger *debugger = gdb_door_open((int)fd, &deadline, error);
+    struct debugger *debugger = gdb_python_open((int)fd, &deadline, error);
     return debugger == NULL ? NULL : debugger_link_new(debugger, error);
 }
 

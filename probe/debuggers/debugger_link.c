@@ -199,7 +199,7 @@ static bool open_beside(struct debugger_link *self, const struct deadline *deadl
     if (!facts->has_cores &&
         !openocd_monitor_target(&self->monitor, facts->core, sizeof facts->core, deadline, error))
         return false;
-    self->beside = openocd_through(&self->monitor.voice, facts->name, deadline, error);
+    self->beside = openocd_through(&self->monitor.transport, facts->name, deadline, error);
     if (self->beside == NULL)
         return false;
     access->used = ACCESS_OPENOCD;

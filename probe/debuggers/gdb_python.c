@@ -17,17 +17,17 @@
 
 enum { VERSION = 1, MEMORY_MOST = 1024, COMMAND_MOST = 4096, PATIENCE_MS = 10000, HEIR_MS = 5000 };
 
-struct gdb_door {
+struct gdb_python {
     struct debugger debugger; /* first */
-    struct door_lines lines;
+    struct gdb_python_lines lines;
     bool running;
-    char place[48];        /* HOST:PORT of GDB's server; "" */
-    struct debugger *heir; /* that server itself, when GDB has died and there is something to put back */
+    char place[48];            /* HOST:PORT of GDB's server; "" */
+    struct debugger *fallback; /* that server itself, when GDB has died and there is something to put back */
 };
 
-static struct gdb_door *door_of(struct debugger *debugger)
+static struct gdb_python *gdb_python_of(struct debugger *debugger)
 {
-    return (struct gdb_door *)debugger;
+    return (struct gdb_python *)debugger;
 }
 
 /* An answer that is due is waited for, even after Ctrl-C: else the next wish would get it. */
@@ -52,13 +52,13 @@ static bool is_refusal(const char *line)
 /*
  * The answer to what was said, behind its "ok"; NULL on error. `what` words a refusal: "cannot read".
  */
-static const char *answer(struct gdb_door *door, enum error_kind kind, const char *what,
+static const char *answer(struct gdb_python *python, enum error_kind kind, const char *what,
                           const struct deadline *deadline, struct error *error)
 {
     struct deadline most = answer_deadline(deadline);
-    const char *line = door_receive(&door->lines, &most, error);
+    const char *line = gdb_python_receive(&python->lines, &most, error);
     if (line == NULL) {
-        door_lose(&door->lines, ERROR_LINK_LOST, "GDB does not answer", error);
+        gdb_python_lose(&python->lines, ERROR_LINK_LOST, "GDB does not answer", error);
         return NULL;
     }
     if (is_refusal(line)) {
@@ -69,13 +69,13 @@ static const char *answer(struct gdb_door *door, enum error_kind kind, const cha
         return line + 2;
     if (strncmp(line, "ok ", 3) == 0)
         return line + 3;
-    door_lose(&door->lines, ERROR_LINK_PROTOCOL, "GDB answers what it was not asked", error);
+    gdb_python_lose(&python->lines, ERROR_LINK_PROTOCOL, "GDB answers what it was not asked", error);
     return NULL;
 }
 
-static bool may_ask(const struct gdb_door *door, const struct deadline *deadline, struct error *error)
+static bool may_ask(const struct gdb_python *python, const struct deadline *deadline, struct error *error)
 {
-    if (door->running)
+    if (python->running)
         return error_set(error, ERROR_FAULT, "through GDB a core can be looked at only while it is halted");
     if (!deadline_passed(deadline))
         return true;
@@ -86,21 +86,21 @@ static bool may_ask(const struct gdb_door *door, const struct deadline *deadline
 /* --- wishes --------------------------------------------------------------------------------------------- */
 
 /* When GDB has died, its server is free: what was changed on the target is put back through that. */
-static struct debugger *heir_of(struct gdb_door *door)
+static struct debugger *fallback_of(struct gdb_python *python)
 {
     struct error none = {0};
     struct deadline soon = deadline_in_ms(patience_ms(HEIR_MS), NULL);
-    char host[sizeof door->place];
-    const char *colon = strrchr(door->place, ':');
-    if (!door->lines.lost || door->heir != NULL || colon == NULL)
-        return door->heir;
-    snprintf(host, sizeof host, "%.*s", (int)(colon - door->place), door->place);
+    char host[sizeof python->place];
+    const char *colon = strrchr(python->place, ':');
+    if (!python->lines.lost || python->fallback != NULL || colon == NULL)
+        return python->fallback;
+    snprintf(host, sizeof host, "%.*s", (int)(colon - python->place), python->place);
     unsigned long port = strtoul(colon + 1, NULL, 10);
     if (port == 0 || port > UINT16_MAX)
         return NULL;
-    door->heir = gdb_remote_connect(host, (uint16_t)port, &soon, &none);
-    door->running = false;
-    return door->heir;
+    python->fallback = gdb_remote_connect(host, (uint16_t)port, &soon, &none);
+    python->running = false;
+    return python->fallback;
 }
 
 static size_t at_most(size_t n, size_t most)
@@ -111,20 +111,20 @@ static size_t at_most(size_t n, size_t most)
 static bool read_memory(struct debugger *debugger, uint64_t at, void *out, size_t n,
                         const struct deadline *deadline, struct error *error)
 {
-    struct gdb_door *door = door_of(debugger);
-    struct debugger *heir = heir_of(door);
-    if (heir != NULL)
-        return heir->ops->read_memory(heir, at, out, n, deadline, error);
+    struct gdb_python *python = gdb_python_of(debugger);
+    struct debugger *fallback = fallback_of(python);
+    if (fallback != NULL)
+        return fallback->ops->read_memory(fallback, at, out, n, deadline, error);
     for (size_t done = 0, got; done < n; done += got) {
         size_t some = at_most(n - done, MEMORY_MOST);
-        if (!may_ask(door, deadline, error) ||
-            !door_say(&door->lines, deadline, error, "read %" PRIx64 " %zx", at + done, some))
+        if (!may_ask(python, deadline, error) ||
+            !gdb_python_say(&python->lines, deadline, error, "read %" PRIx64 " %zx", at + done, some))
             return false;
-        const char *hex = answer(door, ERROR_FAULT, "cannot read", deadline, error);
+        const char *hex = answer(python, ERROR_FAULT, "cannot read", deadline, error);
         if (hex == NULL)
             return false;
         if (!gdb_hex_read(hex, strlen(hex), (char *)out + done, some, &got) || got != some)
-            return door_lose(&door->lines, ERROR_LINK_PROTOCOL, "GDB's memory makes no sense", error);
+            return gdb_python_lose(&python->lines, ERROR_LINK_PROTOCOL, "GDB's memory makes no sense", error);
     }
     return true;
 }
@@ -132,17 +132,17 @@ static bool read_memory(struct debugger *debugger, uint64_t at, void *out, size_
 static bool write_memory(struct debugger *debugger, uint64_t at, const void *bytes, size_t n,
                          const struct deadline *deadline, struct error *error)
 {
-    struct gdb_door *door = door_of(debugger);
-    struct debugger *heir = heir_of(door);
-    if (heir != NULL)
-        return heir->ops->write_memory(heir, at, bytes, n, deadline, error);
+    struct gdb_python *python = gdb_python_of(debugger);
+    struct debugger *fallback = fallback_of(python);
+    if (fallback != NULL)
+        return fallback->ops->write_memory(fallback, at, bytes, n, deadline, error);
     for (size_t done = 0; done < n;) {
         char hex[2 * MEMORY_MOST + 1];
         size_t some = at_most(n - done, MEMORY_MOST);
         gdb_hex_write((const char *)bytes + done, some, hex);
-        if (!may_ask(door, deadline, error) ||
-            !door_say(&door->lines, deadline, error, "write %" PRIx64 " %s", at + done, hex) ||
-            answer(door, ERROR_FAULT, "cannot write", deadline, error) == NULL)
+        if (!may_ask(python, deadline, error) ||
+            !gdb_python_say(&python->lines, deadline, error, "write %" PRIx64 " %s", at + done, hex) ||
+            answer(python, ERROR_FAULT, "cannot write", deadline, error) == NULL)
             return false;
         done += some;
     }
@@ -152,22 +152,23 @@ static bool write_memory(struct debugger *debugger, uint64_t at, const void *byt
 static bool breakpoint(struct debugger *debugger, uint64_t at, unsigned size, bool set,
                        const struct deadline *deadline, struct error *error)
 {
-    struct gdb_door *door = door_of(debugger);
+    struct gdb_python *python = gdb_python_of(debugger);
     char what[64];
     snprintf(what, sizeof what, "cannot %s a breakpoint at 0x%08" PRIX64, set ? "set" : "clear", at);
-    return may_ask(door, deadline, error) &&
-           door_say(&door->lines, deadline, error, "%s %" PRIx64 " %x", set ? "break" : "clear", at, size) &&
-           answer(door, ERROR_ADDRESS, what, deadline, error) != NULL;
+    return may_ask(python, deadline, error) &&
+           gdb_python_say(&python->lines, deadline, error, "%s %" PRIx64 " %x", set ? "break" : "clear", at,
+                          size) &&
+           answer(python, ERROR_ADDRESS, what, deadline, error) != NULL;
 }
 
 static bool go(struct debugger *debugger, enum debugger_go how, const struct deadline *deadline,
                struct error *error)
 {
-    struct gdb_door *door = door_of(debugger);
-    if (!may_ask(door, deadline, error) ||
-        !door_say(&door->lines, deadline, error, how == DEBUGGER_STEP ? "go step" : "go run"))
+    struct gdb_python *python = gdb_python_of(debugger);
+    if (!may_ask(python, deadline, error) ||
+        !gdb_python_say(&python->lines, deadline, error, how == DEBUGGER_STEP ? "go step" : "go run"))
         return false;
-    door->running = true;
+    python->running = true;
     return true;
 }
 
@@ -213,96 +214,99 @@ static bool take_stop(const char *line, struct debugger_stop *stop)
 static enum debugger_wait wait_for(struct debugger *debugger, struct debugger_stop *stop,
                                    const struct deadline *deadline, struct error *error)
 {
-    struct gdb_door *door = door_of(debugger);
-    const char *line = door_receive(&door->lines, deadline, error);
+    struct gdb_python *python = gdb_python_of(debugger);
+    const char *line = gdb_python_receive(&python->lines, deadline, error);
     if (line == NULL)
-        return door->lines.lost ? DEBUGGER_GONE : DEBUGGER_RUNS;
-    door->running = false;
+        return python->lines.lost ? DEBUGGER_GONE : DEBUGGER_RUNS;
+    python->running = false;
     if (take_stop(line, stop)) {
         if (stop->why != DEBUGGER_ENDED)
             return DEBUGGER_STOPPED;
-        door_lose(&door->lines, ERROR_LINK_LOST, "GDB has lost its target", error);
+        gdb_python_lose(&python->lines, ERROR_LINK_LOST, "GDB has lost its target", error);
     } else if (is_refusal(line)) {
         refused(line, ERROR_FAULT, "does not let the core go on", error);
     } else {
-        door_lose(&door->lines, ERROR_LINK_PROTOCOL, "GDB tells of a stop that makes no sense", error);
+        gdb_python_lose(&python->lines, ERROR_LINK_PROTOCOL, "GDB tells of a stop that makes no sense",
+                        error);
     }
     return DEBUGGER_GONE;
 }
 
 static bool interrupt(struct debugger *debugger, struct error *error)
 {
-    struct gdb_door *door = door_of(debugger);
+    struct gdb_python *python = gdb_python_of(debugger);
     struct deadline soon = deadline_in_ms(patience_ms(PATIENCE_MS), NULL);
-    return !door->running || door_say(&door->lines, &soon, error, "interrupt");
+    return !python->running || gdb_python_say(&python->lines, &soon, error, "interrupt");
 }
 
 static bool read_register(struct debugger *debugger, const char *name, uint64_t *out,
                           const struct deadline *deadline, struct error *error)
 {
-    struct gdb_door *door = door_of(debugger);
-    struct debugger *heir = heir_of(door);
+    struct gdb_python *python = gdb_python_of(debugger);
+    struct debugger *fallback = fallback_of(python);
     const char *end;
-    if (heir != NULL)
-        return heir->ops->read_register(heir, name, out, deadline, error);
-    if (!may_ask(door, deadline, error) || !door_say(&door->lines, deadline, error, "register %s", name))
+    if (fallback != NULL)
+        return fallback->ops->read_register(fallback, name, out, deadline, error);
+    if (!may_ask(python, deadline, error) ||
+        !gdb_python_say(&python->lines, deadline, error, "register %s", name))
         return false;
-    const char *value = answer(door, ERROR_FAULT, "does not tell a register", deadline, error);
+    const char *value = answer(python, ERROR_FAULT, "does not tell a register", deadline, error);
     if (value == NULL)
         return false;
     return (gdb_number_read(value, out, &end) && *end == '\0') ||
-           door_lose(&door->lines, ERROR_LINK_PROTOCOL, "GDB's register makes no sense", error);
+           gdb_python_lose(&python->lines, ERROR_LINK_PROTOCOL, "GDB's register makes no sense", error);
 }
 
 static bool write_register(struct debugger *debugger, const char *name, uint64_t value,
                            const struct deadline *deadline, struct error *error)
 {
-    struct gdb_door *door = door_of(debugger);
-    return may_ask(door, deadline, error) &&
-           door_say(&door->lines, deadline, error, "set %s %" PRIx64, name, value) &&
-           answer(door, ERROR_FAULT, "does not write a register", deadline, error) != NULL;
+    struct gdb_python *python = gdb_python_of(debugger);
+    return may_ask(python, deadline, error) &&
+           gdb_python_say(&python->lines, deadline, error, "set %s %" PRIx64, name, value) &&
+           answer(python, ERROR_FAULT, "does not write a register", deadline, error) != NULL;
 }
 
 static bool monitor(struct debugger *debugger, const char *command, char *out, size_t size,
                     const struct deadline *deadline, struct error *error)
 {
-    struct gdb_door *door = door_of(debugger);
-    struct debugger *heir = heir_of(door);
+    struct gdb_python *python = gdb_python_of(debugger);
+    struct debugger *fallback = fallback_of(python);
     char hex[2 * COMMAND_MOST + 1];
     size_t length = strlen(command), n;
-    if (heir != NULL)
-        return heir->ops->monitor(heir, command, out, size, deadline, error);
+    if (fallback != NULL)
+        return fallback->ops->monitor(fallback, command, out, size, deadline, error);
     if (length > COMMAND_MOST)
         return error_set(error, ERROR_SYSTEM, "a command for the GDB server is too long");
     gdb_hex_write(command, length, hex);
-    if (!may_ask(door, deadline, error) || !door_say(&door->lines, deadline, error, "monitor %s", hex))
+    if (!may_ask(python, deadline, error) ||
+        !gdb_python_say(&python->lines, deadline, error, "monitor %s", hex))
         return false;
     const char *printed =
-        answer(door, ERROR_FAULT, "does not take a command of the server's", deadline, error);
+        answer(python, ERROR_FAULT, "does not take a command of the server's", deadline, error);
     if (printed == NULL)
         return false;
     size_t digits = at_most(strlen(printed), 2 * (size - 1));
     if (strlen(printed) % 2 != 0 || !gdb_hex_read(printed, digits, out, size - 1, &n))
-        return door_lose(&door->lines, ERROR_LINK_PROTOCOL, "what GDB's server printed makes no sense",
-                         error);
+        return gdb_python_lose(&python->lines, ERROR_LINK_PROTOCOL,
+                               "what GDB's server printed makes no sense", error);
     out[n] = '\0';
     return true;
 }
 
 static bool is_running(const struct debugger *debugger)
 {
-    return ((const struct gdb_door *)debugger)->running;
+    return ((const struct gdb_python *)debugger)->running;
 }
 
 /* The core stays as GDB has it: it is the user's. */
 static void close_door(struct debugger *debugger, bool run)
 {
-    struct gdb_door *door = door_of(debugger);
+    struct gdb_python *python = gdb_python_of(debugger);
     (void)run;
-    if (door->heir != NULL)
-        door->heir->ops->close(door->heir, !door->heir->facts.was_halted);
-    close(door->lines.fd);
-    free(door);
+    if (python->fallback != NULL)
+        python->fallback->ops->close(python->fallback, !python->fallback->facts.was_halted);
+    close(python->lines.fd);
+    free(python);
 }
 
 /* --- greeting ------------------------------------------------------------------------------------------- */
@@ -339,21 +343,21 @@ static bool tell_profile(struct debugger *debugger, const struct deadline *deadl
 
 static bool greet(struct debugger *debugger, const struct deadline *deadline, struct error *error)
 {
-    struct gdb_door *door = door_of(debugger);
+    struct gdb_python *python = gdb_python_of(debugger);
     struct debugger_facts *facts = &debugger->facts;
     char words[3][48] = {"", "", ""};
     int used = 0;
-    if (!door_say(&door->lines, deadline, error, "hello %x", (unsigned)VERSION))
+    if (!gdb_python_say(&python->lines, deadline, error, "hello %x", (unsigned)VERSION))
         return false;
-    const char *line = answer(door, ERROR_NO_PROBE, "has nothing to measure", deadline, error);
+    const char *line = answer(python, ERROR_NO_PROBE, "has nothing to measure", deadline, error);
     if (line == NULL)
         return false;
     if (sscanf(line, "%47s %47s %47s %n", words[0], words[1], words[2], &used) != 3 || line[used] == '\0')
-        return door_lose(&door->lines, ERROR_LINK_PROTOCOL, "GDB's greeting makes no sense", error);
+        return gdb_python_lose(&python->lines, ERROR_LINK_PROTOCOL, "GDB's greeting makes no sense", error);
     take_word(words[0], facts->architecture, sizeof facts->architecture);
     take_word(line + used, facts->core, sizeof facts->core);
     facts->has_cores = facts->core[0] != '\0';
-    take_word(words[2], door->place, sizeof door->place);
+    take_word(words[2], python->place, sizeof python->place);
     take_word(words[1], facts->server, sizeof facts->server);
     facts->is_emulator = facts->server[0] != '\0';
     snprintf(facts->name, sizeof facts->name, "gdb%s%s", strcmp(words[2], "-") == 0 ? "" : " ",
@@ -362,7 +366,7 @@ static bool greet(struct debugger *debugger, const struct deadline *deadline, st
     return tell_server(debugger, deadline, error) && tell_profile(debugger, deadline, error);
 }
 
-struct debugger *gdb_door_open(int fd, const struct deadline *deadline, struct error *error)
+struct debugger *gdb_python_open(int fd, const struct deadline *deadline, struct error *error)
 {
     static const struct debugger_ops ops = {.read_memory = read_memory,
                                             .write_memory = write_memory,
@@ -375,102 +379,105 @@ struct debugger *gdb_door_open(int fd, const struct deadline *deadline, struct e
                                             .monitor = monitor,
                                             .is_running = is_running,
                                             .close = close_door};
-    struct gdb_door *door = calloc(1, sizeof *door);
-    if (door == NULL || !door_begin(&door->lines, fd)) {
+    struct gdb_python *python = calloc(1, sizeof *python);
+    if (python == NULL || !gdb_python_begin(&python->lines, fd)) {
         error_set(error, ERROR_SYSTEM,
-                  door == NULL ? "out of memory" : "there is no door at that descriptor");
+                  python == NULL ? "out of memory" : "there is no door at that descriptor");
         close(fd);
-        free(door);
+        free(python);
         return NULL;
     }
-    door->debugger.ops = &ops;
-    if (greet(&door->debugger, deadline, error))
-        return &door->debugger;
-    close_door(&door->debugger, false);
+    python->debugger.ops = &ops;
+    if (greet(&python->debugger, deadline, error))
+        return &python->debugger;
+    close_door(&python->debugger, false);
     return NULL;
 }
 
-bool door_begin(struct door_lines *door, int fd)
+bool gdb_python_begin(struct gdb_python_lines *python, int fd)
 {
     int flags = fcntl(fd, F_GETFL);
-    door->fd = fd;
+    python->fd = fd;
     return flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0;
 }
 
-bool door_lose(struct door_lines *door, enum error_kind kind, const char *why, struct error *error)
+bool gdb_python_lose(struct gdb_python_lines *python, enum error_kind kind, const char *why,
+                     struct error *error)
 {
-    door->lost = true;
+    python->lost = true;
     return error_set(error, kind, "%s", why);
 }
 
-static bool send_line(struct door_lines *door, size_t n, const struct deadline *deadline, struct error *error)
+static bool send_line(struct gdb_python_lines *python, size_t n, const struct deadline *deadline,
+                      struct error *error)
 {
-    const char *bytes = door->out;
-    if (door->lost)
+    const char *bytes = python->out;
+    if (python->lost)
         return error_set(error, ERROR_LINK_LOST, "the way to GDB is lost");
     while (n > 0) {
-        ssize_t sent = send(door->fd, bytes, n, MSG_NOSIGNAL);
+        ssize_t sent = send(python->fd, bytes, n, MSG_NOSIGNAL);
         if (sent > 0) {
             bytes += sent;
             n -= (size_t)sent;
         } else if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-            if (!socket_wait(door->fd, POLLOUT, deadline))
-                return door_lose(door, ERROR_LINK_LOST, "GDB takes no more wishes", error);
+            if (!socket_wait(python->fd, POLLOUT, deadline))
+                return gdb_python_lose(python, ERROR_LINK_LOST, "GDB takes no more wishes", error);
         } else if (sent < 0 && errno != EINTR) {
-            return door_lose(door, ERROR_LINK_LOST, "GDB is gone", error);
+            return gdb_python_lose(python, ERROR_LINK_LOST, "GDB is gone", error);
         }
     }
     return true;
 }
 
-bool door_say(struct door_lines *door, const struct deadline *deadline, struct error *error,
-              const char *format, ...)
+bool gdb_python_say(struct gdb_python_lines *python, const struct deadline *deadline, struct error *error,
+                    const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    int n = vsnprintf(door->out, sizeof door->out, format, arguments);
+    int n = vsnprintf(python->out, sizeof python->out, format, arguments);
     va_end(arguments);
-    if (n < 0 || (size_t)n >= sizeof door->out - 1)
+    if (n < 0 || (size_t)n >= sizeof python->out - 1)
         return error_set(error, ERROR_SYSTEM, "a wish for GDB grew too long");
-    door->out[n] = '\n';
-    return send_line(door, (size_t)n + 1, deadline, error);
+    python->out[n] = '\n';
+    return send_line(python, (size_t)n + 1, deadline, error);
 }
 
 /* More bytes behind those that are there; false when there are none yet, or never will be. */
-static bool fill(struct door_lines *door, struct error *error)
+static bool fill(struct gdb_python_lines *python, struct error *error)
 {
-    if (door->used == DOOR_LINE)
-        return door_lose(door, ERROR_LINK_PROTOCOL, "GDB answers in longer lines than it was asked for",
-                         error);
-    ssize_t got = recv(door->fd, door->in + door->used, DOOR_LINE - door->used, 0);
+    if (python->used == DOOR_LINE)
+        return gdb_python_lose(python, ERROR_LINK_PROTOCOL,
+                               "GDB answers in longer lines than it was asked for", error);
+    ssize_t got = recv(python->fd, python->in + python->used, DOOR_LINE - python->used, 0);
     if (got > 0) {
-        door->used += (size_t)got;
+        python->used += (size_t)got;
         return true;
     }
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
         return false;
-    return door_lose(door, ERROR_LINK_LOST, "GDB is gone", error);
+    return gdb_python_lose(python, ERROR_LINK_LOST, "GDB is gone", error);
 }
 
-char *door_receive(struct door_lines *door, const struct deadline *deadline, struct error *error)
+char *gdb_python_receive(struct gdb_python_lines *python, const struct deadline *deadline,
+                         struct error *error)
 {
-    if (door->lost) {
+    if (python->lost) {
         error_set(error, ERROR_LINK_LOST, "the way to GDB is lost");
         return NULL;
     }
-    memmove(door->in, door->in + door->taken, door->used - door->taken);
-    door->used -= door->taken;
-    door->taken = 0;
+    memmove(python->in, python->in + python->taken, python->used - python->taken);
+    python->used -= python->taken;
+    python->taken = 0;
     for (;;) {
-        char *end = memchr(door->in, '\n', door->used);
+        char *end = memchr(python->in, '\n', python->used);
         if (end != NULL) {
             *end = '\0';
-            door->taken = (size_t)(end - door->in) + 1;
-            return door->in;
+            python->taken = (size_t)(end - python->in) + 1;
+            return python->in;
         }
-        if (fill(door, error))
+        if (fill(python, error))
             continue;
-        if (door->lost || !socket_wait(door->fd, POLLIN, deadline))
+        if (python->lost || !socket_wait(python->fd, POLLIN, deadline))
             return NULL;
     }
 }

@@ -28,7 +28,7 @@
 #include <stddef.h>
 
 /* Over a connected stream socket, which it closes in any case. NULL on error. */
-struct debugger *gdb_door_open(int fd, const struct deadline *deadline, struct error *error);
+struct debugger *gdb_python_open(int fd, const struct deadline *deadline, struct error *error);
 
 /*
  * Lines over a socket, to GDB's Python and back, each wait with an end, and none longer than there is room
@@ -36,7 +36,7 @@ struct debugger *gdb_door_open(int fd, const struct deadline *deadline, struct e
  */
 enum { DOOR_LINE = 40 * 1024 };
 
-struct door_lines {
+struct gdb_python_lines {
     int fd; /* of whoever began */
     bool lost;
     char in[DOOR_LINE + 1]; /* what came, up to `used` */
@@ -45,12 +45,14 @@ struct door_lines {
 };
 
 /* The rest of the struct is zero. False when there is no such descriptor. */
-bool door_begin(struct door_lines *door, int fd);
+bool gdb_python_begin(struct gdb_python_lines *python, int fd);
 /* Sends a line; the format has no line end. */
-bool door_say(struct door_lines *door, const struct deadline *deadline, struct error *error,
-              const char *format, ...) __attribute__((format(printf, 4, 5)));
+bool gdb_python_say(struct gdb_python_lines *python, const struct deadline *deadline, struct error *error,
+                    const char *format, ...) __attribute__((format(printf, 4, 5)));
 /* The next line, until the next call; NULL when there is none before the deadline, or never will be: then it
  * is lost. */
-char *door_receive(struct door_lines *door, const struct deadline *deadline, struct error *error);
+char *gdb_python_receive(struct gdb_python_lines *python, const struct deadline *deadline,
+                         struct error *error);
 /* Marks it lost; always false. */
-bool door_lose(struct door_lines *door, enum error_kind kind, const char *why, struct error *error);
+bool gdb_python_lose(struct gdb_python_lines *python, enum error_kind kind, const char *why,
+                     struct error *error);

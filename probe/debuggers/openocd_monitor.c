@@ -113,7 +113,7 @@ static enum openocd_end ask(void *context, const char *script, size_t length, ch
 
 void openocd_monitor_init(struct openocd_monitor *monitor, struct debugger *debugger)
 {
-    *monitor = (struct openocd_monitor){.voice = {.context = monitor, .ask = ask}, .debugger = debugger};
+    *monitor = (struct openocd_monitor){.transport = {.context = monitor, .ask = ask}, .debugger = debugger};
 }
 
 bool openocd_monitor_target(struct openocd_monitor *monitor, char *out, size_t size,

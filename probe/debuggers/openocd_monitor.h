@@ -12,7 +12,7 @@
 enum { OPENOCD_MONITOR_LINE = 3072, OPENOCD_MONITOR_REPLY = 16384 };
 
 struct openocd_monitor {
-    struct openocd_voice voice; /* its context is this struct */
+    struct tcl_transport transport; /* its context is this struct */
     struct debugger *debugger;
     bool prepared;
     char line[OPENOCD_MONITOR_LINE], reply[OPENOCD_MONITOR_REPLY];

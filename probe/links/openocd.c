@@ -317,7 +317,7 @@ struct link *openocd_start(const char *const *options, size_t n, size_t named, c
                          error);
 }
 
-struct link *openocd_through(const struct openocd_voice *voice, const char *name,
+struct link *openocd_through(const struct tcl_transport *transport, const char *name,
                              const struct deadline *deadline, struct error *error)
 {
     struct openocd *openocd = openocd_new(error);
@@ -325,6 +325,6 @@ struct link *openocd_through(const struct openocd_voice *voice, const char *name
         return NULL;
     snprintf(openocd->session.peer, sizeof openocd->session.peer, "%.127s", name);
     snprintf(openocd->name, sizeof openocd->name, "%.127s", name);
-    bool opened = openocd_session_open_voice(&openocd->session, voice, deadline, error);
+    bool opened = openocd_session_open_transport(&openocd->session, transport, deadline, error);
     return openocd_opened(openocd, opened, deadline, error);
 }

@@ -27,5 +27,5 @@ struct link *openocd_start(const char *const *options, size_t n, size_t named, c
 
 /* An OpenOCD that is spoken to in another way, and called `name`. The voice stays the caller's. NULL on
  * error. */
-struct link *openocd_through(const struct openocd_voice *voice, const char *name,
+struct link *openocd_through(const struct tcl_transport *transport, const char *name,
                              const struct deadline *deadline, struct error *error);

@@ -343,11 +343,11 @@ bool openocd_session_open(struct openocd_session *session, const char *host, uin
            prepare(session, deadline, error);
 }
 
-bool openocd_session_open_voice(struct openocd_session *session, const struct openocd_voice *voice,
-                                const struct deadline *deadline, struct error *error)
+bool openocd_session_open_transport(struct openocd_session *session, const struct tcl_transport *transport,
+                                    const struct deadline *deadline, struct error *error)
 {
     session->rpc.fd = -1;
-    session->rpc.voice = voice;
+    session->rpc.transport = transport;
     return ask_sum(session, deadline, error) && ask_version(session, deadline, error) &&
            prepare(session, deadline, error);
 }

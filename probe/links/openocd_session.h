@@ -27,8 +27,8 @@ struct openocd_session {
 /* All need `process` and `peer` set, and leave cleaning up to the caller. */
 bool openocd_session_open(struct openocd_session *session, const char *host, uint16_t port,
                           const struct deadline *deadline, struct error *error);
-bool openocd_session_open_voice(struct openocd_session *session, const struct openocd_voice *voice,
-                                const struct deadline *deadline, struct error *error);
+bool openocd_session_open_transport(struct openocd_session *session, const struct tcl_transport *transport,
+                                    const struct deadline *deadline, struct error *error);
 void openocd_session_close(struct openocd_session *session);
 
 /* The next request's number. */

@@ -123,8 +123,8 @@ static enum openocd_end speak(struct openocd_rpc *rpc, const char *request, size
         rpc->room = SPOKEN_ANSWER;
     }
     rpc->used = rpc->consumed = 0;
-    enum openocd_end end =
-        rpc->voice->ask(rpc->voice->context, request, length, rpc->buffer, SPOKEN_ANSWER - 1, &got, deadline);
+    enum openocd_end end = rpc->transport->ask(rpc->transport->context, request, length, rpc->buffer,
+                                               SPOKEN_ANSWER - 1, &got, deadline);
     if (end == OPENOCD_ANSWERED) {
         rpc->buffer[got] = END_OF_TEXT;
         rpc->used = got + 1;
@@ -136,7 +136,7 @@ enum openocd_end openocd_rpc_send(struct openocd_rpc *rpc, const char *request, 
                                   const struct deadline *deadline)
 {
     log_text(rpc->log, '>', "tcl", request, length > 0 ? length - 1 : 0);
-    if (rpc->voice != NULL)
+    if (rpc->transport != NULL)
         return speak(rpc, request, length > 0 ? length - 1 : 0, deadline); /* its 0x1a is the socket's */
     while (length > 0) {
         if (rpc->fd < 0)

@@ -26,7 +26,7 @@ enum openocd_end {
 };
 
 /* Somebody else who gets a script evaluated at OpenOCD's top level. */
-struct openocd_voice {
+struct tcl_transport {
     void *context;
     /* The answer, of at most `room` bytes, is what the script returned, by `return -code exit` too. */
     enum openocd_end (*ask)(void *context, const char *script, size_t length, char *answer, size_t room,
@@ -34,9 +34,9 @@ struct openocd_voice {
 };
 
 struct openocd_rpc {
-    int fd;                            /* -1: not connected */
-    const struct openocd_voice *voice; /* in place of a socket; NULL: there is none */
-    struct openocd_process *process;   /* its log is read while we wait; NULL if it is not ours */
+    int fd;                                /* -1: not connected */
+    const struct tcl_transport *transport; /* in place of a socket; NULL: there is none */
+    struct openocd_process *process;       /* its log is read while we wait; NULL if it is not ours */
     const struct log *log;
     char *buffer; /* what has come and was not handed out */
     size_t used, room;

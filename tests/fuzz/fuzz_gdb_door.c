@@ -48,7 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct error error = {0};
     bool sent = data[0] % 4 == 0 || write(pair[1], greeting, sizeof greeting - 1) > 0;
     sent = sent && write(pair[1], data + 1, size - 1) == (ssize_t)size - 1 && shutdown(pair[1], SHUT_WR) == 0;
-    struct debugger *debugger = sent ? gdb_door_open(pair[0], &deadline, &error) : NULL;
+    struct debugger *debugger = sent ? gdb_python_open(pair[0], &deadline, &error) : NULL;
     if (debugger != NULL) {
         play(debugger, &deadline);
         debugger->ops->close(debugger, true);

@@ -86,8 +86,8 @@ static void try_strings(struct input *input)
     if (descriptors_name_probe(found.name))
         demand(strlen(found.name) >= strlen("CMSIS-DAP"));
     snprintf(request.serial, sizeof request.serial, "%s", found.serial);
-    demand(found_choose(&found, 1, &request, &error) == &found);
-    found_name(&found, name, sizeof name);
+    demand(usb_choice_choose(&found, 1, &request, &error) == &found);
+    usb_choice_name(&found, name, sizeof name);
     demand(strlen(name) < sizeof name);
 }
 

@@ -6,22 +6,22 @@
 
 enum { WINDOW = 16, INCREMENT_SPAN = 1024, RUN = 4, AHEAD = 16 };
 
-struct access_port *reach_port(struct reach *reach, uint16_t unit)
+struct access_port *ap_state_port(struct ap_state *ap, uint16_t unit)
 {
-    for (size_t i = 0; i < reach->n; i++)
-        if (reach->ports[i].unit == unit)
-            return &reach->ports[i];
+    for (size_t i = 0; i < ap->n; i++)
+        if (ap->ports[i].unit == unit)
+            return &ap->ports[i];
     return NULL;
 }
 
-void reach_forget(struct reach *reach)
+void ap_state_forget(struct ap_state *ap)
 {
-    reach->select_known = reach->mask_known = false;
-    for (size_t i = 0; i < reach->n; i++)
-        reach->ports[i].csw_known = reach->ports[i].tar_known = false;
+    ap->select_known = ap->mask_known = false;
+    for (size_t i = 0; i < ap->n; i++)
+        ap->ports[i].csw_known = ap->ports[i].tar_known = false;
 }
 
-uint32_t reach_select(const struct access_port *port, uint32_t offset)
+uint32_t ap_state_select(const struct access_port *port, uint32_t offset)
 {
     if (!port->v6)
         return (uint32_t)(port->unit & 0xFF) << 24 | (offset & 0xF0);
@@ -95,14 +95,14 @@ static bool put_setup(struct packet *packet, uint8_t request, uint32_t value, si
                       &value);
 }
 
-static bool want_select(struct reach *reach, struct packet *packet, uint32_t select, size_t step)
+static bool want_select(struct ap_state *ap, struct packet *packet, uint32_t select, size_t step)
 {
-    if (reach->select_known && reach->select == select)
+    if (ap->select_known && ap->select == select)
         return true;
     if (!put_setup(packet, DP_SELECT, select, step))
         return false;
-    reach->select_known = true;
-    reach->select = select;
+    ap->select_known = true;
+    ap->select = select;
     return true;
 }
 
@@ -128,32 +128,32 @@ static bool want_tar(struct packet *packet, struct access_port *port, uint32_t t
     return true;
 }
 
-bool reach_register(struct reach *reach, struct packet *packet, const struct access_port *port,
-                    uint32_t offset, size_t step)
+bool ap_state_register(struct ap_state *ap, struct packet *packet, const struct access_port *port,
+                       uint32_t offset, size_t step)
 {
-    return want_select(reach, packet, reach_select(port, offset), step);
+    return want_select(ap, packet, ap_state_select(port, offset), step);
 }
 
-static bool put_mask(struct reach *reach, struct packet *packet, uint32_t mask, uint32_t step)
+static bool put_mask(struct ap_state *ap, struct packet *packet, uint32_t mask, uint32_t step)
 {
     struct note note = {.kind = NOTE_MASK, .request = TRANSFER_MATCH_MASK, .step = step};
     if (!packet_put(packet, note, &mask))
         return false;
-    reach->mask_known = true;
-    reach->mask = mask;
+    ap->mask_known = true;
+    ap->mask = mask;
     return true;
 }
 
-bool reach_mask(struct reach *reach, struct packet *packet, uint32_t mask, uint32_t step)
+bool ap_state_mask(struct ap_state *ap, struct packet *packet, uint32_t mask, uint32_t step)
 {
-    if (reach->mask_known && reach->mask == mask)
+    if (ap->mask_known && ap->mask == mask)
         return true;
-    return put_mask(reach, packet, mask, step);
+    return put_mask(ap, packet, mask, step);
 }
 
-bool reach_mask_again(struct reach *reach, struct packet *packet, uint32_t step)
+bool ap_state_mask_again(struct ap_state *ap, struct packet *packet, uint32_t step)
 {
-    return put_mask(reach, packet, reach->mask, step);
+    return put_mask(ap, packet, ap->mask, step);
 }
 
 /* ---- memory */
@@ -175,21 +175,20 @@ static uint32_t csw_wanted(const struct access_port *port, const struct step *st
     return increments && !same_again(steps, n, at) ? plain | CSW_INCREMENT_SINGLE : plain;
 }
 
-static bool reach_memory(struct reach *reach, struct packet *packet, const struct step *steps, size_t n,
-                         size_t at, uint8_t *request)
+static bool ap_state_memory(struct ap_state *ap, struct packet *packet, const struct step *steps, size_t n,
+                            size_t at, uint8_t *request)
 {
     const struct step *step = &steps[at];
-    struct access_port *port = reach_port(reach, step->at.unit);
+    struct access_port *port = ap_state_port(ap, step->at.unit);
     uint32_t address = (uint32_t)step->at.offset;
     bool word_mode = step->at.size == 4 && port->csw_known && (port->csw & CSW_SIZE) == CSW_SIZE_WORD;
     bool in_window = word_mode && port->tar_known && port->tar / WINDOW == address / WINDOW;
-    bool through_drw = reach->select_known && reach->select == reach_select(port, AP_DRW) &&
-                       port->tar_known && port->tar == address && port->csw_known &&
-                       port->csw == csw_wanted(port, steps, n, at);
-    bool through_bank = in_window && reach->select_known && reach->select == reach_select(port, AP_BD0);
+    bool through_drw = ap->select_known && ap->select == ap_state_select(port, AP_DRW) && port->tar_known &&
+                       port->tar == address && port->csw_known && port->csw == csw_wanted(port, steps, n, at);
+    bool through_bank = in_window && ap->select_known && ap->select == ap_state_select(port, AP_BD0);
     if (!through_drw && !through_bank && in_window && moves_ahead(port, steps, n, at) >= 2 &&
         run_ahead(steps, n, at) < RUN) {
-        if (!want_select(reach, packet, reach_select(port, AP_BD0), at))
+        if (!want_select(ap, packet, ap_state_select(port, AP_BD0), at))
             return false;
         through_bank = true;
     }
@@ -198,38 +197,38 @@ static bool reach_memory(struct reach *reach, struct packet *packet, const struc
         return true;
     }
     *request = TRANSFER_AP | AP_DRW;
-    return through_drw || (want_select(reach, packet, reach_select(port, AP_DRW), at) &&
+    return through_drw || (want_select(ap, packet, ap_state_select(port, AP_DRW), at) &&
                            want_csw(packet, port, csw_wanted(port, steps, n, at), at) &&
                            want_tar(packet, port, address, at));
 }
 
-bool reach_step(struct reach *reach, struct packet *packet, const struct step *steps, size_t n, size_t at,
-                uint8_t *request)
+bool ap_state_step(struct ap_state *ap, struct packet *packet, const struct step *steps, size_t n, size_t at,
+                   uint8_t *request)
 {
     const struct address *address = &steps[at].at;
     if (address->space == SPACE_MEMORY)
-        return reach_memory(reach, packet, steps, n, at, request);
+        return ap_state_memory(ap, packet, steps, n, at, request);
     uint32_t offset = (uint32_t)address->offset;
     if (address->space == SPACE_AP) {
         *request = (uint8_t)(TRANSFER_AP | (offset & TRANSFER_REGISTER));
-        return want_select(reach, packet, reach_select(reach_port(reach, address->unit), offset), at);
+        return want_select(ap, packet, ap_state_select(ap_state_port(ap, address->unit), offset), at);
     }
     /* A register of the debug port: its bank is in bits 7:4 */
-    uint32_t rest = reach->select_known ? reach->select & ~0xFU : 0;
+    uint32_t rest = ap->select_known ? ap->select & ~0xFU : 0;
     *request = (uint8_t)(offset & TRANSFER_REGISTER);
     return (offset & TRANSFER_REGISTER) >= DP_SELECT ||
-           want_select(reach, packet, rest | (offset >> 4 & 0xF), at);
+           want_select(ap, packet, rest | (offset >> 4 & 0xF), at);
 }
 
-void reach_done(struct reach *reach, const struct step *step, uint8_t request)
+void ap_state_done(struct ap_state *ap, const struct step *step, uint8_t request)
 {
     uint32_t offset = (uint32_t)step->at.offset;
     if (step->at.space == SPACE_DP) {
         if ((offset & TRANSFER_REGISTER) == DP_SELECT && step->op == OP_WRITE)
-            reach->select_known = false;
+            ap->select_known = false;
         return;
     }
-    struct access_port *port = reach_port(reach, step->at.unit);
+    struct access_port *port = ap_state_port(ap, step->at.unit);
     if (step->at.space == SPACE_AP) {
         if (step->op == OP_WRITE && offset == AP_CSW)
             port->csw_known = false;
@@ -238,7 +237,7 @@ void reach_done(struct reach *reach, const struct step *step, uint8_t request)
         return;
     }
     bool increments = (request & TRANSFER_REGISTER) == AP_DRW &&
-                      reach->select == reach_select(port, AP_DRW) && (port->csw & CSW_INCREMENT) != 0;
+                      ap->select == ap_state_select(port, AP_DRW) && (port->csw & CSW_INCREMENT) != 0;
     if (!increments)
         return;
     port->tar += step->at.size;
@@ -281,7 +280,7 @@ enum { PORTS_V5 = 256, BASEPTR_BANK = 2, DPIDR1_BANK = 1, SELECT1_BANK = 5, ADDR
 
 struct finding {
     struct adi *adi;
-    struct reach *reach;
+    struct ap_state *ap;
     uint16_t number; /* debug port's, in bits 15:8 */
     unsigned found;  /* on it */
     struct error *error;
@@ -351,9 +350,9 @@ static uint32_t with_security(uint32_t idr, uint32_t written, uint32_t back)
  */
 static bool clear_upper_address(struct finding *f, struct access_port *port)
 {
-    uint32_t cfg, select = reach_select(port, AP_TAR_HIGH);
+    uint32_t cfg, select = ap_state_select(port, AP_TAR_HIGH);
     port->tar_high_found = 0;
-    if (!read_ap(f, reach_select(port, AP_CFG), AP_CFG & 0xF, &cfg))
+    if (!read_ap(f, ap_state_select(port, AP_CFG), AP_CFG & 0xF, &cfg))
         return false;
     if ((cfg & CFG_LARGE_ADDRESS) == 0)
         return true;
@@ -363,20 +362,20 @@ static bool clear_upper_address(struct finding *f, struct access_port *port)
 
 static bool add_port(struct finding *f, bool v6, uint32_t base, uint8_t number, uint32_t idr)
 {
-    struct reach *reach = f->reach;
+    struct ap_state *ap = f->ap;
     uint32_t csw, back;
-    if (reach->n == REACH_PORTS) {
-        reach->cut = true;
+    if (ap->n == REACH_PORTS) {
+        ap->cut = true;
         return true;
     }
-    struct access_port *port = &reach->ports[reach->n];
+    struct access_port *port = &ap->ports[ap->n];
     *port = (struct access_port){.unit = (uint16_t)(f->number | number),
                                  .v6 = v6,
                                  .base = base,
                                  .idr = idr,
                                  .memory = (idr & IDR_CLASS) == IDR_CLASS_MEMORY};
     if (port->memory) {
-        uint32_t select = reach_select(port, AP_CSW);
+        uint32_t select = ap_state_select(port, AP_CSW);
         if (!read_ap(f, select, AP_CSW, &csw))
             return false;
         port->csw_found = csw;
@@ -388,19 +387,19 @@ static bool add_port(struct finding *f, bool v6, uint32_t base, uint8_t number, 
         if (!clear_upper_address(f, port))
             return false;
     }
-    reach->n++;
+    ap->n++;
     f->found++;
     return true;
 }
 
 static bool is_microcontroller(const struct finding *f, size_t first)
 {
-    for (size_t i = first; i < f->reach->n; i++) {
-        uint32_t idr = f->reach->ports[i].idr;
-        if (f->reach->ports[i].memory && debugger_bits(idr) != CSW_AHB_DEBUGGER)
+    for (size_t i = first; i < f->ap->n; i++) {
+        uint32_t idr = f->ap->ports[i].idr;
+        if (f->ap->ports[i].memory && debugger_bits(idr) != CSW_AHB_DEBUGGER)
             return false;
     }
-    return f->reach->n > first;
+    return f->ap->n > first;
 }
 
 /* What tells one port from another. */
@@ -424,7 +423,7 @@ static unsigned count_before_aliases(const struct identity *ports, unsigned n)
 static bool find_by_number(struct finding *f)
 {
     struct identity seen[ALIAS_NUMBERS];
-    size_t first = f->reach->n;
+    size_t first = f->ap->n;
     unsigned absent = 0;
     for (unsigned number = 0; number < PORTS_V5; number++) {
         uint32_t idr, base = 0;
@@ -443,8 +442,8 @@ static bool find_by_number(struct finding *f)
         unsigned ports = count_before_aliases(seen, number + 1);
         if (ports == 0)
             continue;
-        while (f->reach->n > first && (f->reach->ports[f->reach->n - 1].unit & 0xFF) >= ports)
-            f->reach->n--;
+        while (f->ap->n > first && (f->ap->ports[f->ap->n - 1].unit & 0xFF) >= ports)
+            f->ap->n--;
         return true;
     }
     return true;
@@ -515,14 +514,14 @@ static bool find_by_address(struct finding *f)
     return end != ADI_OK || (pointer & 1) == 0 || look_at_component(f, pointer & 0xFFFFF000, ROM_DEPTH);
 }
 
-bool connect_find_ports(struct adi *adi, struct reach *reach, const struct deadline *deadline,
+bool connect_find_ports(struct adi *adi, struct ap_state *ap, const struct deadline *deadline,
                         struct error *error)
 {
     enum { VERSION_V6 = 3 };
-    reach->n = 0;
-    reach->cut = false;
+    ap->n = 0;
+    ap->cut = false;
     for (size_t i = 0; i < adi->n_ports; i++) {
-        struct finding f = {.adi = adi, .reach = reach, .number = (uint16_t)(i << 8), .error = error};
+        struct finding f = {.adi = adi, .ap = ap, .number = (uint16_t)(i << 8), .error = error};
         enum adi_end end = adi_select(adi, i, error);
         if (end == ADI_LOST)
             return false;
@@ -534,6 +533,6 @@ bool connect_find_ports(struct adi *adi, struct reach *reach, const struct deadl
         if (deadline_cancelled(deadline))
             return error_set(error, ERROR_CANCELLED, "cancelled");
     }
-    reach_forget(reach);
+    ap_state_forget(ap);
     return true;
 }

@@ -63,7 +63,7 @@ struct access_port {
     uint32_t csw, tar;
 };
 
-struct reach {
+struct ap_state {
     struct access_port ports[REACH_PORTS];
     size_t n;
     bool cut; /* there are more ports */
@@ -71,26 +71,26 @@ struct reach {
     uint32_t select, mask;
 };
 
-struct access_port *reach_port(struct reach *reach, uint16_t unit); /* NULL: there is none */
+struct access_port *ap_state_port(struct ap_state *ap, uint16_t unit); /* NULL: there is none */
 /* After a failure, or after others had the debug port: nothing is known any more. */
-void reach_forget(struct reach *reach);
+void ap_state_forget(struct ap_state *ap);
 /* The value of SELECT for a register of an access port. */
-uint32_t reach_select(const struct access_port *port, uint32_t offset);
+uint32_t ap_state_select(const struct access_port *port, uint32_t offset);
 
 /*
  * Puts what must come before the access of steps[at] into the packet and returns the register's bits of the
  * request in *request. False when the packet is full: what was put stays right for the next one.
  */
-bool reach_step(struct reach *reach, struct packet *packet, const struct step *steps, size_t n, size_t at,
-                uint8_t *request);
+bool ap_state_step(struct ap_state *ap, struct packet *packet, const struct step *steps, size_t n, size_t at,
+                   uint8_t *request);
 /* The access was put: follows what it does to TAR, SELECT and CSW. */
-void reach_done(struct reach *reach, const struct step *step, uint8_t request);
+void ap_state_done(struct ap_state *ap, const struct step *step, uint8_t request);
 /* SELECT for a register of an access port. */
-bool reach_register(struct reach *reach, struct packet *packet, const struct access_port *port,
-                    uint32_t offset, size_t step);
-bool reach_mask(struct reach *reach, struct packet *packet, uint32_t mask, uint32_t step);
+bool ap_state_register(struct ap_state *ap, struct packet *packet, const struct access_port *port,
+                       uint32_t offset, size_t step);
+bool ap_state_mask(struct ap_state *ap, struct packet *packet, uint32_t mask, uint32_t step);
 /* Once more what it is. */
-bool reach_mask_again(struct reach *reach, struct packet *packet, uint32_t step);
+bool ap_state_mask_again(struct ap_state *ap, struct packet *packet, uint32_t step);
 
 /*
  * Debug power: switched on when we come, and put back to what it was when we go. A debug port that another

@@ -19,7 +19,7 @@ const char *compiler_refusal(const struct compiler *compiler, const struct step 
     if (step->op == OP_TIME)
         return NULL;
     if (at->space == SPACE_MEMORY || at->space == SPACE_AP) {
-        port = reach_port((struct reach *)&compiler->reach, at->unit);
+        port = ap_state_port((struct ap_state *)&compiler->ap, at->unit);
         if (port == NULL)
             return "there is no such access port";
     }
@@ -77,7 +77,7 @@ static bool put_guard(struct compiling *c)
     bool behind_write = last != NULL && last->kind == NOTE_WRITE && c->packet->limit >= GUARDS_FROM;
     bool behind_read = c->packet->n > 0 && note_posted(&c->packet->notes[c->packet->n - 1], jtag);
     if (jtag && behind_read)
-        return !c->compiler->loses_place || reach_mask_again(&c->compiler->reach, c->packet, (uint32_t)c->at);
+        return !c->compiler->loses_place || ap_state_mask_again(&c->compiler->ap, c->packet, (uint32_t)c->at);
     if (!behind_write && !behind_read)
         return true;
     struct note note = {.kind = NOTE_GUARD, .request = TRANSFER_READ | DP_RDBUFF, .step = (uint32_t)c->at};
@@ -118,7 +118,7 @@ static bool compile_match(struct compiling *c, uint8_t request, struct note note
     note.kind = NOTE_MATCH;
     note.implied = note.step;
     note.request = (uint8_t)(request | TRANSFER_READ | TRANSFER_MATCH_VALUE);
-    if (!reach_mask(&compiler->reach, c->packet, mask, (uint32_t)c->at) || !put_guard(c) ||
+    if (!ap_state_mask(&compiler->ap, c->packet, mask, (uint32_t)c->at) || !put_guard(c) ||
         !packet_put(c->packet, note, &note.word))
         return false;
     if (advice == PREDICT_LEARN) {
@@ -157,7 +157,7 @@ static bool is_implied(struct compiling *c)
     const struct step *step = &c->steps[c->at];
     struct note *last = c->packet->n > 0 ? &c->packet->notes[c->packet->n - 1] : NULL;
     if (step->op != OP_EXPECT || c->look || last == NULL || last->kind != NOTE_MATCH ||
-        !c->compiler->reach.mask_known || c->compiler->reach.mask != UINT32_MAX)
+        !c->compiler->ap.mask_known || c->compiler->ap.mask != UINT32_MAX)
         return false;
     const struct address *asked = &c->steps[last->step].at;
     if (step->at.space != SPACE_MEMORY || step->at.size != 4 || asked->space != step->at.space ||
@@ -175,7 +175,7 @@ static bool compile_access(struct compiling *c)
     uint8_t request;
     if (is_implied(c))
         return true;
-    if (!reach_step(&compiler->reach, c->packet, c->steps, c->n, c->at, &request))
+    if (!ap_state_step(&compiler->ap, c->packet, c->steps, c->n, c->at, &request))
         return false;
     struct note note = {.step = (uint32_t)c->at};
     if (step->at.space == SPACE_MEMORY && step->at.size < 4)
@@ -206,7 +206,7 @@ static bool compile_access(struct compiling *c)
         break;
     }
     if (put)
-        reach_done(&compiler->reach, step, request);
+        ap_state_done(&compiler->ap, step, request);
     return put;
 }
 
@@ -252,19 +252,19 @@ static void compile_steps(struct compiling *c)
 /* Trusts nothing that the packet before may not have done. */
 static bool open_gate(struct compiling *c, const struct access_port *port, uint32_t token)
 {
-    struct reach *reach = &c->compiler->reach;
+    struct ap_state *ap = &c->compiler->ap;
     struct note gate = {.kind = NOTE_GATE,
                         .request = TRANSFER_AP | TRANSFER_READ | TRANSFER_MATCH_VALUE | AP_TAR,
                         .step = (uint32_t)c->at};
-    reach->select_known = reach->mask_known = false;
-    return reach_register(reach, c->packet, port, AP_TAR, c->at) &&
-           reach_mask(reach, c->packet, UINT32_MAX, (uint32_t)c->at) && packet_put(c->packet, gate, &token);
+    ap->select_known = ap->mask_known = false;
+    return ap_state_register(ap, c->packet, port, AP_TAR, c->at) &&
+           ap_state_mask(ap, c->packet, UINT32_MAX, (uint32_t)c->at) && packet_put(c->packet, gate, &token);
 }
 
 static void leave_token(struct compiling *c, struct access_port *port, uint32_t token)
 {
     struct note note = {.kind = NOTE_SETUP, .request = TRANSFER_AP | AP_TAR, .step = (uint32_t)c->at};
-    if (reach_register(&c->compiler->reach, c->packet, port, AP_TAR, c->at) &&
+    if (ap_state_register(&c->compiler->ap, c->packet, port, AP_TAR, c->at) &&
         packet_put(c->packet, note, &token)) {
         port->tar_known = true;
         port->tar = token;
@@ -279,7 +279,7 @@ void compiler_packet(struct compiler *compiler, const struct step *steps, size_t
     struct access_port *port = NULL;
     for (size_t at = first; gates != NULL && port == NULL && at < n; at++)
         if (steps[at].op != OP_TIME)
-            port = reach_port(&compiler->reach, steps[at].at.unit);
+            port = ap_state_port(&compiler->ap, steps[at].at.unit);
     packet_begin(packet, compiler->packet_size, compiler->index, first);
     if (port != NULL && gates->ahead) /* SELECT and TAR */
         packet->reserve = (struct packet_reserve){.transfers = 2, .length = 10};
@@ -298,7 +298,7 @@ void compiler_packet(struct compiler *compiler, const struct step *steps, size_t
 
 void compiler_forget(struct compiler *compiler)
 {
-    reach_forget(&compiler->reach);
+    ap_state_forget(&compiler->ap);
 }
 
 enum { STRIKES = 3 };

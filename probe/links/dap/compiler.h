@@ -67,7 +67,7 @@ struct compiler {
     bool loses_place; /* the firmware, where a match stands directly behind a posted read; over JTAG it may
                          not */
     bool match;       /* the firmware compares; otherwise a packet ends at each wait and proof */
-    struct reach reach;
+    struct ap_state ap;
     struct predictor predictor;
 };
 

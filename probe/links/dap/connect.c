@@ -267,7 +267,7 @@ static uint32_t pattern(unsigned number)
 static enum adi_end carry_patterns(struct adi *adi, const struct access_port *port, struct error *error)
 {
     size_t done;
-    enum adi_end end = adi_write_dp(adi, DP_SELECT, reach_select(port, AP_TAR), error);
+    enum adi_end end = adi_write_dp(adi, DP_SELECT, ap_state_select(port, AP_TAR), error);
     for (unsigned at = 0; at < PATTERNS * ROUNDS && end == ADI_OK; at += PAIRS) {
         struct adi_access list[2 * PAIRS];
         for (unsigned i = 0; i < PAIRS; i++) {
@@ -313,15 +313,15 @@ static bool find_clock(struct adi *adi, const struct access_port *port, struct e
     }
 }
 
-bool connect_check_clock(struct adi *adi, struct reach *reach, struct error *error)
+bool connect_check_clock(struct adi *adi, struct ap_state *ap, struct error *error)
 {
     const struct access_port *port = NULL;
     uint32_t first = adi->hz, tar = 0;
-    for (size_t i = 0; i < reach->n && port == NULL; i++)
-        port = reach->ports[i].memory ? &reach->ports[i] : NULL;
+    for (size_t i = 0; i < ap->n && port == NULL; i++)
+        port = ap->ports[i].memory ? &ap->ports[i] : NULL;
     if (port == NULL || adi_select(adi, port->unit >> 8, error) != ADI_OK)
         return !adi->probe->lost;
-    struct adi_access list[] = {{.request = DP_SELECT, .value = reach_select(port, AP_TAR)},
+    struct adi_access list[] = {{.request = DP_SELECT, .value = ap_state_select(port, AP_TAR)},
                                 {.request = TRANSFER_AP | TRANSFER_READ | AP_TAR}};
     size_t done;
     if (adi_transfer(adi, list, 2, &done, error) == ADI_OK)
@@ -330,7 +330,7 @@ bool connect_check_clock(struct adi *adi, struct reach *reach, struct error *err
         return false;
     list[1] = (struct adi_access){.request = TRANSFER_AP | AP_TAR, .value = tar};
     (void)adi_transfer(adi, list, 2, &done, error);
-    reach_forget(reach);
+    ap_state_forget(ap);
     return !adi->probe->lost && (adi->hz == first || adi_measure_match(adi, error));
 }
 

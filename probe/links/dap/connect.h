@@ -17,9 +17,9 @@ bool connect_target(struct adi *adi, enum dap_wires wires, uint32_t hz, const st
                     struct error *error);
 /* Lowers the clock until data comes through whole, which an identity that is read again and again does not
  * show: patterns are written to the first memory access port's TAR and read back. */
-bool connect_check_clock(struct adi *adi, struct reach *reach, struct error *error);
+bool connect_check_clock(struct adi *adi, struct ap_state *ap, struct error *error);
 /* Fills reach->ports with the access ports of all debug ports. */
-bool connect_find_ports(struct adi *adi, struct reach *reach, const struct deadline *deadline,
+bool connect_find_ports(struct adi *adi, struct ap_state *ap, const struct deadline *deadline,
                         struct error *error);
 
 /*

@@ -35,7 +35,7 @@ static struct carrier *open_carrier(const struct probe_spec *spec, const struct 
         return tcp_connect(spec->host, spec->port, deadline, error);
     size_t n = usb_list(spec, list, FOUND);
     n += hid_list(spec, list + n, FOUND - n);
-    const struct dap_found *found = found_choose(list, n, spec, error);
+    const struct dap_found *found = usb_choice_choose(list, n, spec, error);
     if (found == NULL)
         return NULL;
     return found->kind == DAP_USB ? usb_connect(found, error) : hid_connect(found, error);
@@ -122,10 +122,10 @@ static const char *port_kind(uint32_t idr)
 static size_t dap_views(struct link *link, struct link_view *out, size_t room, struct error *error)
 {
     struct dap *dap = dap_of(link);
-    const struct reach *reach = &dap->executor.compiler.reach;
+    const struct ap_state *ap = &dap->executor.compiler.ap;
     size_t n = 0;
-    for (size_t i = 0; i < reach->n && n < room; i++) {
-        const struct access_port *port = &reach->ports[i];
+    for (size_t i = 0; i < ap->n && n < room; i++) {
+        const struct access_port *port = &ap->ports[i];
         struct link_view *view = &out[n++];
         *view = (struct link_view){
             .unit = port->unit, .is_core = port->memory, .has_port = true, .port = port->unit};
@@ -151,7 +151,7 @@ static void dap_describe(struct link *link, char *out, size_t size)
     snprintf(out, size, "%s  %s %.3g MHz%s%s%s%s", name, adi->jtag ? "JTAG" : "SWD", adi->hz / 1e6,
              adi->match ? "" : ", waits by polling (the probe has no value match)",
              single != NULL ? ", one packet at a time: " : "", single != NULL ? single : "",
-             dap->executor.compiler.reach.cut ? ", not all access ports are looked at" : "");
+             dap->executor.compiler.ap.cut ? ", not all access ports are looked at" : "");
 }
 
 static void dap_leave_power(struct link *link, enum link_power spec)
@@ -165,11 +165,11 @@ static void dap_leave_power(struct link *link, enum link_power spec)
 static void restore_ports(struct dap *dap)
 {
     struct adi *adi = &dap->executor.adi;
-    const struct reach *reach = &dap->executor.compiler.reach;
+    const struct ap_state *ap = &dap->executor.compiler.ap;
     struct error ignored = {0};
-    for (size_t i = 0; i < reach->n && !dap->probe.lost; i++) {
-        const struct access_port *port = &reach->ports[i];
-        struct adi_access list[] = {{.request = DP_SELECT, .value = reach_select(port, AP_CSW)},
+    for (size_t i = 0; i < ap->n && !dap->probe.lost; i++) {
+        const struct access_port *port = &ap->ports[i];
+        struct adi_access list[] = {{.request = DP_SELECT, .value = ap_state_select(port, AP_CSW)},
                                     {.request = TRANSFER_AP | AP_CSW, .value = port->csw_found},
                                     {.request = TRANSFER_AP | AP_TAR_HIGH, .value = port->tar_high_found}};
         size_t done;
@@ -213,13 +213,12 @@ static void dap_close(struct link *link)
 static void log_ports(const struct dap *dap)
 {
     const struct adi *adi = &dap->executor.adi;
-    const struct reach *reach = &dap->executor.compiler.reach;
+    const struct ap_state *ap = &dap->executor.compiler.ap;
     log_line(dap->spec.log, "%s at %" PRIu32 " Hz, DPIDR 0x%08" PRIx32 "%s", adi->jtag ? "JTAG" : "SWD",
              adi->hz, adi->dpidr, adi->match ? "" : ", no value match");
-    for (size_t i = 0; i < reach->n; i++)
-        log_line(dap->spec.log, "DP %d AP %d: IDR 0x%08" PRIx32 ", CSW 0x%08" PRIx32,
-                 reach->ports[i].unit >> 8, reach->ports[i].unit & 0xFF, reach->ports[i].idr,
-                 reach->ports[i].csw_found);
+    for (size_t i = 0; i < ap->n; i++)
+        log_line(dap->spec.log, "DP %d AP %d: IDR 0x%08" PRIx32 ", CSW 0x%08" PRIx32, ap->ports[i].unit >> 8,
+                 ap->ports[i].unit & 0xFF, ap->ports[i].idr, ap->ports[i].csw_found);
     for (size_t i = 0; i < adi->n_ports; i++)
         if (power_lacks_system(adi, i))
             log_line(dap->spec.log, "DP %zu: system power is not acknowledged (CSYSPWRUPACK)", i);
@@ -243,8 +242,8 @@ struct link *dap_open(const struct probe_spec *spec, const struct deadline *dead
     dap->probe.log = spec->log;
     dap->probe.most = spec->packets;
     if (begin(dap, deadline, error) &&
-        connect_find_ports(&dap->executor.adi, &dap->executor.compiler.reach, deadline, error) &&
-        connect_check_clock(&dap->executor.adi, &dap->executor.compiler.reach, error)) {
+        connect_find_ports(&dap->executor.adi, &dap->executor.compiler.ap, deadline, error) &&
+        connect_check_clock(&dap->executor.adi, &dap->executor.compiler.ap, error)) {
         dap->spec.hz = dap->executor.adi.hz; /* should it come back */
         executor_begin(&dap->executor);
         if (dap->spec.kind != DAP_TCP &&
@@ -285,7 +284,7 @@ size_t dap_list(struct dap_listed *out, size_t room, const struct deadline *dead
     struct dap_found list[FOUND];
     size_t n = usb_list(NULL, list, FOUND);
     n += hid_list(NULL, list + n, FOUND - n);
-    n = found_merge(list, n);
+    n = usb_choice_merge(list, n);
     if (n > room)
         n = room;
     for (size_t i = 0; i < n; i++) {

@@ -27,7 +27,7 @@ static bool is_access(const struct step *step)
     return step->op != OP_TIME;
 }
 
-static size_t next_access(const struct running *r)
+static size_t next_access(const struct call *r)
 {
     size_t at = r->done;
     while (at < r->n && !is_access(&r->steps[at]))
@@ -35,7 +35,7 @@ static size_t next_access(const struct running *r)
     return at;
 }
 
-static void set_times(const struct running *r, size_t first, size_t end, int64_t before, int64_t after)
+static void set_times(const struct call *r, size_t first, size_t end, int64_t before, int64_t after)
 {
     for (size_t i = first; i < end; i++)
         if (r->steps[i].op == OP_TIME)
@@ -43,12 +43,12 @@ static void set_times(const struct running *r, size_t first, size_t end, int64_t
 }
 
 /* Selects the debug port of the next step. */
-static bool select_port(struct running *r, size_t at)
+static bool select_port(struct call *r, size_t at)
 {
     struct adi *adi = &r->executor->adi;
     size_t number = r->steps[at].at.unit >> 8;
     if (number >= adi->n_ports)
-        return running_end(r, TARGET_FAULT, at, ERROR_FAULT, "there is no such debug port");
+        return call_end(r, TARGET_FAULT, at, ERROR_FAULT, "there is no such debug port");
     if (adi->selected == number)
         return true;
     compiler_forget(&r->executor->compiler);
@@ -58,12 +58,12 @@ static bool select_port(struct running *r, size_t at)
         end = adi_resume(adi, r->error);
     }
     if (end == ADI_LOST)
-        return running_lost(r);
-    return end == ADI_OK || running_end(r, TARGET_WAIT, at, ERROR_ASLEEP, "nothing answers on the wires");
+        return call_lost(r);
+    return end == ADI_OK || call_end(r, TARGET_WAIT, at, ERROR_ASLEEP, "nothing answers on the wires");
 }
 
 /* What was learnt from a look at a step whose predicted word was not found. */
-static void settle_prediction(struct running *r, const struct decoded *decoded)
+static void settle_prediction(struct call *r, const struct decoded *decoded)
 {
     if (r->look && r->predicted && decoded->step > r->done)
         predict_failed(&r->executor->compiler.predictor, r->entry, (uint32_t)r->results[r->done]);
@@ -79,7 +79,7 @@ static uint32_t token(unsigned packet)
 }
 
 /* How far it goes on like the next step: memory read through one access port. */
-static size_t find_row_end(const struct running *r)
+static size_t find_row_end(const struct call *r)
 {
     size_t at = r->done, first = next_access(r);
     if (first == r->n || r->executor->adi.jtag || r->executor->adi.patient || !r->executor->compiler.match ||
@@ -98,7 +98,7 @@ static size_t find_row_end(const struct running *r)
 }
 
 /* Whether the reads from `at` on are more than one packet can hold. */
-static bool row_is_long(const struct running *r, size_t at)
+static bool row_is_long(const struct call *r, size_t at)
 {
     size_t room = (r->executor->compiler.packet_size - TRANSFER_HEAD) / 4, reads = 0;
     for (; at < r->row_end && reads <= room; at++)
@@ -106,13 +106,13 @@ static bool row_is_long(const struct running *r, size_t at)
     return reads > room;
 }
 
-static struct executor_flight *flight(const struct running *r, unsigned number)
+static struct executor_flight *flight(const struct call *r, unsigned number)
 {
     return &r->executor->flights[number % EXECUTOR_FLIGHTS];
 }
 
 /* What was sent behind a packet that failed must have stopped at its gate. */
-static bool recall(struct running *r)
+static bool recall(struct call *r)
 {
     uint8_t reply[CARRIER_ROOM];
     size_t length;
@@ -122,12 +122,12 @@ static bool recall(struct running *r)
         while (gate < packet->n && packet->notes[gate].kind != NOTE_GATE)
             gate++;
         if (!probe_receive(r->executor->adi.probe, reply, &length, r->error))
-            return running_lost(r);
+            return call_lost(r);
         if (length < TRANSFER_HEAD || reply[0] != DAP_TRANSFER || reply[1] > gate) {
             r->executor->adi.probe->lost = true;
             error_set(r->error, ERROR_LINK_PROTOCOL, "%s went on after a failure",
                       r->executor->adi.probe->carrier->name);
-            return running_lost(r);
+            return call_lost(r);
         }
     }
     return true;
@@ -143,7 +143,7 @@ static size_t packet_size(const struct adi *adi)
     return adi->patient && most > SMALL ? SMALL : most;
 }
 
-static bool send_packet(struct running *r)
+static bool send_packet(struct call *r)
 {
     struct executor *executor = r->executor;
     executor->compiler.packet_size = packet_size(&executor->adi);
@@ -162,12 +162,11 @@ static bool send_packet(struct running *r)
     r->ahead = out->packet.end;
     r->sent++;
     return out->packet.n == 0 ||
-           probe_send(executor->adi.probe, out->packet.bytes, out->packet.length, r->error) ||
-           running_lost(r);
+           probe_send(executor->adi.probe, out->packet.bytes, out->packet.length, r->error) || call_lost(r);
 }
 
 /* The next packet, and behind it what may be sent before it is answered. */
-static bool send_packets(struct running *r)
+static bool send_packets(struct call *r)
 {
     unsigned window = r->executor->adi.probe->window;
     window = window < EXECUTOR_FLIGHTS ? window : EXECUTOR_FLIGHTS;
@@ -187,14 +186,14 @@ static bool send_packets(struct running *r)
 }
 
 /* Something was carried out: what took long is behind us. */
-static bool wait_is_over(struct running *r)
+static bool wait_is_over(struct call *r)
 {
     struct adi *adi = &r->executor->adi;
     bool waited = adi->waits_since_us != 0 || adi->patient;
     return !waited || r->sent != r->received || adi_end_wait(adi, r->error);
 }
 
-static bool run_packet(struct running *r)
+static bool run_packet(struct call *r)
 {
     struct executor *executor = r->executor;
     uint8_t reply[CARRIER_ROOM];
@@ -213,7 +212,7 @@ static bool run_packet(struct running *r)
     }
     if (!probe_receive(executor->adi.probe, reply, &length, r->error)) {
         compiler_forget(&executor->compiler);
-        return running_lost(r);
+        return call_lost(r);
     }
     r->received++;
     int64_t came = deadline_now_us();
@@ -224,7 +223,7 @@ static bool run_packet(struct running *r)
         r->noise = 0;
         r->look = false;
         if (!wait_is_over(r))
-            return running_lost(r);
+            return call_lost(r);
     }
     bool whole = decoded.end == DECODE_DONE && decoded.step == packet->end;
     if (whole) {
@@ -235,7 +234,7 @@ static bool run_packet(struct running *r)
     if (decoded.end == DECODE_MISMATCH && decoded.note != NULL && r->received == r->sent &&
         !adi_adjust_match(&executor->adi, r->steps[decoded.step].op == OP_EXPECT, came - now->sent_us,
                           r->error))
-        return running_lost(r);
+        return call_lost(r);
     if (decoded.step >= packet->end && r->received < r->sent) {
         /* All but what closes the packet was done, so the next one may have passed its gate: ask it */
         r->done = decoded.step;
@@ -244,30 +243,30 @@ static bool run_packet(struct running *r)
     }
     if (decoded.end != DECODE_BROKEN && !recall(r))
         return false;
-    return running_ended_early(r, &decoded);
+    return call_ended_early(r, &decoded);
 }
 
 /* A step that no packet can hold. */
-static bool refuse(struct running *r, size_t at)
+static bool refuse(struct call *r, size_t at)
 {
     const char *words = at < r->n ? compiler_refusal(&r->executor->compiler, &r->steps[at]) : NULL;
     if (words == NULL)
         return true;
     int64_t now = deadline_now_us();
     set_times(r, r->done, at, now, now);
-    return running_end(r, TARGET_FAULT, at, ERROR_FAULT, words);
+    return call_end(r, TARGET_FAULT, at, ERROR_FAULT, words);
 }
 
 struct outcome executor_run(struct executor *executor, const struct step *steps, size_t n, uint64_t *results,
                             const struct deadline *deadline, struct error *error)
 {
-    struct running r = {.executor = executor,
-                        .steps = steps,
-                        .n = n,
-                        .slice = deadline_slice(deadline, SLICE_MS),
-                        .budget = deadline_slice(deadline, BUDGET_MS),
-                        .error = error,
-                        .out = {.why = DONE, .done = n}};
+    struct call r = {.executor = executor,
+                     .steps = steps,
+                     .n = n,
+                     .slice = deadline_slice(deadline, SLICE_MS),
+                     .budget = deadline_slice(deadline, BUDGET_MS),
+                     .error = error,
+                     .out = {.why = DONE, .done = n}};
     r.results = results;
     bool begun = false;
     while (r.done < n) {
@@ -307,7 +306,7 @@ static void name_step(const struct step *step, char *out, size_t size)
         snprintf(out, size, "%s 0x%" PRIx64 " of CPU %u", verb, step->at.offset, step->at.unit);
 }
 
-bool running_end(struct running *r, enum why why, size_t step, enum error_kind kind, const char *words)
+bool call_end(struct call *r, enum why why, size_t step, enum error_kind kind, const char *words)
 {
     char name[96] = "go on";
     if (step < r->n)
@@ -317,7 +316,7 @@ bool running_end(struct running *r, enum why why, size_t step, enum error_kind k
     return false;
 }
 
-bool running_lost(struct running *r)
+bool call_lost(struct call *r)
 {
     error_set(r->error, ERROR_LINK_LOST, "the probe is gone");
     r->out = (struct outcome){.why = LINK_LOST, .done = r->done};
@@ -328,14 +327,14 @@ bool running_lost(struct running *r)
 
 static const char unknown_write[] = "the target stopped answering, and whether it was carried out is unknown";
 
-static bool noise(struct running *r, size_t step)
+static bool noise(struct call *r, size_t step)
 {
     r->done = step;
     r->look = false;
     if (++r->noise < NOISE)
-        return r->noise == 1 || adi_slow_down(&r->executor->adi, r->error) || running_lost(r);
-    return running_end(r, TARGET_WAIT, step, ERROR_ASLEEP,
-                       "the wires are disturbed, or the target does not answer");
+        return r->noise == 1 || adi_slow_down(&r->executor->adi, r->error) || call_lost(r);
+    return call_end(r, TARGET_WAIT, step, ERROR_ASLEEP,
+                    "the wires are disturbed, or the target does not answer");
 }
 
 static const char never_ends[] =
@@ -343,13 +342,13 @@ static const char never_ends[] =
 
 /* IHI 0031 C2.6.3: once an access was aborted, TRINPROG says whether the bus behind the port goes on with it.
  */
-static bool bus_hangs(struct running *r, size_t step)
+static bool bus_hangs(struct call *r, size_t step)
 {
     struct adi *adi = &r->executor->adi;
-    struct access_port *port = reach_port(&r->executor->compiler.reach, r->steps[step].at.unit);
+    struct access_port *port = ap_state_port(&r->executor->compiler.ap, r->steps[step].at.unit);
     if (r->steps[step].at.space != SPACE_MEMORY || port == NULL)
         return false;
-    struct adi_access list[] = {{.request = DP_SELECT, .value = reach_select(port, AP_CSW)},
+    struct adi_access list[] = {{.request = DP_SELECT, .value = ap_state_select(port, AP_CSW)},
                                 {.request = TRANSFER_AP | TRANSFER_READ | AP_CSW}};
     size_t done;
     enum adi_end end = adi_transfer(adi, list, 2, &done, r->error);
@@ -360,7 +359,7 @@ static bool bus_hangs(struct running *r, size_t step)
     return hangs;
 }
 
-static bool mend(struct running *r, const struct decoded *decoded)
+static bool mend(struct call *r, const struct decoded *decoded)
 {
     struct adi *adi = &r->executor->adi;
     enum adi_end end = decoded->end == DECODE_WAIT    ? ADI_WAIT
@@ -376,10 +375,10 @@ static bool mend(struct running *r, const struct decoded *decoded)
     switch (health) {
     case ADI_FINE:
         if (write && end != ADI_NO_ACK)
-            return running_end(r, LINK_LOST, decoded->written, ERROR_FAULT, unknown_write);
+            return call_end(r, LINK_LOST, decoded->written, ERROR_FAULT, unknown_write);
         return noise(r, decoded->step);
     case ADI_REFUSED:
-        return running_end(r, TARGET_FAULT, refused, ERROR_FAULT, "the target refuses it (FAULT)");
+        return call_end(r, TARGET_FAULT, refused, ERROR_FAULT, "the target refuses it (FAULT)");
     case ADI_GARBLED:
         /* If the write behind it was not acknowledged either, it is that one's data that never came */
         return noise(r, decoded->write && end == ADI_FAULT ? decoded->written : decoded->step);
@@ -392,28 +391,28 @@ static bool mend(struct running *r, const struct decoded *decoded)
         return true;
     case ADI_STUCK:
         if (write)
-            return running_end(r, LINK_LOST, decoded->written, ERROR_ASLEEP, unknown_write);
+            return call_end(r, LINK_LOST, decoded->written, ERROR_ASLEEP, unknown_write);
         if (bus_hangs(r, decoded->step))
             return r->executor->adi.probe->lost
-                       ? running_lost(r)
-                       : running_end(r, TARGET_WAIT, decoded->step, ERROR_ASLEEP, never_ends);
-        return running_end(r, TARGET_WAIT, decoded->step, ERROR_ASLEEP,
-                           "the target does not answer in time (WAIT)");
+                       ? call_lost(r)
+                       : call_end(r, TARGET_WAIT, decoded->step, ERROR_ASLEEP, never_ends);
+        return call_end(r, TARGET_WAIT, decoded->step, ERROR_ASLEEP,
+                        "the target does not answer in time (WAIT)");
     case ADI_POWERLESS:
-        return running_end(r, LINK_LOST, refused, ERROR_RESET,
-                           "the target lost its power or its debug port was reset");
+        return call_end(r, LINK_LOST, refused, ERROR_RESET,
+                        "the target lost its power or its debug port was reset");
     case ADI_SILENT:
         if (write)
-            return running_end(r, LINK_LOST, decoded->written, ERROR_ASLEEP, unknown_write);
-        return running_end(r, TARGET_WAIT, decoded->step, ERROR_ASLEEP, "nothing answers on the wires");
+            return call_end(r, LINK_LOST, decoded->written, ERROR_ASLEEP, unknown_write);
+        return call_end(r, TARGET_WAIT, decoded->step, ERROR_ASLEEP, "nothing answers on the wires");
     case ADI_GONE:
         break;
     }
-    return running_lost(r);
+    return call_lost(r);
 }
 
 /* JTAG does not tell a fault from a register that holds something else. */
-static bool faulted_instead(struct running *r, const struct decoded *decoded, bool *go_on)
+static bool faulted_instead(struct call *r, const struct decoded *decoded, bool *go_on)
 {
     if (!r->executor->adi.jtag)
         return false;
@@ -429,7 +428,7 @@ static bool faulted_instead(struct running *r, const struct decoded *decoded, bo
     return false;
 }
 
-static bool mismatch(struct running *r, const struct decoded *decoded)
+static bool mismatch(struct call *r, const struct decoded *decoded)
 {
     bool go_on = true;
     if (faulted_instead(r, decoded, &go_on))
@@ -454,7 +453,7 @@ static bool mismatch(struct running *r, const struct decoded *decoded)
     return true;
 }
 
-bool running_ended_early(struct running *r, const struct decoded *decoded)
+bool call_ended_early(struct call *r, const struct decoded *decoded)
 {
     struct dap_probe *probe = r->executor->adi.probe;
     switch (decoded->end) {
@@ -474,5 +473,5 @@ bool running_ended_early(struct running *r, const struct decoded *decoded)
     r->done = decoded->step;
     error_set(r->error, ERROR_LINK_PROTOCOL, "%s answers something else than it was asked",
               probe->carrier->name);
-    return running_lost(r);
+    return call_lost(r);
 }

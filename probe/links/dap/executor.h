@@ -31,7 +31,7 @@ struct outcome executor_run(struct executor *executor, const struct step *steps,
  * mended, a wait is looked at, or the call ends at a step.
  */
 /* One call. */
-struct running {
+struct call {
     struct executor *executor;
     const struct step *steps;
     size_t n, done;
@@ -52,8 +52,8 @@ struct running {
 };
 
 /* Ends the call at a step. Always returns false. */
-bool running_end(struct running *r, enum why why, size_t step, enum error_kind kind, const char *words);
+bool call_end(struct call *r, enum why why, size_t step, enum error_kind kind, const char *words);
 /* Ends it because the probe itself is lost; its words are in the error. Always returns false. */
-bool running_lost(struct running *r);
+bool call_lost(struct call *r);
 /* The reply was not that of a whole packet; nothing else is in flight. True: go on with r->done. */
-bool running_ended_early(struct running *r, const struct decoded *decoded);
+bool call_ended_early(struct call *r, const struct decoded *decoded);

@@ -54,7 +54,7 @@ size_t hid_list(const struct probe_spec *spec, struct dap_found *out, size_t roo
         descriptors_wide_text(one->product_string, found->name, sizeof found->name);
         descriptors_wide_text(one->serial_number, found->serial, sizeof found->serial);
         found->by_hand = probe_spec_names(spec, found->vendor, found->product);
-        if (!is_dap_page(one) || !found_is_probe(found) || strlen(one->path) >= sizeof found->place)
+        if (!is_dap_page(one) || !usb_choice_is_probe(found) || strlen(one->path) >= sizeof found->place)
             continue;
         snprintf(found->place, sizeof found->place, "%s", one->path);
         if (access(one->path, R_OK | W_OK) != 0)
@@ -127,7 +127,7 @@ struct carrier *hid_connect(const struct dap_found *found, struct error *error)
     static const struct carrier_ops ops = {
         .send = hid_send, .receive = hid_receive, .close = hid_close_carrier};
     char name[96];
-    found_name(found, name, sizeof name);
+    usb_choice_name(found, name, sizeof name);
     if (found->problem[0] != '\0') {
         error_set(error, ERROR_NO_PROBE, "%s: %s", name, found->problem);
         return NULL;
@@ -145,7 +145,7 @@ struct carrier *hid_connect(const struct dap_found *found, struct error *error)
     }
     hid->report = read_report_size(found->place);
     hid->carrier.ops = &ops;
-    hid->carrier.takes_several = found_takes_several(found, &hid->carrier.loses_several);
+    hid->carrier.takes_several = usb_choice_takes_several(found, &hid->carrier.loses_several);
     hid->carrier.largest = hid->report;
     hid->carrier.padded = true;
     snprintf(hid->carrier.name, sizeof hid->carrier.name, "cmsis-dap %s", name);

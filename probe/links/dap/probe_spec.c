@@ -100,13 +100,13 @@ bool probe_spec_read(const char *probe, struct probe_spec *out, struct error *er
     return true;
 }
 
-void found_name(const struct dap_found *found, char *out, size_t size)
+void usb_choice_name(const struct dap_found *found, char *out, size_t size)
 {
     snprintf(out, size, "%04x:%04x%s%s", found->vendor, found->product, found->serial[0] != '\0' ? " " : "",
              found->serial);
 }
 
-bool found_is_probe(const struct dap_found *found)
+bool usb_choice_is_probe(const struct dap_found *found)
 {
     /* Each unit of these is a CMSIS-DAP probe and nothing else, however it calls itself: EDBG, Atmel-ICE;
      * KitProg1 and 2, MiniProg4, KitProg3; DAPLink; Orbtrace; WCH-Link, which has another number where it
@@ -125,7 +125,7 @@ bool found_is_probe(const struct dap_found *found)
     return is;
 }
 
-bool found_takes_several(const struct dap_found *found, const char **words)
+bool usb_choice_takes_several(const struct dap_found *found, const char **words)
 {
     enum { DAPLINK = 0x0204, DEBUG_PROBE = 0x000C, PICOPROBE = 0x0004 };
     /* Until 2.3.1, whichever number they announced: packets merged into one, replies with another's length */
@@ -170,7 +170,7 @@ static bool is_better(const struct dap_found *found, const struct dap_found *tha
     return found->problem[0] == '\0' && (found->kind == DAP_USB || than->problem[0] != '\0');
 }
 
-size_t found_merge(struct dap_found *list, size_t n)
+size_t usb_choice_merge(struct dap_found *list, size_t n)
 {
     size_t kept = 0;
     for (size_t i = 0; i < n; i++) {
@@ -188,8 +188,8 @@ size_t found_merge(struct dap_found *list, size_t n)
     return kept;
 }
 
-const struct dap_found *found_choose(const struct dap_found *list, size_t n, const struct probe_spec *spec,
-                                     struct error *error)
+const struct dap_found *usb_choice_choose(const struct dap_found *list, size_t n,
+                                          const struct probe_spec *spec, struct error *error)
 {
     const struct dap_found *chosen = NULL;
     char names[512] = "", name[96];
@@ -206,7 +206,7 @@ const struct dap_found *found_choose(const struct dap_found *list, size_t n, con
         others += chosen != NULL;
         if (chosen == NULL)
             chosen = &list[i];
-        found_name(&list[i], name, sizeof name);
+        usb_choice_name(&list[i], name, sizeof name);
         int more = snprintf(names + used, sizeof names - used, "%s%s", used > 0 ? ", " : "", name);
         used += more > 0 && (size_t)more < sizeof names - used ? (size_t)more : 0;
     }
@@ -219,7 +219,7 @@ const struct dap_found *found_choose(const struct dap_found *list, size_t n, con
     for (size_t i = 0; i < n; i++) {
         if (is_again(list, i))
             continue;
-        found_name(&list[i], name, sizeof name);
+        usb_choice_name(&list[i], name, sizeof name);
         int more = snprintf(names + used, sizeof names - used, "%s %s", used > 0 ? "," : "; there is", name);
         used += more > 0 && (size_t)more < sizeof names - used ? (size_t)more : 0;
     }

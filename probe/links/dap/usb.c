@@ -85,7 +85,7 @@ static bool choose_interface(libusb_device *device, libusb_device_handle *handle
         if (descriptors_name_probe(name))
             return true;
     }
-    if (n == 0 || has_hid || !found_is_probe(found))
+    if (n == 0 || has_hid || !usb_choice_is_probe(found))
         return false;
     *out = places[0];
     return true;
@@ -140,7 +140,7 @@ static bool look_at(libusb_device *device, const struct libusb_device_descriptor
     read_attribute(device, "serial", out->serial, sizeof out->serial);
     snprintf(out->problem, sizeof out->problem, "%s",
              failure == LIBUSB_ERROR_ACCESS ? no_permission : libusb_strerror(failure));
-    return found_is_probe(out);
+    return usb_choice_is_probe(out);
 }
 
 /* What is done with each device that is plugged in. */
@@ -372,7 +372,7 @@ struct carrier *usb_connect(const struct dap_found *found, struct error *error)
         usb->exchanges[i].in = libusb_alloc_transfer(0);
         ready = usb->exchanges[i].out != NULL && usb->exchanges[i].in != NULL;
     }
-    found_name(found, name, sizeof name);
+    usb_choice_name(found, name, sizeof name);
     int failure = ready ? libusb_init(&usb->context) : LIBUSB_ERROR_NO_MEM;
     if (failure == 0)
         failure = open_place(usb, found);
@@ -384,7 +384,7 @@ struct carrier *usb_connect(const struct dap_found *found, struct error *error)
     if (failure == 0) {
         usb->carrier.ops = &ops;
         usb->carrier.largest = usb->place.packet > CARRIER_SMALLEST ? usb->place.packet : CARRIER_SMALLEST;
-        usb->carrier.takes_several = found_takes_several(found, &usb->carrier.loses_several);
+        usb->carrier.takes_several = usb_choice_takes_several(found, &usb->carrier.loses_several);
         snprintf(usb->carrier.name, sizeof usb->carrier.name, "cmsis-dap %s", name);
         snprintf(usb->carrier.serial, sizeof usb->carrier.serial, "%s", found->serial);
         return &usb->carrier;

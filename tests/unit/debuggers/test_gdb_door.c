@@ -35,7 +35,7 @@ static struct debugger *open_with(struct other_end *end, const char *answers, st
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
     end->fd = pair[1];
     say(end, answers);
-    return gdb_door_open(pair[0], &deadline, error);
+    return gdb_python_open(pair[0], &deadline, error);
 }
 
 static void open_door(struct other_end *end)
@@ -98,7 +98,7 @@ TEST(test_no_greeting)
     }
     struct error error = {0};
     struct deadline deadline = limit();
-    assert_null(gdb_door_open(-1, &deadline, &error));
+    assert_null(gdb_python_open(-1, &deadline, &error));
     assert_int_equal(error.kind, ERROR_SYSTEM);
 }
 

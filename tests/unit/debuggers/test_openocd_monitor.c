@@ -48,7 +48,8 @@ static enum openocd_end ask(const char *script, const char *const *replies, char
     teller.replies = replies;
     teller.refusal = refusal;
     openocd_monitor_init(&monitor, &teller.debugger);
-    return monitor.voice.ask(monitor.voice.context, script, strlen(script), answer, room, length, &deadline);
+    return monitor.transport.ask(monitor.transport.context, script, strlen(script), answer, room, length,
+                                 &deadline);
 }
 
 TEST(a_script_is_a_string_of_tcl)

@@ -102,7 +102,7 @@ static bool bench_connect(struct bench *bench)
     bench_carrier(bench);
     if (!probe_identify(&bench->probe, &deadline, &bench->error) ||
         !connect_target(&bench->executor.adi, DAP_WIRES_SWD, 0, &deadline, &bench->error) ||
-        !connect_find_ports(&bench->executor.adi, &bench->executor.compiler.reach, &deadline, &bench->error))
+        !connect_find_ports(&bench->executor.adi, &bench->executor.compiler.ap, &deadline, &bench->error))
         return false;
     return bench_begin(bench);
 }

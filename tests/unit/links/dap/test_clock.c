@@ -7,7 +7,7 @@ static struct bench bench;
 
 static bool check(void)
 {
-    return connect_check_clock(&bench.executor.adi, &bench.executor.compiler.reach, &bench.error);
+    return connect_check_clock(&bench.executor.adi, &bench.executor.compiler.ap, &bench.error);
 }
 
 static void begin(void)

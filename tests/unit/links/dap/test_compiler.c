@@ -24,17 +24,17 @@ static void begin(size_t packet_size)
     memset(&compiler, 0, sizeof compiler);
     compiler.packet_size = packet_size;
     compiler.match = true;
-    compiler.reach.n = 1;
-    compiler.reach.ports[0] = (struct access_port){.memory = true, .narrow = true, .csw_base = 0x23000040};
+    compiler.ap.n = 1;
+    compiler.ap.ports[0] = (struct access_port){.memory = true, .narrow = true, .csw_base = 0x23000040};
 }
 
 /* As if the port stood at `tar` already, with the mask and the bank that most cases want. */
 static void stand_at(uint32_t tar, bool banked)
 {
-    struct access_port *port = &compiler.reach.ports[0];
-    compiler.reach.select_known = compiler.reach.mask_known = port->csw_known = port->tar_known = true;
-    compiler.reach.select = banked ? 0x10 : 0;
-    compiler.reach.mask = 0xFFFFFFFF;
+    struct access_port *port = &compiler.ap.ports[0];
+    compiler.ap.select_known = compiler.ap.mask_known = port->csw_known = port->tar_known = true;
+    compiler.ap.select = banked ? 0x10 : 0;
+    compiler.ap.mask = 0xFFFFFFFF;
     port->csw = 0x23000042;
     port->tar = tar;
 }

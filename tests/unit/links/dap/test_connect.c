@@ -24,16 +24,16 @@ TEST(test_one_port)
     bench.model.packet_size = 512;
     assert_true(bench_connect(&bench));
     const struct adi *adi = &bench.executor.adi;
-    const struct reach *reach = &bench.executor.compiler.reach;
+    const struct ap_state *ap = &bench.executor.compiler.ap;
     assert_int_equal(adi->n_ports, 1);
     assert_false(adi->multidrop || adi->dormant || adi->jtag);
     assert_true(adi->match);
     assert_int_equal(adi->hz, 10000000);
     assert_int_equal(bench.probe.info.packet_count, 1);
     assert_string_equal(bench.probe.info.serial, "M0DE1");
-    assert_int_equal(reach->n, 1);
-    assert_true(reach->ports[0].memory && reach->ports[0].narrow);
-    assert_int_equal(reach->ports[0].csw_base & 0x22000037, 0x22000000);
+    assert_int_equal(ap->n, 1);
+    assert_true(ap->ports[0].memory && ap->ports[0].narrow);
+    assert_int_equal(ap->ports[0].csw_base & 0x22000037, 0x22000000);
     assert_int_equal(bench.model.ports[0].control, 0x50000000);
     assert_int_equal(bench.model.n_log, 0); /* nothing of the target was touched */
 }
@@ -46,7 +46,7 @@ TEST(test_transfers_are_as_secure_as_they_may_be)
         bench.model.ports[0].secure = row & 1;
         bench.model.ports[0].csw = row & 2 ? 0x43000042 : 0x03000042;
         assert_true(bench_connect(&bench));
-        assert_int_equal(bench.executor.compiler.reach.ports[0].csw_base >> 30 & 1, !(row & 1));
+        assert_int_equal(bench.executor.compiler.ap.ports[0].csw_base >> 30 & 1, !(row & 1));
     }
 }
 
@@ -60,8 +60,8 @@ TEST(test_two_ports_on_two_wires)
         assert_true(bench.executor.adi.multidrop);
         assert_int_equal(bench.executor.adi.dormant, asleep);
         assert_int_equal(bench.executor.adi.n_ports, 2);
-        assert_int_equal(bench.executor.compiler.reach.n, 2);
-        assert_int_equal(bench.executor.compiler.reach.ports[1].unit, 0x100);
+        assert_int_equal(bench.executor.compiler.ap.n, 2);
+        assert_int_equal(bench.executor.compiler.ap.ports[1].unit, 0x100);
         assert_int_equal(bench.model.ports[0].control, 0x50000000);
         assert_int_equal(bench.model.ports[1].control, 0x50000000);
 
@@ -88,11 +88,11 @@ TEST(test_ports_by_address)
     bench.model.v6 = true;
     bench.model.dpidr = 0x4C013477;
     assert_true(bench_connect(&bench));
-    const struct reach *reach = &bench.executor.compiler.reach;
-    assert_int_equal(reach->n, 1);
-    assert_true(reach->ports[0].v6 && reach->ports[0].memory);
-    assert_int_equal(reach->ports[0].base, 0x2000);
-    assert_int_equal(reach->ports[0].unit, 0);
+    const struct ap_state *ap = &bench.executor.compiler.ap;
+    assert_int_equal(ap->n, 1);
+    assert_true(ap->ports[0].v6 && ap->ports[0].memory);
+    assert_int_equal(ap->ports[0].base, 0x2000);
+    assert_int_equal(ap->ports[0].unit, 0);
     struct address at = {.space = SPACE_MEMORY, .size = 4, .offset = 0x104},
                    tar = {.space = SPACE_AP, .size = 4};
     tar.offset = 0x04;
@@ -163,7 +163,7 @@ TEST(test_probe_lost_anywhere)
         struct adi *adi = &bench.executor.adi;
         if (probe_identify(&bench.probe, &deadline, &bench.error) &&
             connect_target(adi, DAP_WIRES_AUTO, 0, &deadline, &bench.error) &&
-            connect_find_ports(adi, &bench.executor.compiler.reach, &deadline, &bench.error))
+            connect_find_ports(adi, &bench.executor.compiler.ap, &deadline, &bench.error))
             break;
         assert_int_equal(bench.error.kind, ERROR_LINK_LOST);
     }
@@ -185,10 +185,10 @@ TEST(test_trouble_while_connecting)
                 bench.model.trouble_at = at;
                 assert_true(bench_connect(&bench));
                 assert_int_equal(bench.error.kind, ERROR_NONE);
-                assert_int_equal(bench.executor.compiler.reach.n, ports);
+                assert_int_equal(bench.executor.compiler.ap.n, ports);
                 assert_true(bench.executor.adi.match);
                 for (unsigned i = 0; i < ports; i++)
-                    assert_true(bench.executor.compiler.reach.ports[i].narrow);
+                    assert_true(bench.executor.compiler.ap.ports[i].narrow);
             }
         }
 }
@@ -275,12 +275,12 @@ TEST(test_access_ports_that_come_again)
     begin();
     bench.model.aliased = true;
     assert_true(bench_connect(&bench));
-    assert_int_equal(bench.executor.compiler.reach.n, 1);
+    assert_int_equal(bench.executor.compiler.ap.n, 1);
     begin();
     bench.model.aps = 6; /* alike, but for where their tables are */
     assert_true(bench_connect(&bench));
-    assert_int_equal(bench.executor.compiler.reach.n, 6);
-    assert_false(bench.executor.compiler.reach.cut);
+    assert_int_equal(bench.executor.compiler.ap.n, 6);
+    assert_false(bench.executor.compiler.ap.cut);
 }
 
 TEST(test_more_access_ports_than_are_looked_at)
@@ -288,8 +288,8 @@ TEST(test_more_access_ports_than_are_looked_at)
     begin();
     bench.model.aps = 100;
     assert_true(bench_connect(&bench));
-    assert_int_equal(bench.executor.compiler.reach.n, REACH_PORTS);
-    assert_true(bench.executor.compiler.reach.cut);
+    assert_int_equal(bench.executor.compiler.ap.n, REACH_PORTS);
+    assert_true(bench.executor.compiler.ap.cut);
 }
 
 TEST(test_upper_addresses_that_somebody_left)
@@ -299,12 +299,12 @@ TEST(test_upper_addresses_that_somebody_left)
     bench.model.ports[0].tar_high = 5;
     assert_true(bench_connect(&bench));
     assert_int_equal(bench.model.ports[0].tar_high, 0);
-    assert_int_equal(bench.executor.compiler.reach.ports[0].tar_high_found, 5);
+    assert_int_equal(bench.executor.compiler.ap.ports[0].tar_high_found, 5);
     begin();
     bench.model.v6 = bench.model.large = true;
     bench.model.dpidr = 0x4C013477;
     bench.model.ports[0].select1 = 7;
     assert_true(bench_connect(&bench));
-    assert_int_equal(bench.executor.compiler.reach.n, 1);
+    assert_int_equal(bench.executor.compiler.ap.n, 1);
     assert_int_equal(bench.model.ports[0].select1, 0);
 }

@@ -35,8 +35,8 @@ static void setup_compiler(size_t packet_size)
     memset(&compiler, 0, sizeof compiler);
     compiler.packet_size = packet_size;
     compiler.match = true;
-    compiler.reach.n = 1;
-    compiler.reach.ports[0] =
+    compiler.ap.n = 1;
+    compiler.ap.ports[0] =
         (struct access_port){.memory = true, .narrow = true, .csw_base = 0x23000000, .idr = 0x04770031};
 }
 

@@ -76,7 +76,7 @@ static const struct dap_found two_ways[] = {
 static const char *chosen(const char *text, size_t n)
 {
     assert_true(reads(text));
-    const struct dap_found *found = found_choose(two_ways, n, &spec, &error);
+    const struct dap_found *found = usb_choice_choose(two_ways, n, &spec, &error);
     return found == NULL ? "" : found->place;
 }
 
@@ -95,11 +95,11 @@ TEST(test_choice)
     assert_int_equal(error.kind, ERROR_NO_PROBE);
     assert_true(reads("cmsis-dap"));
     spec.kind = DAP_HID;
-    assert_string_equal(found_choose(two_ways, 2, &spec, &error)->place, "hid");
+    assert_string_equal(usb_choice_choose(two_ways, 2, &spec, &error)->place, "hid");
     struct dap_found refused[2] = {two_ways[0], two_ways[1]};
     snprintf(refused[1].problem, sizeof refused[1].problem, "no");
     spec.kind = DAP_ANY;
-    assert_string_equal(found_choose(refused, 2, &spec, &error)->place, "hid");
+    assert_string_equal(usb_choice_choose(refused, 2, &spec, &error)->place, "hid");
 }
 
 static struct dap_found one_of(enum dap_kind kind, const char *serial, const char *problem)
@@ -115,14 +115,14 @@ TEST(one_probe_is_listed_once)
     struct dap_found list[] = {one_of(DAP_USB, "A", ""), one_of(DAP_USB, "B", "busy"),
                                one_of(DAP_USB, "C", ""), one_of(DAP_HID, "A", ""),
                                one_of(DAP_HID, "B", ""), one_of(DAP_HID, "D", "")};
-    assert_int_equal(found_merge(list, 6), 4);
+    assert_int_equal(usb_choice_merge(list, 6), 4);
     assert_true(list[0].kind == DAP_USB && list[0].speaks_both);
     assert_true(list[1].kind == DAP_HID && list[1].speaks_both); /* the way that is open */
     assert_true(list[2].kind == DAP_USB && !list[2].speaks_both);
     assert_true(list[3].kind == DAP_HID && !list[3].speaks_both);
     struct dap_found twins[] = {one_of(DAP_USB, "", ""), one_of(DAP_USB, "", ""), one_of(DAP_HID, "", ""),
                                 one_of(DAP_HID, "", "")};
-    assert_int_equal(found_merge(twins, 4), 2);
+    assert_int_equal(usb_choice_merge(twins, 4), 2);
 }
 
 TEST(error_names_a_probe_once)
@@ -130,30 +130,30 @@ TEST(error_names_a_probe_once)
     struct dap_found list[] = {one_of(DAP_USB, "A", ""), one_of(DAP_USB, "B", ""), one_of(DAP_HID, "A", ""),
                                one_of(DAP_HID, "B", "")};
     assert_true(reads("cmsis-dap:C"));
-    assert_null(found_choose(list, 4, &spec, &error));
+    assert_null(usb_choice_choose(list, 4, &spec, &error));
     assert_non_null(strstr(error.text, "there is 0d28:0204 A, 0d28:0204 B"));
     assert_null(strstr(strstr(error.text, " B"), "0d28:0204 A"));
     assert_true(reads("cmsis-dap"));
-    assert_null(found_choose(list, 4, &spec, &error));
+    assert_null(usb_choice_choose(list, 4, &spec, &error));
     assert_non_null(strstr(error.text, "several probes: 0d28:0204 A, 0d28:0204 B; choose"));
 }
 
 TEST(probes_are_known_by_name_number_or_request)
 {
     struct dap_found found = {.vendor = 0x1234, .product = 0x5678, .name = "Thing"};
-    assert_false(found_is_probe(&found));
+    assert_false(usb_choice_is_probe(&found));
     assert_true(reads("cmsis-dap:1234:5678"));
     assert_true(probe_spec_names(&spec, 0x1234, 0x5678));
     assert_false(probe_spec_names(&spec, 0x1234, 0x5679) || probe_spec_names(NULL, 0x1234, 0x5678));
     found.by_hand = true;
-    assert_true(found_is_probe(&found));
+    assert_true(usb_choice_is_probe(&found));
     found.by_hand = false;
     snprintf(found.name, sizeof found.name, "Thing CMSIS_DAP");
-    assert_true(found_is_probe(&found));
+    assert_true(usb_choice_is_probe(&found));
     found = (struct dap_found){.vendor = 0x04B4, .product = 0xF155, .name = "Kit"};
-    assert_true(found_is_probe(&found));
+    assert_true(usb_choice_is_probe(&found));
     found.product = 0xF153;
-    assert_false(found_is_probe(&found));
+    assert_false(usb_choice_is_probe(&found));
     assert_true(reads("cmsis-dap"));
     assert_false(probe_spec_names(&spec, 0, 0));
 }
@@ -174,7 +174,7 @@ TEST(firmware_is_known_by_its_release)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *words = "";
-        assert_int_equal(found_takes_several(&cases[i].found, &words), cases[i].several);
+        assert_int_equal(usb_choice_takes_several(&cases[i].found, &words), cases[i].several);
         assert_int_equal(words != NULL, cases[i].flaw);
     }
 }
