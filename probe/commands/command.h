@@ -71,15 +71,15 @@ void help_usage(FILE *out);                     /* for somebody who types nothin
  * the comparison with an earlier run and the exit code that follows from it.
  */
 struct session;
-struct outcome_check; /* what to compare with, read before anything is measured */
+struct verdict_output; /* what to compare with, read before anything is measured */
 
 /* *out is NULL without --baseline. False: the baseline or the threshold cannot be used. */
-bool outcome_begin(const struct context *context, struct outcome_check **out, struct error *error);
-void outcome_free(struct outcome_check *check); /* NULL is allowed */
+bool verdict_output_begin(const struct context *context, struct verdict_output **out, struct error *error);
+void verdict_output_free(struct verdict_output *check); /* NULL is allowed */
 /* Writes the summary and the comparison; false when it could not be written. *code is left alone without a
  * baseline. */
-bool outcome_write(const struct context *context, const struct summary *summary, struct outcome_check *check,
-                   int *code);
+bool verdict_output_write(const struct context *context, const struct summary *summary,
+                          struct verdict_output *check, int *code);
 
 /*
  * Of `doctor`: which lines of the program write the counter. On a Cortex-M a watchpoint tells; of an A or R

@@ -290,11 +290,11 @@ static bool check_run_control(const struct session *session, struct error *error
 int command_delta(const struct context *context, struct error *error)
 {
     struct delta_command self = {.session = {.context = context, .may_stop = true}};
-    struct outcome_check *check = NULL;
+    struct verdict_output *check = NULL;
     int code = EXIT_DONE;
     if (!context->options->quiet)
         progress_begin(&self.progress, stderr);
-    bool ok = outcome_begin(context, &check, error) && session_open_elf(&self.session, error) &&
+    bool ok = verdict_output_begin(context, &check, error) && session_open_elf(&self.session, error) &&
               counting_check_tick(&self.session, error) && locate_region(&self, context->options, error) &&
               look_into_region(&self, error) && session_open_target(&self.session, error) &&
               check_run_control(&self.session, error) && session_take(&self.session, error) &&
@@ -313,14 +313,14 @@ int command_delta(const struct context *context, struct error *error)
                      error->kind == ERROR_CANCELLED ? "Ctrl-C" : error->text);
         if (self.summary.hits > 0)
             command_has_result(context);
-        self.unwritten = !outcome_write(context, &self.summary, check, &code) || self.unwritten;
+        self.unwritten = !verdict_output_write(context, &self.summary, check, &code) || self.unwritten;
     }
     /* Ctrl-C is how one ends a measurement that has enough. */
     if (error->kind == ERROR_CANCELLED && self.summary.hits > 0) {
         error_clear(error);
         ok = true;
     }
-    outcome_free(check);
+    verdict_output_free(check);
     summary_free(&self.summary);
     counting_close(&self.counting);
     if (!closed)
@@ -330,7 +330,7 @@ int command_delta(const struct context *context, struct error *error)
     return ok ? code : error_exit_code(error->kind);
 }
 
-struct outcome_check {
+struct verdict_output {
     struct baseline baseline;
     double threshold;
     bool any_elf;
@@ -350,7 +350,7 @@ static bool read_threshold(const char *text, double *out, struct error *error)
     return error_set(error, ERROR_USAGE, "--threshold takes a part such as 2%% or 0.02, not \"%.32s\"", text);
 }
 
-bool outcome_begin(const struct context *context, struct outcome_check **out, struct error *error)
+bool verdict_output_begin(const struct context *context, struct verdict_output **out, struct error *error)
 {
     const struct options *options = context->options;
     *out = NULL;
@@ -359,7 +359,7 @@ bool outcome_begin(const struct context *context, struct outcome_check **out, st
                          options->any_elf ? "--any-elf" : "--threshold");
     if (options->baseline == NULL)
         return true;
-    struct outcome_check *check = calloc(1, sizeof *check);
+    struct verdict_output *check = calloc(1, sizeof *check);
     if (check == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
     bool ok = options->threshold == NULL || read_threshold(options->threshold, &check->threshold, error);
@@ -372,7 +372,7 @@ bool outcome_begin(const struct context *context, struct outcome_check **out, st
     return true;
 }
 
-void outcome_free(struct outcome_check *check)
+void verdict_output_free(struct verdict_output *check)
 {
     free(check);
 }
@@ -412,8 +412,8 @@ static bool write_summary(FILE *out, const struct options *options, const struct
     return comparison_print(out, comparison);
 }
 
-bool outcome_write(const struct context *context, const struct summary *summary, struct outcome_check *check,
-                   int *code)
+bool verdict_output_write(const struct context *context, const struct summary *summary,
+                          struct verdict_output *check, int *code)
 {
     const struct comparison *comparison = NULL;
     if (check != NULL) {

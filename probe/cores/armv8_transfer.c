@@ -102,7 +102,7 @@ static void empty_channel(const struct core *core, struct steps *list)
 
 /* Where X0 is about to be given back it may serve to empty DBGDTRRX. That EDSCR was given back before, with
  * MA in it, may be all that is not known. */
-void armv8_add_untangle(const struct core *core, struct steps *list, const struct step *first)
+void armv8_add_recover_instruction(const struct core *core, struct steps *list, const struct step *first)
 {
     if (first->at.offset != armv8_word(core, DBGDTRTX).offset)
         return;

@@ -72,7 +72,7 @@ void armv8_set_control(const struct core *core, struct steps *list, uint32_t val
 
 /* As in struct core_ops. */
 size_t armv8_add_register(const struct core *core, struct steps *list, enum core_register which);
-void armv8_add_untangle(const struct core *core, struct steps *list, const struct step *first);
+void armv8_add_recover_instruction(const struct core *core, struct steps *list, const struct step *first);
 uint64_t armv8_register_value(const struct core *core, enum core_register which, const uint64_t *results,
                               size_t at);
 void armv8_add_proofs(const struct core *core, struct steps *list, struct core_proof *proofs, size_t n);

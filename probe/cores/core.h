@@ -90,7 +90,7 @@ struct core_ops {
     size_t (*add_register)(const struct core *, struct steps *, enum core_register);
     /* What must come before step `first` begins to give back what a list that ended early has borrowed. May
      * be NULL. */
-    void (*add_untangle)(const struct core *, struct steps *, const struct step *first);
+    void (*add_recover_instruction)(const struct core *, struct steps *, const struct step *first);
     /* NULL: the value is the result at that index. */
     uint64_t (*register_value)(const struct core *, enum core_register, const uint64_t *results, size_t at);
     /* `repeated`: this register was transferred last, so that only waiting tells a new value from the old

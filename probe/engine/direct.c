@@ -296,7 +296,7 @@ static bool reach_start(struct direct_engine *self, const struct deadline *deadl
     self->core->ops->add_expect_register(self->core, &self->list, CORE_PC, self->region.start, true);
     if (!direct_run_list(self, &at, &saw, deadline, error))
         return false;
-    return at == self->list.n || direct_settle(self, self->region.start, deadline, error);
+    return at == self->list.n || direct_confirm_stop(self, self->region.start, deadline, error);
 }
 
 static bool go_on_after_wrong_frame(struct direct_engine *self, const struct deadline *deadline,
@@ -389,8 +389,8 @@ static bool go_on_in_handler(struct direct_engine *self, enum segment *from, con
 }
 
 /* Not the end, as it seems, or seen before it was there. */
-static bool settle_end(struct direct_engine *self, enum segment *from, const struct deadline *deadline,
-                       struct error *error)
+static bool confirm_end(struct direct_engine *self, enum segment *from, const struct deadline *deadline,
+                        struct error *error)
 {
     struct stop stop = {0};
     bool in_handler;
@@ -409,7 +409,7 @@ static bool settle_end(struct direct_engine *self, enum segment *from, const str
         if (in_handler)
             return go_on_in_handler(self, from, deadline, error);
     }
-    return direct_settle(self, direct_end(self), deadline, error) && note_time(self, deadline, error);
+    return direct_confirm_stop(self, direct_end(self), deadline, error) && note_time(self, deadline, error);
 }
 
 /* The stack pointer was not what it should be, or was read before it was there. */
@@ -433,7 +433,7 @@ static bool finish_by_hand(struct direct_engine *self, const struct hit_steps *h
     struct hit_steps whole = *hit_steps; /* and its results, which looking at the stop overwrites */
     uint64_t results[LIST_ROOM];
     memcpy(results, self->results, sizeof results);
-    if (!direct_settle(self, direct_end(self), deadline, error))
+    if (!direct_confirm_stop(self, direct_end(self), deadline, error))
         return false;
     direct_new_list(self);
     struct witness_places places;
@@ -465,7 +465,7 @@ static bool recover(struct direct_engine *self, size_t at, enum segment *from,
     switch (hit_steps_segment(&hit_steps, at)) {
     case SEGMENT_AT_START:
         *from = SEGMENT_ENTRY;
-        return direct_settle(self, self->region.start, deadline, error);
+        return direct_confirm_stop(self, self->region.start, deadline, error);
     case SEGMENT_ENTRY:
         self->guess = false;
         *from = SEGMENT_ENTRY;
@@ -475,9 +475,9 @@ static bool recover(struct direct_engine *self, size_t at, enum segment *from,
             return error_set(error, ERROR_ADDRESS, "no breakpoint can be put at 0x%08" PRIX64,
                              direct_end(self));
         *from = SEGMENT_LEAVE;
-        return direct_settle(self, self->region.start, deadline, error);
+        return direct_confirm_stop(self, self->region.start, deadline, error);
     case SEGMENT_AT_END:
-        return settle_end(self, from, deadline, error);
+        return confirm_end(self, from, deadline, error);
     case SEGMENT_FRAME:
         return look_at_frame(self, from, deadline, error);
     case SEGMENT_FINISH:
@@ -502,7 +502,7 @@ static bool direct_run(struct engine *engine, const struct engine_request *reque
     self->slow = true;
     while (!self->hits.enough) {
         if (deadline_cancelled(deadline))
-            return direct_settle_held(self, error) && error_set(error, ERROR_CANCELLED, "cancelled");
+            return direct_confirm_held(self, error) && error_set(error, ERROR_CANCELLED, "cancelled");
         if (!self->looked) {
             if (!reach_start(self, deadline, error) || !direct_check_mode(self, deadline, error))
                 return false;

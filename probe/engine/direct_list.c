@@ -259,7 +259,7 @@ static bool release_held(struct direct_engine *self, bool was_reset, struct erro
     return true;
 }
 
-static bool settle_held(struct direct_engine *self, int tries, struct error *error)
+static bool confirm_held(struct direct_engine *self, int tries, struct error *error)
 {
     for (; self->hits.n_held > 0; tries--) {
         uint64_t cause;
@@ -276,9 +276,9 @@ static bool settle_held(struct direct_engine *self, int tries, struct error *err
     return is_sound(self, error);
 }
 
-bool direct_settle_held(struct direct_engine *self, struct error *error)
+bool direct_confirm_held(struct direct_engine *self, struct error *error)
 {
-    return settle_held(self, PLAIN_TRIES, error);
+    return confirm_held(self, PLAIN_TRIES, error);
 }
 
 bool direct_look_at_neighbours(struct direct_engine *self, bool now, struct error *error)
@@ -316,14 +316,14 @@ bool direct_run_list(struct direct_engine *self, size_t *at, uint64_t *saw, cons
         bool cancelled = deadline_cancelled(deadline);
         struct error unread = {0};
         self->slow = self->slow || refuses || (waits && outcome.saw != 0);
-        if ((refuses || waits || cancelled) && !settle_held(self, 1, &unread) && !is_sound(self, error))
+        if ((refuses || waits || cancelled) && !confirm_held(self, 1, &unread) && !is_sound(self, error))
             return false;
         bool in_vain = is_late(self);
         switch (outcome.why) {
         case DONE: /* unless the next list will tell of them */
-            return (self->ends_halted && !cancelled) || direct_settle_held(self, error);
+            return (self->ends_halted && !cancelled) || direct_confirm_held(self, error);
         case UNEXPECTED:
-            return direct_settle_held(self, error);
+            return direct_confirm_held(self, error);
         case NOT_YET:
             if (waits && self->core->ops->state(self->core, outcome.saw) == CORE_LOCKUP)
                 return error_set(error, ERROR_LOCKUP, "the core locked up");
@@ -375,15 +375,15 @@ static struct outcome run_again(struct direct_engine *self, size_t from, size_t 
 }
 
 /* False: for now it refuses; ERROR_* when it must not be tried again. */
-static bool untangle(struct direct_engine *self, size_t from, const struct deadline *deadline,
-                     struct error *error)
+static bool recover_instruction(struct direct_engine *self, size_t from, const struct deadline *deadline,
+                                struct error *error)
 {
     struct step items[8];
     uint64_t results[8];
     struct steps list = {.items = items, .room = 8};
-    if (self->core->ops->add_untangle == NULL)
+    if (self->core->ops->add_recover_instruction == NULL)
         return true;
-    self->core->ops->add_untangle(self->core, &list, &self->items[from]);
+    self->core->ops->add_recover_instruction(self->core, &list, &self->items[from]);
     return list.n == 0 ||
            ledger_execute(self->device->ledger, items, list.n, results, deadline, error).why == DONE;
 }
@@ -401,7 +401,7 @@ bool direct_restore_borrowed(struct direct_engine *self, const struct deadline *
     struct outcome outcome = {.why = UNEXPECTED};
     struct error refused = {0};
     for (int i = 0; i < PLAIN_TRIES && outcome.why == UNEXPECTED; i++)
-        if (untangle(self, from, deadline, &refused))
+        if (recover_instruction(self, from, deadline, &refused))
             outcome = run_again(self, from, end, deadline, &refused);
     if (outcome.why != DONE)
         return error_set(error, refused.kind != ERROR_NONE ? refused.kind : ERROR_ASLEEP,
@@ -433,7 +433,7 @@ bool direct_run_plain(struct direct_engine *self, const struct deadline *deadlin
         if (!direct_restore_borrowed(self, deadline, error))
             return false;
         if (lets_run(self)) /* a step that ended otherwise */
-            return direct_settle(self, UINT64_MAX, deadline, error);
+            return direct_confirm_stop(self, UINT64_MAX, deadline, error);
     }
     return error_set(error, ERROR_FAULT, "0x%08" PRIX64 " never showed what it must, but 0x%08" PRIX64,
                      self->items[at].at.offset, saw);
@@ -502,8 +502,8 @@ static bool leave_handler(struct direct_engine *self, const struct deadline *dea
     return direct_check_time(self, error) && direct_run_plain(self, deadline, error);
 }
 
-bool direct_settle(struct direct_engine *self, uint64_t wanted, const struct deadline *deadline,
-                   struct error *error)
+bool direct_confirm_stop(struct direct_engine *self, uint64_t wanted, const struct deadline *deadline,
+                         struct error *error)
 {
     struct stop stop = {0};
     if (!direct_restore_borrowed(self, deadline, error))

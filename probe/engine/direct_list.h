@@ -82,7 +82,7 @@ bool direct_run_list(struct direct_engine *self, size_t *at, uint64_t *saw, cons
 /* ERROR_ADDRESS when another core has stopped at a breakpoint of ours. */
 bool direct_look_at_neighbours(struct direct_engine *self, bool now, struct error *error);
 /* The hits that are held are not to wait for a passage that may be long in coming, or never come. */
-bool direct_settle_held(struct direct_engine *self, struct error *error);
+bool direct_confirm_held(struct direct_engine *self, struct error *error);
 /* A short list in which nothing comes out unexpected, unless an access was garbled, for which it is run once
  * more, or a single step ended otherwise. */
 bool direct_run_plain(struct direct_engine *self, const struct deadline *deadline, struct error *error);
@@ -103,8 +103,8 @@ bool direct_is_in_handler(struct direct_engine *self, const struct stop *stop, b
                           const struct deadline *deadline, struct error *error);
 /* True when the core does stand at `wanted`: its status was read before it had left the stop before, or it
  * was stopped in a handler first. */
-bool direct_settle(struct direct_engine *self, uint64_t wanted, const struct deadline *deadline,
-                   struct error *error);
+bool direct_confirm_stop(struct direct_engine *self, uint64_t wanted, const struct deadline *deadline,
+                         struct error *error);
 /* The engine's first verb and its last, engine.h. */
 bool direct_arm(struct engine *engine, const struct region *region, const struct deadline *deadline,
                 struct error *error);

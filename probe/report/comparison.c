@@ -305,10 +305,10 @@ static struct cells cells_of(const struct verdict_line *line)
 {
     struct cells cells = {.base = "-", .now = "-"};
     if (line->base.n > 0)
-        figure_mean(cells.base, line->base.mean);
+        number_mean(cells.base, line->base.mean);
     if (line->now.n > 0)
-        figure_mean(cells.now, line->now.mean);
-    figure_change(cells.change, line->change);
+        number_mean(cells.now, line->now.mean);
+    number_change(cells.change, line->change);
     return cells;
 }
 
@@ -329,7 +329,7 @@ static void put_lines(FILE *out, const struct comparison *comparison)
         widen(&change, cells.change);
     }
     char threshold[NUMBER_ROOM];
-    figure_part(threshold, comparison->threshold);
+    number_part(threshold, comparison->threshold);
     for (size_t i = 0; i < comparison->n; i++) {
         const struct verdict_line *line = &comparison->lines[i];
         struct cells cells = cells_of(line);

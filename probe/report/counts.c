@@ -126,7 +126,7 @@ bool counts_interval(FILE *out, const struct counts *interval, enum format forma
 }
 
 /* How long, how exact, and at what price. */
-static void put_closing(FILE *out, const struct counts *counts)
+static void put_footer(FILE *out, const struct counts *counts)
 {
     char time[NUMBER_ROOM], number[NUMBER_ROOM], line[LINE];
     size_t columns = terminal_columns(out);
@@ -176,7 +176,7 @@ bool counts_end(FILE *out, const struct counts *counts, enum format format, char
         put_metric(out, &counts->metrics[i], format, separator);
     if (format == FORMAT_CSV)
         return done(out);
-    put_closing(out, counts);
+    put_footer(out, counts);
     return done(out);
 }
 
@@ -297,7 +297,7 @@ static void put_reasons(FILE *out, const struct cores_table *table)
         }
 }
 
-static void cores_put_closing(FILE *out, const struct cores_table *table)
+static void cores_put_footer(FILE *out, const struct cores_table *table)
 {
     char text[NUMBER_ROOM], line[LINE];
     fprintf(out, "\n%24.6f s%s\n", table->n_rows > 0 ? table->rows[table->n_rows - 1].seconds : 0,
@@ -411,7 +411,7 @@ bool cores_print(FILE *out, const struct cores_table *table, enum format format,
             fputc('\n', out);
         put_text(out, table);
         if (table->since_begin <= 0)
-            cores_put_closing(out, table);
+            cores_put_footer(out, table);
     }
     return fflush(out) == 0 && !ferror(out);
 }

@@ -220,7 +220,7 @@ static void put_outliers(const struct closing *closing, uint64_t n, uint64_t lea
     if (n == 0)
         return;
     if (median > 0)
-        figure_change(change, ((double)farthest - median) / median);
+        number_change(change, ((double)farthest - median) / median);
     number_unsigned(count, sizeof count, n);
     number_unsigned(from, sizeof from, least);
     number_unsigned(to, sizeof to, most);
@@ -282,7 +282,7 @@ static void put_histogram(const struct closing *closing)
     put_outliers(closing, shape.above, shape.above_least, shape.above_most, shape.above_most, low_width);
 }
 
-void closing_print(FILE *out, const struct summary *summary, size_t columns)
+void footer_print(FILE *out, const struct summary *summary, size_t columns)
 {
     const struct closing closing = {.out = out, .columns = columns, .summary = summary};
     uint64_t n = summary->n > 0 ? statistics_count(summary->columns[0].statistics) : 0;

@@ -63,7 +63,7 @@ static void put_conditions(FILE *out, const struct conditions *conditions)
 {
     char hz[NUMBER_ROOM] = "";
     if (conditions->clock_hz > 0)
-        figure_exact(hz, conditions->clock_hz);
+        number_exact(hz, conditions->clock_hz);
     put_property(out, "link", conditions->link);
     put_property(out, "core", conditions->core);
     put_property(out, "counter", conditions->counter);
@@ -92,7 +92,7 @@ static void put_properties(FILE *out, const struct summary *summary, const struc
     if (comparison != NULL) {
         put_property(out, "baseline", comparison->file);
         put_property(out, "baseline_build_id", comparison->build_id);
-        put_property(out, "threshold", figure_exact(number, comparison->threshold));
+        put_property(out, "threshold", number_exact(number, comparison->threshold));
         put_property(out, "verdict", verdict_name(comparison->verdict));
         for (size_t i = 0; i < comparison->n_reasons; i++)
             put_property(out, "not_comparable", comparison->reasons[i]);
@@ -133,11 +133,11 @@ static void put_message(FILE *out, const struct column *column, const struct ver
     } else if (line->base.n == 0 || line->now.n == 0) {
         snprintf(message, sizeof message, "%s", line->why);
     } else {
-        figure_change(change, line->change);
+        number_change(change, line->change);
         bool open = line->verdict == VERDICT_INCONCLUSIVE;
-        figure_part(threshold, comparison->threshold);
-        snprintf(message, sizeof message, "%s -> %s%s%s%s%s%s%s%s", figure_mean(before, line->base.mean),
-                 figure_mean(after, line->now.mean), change[0] != '\0' ? ", " : "", change,
+        number_part(threshold, comparison->threshold);
+        snprintf(message, sizeof message, "%s -> %s%s%s%s%s%s%s%s", number_mean(before, line->base.mean),
+                 number_mean(after, line->now.mean), change[0] != '\0' ? ", " : "", change,
                  open ? "" : " (threshold ", open ? "" : threshold, open ? "" : ")",
                  line->why[0] != '\0' ? ": " : "", line->why);
     }
@@ -150,8 +150,8 @@ static void put_numbers(FILE *out, const struct column *column)
     char mean[NUMBER_ROOM], deviation[NUMBER_ROOM];
     fprintf(out, "    <system-out>count %" PRIu64 ", median %" PRIu64 ", mean %s, sd %s, min %" PRIu64,
             statistics_count(statistics), statistics_quantile(statistics, 0.5, NULL),
-            figure_exact(mean, statistics_mean(statistics)),
-            figure_exact(deviation, statistics_deviation(statistics)), statistics_min(statistics));
+            number_exact(mean, statistics_mean(statistics)),
+            number_exact(deviation, statistics_deviation(statistics)), statistics_min(statistics));
     fprintf(out, ", max %" PRIu64, statistics_max(statistics));
     if (column->at_least > 0)
         fprintf(out, ", and %" PRIu64 " of which only a lower bound is known, the highest %" PRIu64,

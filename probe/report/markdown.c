@@ -71,8 +71,8 @@ static void put_numbers(FILE *out, const struct column *column)
         return;
     }
     put_cell(out, number_unsigned(number, sizeof number, statistics_quantile(statistics, 0.5, NULL)));
-    put_cell(out, figure_mean(number, statistics_mean(statistics)));
-    put_cell(out, figure_mean(number, statistics_deviation(statistics)));
+    put_cell(out, number_mean(number, statistics_mean(statistics)));
+    put_cell(out, number_mean(number, statistics_deviation(statistics)));
     put_cell(out, number_unsigned(number, sizeof number, statistics_min(statistics)));
     put_cell(out, number_unsigned(number, sizeof number, statistics_max(statistics)));
     put_cell(out, number_unsigned(number, sizeof number, statistics_quantile(statistics, 0.99, NULL)));
@@ -87,8 +87,8 @@ static void put_verdict(FILE *out, const struct verdict_line *line, bool compara
         put_cell(out, "");
         return;
     }
-    put_cell(out, line->base.n > 0 ? figure_mean(number, line->base.mean) : "");
-    put_cell(out, figure_change(number, line->change));
+    put_cell(out, line->base.n > 0 ? number_mean(number, line->base.mean) : "");
+    put_cell(out, number_change(number, line->change));
     snprintf(verdict, sizeof verdict, "%s%s", line->why[0] != '\0' ? ": " : "",
              comparable || line->why[0] == '\0' ? line->why : "not comparable");
     fprintf(out, " %s%s%s", line->verdict == VERDICT_REGRESSED ? "**" : "", verdict_name(line->verdict),
@@ -123,7 +123,7 @@ static void put_bounds(FILE *out, const struct summary *summary)
     }
 }
 
-static void put_closing(FILE *out, const struct summary *summary, const struct comparison *comparison)
+static void put_footer(FILE *out, const struct summary *summary, const struct comparison *comparison)
 {
     char text[NUMBER_ROOM];
     fprintf(out, "\n* %s hits", number_unsigned(text, sizeof text, summary->hits));
@@ -141,7 +141,7 @@ static void put_closing(FILE *out, const struct summary *summary, const struct c
         return;
     fprintf(out, "* **%s** against ", verdict_name(comparison->verdict));
     put(out, comparison->file);
-    fprintf(out, ", threshold %s\n", figure_part(text, comparison->threshold));
+    fprintf(out, ", threshold %s\n", number_part(text, comparison->threshold));
     for (size_t i = 0; i < comparison->n_reasons; i++) {
         fputs("* not comparable: ", out);
         put(out, comparison->reasons[i]);
@@ -165,6 +165,6 @@ bool markdown_summary(FILE *out, const struct summary *summary, const struct com
     for (size_t i = 0; compared && i < comparison->n; i++)
         if (comparison_column(summary, &comparison->lines[i]) == NULL)
             put_row(out, NULL, &comparison->lines[i], comparison);
-    put_closing(out, summary, comparison);
+    put_footer(out, summary, comparison);
     return fflush(out) == 0 && !ferror(out);
 }

@@ -127,7 +127,7 @@ const char *number_elapsed(char *out, size_t size, double seconds)
     return deliver(out, size, text);
 }
 
-const char *figure_exact(char out[NUMBER_ROOM], double value)
+const char *number_exact(char out[NUMBER_ROOM], double value)
 {
     for (int digits = 15; digits <= 17; digits++) {
         snprintf(out, NUMBER_ROOM, "%.*g", digits, value);
@@ -137,13 +137,13 @@ const char *figure_exact(char out[NUMBER_ROOM], double value)
     return out;
 }
 
-const char *figure_mean(char out[NUMBER_ROOM], double mean)
+const char *number_mean(char out[NUMBER_ROOM], double mean)
 {
     int decimals = mean == floor(mean) || mean >= 1000 ? 0 : mean >= 100 ? 1 : 2;
     return number_decimal(out, NUMBER_ROOM, mean, decimals);
 }
 
-const char *figure_change(char out[NUMBER_ROOM], double change)
+const char *number_change(char out[NUMBER_ROOM], double change)
 {
     char digits[NUMBER_ROOM];
     double percent = change * 100, size = fabs(percent);
@@ -158,7 +158,7 @@ const char *figure_change(char out[NUMBER_ROOM], double change)
     return out;
 }
 
-const char *figure_part(char out[NUMBER_ROOM], double part)
+const char *number_part(char out[NUMBER_ROOM], double part)
 {
     snprintf(out, NUMBER_ROOM, "%.6g %%", part * 100);
     return out;

@@ -22,7 +22,7 @@ const char *number_elapsed(char *out, size_t size, double seconds);  /* "1.4 s",
  * Numbers as the writers of comparisons and files share them. Each function writes into the caller's buffer,
  * of NUMBER_ROOM bytes, and returns it.
  */
-const char *figure_exact(char out[NUMBER_ROOM], double value); /* the fewest digits that read back the same */
-const char *figure_mean(char out[NUMBER_ROOM], double mean);   /* "18,204", "94.25" */
-const char *figure_change(char out[NUMBER_ROOM], double change); /* "+0.15 %"; "" of NaN */
-const char *figure_part(char out[NUMBER_ROOM], double part);     /* "2 %" */
+const char *number_exact(char out[NUMBER_ROOM], double value); /* the fewest digits that read back the same */
+const char *number_mean(char out[NUMBER_ROOM], double mean);   /* "18,204", "94.25" */
+const char *number_change(char out[NUMBER_ROOM], double change); /* "+0.15 %"; "" of NaN */
+const char *number_part(char out[NUMBER_ROOM], double part);     /* "2 %" */

@@ -528,7 +528,7 @@ void text_summary_within(FILE *out, const struct summary *summary, size_t column
     table_print(out, summary, columns);
     if (summary->n > 0)
         fputc('\n', out);
-    closing_print(out, summary, columns);
+    footer_print(out, summary, columns);
     fold_text(out, columns, INDENT, terminal_text(clean, sizeof clean, summary->disagreement));
     fflush(out);
 }

@@ -28,4 +28,4 @@ void table_print(FILE *out, const struct summary *summary, size_t columns);
  * The last block of a summary: how many hits in what time, why it ended early, what became of the others, and
  * how they are distributed.
  */
-void closing_print(FILE *out, const struct summary *summary, size_t columns);
+void footer_print(FILE *out, const struct summary *summary, size_t columns);

@@ -5,13 +5,13 @@
 
 static void expect(const char *expected)
 {
-    closing_print(output(), summary, 80);
+    footer_print(output(), summary, 80);
     output_is(expected);
 }
 
 static void expect_golden(const char *name)
 {
-    closing_print(output(), summary, 80);
+    footer_print(output(), summary, 80);
     output_is_golden(name);
 }
 
@@ -87,7 +87,7 @@ FRESH_TEST(many_words_at_the_maximum)
         memset(summary->at_max.names[i], '\x1B', sizeof summary->at_max.names[i] - 1);
         summary->at_max.values[i] = UINT64_MAX;
     }
-    closing_print(output(), summary, 80);
+    footer_print(output(), summary, 80);
     char *text = output_text(NULL);
     const char *line = strstr(text, "max in hit 1:");
     assert_non_null(line);

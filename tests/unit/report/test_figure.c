@@ -14,23 +14,23 @@ TEST(exact)
     } cases[] = {{0, "0"}, {0.1, "0.1"}, {0.02, "0.02"}, {18204, "18204"}, {1.0 / 3, "0.3333333333333333"}};
     char out[NUMBER_ROOM];
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        assert_string_equal(figure_exact(out, cases[i].value), cases[i].text);
+        assert_string_equal(number_exact(out, cases[i].value), cases[i].text);
     static const double hard[] = {18223.408163265307, 5e-324, DBL_MAX, DBL_EPSILON, -1.0 / 7, 0x1p53 + 2};
     for (size_t i = 0; i < sizeof hard / sizeof *hard; i++)
-        assert_true(strtod(figure_exact(out, hard[i]), NULL) == hard[i]);
+        assert_true(strtod(number_exact(out, hard[i]), NULL) == hard[i]);
 }
 
 TEST(means)
 {
     char out[NUMBER_ROOM];
-    assert_string_equal(figure_mean(out, 0), "0");
-    assert_string_equal(figure_mean(out, 475), "475");
-    assert_string_equal(figure_mean(out, 0.014), "0.01");
-    assert_string_equal(figure_mean(out, 94.257), "94.26");
-    assert_string_equal(figure_mean(out, 475.25), "475.2");
-    assert_string_equal(figure_mean(out, 18223.4), "18,223");
-    assert_string_equal(figure_mean(out, 1.8e19), "18,000,000,000,000,000,000");
-    assert_string_equal(figure_mean(out, DBL_MAX), "#");
+    assert_string_equal(number_mean(out, 0), "0");
+    assert_string_equal(number_mean(out, 475), "475");
+    assert_string_equal(number_mean(out, 0.014), "0.01");
+    assert_string_equal(number_mean(out, 94.257), "94.26");
+    assert_string_equal(number_mean(out, 475.25), "475.2");
+    assert_string_equal(number_mean(out, 18223.4), "18,223");
+    assert_string_equal(number_mean(out, 1.8e19), "18,000,000,000,000,000,000");
+    assert_string_equal(number_mean(out, DBL_MAX), "#");
 }
 
 TEST(changes)
@@ -49,19 +49,19 @@ TEST(changes)
                  {1234.5, "+123,450 %"}};
     char out[NUMBER_ROOM];
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        assert_string_equal(figure_change(out, cases[i].change), cases[i].text);
-    assert_string_equal(figure_change(out, (double)NAN), "");
-    assert_string_equal(figure_change(out, (double)INFINITY), "");
-    assert_string_equal(figure_change(out, 1e300), "+# %");
+        assert_string_equal(number_change(out, cases[i].change), cases[i].text);
+    assert_string_equal(number_change(out, (double)NAN), "");
+    assert_string_equal(number_change(out, (double)INFINITY), "");
+    assert_string_equal(number_change(out, 1e300), "+# %");
     for (int i = 0; i < 1000; i++)
-        assert_true(strlen(figure_change(out, ldexp(1.7, i))) < NUMBER_ROOM);
+        assert_true(strlen(number_change(out, ldexp(1.7, i))) < NUMBER_ROOM);
 }
 
 TEST(parts)
 {
     char out[NUMBER_ROOM];
-    assert_string_equal(figure_part(out, 0), "0 %");
-    assert_string_equal(figure_part(out, 0.02), "2 %");
-    assert_string_equal(figure_part(out, 0.005), "0.5 %");
-    assert_string_equal(figure_part(out, 0.07), "7 %"); /* 7.000000000000001 */
+    assert_string_equal(number_part(out, 0), "0 %");
+    assert_string_equal(number_part(out, 0.02), "2 %");
+    assert_string_equal(number_part(out, 0.005), "0.5 %");
+    assert_string_equal(number_part(out, 0.07), "7 %"); /* 7.000000000000001 */
 }
