@@ -256,7 +256,9 @@ static const struct {
 #undef TEXT
 
 #define TEXT(name, text) name,
-static const char *const names[] = {};
+static const char *const names[] = {
+#include "event_files.h"
+};
 #undef TEXT
 
 enum { FILES = sizeof files / sizeof *files };

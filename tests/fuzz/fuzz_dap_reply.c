@@ -39,8 +39,8 @@ static void try_transfer(const uint8_t *bytes, size_t size)
     compiler.packet_size = bytes[0] & 1 ? 64 : 512;
     compiler.jtag = bytes[0] & 2;
     compiler.match = !(bytes[0] & 4);
-    compiler.reach.n = 1;
-    compiler.reach.ports[0] = (struct access_port){.memory = true, .narrow = true};
+    compiler.ap.n = 1;
+    compiler.ap.ports[0] = (struct access_port){.memory = true, .narrow = true};
     for (size_t i = 0; i < STEPS; i++)
         steps[i] = step_from(bytes[1 + i]);
     compiler_packet(&compiler, steps, STEPS, 0, bytes[0] & 8, NULL, &packet);

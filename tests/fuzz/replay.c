@@ -18,15 +18,17 @@ enum { LARGEST = 1 << 20, LIMIT_S = 60 };
 #include "fuzz_targets.h"
 #undef TARGET
 #define TARGET(name) {#name, name},
-static const struct device {
+static const struct target {
     const char *name;
     int (*give)(const uint8_t *data, size_t size);
-} targets[] = {{NULL, NULL}};
+} targets[] = {
+#include "fuzz_targets.h"
+    {NULL, NULL}};
 
 /* gcc has it, but no header of its own that says so. */
 size_t __sanitizer_get_current_allocated_bytes(void);
 
-static const struct device *device = targets;
+static const struct target *target = targets;
 static char failure[4200];
 static unsigned given;
 
@@ -53,7 +55,7 @@ static int give_file(const char *path, const struct stat *about, int kind, struc
     size_t size = file != NULL ? fread(room, 1, sizeof room, file) : sizeof room;
     if (size == sizeof room || fclose(file) != 0)
         return -1;
-    snprintf(failure, sizeof failure, "replay: %s failed at %s\n", device->name, path);
+    snprintf(failure, sizeof failure, "replay: %s failed at %s\n", target->name, path);
     size_t before = __sanitizer_get_current_allocated_bytes();
     /* Exactly as long as it is, so that reading past the end is noticed */
     uint8_t *data = malloc(size > 0 ? size : 1);
@@ -61,7 +63,7 @@ static int give_file(const char *path, const struct stat *about, int kind, struc
         return -1;
     memcpy(data, room, size);
     alarm(LIMIT_S);
-    device->give(data, size);
+    target->give(data, size);
     alarm(0);
     free(data);
     /* At the end nobody would know whose leak it is. To look after each would take long. */
@@ -73,9 +75,9 @@ static int give_file(const char *path, const struct stat *about, int kind, struc
 
 int main(int argc, char **argv)
 {
-    while (device->name != NULL && (argc < 2 || strcmp(device->name, argv[1]) != 0))
-        device++;
-    if (device->name == NULL) {
+    while (target->name != NULL && (argc < 2 || strcmp(target->name, argv[1]) != 0))
+        target++;
+    if (target->name == NULL) {
         fprintf(stderr, "replay: usage: fuzz-replay TARGET FILE-OR-FOLDER...\n");
         return 2;
     }
@@ -88,6 +90,6 @@ int main(int argc, char **argv)
             return 2;
         }
     failure[0] = '\0';
-    printf("%s: %u inputs\n", device->name, given);
+    printf("%s: %u inputs\n", target->name, given);
     return given > 0 ? 0 : 2;
 }

@@ -47,4 +47,4 @@ def test_a_packager_sees_no_advice(tmp_path):
 
 def test_the_tool_alone_needs_no_cross_compiler(tmp_path):
     said = make("-n", f"BUILD={tmp_path}/build", f"{tmp_path}/build/pmu-probe")
-    assert "probe/target/stub.c" in said and "arm-none-eabi" not in said and "aarch64-linux" not in said
+    assert "probe/stub/stub.c" in said and "arm-none-eabi" not in said and "aarch64-linux" not in said

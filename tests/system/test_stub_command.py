@@ -235,7 +235,7 @@ RELEASE = os.path.join(harness.BUILD, "pmu-probe")
 @pytest.mark.parametrize("chip", ["a9", "a53"])
 @pytest.mark.parametrize("kind", ["wait", "fault", *OF_WIRE])
 def test_trouble_on_the_way(chip, kind):
-    """At many transfers of enabling and of disabling in turn. tests/unit/target/test_errand.c takes every one."""
+    """At many transfers of enabling and of disabling in turn. tests/unit/stub/test_injected_code.c takes every one."""
     with Parked(f"{chip}/swd") as place:
         def stub(word):
             return harness.finish_tool(harness.start_tool([RELEASE, *place.words("stub", word, PLACE[chip])[1:]]))
