@@ -81,6 +81,19 @@ static bool apply_setting(struct device *device, const struct counter_block *blo
     return false;
 }
 
+static bool check_witness(struct device *device, const struct deadline *deadline, struct error *error)
+{
+    const struct witness *witness = &device->witness;
+    uint64_t now;
+    for (size_t i = 0; i < witness->n; i++) {
+        if (!ledger_read(device->ledger, witness->items[i].at, &now, deadline, error))
+            return false;
+        if ((now & witness->items[i].mask) != witness->items[i].value)
+            return witness_tell(&witness->items[i], now, error);
+    }
+    return true;
+}
+
 /* A register may take nothing because another one, set before, was changed since. */
 static bool find_reason(struct device *device, const struct deadline *deadline, struct error *error)
 {
@@ -88,7 +101,7 @@ static bool find_reason(struct device *device, const struct deadline *deadline, 
     if (error->kind != ERROR_NO_COUNTER)
         return false;
     device->witness = device->block_witness;
-    if (!device_check_witness(device, deadline, &changed) && changed.kind == ERROR_WRITTEN)
+    if (!check_witness(device, deadline, &changed) && changed.kind == ERROR_WRITTEN)
         *error = changed;
     return false;
 }
@@ -282,20 +295,36 @@ bool device_read(struct device *device, uint64_t *values, uint64_t *before_us, u
     return device_poll(device, values, before_us, after_us, NULL, deadline, error);
 }
 
+/* A reset changes the registers of the witness too. */
+static bool check_reset(struct device *device, const struct deadline *deadline, struct error *error)
+{
+    const struct device_core *counted = device_counted(device);
+    const struct core_ops *ops = counted->core.ops;
+    struct step items[4];
+    uint64_t results[4];
+    struct steps list = {.items = items, .room = 4};
+    struct error reset = {0}, ignored = {0};
+    if (!leave_core(device, deadline, &reset) && reset.kind == ERROR_RESET)
+        return error_set(error, reset.kind, "%s", reset.text);
+    if (device->debugger != NULL || ops->add_reset_since == NULL)
+        return true;
+    size_t at = ops->add_reset_since(&counted->core, &list);
+    return !device_run(device, &list, results, deadline, &ignored) ||
+           !ops->reset_since(&counted->core, results[at]) ||
+           error_set(error, ERROR_RESET, "the target was reset");
+}
+
 bool device_check_witness(struct device *device, const struct deadline *deadline, struct error *error)
 {
-    const struct witness *witness = &device->witness;
-    bool ok = true;
-    for (size_t i = 0; i < witness->n && ok; i++) {
-        uint64_t now;
-        ok = ledger_read(device->ledger, witness->items[i].at, &now, deadline, error) &&
-             ((now & witness->items[i].mask) == witness->items[i].value ||
-              witness_tell(&witness->items[i], now, error));
-    }
-    struct error later = {0};
-    if (leave_core(device, deadline, &later) || !ok)
-        return ok;
-    return error_set(error, later.kind, "%s", later.text);
+    struct error changed = {0};
+    bool ok = check_witness(device, deadline, &changed);
+    if (changed.kind == ERROR_WRITTEN && !check_reset(device, deadline, error))
+        return false;
+    bool left = leave_core(device, deadline, ok ? error : &(struct error){0});
+    if (ok || error->kind != ERROR_NONE)
+        return ok && left;
+    *error = changed;
+    return false;
 }
 
 static struct address seen_at(const struct setting *setting)

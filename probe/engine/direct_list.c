@@ -249,8 +249,10 @@ static const struct witness_item *find_changed(const struct direct_engine *self,
 static bool release_held(struct direct_engine *self, bool was_reset, struct error *unread)
 {
     struct hit_results *hits = &self->hits;
-    if (!was_reset && hits->changed == NULL)
+    if (!was_reset && hits->changed == NULL) {
         hits->changed = find_changed(self, &hits->changed_to, unread);
+        was_reset = hits->changed != NULL && was_reset_meanwhile(self); /* which changes them too */
+    }
     if (unread->kind != ERROR_NONE)
         return false;
     if (hits->changed != NULL)
