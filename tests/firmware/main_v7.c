@@ -1,6 +1,5 @@
-// Armv7-A/R and Armv8-A: memory set up, the main loop, and what core 1 of a chip that has one does: one
-// function over and over, sharing nothing with core 0 and waiting for nobody, so that they may start in any
-// order.
+// Armv7-A/R and Armv8-A: memory set up, the main loop, and what core 1 of a chip that has one does: one function over and over,
+// sharing nothing with core 0 and waiting for nobody, so that they may start in any order.
 #include "scenario.h"
 
 // Everything that ends soon

@@ -6,7 +6,7 @@
 #define SYST_CVR  (*(volatile uint32_t *)0xE000E018)
 #define NVIC_ISER (*(volatile uint32_t *)0xE000E100)
 
-#define SHPR3 (*(volatile uint32_t *)0xE000ED20)
+#define SHPR3     (*(volatile uint32_t *)0xE000ED20)
 
 enum { IRQ3 = 3, IRQ4 = 4 };
 
