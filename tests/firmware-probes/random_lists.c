@@ -251,15 +251,15 @@ int main(int argc, char **argv)
     struct error error = {0};
     if (argc != 7)
         return 2;
-    struct dap_wish wish = {
+    struct probe_spec spec = {
         .kind = DAP_TCP, .host = "127.0.0.1", .port = (uint16_t)strtoul(argv[1], NULL, 10)};
     r.jtag = strcmp(argv[3], "jtag") == 0;
-    wish.wires = r.jtag ? DAP_WIRES_JTAG : DAP_WIRES_SWD;
+    spec.wires = r.jtag ? DAP_WIRES_JTAG : DAP_WIRES_SWD;
     r.place = (uint32_t)strtoul(argv[4], NULL, 16);
     r.random = strtoull(argv[6], NULL, 10);
     unsigned long lists = strtoul(argv[5], NULL, 10), n = 0;
     struct deadline deadline = deadline_in_ms(60000, NULL);
-    r.link = dap_open(&wish, &deadline, &error);
+    r.link = dap_open(&spec, &deadline, &error);
     if (r.link == NULL || !connect_board(&r, argv[2])) {
         fprintf(stderr, "cannot connect: %s\n", error.text);
         return 2;
