@@ -10,7 +10,7 @@ BUILD = os.path.join(ROOT, os.environ.get("PMU_BUILD", "build"))
 
 @pytest.mark.parametrize("kind, core", [("v7", "cortex-a9"), ("v8", "cortex-a53")])
 def test_words_are_what_the_source_gives(kind, core):
-    with open(os.path.join(ROOT, "probe", "target", f"stub_{kind}.inc"), encoding="ascii") as file:
+    with open(os.path.join(ROOT, "probe", "stub", f"stub_{kind}.inc"), encoding="ascii") as file:
         kept = [int(word, 16) for word in file.read().replace(",", " ").split()]
     with open(os.path.join(BUILD, "stub", core, "pushed.bin"), "rb") as file:
         image = file.read()
