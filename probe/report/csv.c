@@ -56,7 +56,7 @@ static void put_unsigned(struct csv *csv, uint64_t value)
 static void put_real(struct csv *csv, double value)
 {
     char text[NUMBER_ROOM];
-    put(csv, isfinite(value) ? number_exact(text, value) : "");
+    put(csv, isfinite(value) ? number_shortest(text, sizeof text, value) : "");
 }
 
 static void end_line(struct csv *csv)
