@@ -1,6 +1,7 @@
 #include "report/counts.h"
 
 #include "report/fold.h"
+#include "report/formats.h"
 #include "report/json.h"
 #include "report/number.h"
 #include "report/terminal.h"
@@ -60,15 +61,34 @@ static void put_text_row(FILE *out, const struct counts_row *row, double since)
     put_line(out, line);
 }
 
-static void put_csv_row(FILE *out, const struct counts_row *row, double since, char s)
+static void put_csv_seconds(struct csv *csv, double seconds)
 {
+    char text[NUMBER_ROOM];
+    snprintf(text, sizeof text, "%.6f", seconds);
+    csv_field(csv, text);
+}
+
+static void put_csv_row(FILE *out, const struct counts_row *row, double since, char separator)
+{
+    struct csv csv = {.out = out, .separator = separator};
+    char rate[NUMBER_ROOM];
     if (since > 0)
-        fprintf(out, "%.6f%c", since, s);
+        put_csv_seconds(&csv, since);
     if (missing(row) != NULL)
-        fprintf(out, "%s%c%s%c%c%c\n", missing(row), s, row->name, s, s, s);
+        csv_field(&csv, missing(row));
     else
-        fprintf(out, "%" PRIu64 "%c%s%c%.6f%c%.3f%c%s\n", row->count, s, row->name, s, row->seconds, s,
-                rate_of(row), s, row->at_least ? "at least" : "");
+        csv_unsigned(&csv, row->count);
+    csv_text(&csv, row->name);
+    if (missing(row) != NULL) {
+        csv_field(&csv, "");
+        csv_field(&csv, "");
+    } else {
+        snprintf(rate, sizeof rate, "%.3f", rate_of(row));
+        put_csv_seconds(&csv, row->seconds);
+        csv_field(&csv, rate);
+    }
+    csv_field(&csv, missing(row) == NULL && row->at_least ? "at least" : "");
+    csv_end_line(&csv);
 }
 
 static void put_metric_text(FILE *out, const struct metric_result *metric, const char *value)
@@ -80,15 +100,21 @@ static void put_metric_text(FILE *out, const struct metric_result *metric, const
     put_line(out, line);
 }
 
-static void put_metric(FILE *out, const struct metric_result *metric, enum format format, char s)
+static void put_metric(FILE *out, const struct metric_result *metric, enum format format, char separator)
 {
     char value[NUMBER_ROOM] = "<not counted>";
     if (isfinite(metric->value))
         snprintf(value, sizeof(value), "%.6g", metric->value);
-    if (format == FORMAT_CSV)
-        fprintf(out, "%s%c%s%c%c%c\n", value, s, metric->name, s, s, s);
-    else
+    if (format != FORMAT_CSV) {
         put_metric_text(out, metric, value);
+        return;
+    }
+    struct csv csv = {.out = out, .separator = separator};
+    csv_field(&csv, value);
+    csv_text(&csv, metric->name);
+    for (int i = 0; i < 3; i++)
+        csv_field(&csv, "");
+    csv_end_line(&csv);
 }
 
 static bool done(FILE *out)
@@ -297,7 +323,7 @@ static void put_reasons(FILE *out, const struct cores_table *table)
         }
 }
 
-static void cores_put_footer(FILE *out, const struct cores_table *table)
+static void put_cores_footer(FILE *out, const struct cores_table *table)
 {
     char text[NUMBER_ROOM], line[LINE];
     fprintf(out, "\n%24.6f s%s\n", table->n_rows > 0 ? table->rows[table->n_rows - 1].seconds : 0,
@@ -313,7 +339,7 @@ static void cores_put_footer(FILE *out, const struct cores_table *table)
 }
 
 /* Who, how many CPUs, count, event, seconds, whether it is a bound. */
-static void put_csv(FILE *out, const struct cores_table *table, char s)
+static void put_csv(FILE *out, const struct cores_table *table, char separator)
 {
     char name[NUMBER_ROOM];
     for (size_t r = 0; r < table->n_rows; r++) {
@@ -323,68 +349,34 @@ static void put_csv(FILE *out, const struct cores_table *table, char s)
         name_row(row, name, sizeof name);
         for (size_t i = 0; i < table->n_columns; i++) {
             const char *absent = cores_missing(table, row, i);
+            struct csv csv = {.out = out, .separator = separator};
             if (table->since_begin > 0)
-                fprintf(out, "%.6f%c", table->since_begin, s);
-            fprintf(out, "%s%c%u%c", name, s, row->cpus, s);
+                put_csv_seconds(&csv, table->since_begin);
+            csv_field(&csv, name);
+            csv_unsigned(&csv, row->cpus);
             if (absent != NULL)
-                fprintf(out, "%s", absent);
+                csv_field(&csv, absent);
             else
-                fprintf(out, "%" PRIu64, row->values[i].count);
-            fprintf(out, "%c%s%c%.6f%c%s\n", s, table->columns[i].name, s, row->seconds, s,
-                    absent == NULL && row->values[i].at_least ? "at least" : "");
+                csv_unsigned(&csv, row->values[i].count);
+            csv_text(&csv, table->columns[i].name);
+            put_csv_seconds(&csv, row->seconds);
+            csv_field(&csv, absent == NULL && row->values[i].at_least ? "at least" : "");
+            csv_end_line(&csv);
         }
     }
 }
 
-static void put_json_row(FILE *out, const struct cores_table *table, const struct cores_row *row)
-{
-    const char *comma = "";
-    fprintf(out, "{\"type\":\"%s\"", row->cpu >= 0 ? "cpu" : row->core >= 0 ? "core" : "all");
-    if (row->cpu >= 0)
-        fprintf(out, ",\"cpu\":%d", row->cpu);
-    if (row->core >= 0)
-        fprintf(out, ",\"core\":%d", row->core);
-    if (table->since_begin > 0)
-        fprintf(out, ",\"since_begin\":%.6f", table->since_begin);
-    fprintf(out, ",\"cpus\":%u,\"seconds\":%.6f,\"columns\":{", row->cpus, row->seconds);
-    for (size_t i = 0; i < table->n_columns; i++) {
-        if (!row->values[i].counted)
-            continue;
-        fprintf(out, "%s\"%s\":{\"count\":%" PRIu64 ",\"at_least\":%s}", comma, table->columns[i].name,
-                row->values[i].count, row->values[i].at_least ? "true" : "false");
-        comma = ",";
-    }
-    fprintf(out, "},\"metrics\":{");
-    comma = "";
-    for (size_t i = 0; i < table->n_metrics; i++) {
-        fprintf(out, "%s\"%s\":", comma, row->metrics[i].name);
-        comma = ",";
-        char value[NUMBER_ROOM] = "null";
-        if (isfinite(row->metrics[i].value))
-            number_shortest(value, sizeof value, row->metrics[i].value);
-        fprintf(out, "%s", value);
-    }
-    fprintf(out, "}}\n");
-}
-
-static void put_json_end(FILE *out, const struct cores_table *table)
-{
-    fprintf(out, "{\"type\":\"summary\",\"passes\":%zu,\"skew_us\":%" PRIu64 ",\"lost\":%" PRIu64 "}\n",
-            table->passes, table->skew_us, table->lost);
-}
-
-static void put_json(FILE *out, const struct cores_table *table)
+static bool put_json(FILE *out, const struct cores_table *table)
 {
     for (size_t r = 0; r < table->n_rows; r++)
-        put_json_row(out, table, &table->rows[r]);
-    if (table->since_begin <= 0)
-        put_json_end(out, table);
+        if (!json_cores(out, table, &table->rows[r]))
+            return false;
+    return table->since_begin > 0 || json_cores_summary(out, table);
 }
 
 bool cores_end(FILE *out, const struct cores_table *table)
 {
-    put_json_end(out, table);
-    return fflush(out) == 0 && !ferror(out);
+    return json_cores_summary(out, table);
 }
 
 bool cores_begin(FILE *out, const struct conditions *conditions, const struct cores_table *table,
@@ -402,16 +394,16 @@ bool cores_begin(FILE *out, const struct conditions *conditions, const struct co
 
 bool cores_print(FILE *out, const struct cores_table *table, enum format format, char separator)
 {
-    if (format == FORMAT_JSON) {
-        put_json(out, table);
-    } else if (format == FORMAT_CSV) {
+    if (format == FORMAT_JSON)
+        return put_json(out, table);
+    if (format == FORMAT_CSV) {
         put_csv(out, table, separator);
     } else {
         if (table->since_begin <= 0)
             fputc('\n', out);
         put_text(out, table);
         if (table->since_begin <= 0)
-            cores_put_footer(out, table);
+            put_cores_footer(out, table);
     }
     return fflush(out) == 0 && !ferror(out);
 }
