@@ -101,7 +101,7 @@ static inline void world_begin(struct world *world, uint64_t seed, unsigned numb
     world->shown = shape_show(&world->shape, 0, random_next(world));
     world->hz = 1e3 * pow(5e6, random_part(world));
     world->times = often[random_below(world, 4)];
-    world->spans = rarely[random_below(world, 4)] / 4;
+    world->spans = rarely[random_below(world, 4)];
 }
 
 /* Short of 2^59, so that no sum of them is beyond 64 bits. */
