@@ -9,11 +9,12 @@
 #include <stdarg.h>
 #include <string.h>
 
-enum { TEXT = 160 };
+enum { TEXT = 160, CLEAN = 1024, INDENT = 4 };
+enum { HEAD = 42, NAME = 16, CHANGE = 10 }; /* widths */
 
 static const struct verdict_side none;
 
-/* A text as the baseline's reader left it: clean, and cut where it was cut there. */
+/* The reader of the baseline cleaned and cut its text, so `now` is cleaned and cut the same way. */
 static bool is_same(const char *base, const char *now, size_t size)
 {
     char clean[256];
@@ -76,8 +77,8 @@ static bool is_measured(const struct conditions *conditions)
     return strcmp(conditions->clock_source, "measured") == 0;
 }
 
-/* A measured clock is one of a few milliseconds, and too low where the core slept meanwhile: what is compared
-   is cycles, and those were counted. */
+/* A measured clock comes from a few milliseconds and is too low if the core slept. It is only a note: cycles
+ * are compared, and they were counted. */
 static void compare_clocks(struct comparison *out, const struct conditions *base,
                            const struct conditions *now)
 {
@@ -165,7 +166,7 @@ static struct verdict_side side_of(const struct column *column)
                                  .error = statistics_error(statistics)};
 }
 
-/* All of them: not every format has a place for them apart. */
+/* All reasons in one text: some formats have no other place for them. */
 static void name_reasons(const struct comparison *comparison, char *out, size_t size)
 {
     size_t used = (size_t)snprintf(out, size, "not comparable");
@@ -174,7 +175,7 @@ static void name_reasons(const struct comparison *comparison, char *out, size_t 
             (size_t)snprintf(out + used, size - used, "%s%s", i == 0 ? ": " : "; ", comparison->reasons[i]);
 }
 
-/* `why` NULL: nothing stands against a verdict. */
+/* `why`: the reason against a verdict, or NULL. */
 static void add_line(struct comparison *out, const char *name, const struct verdict_side *base,
                      const struct verdict_side *now, const char *why)
 {
@@ -265,8 +266,6 @@ const struct column *comparison_column(const struct summary *now, const struct v
             return &now->columns[i];
     return NULL;
 }
-
-enum { HEAD = 42, NAME = 16, CHANGE = 10, INDENT = 4, CLEAN = 1024 };
 
 static void put_text(FILE *out, size_t at, const char *before, const char *text)
 {

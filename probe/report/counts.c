@@ -12,7 +12,14 @@
 #include <string.h>
 #include <time.h>
 
-enum { LINE = 1024, COUNT = 24, NAME = 28, INTERVAL_COUNT = 20, INTERVAL_NAME = 24, INDENT = 2 };
+enum { LINE = 1024, INDENT = 2 };
+enum { COUNT = 24, NAME = 28, INTERVAL_COUNT = 20, INTERVAL_NAME = 24 }; /* widths of counts */
+enum { HEAD = 10, NARROWEST = 16, TEXT = NUMBER_ROOM + 4 };              /* widths of cores */
+
+static bool done(FILE *out)
+{
+    return fflush(out) == 0 && !ferror(out);
+}
 
 static bool is_unsupported(const struct counts_row *row)
 {
@@ -30,7 +37,7 @@ static double rate_of(const struct counts_row *row)
     return row->seconds > 0 ? (double)row->count / row->seconds : 0;
 }
 
-/* Aligned where the line has room for it, else folded. */
+/* Aligned if the line has room, else folded. */
 static void put_line(FILE *out, const char *line)
 {
     size_t columns = terminal_columns(out);
@@ -117,11 +124,6 @@ static void put_metric(FILE *out, const struct metric_result *metric, enum forma
     csv_end_line(&csv);
 }
 
-static bool done(FILE *out)
-{
-    return fflush(out) == 0 && !ferror(out);
-}
-
 bool counts_begin(FILE *out, const struct conditions *conditions, const struct counts *counts,
                   enum format format, char separator)
 {
@@ -151,7 +153,6 @@ bool counts_interval(FILE *out, const struct counts *interval, enum format forma
     return done(out);
 }
 
-/* How long, how exact, and at what price. */
 static void put_footer(FILE *out, const struct counts *counts)
 {
     char time[NUMBER_ROOM], number[NUMBER_ROOM], line[LINE];
@@ -206,13 +207,6 @@ bool counts_end(FILE *out, const struct counts *counts, enum format format, char
     return done(out);
 }
 
-enum {
-    HEAD = 10,
-    NARROWEST = 16,
-    MARK = 2,
-    TEXT = NUMBER_ROOM + 4,
-};
-
 static const char *cores_missing(const struct cores_table *table, const struct cores_row *row, size_t column)
 {
     const char *why = table->columns[column].unsupported;
@@ -229,7 +223,7 @@ static void name_row(const struct cores_row *row, char *out, size_t size)
         snprintf(out, size, "core %d", row->core);
 }
 
-/* A column, or a metric behind them: its name, and what a row has in it. */
+/* The cell of a row in a column; columns beyond the last are the metrics. */
 static void text_of(const struct cores_table *table, const struct cores_row *row, size_t column, char *out)
 {
     char number[NUMBER_ROOM];
@@ -263,10 +257,10 @@ static int width_of(const struct cores_table *table, size_t column)
         text_of(table, &table->rows[r], column, text);
         width = strlen(text) > width ? strlen(text) : width;
     }
-    return (int)(width > NARROWEST ? width : NARROWEST) + MARK;
+    return (int)(width > NARROWEST ? width : NARROWEST) + INDENT;
 }
 
-/* As many columns as a line has room for; the others have a table of their own below it. */
+/* Columns that a line has no room for go into another table below. */
 static void put_text(FILE *out, const struct cores_table *table)
 {
     char name[NUMBER_ROOM], text[TEXT];
@@ -301,7 +295,7 @@ static void put_text(FILE *out, const struct cores_table *table)
     }
 }
 
-/* Why something has no number, each once. */
+/* Why a column or a metric has no number, each once. */
 static void put_reasons(FILE *out, const struct cores_table *table)
 {
     char line[LINE];
@@ -309,7 +303,7 @@ static void put_reasons(FILE *out, const struct cores_table *table)
         const char *why = table->columns[i].unsupported;
         if (why != NULL && why[0] != '\0') {
             snprintf(line, sizeof line, "%s: %s", table->columns[i].name, why);
-            fold_text(out, terminal_columns(out), MARK, line);
+            fold_text(out, terminal_columns(out), INDENT, line);
         }
     }
     for (size_t i = 0; i < table->n_metrics; i++)
@@ -318,7 +312,7 @@ static void put_reasons(FILE *out, const struct cores_table *table)
             if (isfinite(metric->value) || metric->why[0] == '\0')
                 continue;
             snprintf(line, sizeof line, "%s: %s", metric->name, metric->why);
-            fold_text(out, terminal_columns(out), MARK, line);
+            fold_text(out, terminal_columns(out), INDENT, line);
             break;
         }
 }
@@ -330,15 +324,15 @@ static void put_cores_footer(FILE *out, const struct cores_table *table)
             table->passes > 1 ? " per window" : "");
     snprintf(line, sizeof line, "counters of a CPU are sampled up to %s apart",
              number_duration(text, sizeof text, (double)table->skew_us / 1e6));
-    fold_text(out, terminal_columns(out), MARK, line);
+    fold_text(out, terminal_columns(out), INDENT, line);
     if (table->lost > 0) {
         snprintf(line, sizeof line, COUNTS_LOST, number_unsigned(text, sizeof text, table->lost));
-        fold_text(out, terminal_columns(out), MARK, line);
+        fold_text(out, terminal_columns(out), INDENT, line);
     }
     put_reasons(out, table);
 }
 
-/* Who, how many CPUs, count, event, seconds, whether it is a bound. */
+/* Core, number of CPUs, count, event, seconds, whether the count is a lower bound. */
 static void put_csv(FILE *out, const struct cores_table *table, char separator)
 {
     char name[NUMBER_ROOM];
@@ -389,7 +383,7 @@ bool cores_begin(FILE *out, const struct conditions *conditions, const struct co
         return json_header(out, conditions, columns, table->n_columns, time(NULL));
     if (format == FORMAT_TEXT)
         text_header(out, conditions);
-    return fflush(out) == 0 && !ferror(out);
+    return done(out);
 }
 
 bool cores_print(FILE *out, const struct cores_table *table, enum format format, char separator)
@@ -405,5 +399,5 @@ bool cores_print(FILE *out, const struct cores_table *table, enum format format,
         if (table->since_begin <= 0)
             put_cores_footer(out, table);
     }
-    return fflush(out) == 0 && !ferror(out);
+    return done(out);
 }
