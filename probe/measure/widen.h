@@ -33,7 +33,8 @@ struct widen {
 void widen_add(struct widen *widen, const struct counter *counter, uint64_t from, uint64_t to,
                struct widen_bounds bounds);
 
-/* Bounds from evidence. Each narrows what it is given, and leaves it alone where the evidence says nothing. */
+/* Bounds from evidence. Each narrows what it is given, and leaves it alone where the evidence says nothing.
+ */
 
 void widen_by_span(struct widen_bounds *bounds, uint64_t least, uint64_t most);
 /* For a counter that counts once a cycle of a clock; rounds outward. Each pair, the shortest with the slowest
