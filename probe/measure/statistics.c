@@ -5,10 +5,103 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum {
+    STRETCHES = 16, /* fewer do not show whether neighbours are alike */
+    DF_LEAST = 4,
+};
+/* A correlation counts from this many of its own standard errors on. */
+static const double significant = 1.6;
+static const double most_alike = 0.95;
+/* A wandering mean goes farther than a straight line through it shows. */
+static const double beyond_line = 1.2;
+
+static size_t halve(double *values, size_t n)
+{
+    for (size_t i = 0; i < n / 2; i++)
+        values[i] = (values[2 * i] + values[2 * i + 1]) / 2;
+    return n / 2;
+}
+
+void series_add(struct series *series, double value)
+{
+    if (series->each == 0)
+        series->each = 1;
+    series->sum += value;
+    if (++series->taken < series->each)
+        return;
+    if (series->n == SERIES_MOST) {
+        series->n = halve(series->means, series->n);
+        series->each *= 2;
+        return;
+    }
+    series->means[series->n++] = series->sum / (double)series->each;
+    series->taken = 0;
+    series->sum = 0;
+}
+
+/* The variance of the mean of n stretches, and the correlation of neighbours (-1 to 1). */
+struct likeness {
+    double variance, alike;
+};
+
+static struct likeness likeness_of(const double *values, size_t n)
+{
+    double mean = 0, squares = 0, products = 0;
+    for (size_t i = 0; i < n; i++)
+        mean += (values[i] - values[0]) / (double)n;
+    for (size_t i = 0; i < n; i++) {
+        double off = values[i] - values[0] - mean;
+        squares += off * off;
+        products += i > 0 ? off * (values[i - 1] - values[0] - mean) : 0;
+    }
+    if (!(squares > 0))
+        return (struct likeness){0};
+    /* Deviations from the values' own mean are correlated by -1/n */
+    return (struct likeness){.variance = squares / (double)(n - 1) / (double)n,
+                             .alike = products / squares + 1 / (double)n};
+}
+
+static double drift_of(const double *values, size_t n)
+{
+    double rise = 0, squares = 0;
+    for (size_t i = 0; i < n; i++) {
+        double at = (double)i - (double)(n - 1) / 2;
+        rise += at * (values[i] - values[0]);
+        squares += at * at;
+    }
+    return squares > 0 ? beyond_line * fabs(rise / squares) * (double)n / 2 : 0;
+}
+
 /*
- * Buckets: values below LINEAR have one each. Above, each power of two is cut into HALF buckets for its
- * lower half and, as those may be half as wide again at 1.5 times the value, TWO_THIRDS for its upper
- * half. A bucket is thereby never wider than 1/1024 of its values.
+ * Looks at single hits, then at stretches of two, four and so on. At each length at which neighbours are
+ * alike, the error is the stretches' own spread, widened by what an autoregression of first order adds. The
+ * largest error counts, and the fewest degrees of freedom. In a long run, hits that are alike within one mean
+ * show in the spread of the means.
+ */
+struct series_error series_error(const struct series *series, double sd, uint64_t count)
+{
+    double values[SERIES_MOST];
+    size_t n = series->n;
+    struct series_error error = {.standard = count > 0 ? sd / sqrt((double)count) : 0,
+                                 .df = count > 1 ? (double)(count - 1) : 1,
+                                 .drift = drift_of(series->means, series->n)};
+    memcpy(values, series->means, n * sizeof *values);
+    for (; n >= STRETCHES; n = halve(values, n)) {
+        struct likeness likeness = likeness_of(values, n);
+        if (n == series->n && series->each > 1)
+            error.standard = fmax(error.standard, sqrt(likeness.variance));
+        if (!(likeness.alike * sqrt((double)n) > significant))
+            continue;
+        double alike = fmin(likeness.alike, most_alike), fewer = (1 - alike) / (1 + alike);
+        error.standard = fmax(error.standard, sqrt(likeness.variance / fewer));
+        error.df = fmin(error.df, fmax((double)n * fewer - 1, DF_LEAST));
+    }
+    return error;
+}
+
+/*
+ * Buckets: values below LINEAR have one each. Above, each power of two is cut into HALF buckets for its lower
+ * half and TWO_THIRDS wider ones for its upper half. So a bucket is never wider than 1/1024 of its values.
  */
 enum {
     DISTINCT = 4096,
@@ -32,7 +125,7 @@ struct statistics {
     struct series series;       /* of the distances to the first value */
     bool bucketed;
     size_t n;
-    /* Sorted. Before conversion: the values. After it: by bucket number, how often its 32 bits overflowed. */
+    /* Sorted. Before conversion: the values. After it: how often a bucket's 32 bits overflowed, by bucket. */
     struct entry entries[DISTINCT];
     uint32_t buckets[BUCKETS];
 };
@@ -57,7 +150,7 @@ static size_t bucket_of(uint64_t value)
     return first + (part < 1024 ? part / 2 : HALF + (part - 1024) / 3);
 }
 
-/* Of the bucket behind the last it would be 2^64, which is 0. */
+/* The bucket behind the last one would begin at 2^64, which is 0. */
 static uint64_t bucket_low(size_t bucket)
 {
     if (bucket >= BUCKETS)
@@ -135,8 +228,8 @@ static double distance(uint64_t value, uint64_t from)
     return value >= from ? (double)(value - from) : -(double)(from - value);
 }
 
-/* The mean's distance from the first value. Taken from an exact sum: a running mean stops moving once
-   its steps are below its own resolution, which 10^9 values reach. */
+/* The mean's distance from the first value, from an exact sum: a running mean stops moving after some 10^9
+   values, when its steps fall below its own resolution. */
 static double mean_distance(const struct statistics *statistics)
 {
     uint64_t high = statistics->sum_high, low = statistics->sum_low;
@@ -198,7 +291,7 @@ double statistics_mean(const struct statistics *statistics)
 {
     if (statistics->count == 0)
         return 0;
-    /* In integers as far as that goes: a first value far from the mean would take its digits away. */
+    /* In integers as far as possible: a first value far from the mean would cost digits */
     __extension__ typedef __int128 wide;
     wide sum = (wide)statistics->sum_low + (wide)(int64_t)statistics->sum_high * ((wide)1 << 64);
     wide count = (wide)statistics->count, whole = (wide)statistics->first + sum / count;
@@ -219,7 +312,7 @@ struct walk {
     size_t at, overflow;
 };
 
-/* The middle of that part of the bucket which lies between min and max. */
+/* The middle of the bucket, cut to [min, max]. */
 static uint64_t bucket_value(const struct statistics *statistics, size_t bucket)
 {
     uint64_t low = bucket_low(bucket), high = bucket_high(bucket);
@@ -228,7 +321,7 @@ static uint64_t bucket_value(const struct statistics *statistics, size_t bucket)
     return low + (high - low) / 2;
 }
 
-/* The next value, or what stands for the next bucket, in rising order. */
+/* The next value, or the next bucket's middle, in rising order. */
 static bool walk_next(const struct statistics *statistics, struct walk *walk, struct entry *out)
 {
     const struct entry *entries = statistics->entries;

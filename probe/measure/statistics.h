@@ -1,15 +1,39 @@
 /*
- * Statistics over any number of hits in constant memory: Welford's mean and deviation, and the distinct
- * values themselves as long as there are at most a few thousand of them; beyond that values fall into
- * buckets of at most 0.1 % width, and quantiles say that they are no longer exact.
+ * Statistics of any number of hits in constant memory: mean, deviation and quantiles, and how well a run
+ * knows its own mean. The distinct values are kept as long as there are at most a few thousand of them.
+ * Beyond that, values fall into buckets of at most 0.1 % width, and quantiles say that they are no longer
+ * exact.
  */
 #pragma once
-
-#include "measure/series.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+enum { SERIES_MOST = 512 };
+
+/*
+ * The hits in their order: single ones as long as there are few, later means of `each` successive hits.
+ * Neighbours may be alike: interrupts come in bursts, a clock or a cache drifts. A hundred such hits say less
+ * about the mean than a hundred independent ones. All zeros is an empty series.
+ */
+struct series {
+    size_t n;
+    uint64_t each, taken; /* hits in one mean; hits so far in the next mean */
+    double sum;           /* of the next mean */
+    double means[SERIES_MOST];
+};
+
+void series_add(struct series *series, double value);
+
+/* How far the mean may be off. */
+struct series_error {
+    double standard; /* error of the mean */
+    double df;       /* its degrees of freedom */
+    double drift;    /* slightly more than half of the rise or fall of a straight line through all hits */
+};
+/* `sd` and `count` of the hits give the error that independent hits would have. */
+struct series_error series_error(const struct series *series, double sd, uint64_t count);
 
 struct statistics;
 
@@ -23,20 +47,20 @@ uint64_t statistics_min(const struct statistics *statistics);
 uint64_t statistics_max(const struct statistics *statistics);
 double statistics_mean(const struct statistics *statistics);
 double statistics_deviation(const struct statistics *statistics); /* of the sample, n-1; 0 for n < 2 */
-/* Of the mean. The order in which the values came counts. */
+/* Of the mean; depends on the order of the values. */
 struct series_error statistics_error(const struct statistics *statistics);
-/* The smallest value that at least p (0..1) of all values do not exceed: of two in the middle, the lower one.
-   `exact` may be NULL. */
+/* The smallest value that at least the part p (0..1) of all values do not exceed: the lower one of two in the
+   middle. `exact` may be NULL. */
 uint64_t statistics_quantile(const struct statistics *statistics, double p, bool *exact);
 
 struct histogram_bin {
     uint64_t low, high; /* values in [low, high] */
     uint64_t count;
 };
-/* At most `room` bins of equal width over the values from `from` to `to`, empty ones included; returns how
+/* Fills at most `room` bins of equal width over the values in [from, to], empty ones included; returns how
    many. */
 size_t statistics_histogram(const struct statistics *statistics, uint64_t from, uint64_t to,
                             struct histogram_bin *out, size_t room);
-/* How many values lie there, and the outermost of them; those are not set where there is none. */
+/* The number of values in [from, to], and the outermost of them; without any, those are left unset. */
 uint64_t statistics_between(const struct statistics *statistics, uint64_t from, uint64_t to, uint64_t *least,
                             uint64_t *greatest);

@@ -3,13 +3,13 @@
  * neither run varies, the two are compared exactly. Else a one-sided Welch's t-test decides: slower when the
  * increase beyond the threshold is more than chance explains (0.1 % a column), passed when an increase up to
  * it is (1 %); whatever lies between the two is inconclusive. Hits of one run may be alike or drift: the
- * standard error and the drift of each run (series.h) say by how much less they tell. What calibration is
+ * standard error and the drift of each run (statistics.h) say by how much less they tell. What calibration is
  * unsure of (± of either run), and the drift, are granted to both answers before either is given. A
  * regression takes ten hits of each run. More is always worse. Pure.
  */
 #pragma once
 
-#include "measure/series.h"
+#include "measure/statistics.h"
 
 #include <stdbool.h>
 #include <stddef.h>
