@@ -4,7 +4,7 @@
 #include "commands/counting.h"
 #include "commands/session.h"
 #include "engine/engine.h"
-#include "measure/trial.h"
+#include "measure/plausible.h"
 #include "report/comparison.h"
 #include "report/formats.h"
 #include "report/json.h"

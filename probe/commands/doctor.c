@@ -4,7 +4,7 @@
 #include "commands/session.h"
 #include "debuggers/debugger.h"
 #include "device/writers.h"
-#include "measure/trial.h"
+#include "measure/plausible.h"
 #include "report/fold.h"
 #include "report/json.h"
 #include "report/terminal.h"
@@ -170,7 +170,7 @@ static bool try_counter(struct session *session, struct error *error)
     struct clock clock;
     double seen_hz;
     if (!session_take(session, error) || !session_clock(session, &clock, error) ||
-        !trial_run(device, &clock, &seen_hz, &deadline, error)) {
+        !plausible_trial(device, &clock, &seen_hz, &deadline, error)) {
         if (error->kind == ERROR_WRITTEN)
             put_written(session, error);
         else if (error->kind == ERROR_NO_COUNTER && error->subject != NULL)

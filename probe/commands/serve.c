@@ -16,7 +16,7 @@
 #include "commands/session.h"
 #include "engine/engine.h"
 #include "measure/evaluation.h"
-#include "measure/pass_check.h"
+#include "measure/plausible.h"
 #include "report/number.h"
 #include "report/terminal.h"
 #include "report/text.h"

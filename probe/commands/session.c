@@ -1,6 +1,6 @@
 #include "commands/session.h"
 
-#include "measure/trial.h"
+#include "measure/plausible.h"
 #include "stub/injected_code.h"
 
 #include <inttypes.h>
@@ -174,7 +174,7 @@ static bool try_counter(struct session *session, struct clock *clock, double *se
 {
     struct deadline deadline = session_deadline(session);
     return session_clock(session, clock, error) &&
-           trial_run(&session->device, clock, seen_hz, &deadline, error);
+           plausible_trial(&session->device, clock, seen_hz, &deadline, error);
 }
 
 bool session_take_other(struct session *session, const struct error *why, struct clock *clock,

@@ -1,8 +1,7 @@
 #include "measure/delta.h"
 
-#include "measure/calibrate.h"
 #include "measure/evaluation.h"
-#include "measure/pass_check.h"
+#include "measure/plausible.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -19,6 +18,48 @@ enum {
     WAITING_ROOM = 4, /* hits measured before calibration is done */
 };
 
+void pass_check_add(struct pass_check *check, uint64_t value)
+{
+    check->min = check->n == 0 || value < check->min ? value : check->min;
+    check->max = check->n == 0 || value > check->max ? value : check->max;
+    double off = (double)value - check->mean;
+    check->mean += off / (double)++check->n;
+    check->squares += off * ((double)value - check->mean);
+}
+
+/* Three standard errors of the mean. */
+static double margin(const struct pass_check *check)
+{
+    return check->n < 2 ? 0 : 3 * sqrt(check->squares / (double)(check->n - 1) / (double)check->n);
+}
+
+void pass_check_compare(const struct pass_check *passes, size_t n, double plus_minus, const char *name,
+                        char *out, size_t size)
+{
+    size_t low = n, high = n;
+    out[0] = '\0';
+    for (size_t i = 0; i < n; i++) {
+        if (passes[i].n == 0)
+            continue;
+        if (low == n || passes[i].mean < passes[low].mean)
+            low = i;
+        if (high == n || passes[i].mean > passes[high].mean)
+            high = i;
+    }
+    if (low == n || low == high)
+        return;
+    double apart = passes[high].mean - passes[low].mean;
+    /* A single hit does not show how its pass varies: allow the range of the other passes */
+    double room = margin(&passes[low]) + margin(&passes[high]) + 2 * plus_minus;
+    if (passes[low].n < 2 || passes[high].n < 2)
+        for (size_t i = 0; i < n; i++)
+            if (passes[i].n > 1 && (double)(passes[i].max - passes[i].min) > room)
+                room = (double)(passes[i].max - passes[i].min);
+    if (apart > room)
+        snprintf(out, size, "the passes disagree: mean %.48s %.6g in pass %zu, %.6g in pass %zu", name,
+                 passes[low].mean, low + 1, passes[high].mean, high + 1);
+}
+
 struct pass {
     const struct plan_pass *plan;
     struct calibration calibrations[PLACEMENT_COUNTERS];
@@ -26,7 +67,7 @@ struct pass {
     bool calibrated;
     uint64_t hits, clean, undecided; /* clean: in the statistics; undecided: by their first counter */
     int64_t begun_us, first_us;      /* of the turn; its first hit */
-    struct pass_check spread;        /* of the first counter */
+    struct pass_check check;         /* of the first counter */
 };
 
 struct waiting {
@@ -131,7 +172,7 @@ static void evaluate(struct delta *delta, const struct raw_hit *raw, const struc
     } else {
         pass->clean++;
         if (leads)
-            pass_check_add(&pass->spread, first->count);
+            pass_check_add(&pass->check, first->count);
     }
     if (leads && !raw->tainted && !first->at_least && was_undisturbed(delta, &hit))
         statistics_add(summary->undisturbed, first->count);
@@ -374,10 +415,10 @@ static void end_columns(struct delta *delta)
             column->calibrated = true;
         }
     }
-    struct pass_check spreads[PLAN_PASSES];
+    struct pass_check checks[PLAN_PASSES];
     for (unsigned p = 0; p < summary->passes; p++)
-        spreads[p] = delta->passes[p].spread;
-    pass_check_compare(spreads, summary->passes, summary->columns[0].plus_minus, summary->columns[0].name,
+        checks[p] = delta->passes[p].check;
+    pass_check_compare(checks, summary->passes, summary->columns[0].plus_minus, summary->columns[0].name,
                        summary->disagreement, sizeof summary->disagreement);
 }
 

@@ -22,7 +22,7 @@ struct delta_options {
     int64_t timeout_ms; /* for the start, and then for the end, to be reached */
     bool calibrate;
     struct clock clock;
-    double seen_hz; /* trial_run's */
+    double seen_hz; /* plausible_trial's */
     bool apart;     /* counters do not go on from hit to hit: there is a reset in between */
     struct wrap_evidence beside;
     const struct plan *plan;
@@ -42,4 +42,16 @@ struct delta_sink {
 bool delta_measure(struct engine *engine, struct device *device, const struct delta_options *options,
                    const struct delta_sink *sink, struct summary *summary, const struct deadline *deadline,
                    struct error *error);
+/* How the first counter of a pass varies, so that passes which count the same can be compared. */
+struct pass_check {
+    uint64_t n, min, max;
+    double mean, squares; /* Welford's */
+};
+
+void pass_check_add(struct pass_check *check, uint64_t value);
+/* Writes how the passes' means differ by more than the passes vary; "" if they agree. `plus_minus`: how far
+ * each value may be off. */
+void pass_check_compare(const struct pass_check *passes, size_t n, double plus_minus, const char *name,
+                        char *out, size_t size);
+
 void summary_free(struct summary *summary);

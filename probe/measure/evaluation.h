@@ -8,7 +8,6 @@
 #include "counters/reading.h"
 #include "device/device.h"
 #include "engine/engine.h"
-#include "measure/calibrate.h"
 #include "measure/clock.h"
 #include "measure/result.h"
 #include "measure/widen.h"
@@ -16,6 +15,32 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+
+/*
+ * Calibration: what a halt adds to a counter, from re-hits, and how far a single halt may be from the mean.
+ * A sample far above the rest had a handler in it and is dropped.
+ */
+enum { CALIBRATION_SAMPLES = 256 };
+
+struct calibration {
+    uint64_t samples[CALIBRATION_SAMPLES];
+    size_t n;
+};
+
+struct overhead {
+    bool known;
+    double mean;
+    uint64_t low, high; /* of the kept samples */
+    size_t kept;
+};
+
+void calibration_add(struct calibration *calibration, uint64_t sample); /* ignored when full */
+struct overhead calibration_result(const struct calibration *calibration);
+
+/* `raw` without the cost of `pairs` halts; never below 0. */
+uint64_t overhead_remove(const struct overhead *overhead, uint64_t raw, unsigned pairs);
+/* The truth lies within this distance of the result of overhead_remove. */
+uint64_t overhead_plus_minus(const struct overhead *overhead, unsigned pairs);
 
 struct evaluation {
     const struct reading *reading;

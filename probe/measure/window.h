@@ -10,7 +10,7 @@
 #include "device/device.h"
 #include "measure/clock.h"
 #include "measure/evaluation.h"
-#include "measure/pass_check.h"
+#include "measure/plausible.h"
 
 #include <stdbool.h>
 #include <stddef.h>

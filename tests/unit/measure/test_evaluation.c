@@ -2,7 +2,6 @@
 #include "../test.h"
 
 #include "measure/evaluation.h"
-#include "measure/pass_check.h"
 
 #include <string.h>
 
@@ -224,27 +223,6 @@ FRESH_TEST(a_timer_decides_unless_it_contradicts)
     evaluation_total(&evaluation, &hit, totals);
     assert_int_equal(totals[0].total, 600000);
     assert_false(totals[0].at_least);
-}
-
-FRESH_TEST(passes_disagree_only_beyond_their_spread)
-{
-    struct pass_check passes[2] = {0};
-    char words[160];
-    for (uint64_t i = 0; i < 50; i++) {
-        pass_check_add(&passes[0], 1000 + i % 10);
-        pass_check_add(&passes[1], 1000 + (i + 5) % 10);
-    }
-    pass_check_compare(passes, 2, 0, "CPU_CYCLES", words, sizeof words);
-    assert_string_equal(words, "");
-    passes[1] = (struct pass_check){0};
-    for (uint64_t i = 0; i < 50; i++)
-        pass_check_add(&passes[1], 1020 + i % 10);
-    pass_check_compare(passes, 2, 0, "CPU_CYCLES", words, sizeof words);
-    assert_non_null(strstr(words, "disagree"));
-    pass_check_compare(passes, 2, 30, "CPU_CYCLES", words, sizeof words); /* each may be off by that */
-    assert_string_equal(words, "");
-    pass_check_compare(passes, 1, 0, "CPU_CYCLES", words, sizeof words);
-    assert_string_equal(words, "");
 }
 
 /* The time bounds each counter by its own pace, 8 a cycle where that is not known. */

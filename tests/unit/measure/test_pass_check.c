@@ -1,7 +1,7 @@
 /* When passes that should have seen the same are said to disagree, and when that is just how they vary. */
 #include "../test.h"
 
-#include "measure/pass_check.h"
+#include "measure/delta.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -1,64 +1,26 @@
-#include "measure/pass_check.h"
+#include "measure/plausible.h"
 
 #include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
 #include <string.h>
+#include <time.h>
 
-void pass_check_add(struct pass_check *spread, uint64_t value)
-{
-    spread->min = spread->n == 0 || value < spread->min ? value : spread->min;
-    spread->max = spread->n == 0 || value > spread->max ? value : spread->max;
-    double off = (double)value - spread->mean;
-    spread->mean += off / (double)++spread->n;
-    spread->squares += off * ((double)value - spread->mean);
-}
-
-/* Of the mean, three standard errors. */
-static double reach(const struct pass_check *spread)
-{
-    return spread->n < 2 ? 0 : 3 * sqrt(spread->squares / (double)(spread->n - 1) / (double)spread->n);
-}
-
-void pass_check_compare(const struct pass_check *passes, size_t n, double plus_minus, const char *name,
-                        char *out, size_t size)
-{
-    size_t low = n, high = n;
-    out[0] = '\0';
-    for (size_t i = 0; i < n; i++) {
-        if (passes[i].n == 0)
-            continue;
-        if (low == n || passes[i].mean < passes[low].mean)
-            low = i;
-        if (high == n || passes[i].mean > passes[high].mean)
-            high = i;
-    }
-    if (low == n || low == high)
-        return;
-    double apart = passes[high].mean - passes[low].mean;
-    /* One hit of a pass says nothing of how it varies: then only the range of the others does */
-    double room = reach(&passes[low]) + reach(&passes[high]) + 2 * plus_minus;
-    if (passes[low].n < 2 || passes[high].n < 2)
-        for (size_t i = 0; i < n; i++)
-            if (passes[i].n > 1 && (double)(passes[i].max - passes[i].min) > room)
-                room = (double)(passes[i].max - passes[i].min);
-    if (apart > room)
-        snprintf(out, size, "the passes disagree: mean %.48s %.6g in pass %zu, %.6g in pass %zu", name,
-                 passes[low].mean, low + 1, passes[high].mean, high + 1);
-}
-
-/* A clock that is said may be that of before a PLL was set up. A measured one is no bound at all: the core
- * may have slept. */
-static const double SAID_WRONGLY = 4, SEEN_EXACTLY = 1.5;
-/* By so much the times of a link may be off, or a model run ahead of them for a moment. */
-enum { SLACK_US = 5000 };
-enum { EVENTS_A_CYCLE = 8, HALT_CYCLES = 1024, REHITS = 64 };
+/* The user's clock may be the one from before a PLL was set up. A measured clock is no bound: the core may
+ * have slept. */
+static const double GIVEN_FACTOR = 4, SEEN_FACTOR = 1.5;
+enum {
+    SLACK_US = 5000, /* error of a link's times; a model may run ahead of them for a moment */
+    EVENTS_A_CYCLE = 8,
+    HALT_CYCLES = 1024,
+    REHITS = 64,
+    TRIAL_POLLS = 8,
+    TRIAL_NAP_NS = 2500000,
+};
 
 struct plausible plausible_begin(const struct reading *reading, bool counts_cycles, const struct clock *clock,
                                  double seen_hz)
 {
-    double fastest = clock_unknown().bound_hz, seen = seen_hz * SEEN_EXACTLY;
-    double most = clock->bound_hz * SAID_WRONGLY;
+    double fastest = clock_unknown().bound_hz, seen = seen_hz * SEEN_FACTOR;
+    double most = clock->bound_hz * GIVEN_FACTOR;
     if (most > fastest)
         most = clock->bound_hz > fastest ? clock->bound_hz : fastest;
     most = seen > most ? seen : most;
@@ -86,7 +48,8 @@ bool plausible_span(const struct plausible *plausible, const uint64_t *from, con
     return true;
 }
 
-/* At least one instruction was executed, so at least one cycle went by. A whole wrap would look the same. */
+/* A hit executes at least one instruction, so it takes at least one cycle. A whole wrap would look the same.
+ */
 static bool stood_still(const struct plausible *plausible, const struct raw_hit *hit)
 {
     const struct counter *cycles = &plausible->reading->counters[0];
@@ -98,8 +61,7 @@ static bool stood_still(const struct plausible *plausible, const struct raw_hit 
 bool plausible_hit(struct plausible *plausible, const struct raw_hit *hit, struct error *error)
 {
     uint64_t us = hit->after_us > hit->before_us ? hit->after_us - hit->before_us : 0;
-    /* What a probe does in one packet has the times of all of it: from the one's beginning to the other's end
-     */
+    /* All hits of one packet have the packet's times: take the first's beginning to the second's end */
     uint64_t between = hit->after_us > plausible->last_us ? hit->after_us - plausible->last_us : 0;
     unsigned halts = hit->pairs + hit->steps;
     if (plausible->has_last && !plausible_span(plausible, plausible->last, hit->from, between, REHITS, error))
@@ -113,5 +75,47 @@ bool plausible_hit(struct plausible *plausible, const struct raw_hit *hit, struc
     memcpy(plausible->last, hit->to, sizeof plausible->last);
     plausible->last_us = hit->before_us;
     plausible->has_last = true;
+    return true;
+}
+
+static double rate_hz(const struct reading *reading, uint64_t from, uint64_t to, uint64_t us)
+{
+    uint64_t elapsed = counter_elapsed(&reading->counters[0], from, to);
+    return us > 0 ? (double)elapsed * 1e6 / (double)us : 0;
+}
+
+static bool check_poll(const struct device_poll *poll, struct error *error)
+{
+    if (poll->reset)
+        return error_set(error, ERROR_RESET, "the target was reset");
+    return poll->changed == NULL || witness_tell(poll->changed, poll->saw, error);
+}
+
+bool plausible_trial(struct device *device, const struct clock *clock, double *seen_hz,
+                     const struct deadline *deadline, struct error *error)
+{
+    uint64_t last[READING_ROOM], values[READING_ROOM], last_us = 0, before_us, after_us;
+    struct device_poll poll;
+    *seen_hz = 0;
+    if (device->debugger != NULL)
+        return true;
+    struct plausible plausible = plausible_begin(&device->reading, device->block->counts_cycles, clock, 0);
+    for (int i = 0; i < TRIAL_POLLS; i++) {
+        if (!device_poll(device, values, &before_us, &after_us, &poll, deadline, error))
+            return false;
+        /* The first poll may report a reset of long ago */
+        poll.reset = poll.reset && i > 0;
+        if (!check_poll(&poll, error))
+            return false;
+        uint64_t us = after_us > last_us ? after_us - last_us : 0;
+        if (i > 0 && !plausible_span(&plausible, last, values, us, 0, error))
+            return false;
+        double hz = i > 0 ? rate_hz(&device->reading, last[0], values[0], us) : 0;
+        *seen_hz = hz > *seen_hz ? hz : *seen_hz;
+        memcpy(last, values, sizeof last);
+        last_us = before_us;
+        if (i + 1 < TRIAL_POLLS)
+            nanosleep(&(struct timespec){.tv_nsec = TRIAL_NAP_NS}, NULL);
+    }
     return true;
 }

@@ -1,0 +1,40 @@
+/*
+ * Plausible: whether a counter can have counted so much in so little time. If it cannot, something else wrote
+ * the counter, or switched it off, between the two readings.
+ */
+#pragma once
+
+#include "base/deadline.h"
+#include "base/error.h"
+#include "counters/reading.h"
+#include "device/device.h"
+#include "engine/engine.h"
+#include "measure/clock.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct plausible {
+    const struct reading *reading;        /* NULL: everything is plausible */
+    bool counts_cycles;                   /* the first counter does */
+    double most_hz;                       /* no counter of cycles is faster */
+    uint64_t last[READING_ROOM], last_us; /* of the previous hit: values at its end; its earliest begin */
+    bool has_last;
+};
+
+/* `seen_hz`: the counter was at least so fast; 0: unknown. */
+struct plausible plausible_begin(const struct reading *reading, bool counts_cycles, const struct clock *clock,
+                                 double seen_hz);
+/* Two readings at most `us` apart, with so many halts between them. ERROR_WRITTEN. */
+bool plausible_span(const struct plausible *plausible, const uint64_t *from, const uint64_t *to, uint64_t us,
+                    unsigned halts, struct error *error);
+/* A hit, and the time between the previous hit and this one. ERROR_WRITTEN. */
+bool plausible_hit(struct plausible *plausible, const struct raw_hit *hit, struct error *error);
+
+/*
+ * Polls the first counter of the block in use for some 20 ms before anything is measured with it: shows a
+ * counter that the program writes again and again (ERROR_WRITTEN). Each poll may halt the core for a moment.
+ * *seen_hz: the counter was at least so fast; 0: unknown.
+ */
+bool plausible_trial(struct device *device, const struct clock *clock, double *seen_hz,
+                     const struct deadline *deadline, struct error *error);
