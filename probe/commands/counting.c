@@ -327,8 +327,8 @@ static bool take_tick(struct counting *counting, struct session *session, const 
         !read_each(session, name, &tick.each, error) ||
         (strcmp(name, "xTickCount") == 0 && !find_pended(session, &tick.pended, error)))
         return false;
-    return wrap_evidence_take_tick(&counting->beside, &session->device, &tick, error) &&
-           wrap_evidence_check(&counting->beside, &session->device, clock, &deadline, error);
+    return wrap_evidence_take_tick(&counting->evidence, &session->device, &tick, error) &&
+           wrap_evidence_check(&counting->evidence, &session->device, clock, &deadline, error);
 }
 
 /* A counter that wraps within a slice of a wait needs something slower beside it. */
@@ -340,7 +340,7 @@ static bool take_beside(struct counting *counting, struct session *session, cons
         return take_tick(counting, session, clock, error);
     if (strcmp(session->device.block->kind->name, "systick") != 0 || !session->device.block->counts_cycles)
         return true;
-    return wrap_evidence_take_timer(&counting->beside, &session->device, clock, &deadline, error);
+    return wrap_evidence_take_timer(&counting->evidence, &session->device, clock, &deadline, error);
 }
 
 bool counting_open(struct counting *counting, struct session *session, const struct clock *clock,

@@ -21,7 +21,7 @@ struct counting {
     const struct metric *metrics[COUNTING_METRICS];
     size_t n_metric_sets, n_metrics;
     struct plan *plan;
-    struct wrap_evidence beside;
+    struct wrap_evidence evidence;
     struct at_end at_end;
 };
 

@@ -188,7 +188,7 @@ static bool measure_once(struct delta_command *self, const struct clock *clock, 
         return false;
     if (options->reset && !reset_engine_check(&session->device, &self->region, error))
         return false;
-    const struct wrap_evidence no_beside = {0};
+    const struct wrap_evidence no_evidence = {0};
     struct delta_options wanted = {.hits = options->hits > 0 || !options->reset ? options->hits : 1,
                                    .for_us = (int64_t)(options->for_s * 1e6),
                                    .timeout_ms = (int64_t)(options->timeout_s * 1000),
@@ -196,7 +196,7 @@ static bool measure_once(struct delta_command *self, const struct clock *clock, 
                                    .clock = *clock,
                                    .seen_hz = seen_hz,
                                    .apart = options->reset,
-                                   .beside = options->reset ? no_beside : self->counting.beside,
+                                   .evidence = options->reset ? no_evidence : self->counting.evidence,
                                    .plan = self->counting.plan,
                                    .at_end = self->counting.at_end.n > 0 ? &self->counting.at_end : NULL};
     struct delta_sink sink = {.context = self, .hit = on_hit, .tick = on_tick};
@@ -305,7 +305,7 @@ int command_delta(const struct context *context, struct error *error)
         self.summary.n_metrics = counting_metrics(&self.counting, column_mean, &self.summary,
                                                   self.conditions.clock_hz, self.summary.metrics);
         self.summary.conditions = self.conditions;
-        if (self.counting.beside.wants_clock && self.summary.columns[0].at_least > 0)
+        if (self.counting.evidence.wants_clock && self.summary.columns[0].at_least > 0)
             snprintf(self.summary.advice, sizeof self.summary.advice,
                      "--freq HZ lets the RP2040's timer count beyond a period of SysTick");
         if (error->kind != ERROR_NONE)

@@ -10,9 +10,9 @@
 
 enum {
     HITS_DEFAULT = 100,
-    HITS_MOST = 1 << 30, /* where only the time ends it */
+    HITS_MOST = 1 << 30, /* if only the time ends it */
     WINDOW_US = 2000000,
-    ROUNDS = 4, /* in which the passes take turns, so that what drifts hits them all */
+    ROUNDS = 4, /* the passes take turns, so that a drift affects all of them */
     REHITS_FIRST = 10,
     REHITS_MORE = 32, /* when the first ones differ among themselves */
     WAITING_ROOM = 4, /* hits measured before calibration is done */
@@ -65,15 +65,16 @@ struct pass {
     struct calibration calibrations[PLACEMENT_COUNTERS];
     struct overhead overheads[PLACEMENT_COUNTERS];
     bool calibrated;
-    uint64_t hits, clean, undecided; /* clean: in the statistics; undecided: by their first counter */
-    int64_t begun_us, first_us;      /* of the turn; its first hit */
-    struct pass_check check;         /* of the first counter */
+    uint64_t hits, clean,
+        undecided;              /* clean: in the statistics; undecided: the first counter is only bounded */
+    int64_t begun_us, first_us; /* of the turn; its first hit */
+    struct pass_check check;    /* of the first counter */
 };
 
 struct waiting {
     struct raw_hit raw;
     struct widen totals[READING_ROOM];
-    bool looked; /* the totals are made of looks; else they may be made anew */
+    bool polled; /* the totals are made of polls; else they may be made anew */
     int64_t us;
 };
 
@@ -85,7 +86,7 @@ struct delta {
     struct pass *passes, *pass; /* the one whose turn it is */
     struct evaluation evaluation;
     struct plausible plausible;
-    struct error written; /* no hit after that is one */
+    struct error written; /* no hit counts after this */
     struct waiting waiting[WAITING_ROOM];
     size_t n_waiting;
     int64_t rounds;
@@ -110,7 +111,7 @@ static void put_value(struct column *column, const struct value *value)
         column->at_least_max = value->count;
 }
 
-/* Events that count exceptions, or what they cost: without any, no handler ran inside. */
+/* Events that are 0 if no handler ran inside. */
 static bool counts_exceptions(const char *name)
 {
     static const char *const names[] = {"EXCCNT", "EXC_TAKEN"};
@@ -129,7 +130,7 @@ static bool was_undisturbed(const struct delta *delta, const struct hit_result *
     return false;
 }
 
-/* Cycles come first in every pass. Where they are not counted, passes lead with what cannot be compared. */
+/* Cycles come first in every pass. Without them, the passes begin with different events. */
 static bool leads_as_the_first(const struct delta *delta)
 {
     return delta->pass->plan->column[0] == delta->passes->plan->column[0];
@@ -184,7 +185,7 @@ static void evaluate(struct delta *delta, const struct raw_hit *raw, const struc
         delta->sink->hit(delta->sink->context, &hit);
 }
 
-/* What --for leaves of this turn. */
+/* The time that --for leaves for this turn. */
 static int64_t left_us(const struct delta *delta, int64_t now_us)
 {
     int64_t turn_us = delta->options->for_us / (delta->rounds * delta->summary->passes);
@@ -196,8 +197,7 @@ static bool is_time_up(const struct delta *delta, int64_t now_us)
     return delta->options->for_us > 0 && left_us(delta, now_us) <= 0;
 }
 
-/* Hits that are undecided only because the host was slow are made up for; a region that never can be is not.
- */
+/* More hits make up for those that a slow host left undecided, unless every hit is undecided. */
 static bool is_enough(const struct delta *delta, int64_t now_us)
 {
     const struct pass *pass = delta->pass;
@@ -219,7 +219,7 @@ static bool on_hit(void *context, const struct raw_hit *raw)
     struct delta *delta = context;
     struct widen totals[READING_ROOM];
     int64_t now_us = deadline_now_us();
-    bool looked = delta->evaluation.looked;
+    bool polled = delta->evaluation.polled;
     delta->plausible.has_last = delta->plausible.has_last && !delta->options->apart;
     if (delta->written.kind != ERROR_NONE || !plausible_hit(&delta->plausible, raw, &delta->written)) {
         delta->n_waiting = 0;
@@ -230,7 +230,7 @@ static bool on_hit(void *context, const struct raw_hit *raw)
     evaluation_total(&delta->evaluation, raw, totals);
     if (!delta->pass->calibrated && delta->n_waiting < WAITING_ROOM) {
         struct waiting *waiting = &delta->waiting[delta->n_waiting++];
-        *waiting = (struct waiting){.raw = *raw, .looked = looked, .us = now_us};
+        *waiting = (struct waiting){.raw = *raw, .polled = polled, .us = now_us};
         memcpy(waiting->totals, totals, delta->pass->plan->n * sizeof *totals);
     } else {
         evaluate(delta, raw, totals, now_us);
@@ -247,16 +247,16 @@ static void on_rehit(void *context, const struct raw_hit *raw)
                         counter_elapsed(&reading->counters[i], raw->from[i], raw->to[i]));
 }
 
-static void on_poll(void *context, const struct raw_hit *hit, const struct raw_poll *look)
+static void on_poll(void *context, const struct raw_hit *hit, const struct raw_poll *poll)
 {
     struct delta *delta = context;
-    evaluation_poll(&delta->evaluation, hit, look);
+    evaluation_poll(&delta->evaluation, hit, poll);
 }
 
 static void on_left(void *context)
 {
     struct delta *delta = context;
-    delta->evaluation.looked = false; /* those looks were of no hit */
+    delta->evaluation.polled = false; /* those polls were of no hit */
     delta->summary->left++;
 }
 
@@ -287,7 +287,7 @@ static void finish_calibration(struct delta *delta)
     delta->n_waiting = 0;
     for (size_t i = 0; i < n; i++) {
         struct waiting *waiting = &delta->waiting[i];
-        if (!waiting->looked) /* now that it is known what halts add, more may be decided */
+        if (!waiting->polled) /* the cost of halts is known now, so more may be decided */
             evaluation_total(&delta->evaluation, &waiting->raw, waiting->totals);
         evaluate(delta, &waiting->raw, waiting->totals, waiting->us);
     }
@@ -306,7 +306,7 @@ static bool run_some(struct delta *delta, struct engine *engine, uint64_t hits, 
                                      .rehits = rehits,
                                      .timeout_ms = delta->options->timeout_ms,
                                      .at_end = delta->options->at_end};
-    delta->evaluation.looked = false;
+    delta->evaluation.polled = false;
     bool timed = delta->options->for_us > 0 && delta->pass->first_us != 0 && delta->summary->passes == 1;
     int64_t left_ms = left_us(delta, deadline_now_us()) / 1000 + 1;
     if (timed && left_ms < request.timeout_ms)
@@ -319,7 +319,7 @@ static bool run_some(struct delta *delta, struct engine *engine, uint64_t hits, 
     bool waited = error->kind == ERROR_START || error->kind == ERROR_END;
     if (ok || !timed || !waited || !is_time_up(delta, deadline_now_us()))
         return ok;
-    error_clear(error); /* one more hit did not come in time */
+    error_clear(error); /* the time was up before the next hit */
     return true;
 }
 
@@ -407,7 +407,7 @@ static void end_columns(struct delta *delta)
                 ceil(overhead->mean * delta->most_steps);
             if (!overhead->known)
                 continue;
-            /* The first counter is in every pass: the largest error stands for all */
+            /* The first counter is in every pass: its largest error stands for all passes */
             if (!column->calibrated || plus_minus > column->plus_minus)
                 column->plus_minus = plus_minus;
             if (!column->calibrated)
@@ -446,7 +446,7 @@ bool delta_measure(struct engine *engine, struct device *device, const struct de
                                             .overheads = passes->overheads,
                                             .counts_cycles = device->block->counts_cycles,
                                             .bound_hz = options->clock.bound_hz,
-                                            .beside = options->beside};
+                                            .evidence = options->evidence};
     delta->plausible =
         plausible_begin(&device->reading, device->block->counts_cycles, &options->clock, options->seen_hz);
     for (size_t i = 0; i < plan->n_passes; i++)

@@ -1,6 +1,6 @@
 /*
- * The main job: run hits through a region, calibrate, turn raw readings into counts that are right or say how
- * far they may be off, and gather them. What happens on the way is told through a sink.
+ * Delta: runs hits through a region, calibrates, turns raw readings into counts that are exact or state their
+ * error, and gathers them. A sink receives each hit and regular ticks.
  */
 #pragma once
 
@@ -17,14 +17,14 @@
 #include <stdint.h>
 
 struct delta_options {
-    uint64_t hits;  /* exactly so many; 0: up to 100, or what comes in 2 s after the first; of each pass */
-    int64_t for_us; /* or what comes in this time, over all passes, but at least one hit; 0: not said */
+    uint64_t hits;      /* of each pass, exactly; 0: up to 100, or as many as come in 2 s after the first */
+    int64_t for_us;     /* or as many as come in this time, over all passes, but at least one; 0: not given */
     int64_t timeout_ms; /* for the start, and then for the end, to be reached */
     bool calibrate;
     struct clock clock;
     double seen_hz; /* plausible_trial's */
-    bool apart;     /* counters do not go on from hit to hit: there is a reset in between */
-    struct wrap_evidence beside;
+    bool apart;     /* a reset between the hits: counters do not go on from hit to hit */
+    struct wrap_evidence evidence;
     const struct plan *plan;
     const struct at_end *at_end; /* what summary->at_max names; NULL: nothing */
 };
@@ -36,8 +36,8 @@ struct delta_sink {
 };
 
 /*
- * `engine` is armed. Fills hits, columns and times of `summary`; its columns' statistics belong to the caller
- * (summary_free). On failure what was measured until then is there as well, and `summary->ended` says why.
+ * `engine` is armed. Fills hits, columns and times of `summary`; the caller frees its statistics with
+ * summary_free. A failure leaves what was measured before it in `summary`, and `summary->ended` says why.
  */
 bool delta_measure(struct engine *engine, struct device *device, const struct delta_options *options,
                    const struct delta_sink *sink, struct summary *summary, const struct deadline *deadline,

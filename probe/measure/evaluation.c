@@ -72,7 +72,7 @@ static uint64_t add(uint64_t a, uint64_t b)
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-/* So much can a counter have counted in the cycles of the first. */
+/* What a counter can count, at most, in the cycles of the first one. */
 static uint64_t at_most(const struct evaluation *evaluation, const struct widen *out,
                         const struct counter *counter)
 {
@@ -80,24 +80,24 @@ static uint64_t at_most(const struct evaluation *evaluation, const struct widen 
     return cycles > UINT64_MAX / counter->per_cycle ? UINT64_MAX : cycles * counter->per_cycle;
 }
 
-/* The target's own slow clock is worth more than the host's time. Where the two cannot both be right, the
- * host's has to agree but roughly: a target that stood still for a moment may make up for it. */
+/* The target's own slow clock is better evidence than the host's time. If they contradict each other, the
+ * host's has to agree only roughly: a target that stood still for a moment may make up for it. */
 static void narrow(const struct evaluation *evaluation, const struct counter *counter,
                    const struct evaluation_span *span, uint64_t elapsed, struct widen_bounds *bounds)
 {
     static const double ROUGHLY_S = 0.1;
     struct widen_bounds both = *bounds;
     uint64_t modulus = counter_modulus(counter);
-    if (evaluation->beside.kind == BESIDE_NOTHING)
+    if (evaluation->evidence.kind == EVIDENCE_NONE)
         return;
-    wrap_evidence_narrow(&evaluation->beside, counter, span->from, span->to, 0, &both);
+    wrap_evidence_narrow(&evaluation->evidence, counter, span->from, span->to, 0, &both);
     uint64_t wraps = both.least > elapsed ? (both.least - elapsed + modulus - 1) / modulus : 0;
     if (wraps <= (UINT64_MAX - elapsed) / modulus && elapsed + wraps * modulus <= both.most) {
         *bounds = both;
         return;
     }
     bounds->most = add(bounds->most, (uint64_t)(ROUGHLY_S * evaluation->bound_hz));
-    wrap_evidence_narrow(&evaluation->beside, counter, span->from, span->to, 0, bounds);
+    wrap_evidence_narrow(&evaluation->evidence, counter, span->from, span->to, 0, bounds);
 }
 
 void evaluation_step(const struct evaluation *evaluation, const struct evaluation_span *span,
@@ -109,7 +109,7 @@ void evaluation_step(const struct evaluation *evaluation, const struct evaluatio
         struct widen_bounds bounds = {.most = UINT64_MAX};
         double fastest = evaluation->bound_hz * (counter->per_cycle > 0 ? counter->per_cycle : 8);
         widen_by_time(&bounds, 0, (double)span->longest_us / 1e6, 0, fastest);
-        /* A clock that is said to be slower than it is must not make every count doubtful */
+        /* A clock that the user gave too low must not make every count doubtful */
         bounds.most = add(bounds.most, halts_at_most(&evaluation->overheads[i], span->pairs));
         uint64_t elapsed = counter_elapsed(counter, span->from[i], span->to[i]);
         bounds.most = bounds.most < elapsed ? elapsed : bounds.most;
@@ -136,33 +136,33 @@ static uint64_t longest(uint64_t before_us, uint64_t after_us)
     return after_us > before_us ? after_us - before_us : 0;
 }
 
-void evaluation_poll(struct evaluation *evaluation, const struct raw_hit *hit, const struct raw_poll *look)
+void evaluation_poll(struct evaluation *evaluation, const struct raw_hit *hit, const struct raw_poll *poll)
 {
     struct widen step[READING_ROOM];
-    /* While the core runs, a slower clock and the counter are not read at one moment; at the stops they are,
-     * and that decides it all. */
-    if (evaluation->beside.kind != BESIDE_NOTHING)
+    /* While the core runs, the slower clock and the counter are not read at one moment. At the stops they
+     * are, and that suffices. */
+    if (evaluation->evidence.kind != EVIDENCE_NONE)
         return;
-    if (look->first) {
+    if (poll->first) {
         memset(evaluation->so_far, 0, sizeof evaluation->so_far);
         memcpy(evaluation->last, hit->from, sizeof evaluation->last);
         evaluation->last_us = hit->before_us;
-        evaluation->looked = true;
+        evaluation->polled = true;
     }
-    if (!evaluation->looked)
+    if (!evaluation->polled)
         return;
     const struct evaluation_span span = {.from = evaluation->last,
-                                         .to = look->values,
-                                         .longest_us = longest(evaluation->last_us, look->after_us),
+                                         .to = poll->values,
+                                         .longest_us = longest(evaluation->last_us, poll->after_us),
                                          .pairs = hit->pairs + hit->steps};
     evaluation_step(evaluation, &span, step);
     gather(evaluation, step);
-    memcpy(evaluation->last, look->values, sizeof evaluation->last);
-    evaluation->last_us = look->before_us;
+    memcpy(evaluation->last, poll->values, sizeof evaluation->last);
+    evaluation->last_us = poll->before_us;
 }
 
-/* What looks could not decide, the cycles of the whole hit may: both of its ends are halted. */
-static void settle_by_cycles(const struct evaluation *evaluation, const struct evaluation_span *span,
+/* The cycles of the whole hit may decide what polls could not: both of its ends are halted. */
+static void decide_by_cycles(const struct evaluation *evaluation, const struct evaluation_span *span,
                              size_t i, struct widen *out)
 {
     const struct counter *counter = &evaluation->reading->counters[i];
@@ -183,12 +183,12 @@ void evaluation_total(struct evaluation *evaluation, const struct raw_hit *hit, 
                                    .longest_us = longest(hit->before_us, hit->after_us),
                                    .pairs = hit->pairs + hit->steps,
                                    .halted = true};
-    if (!evaluation->looked) {
+    if (!evaluation->polled) {
         evaluation_step(evaluation, &span, out);
         return;
     }
     struct widen step[READING_ROOM];
-    evaluation->looked = false;
+    evaluation->polled = false;
     span.from = evaluation->last;
     span.longest_us = longest(evaluation->last_us, hit->after_us);
     span.halted = false;
@@ -197,7 +197,7 @@ void evaluation_total(struct evaluation *evaluation, const struct raw_hit *hit, 
     memcpy(out, evaluation->so_far, evaluation->reading->counted * sizeof *out);
     span.from = hit->from;
     for (size_t i = 1; i < evaluation->reading->counted; i++)
-        settle_by_cycles(evaluation, &span, i, out);
+        decide_by_cycles(evaluation, &span, i, out);
 }
 
 struct value evaluation_value(const struct evaluation *evaluation, size_t which, const struct widen *total,
@@ -213,7 +213,7 @@ struct value evaluation_value(const struct evaluation *evaluation, size_t which,
     return value;
 }
 
-/* Between two stops of an unknown number of halts, to bound what may have gone by. */
+/* A bound for an unknown number of halts. */
 enum { SOME_PAIRS = 1000 };
 
 void halt_cost_begin(struct halt_cost *halts, const struct device *device, const struct clock *clock)

@@ -1,7 +1,7 @@
 /*
- * Evaluation: raw readings of a hit become counts of 64 bits without what the halts added, or lower bounds.
- * Evidence of how often a counter wrapped is the time that went by, the cycles that went by for counters that
- * cannot be faster, and a slower clock beside them. Pure.
+ * Evaluation: turns the raw readings of a hit into 64-bit counts, or lower bounds, without the cost of its
+ * halts. How often a counter wrapped follows from the elapsed time, from the elapsed cycles if the counter
+ * cannot be faster, and from a slower clock read with it. Pure.
  */
 #pragma once
 
@@ -45,37 +45,37 @@ uint64_t overhead_plus_minus(const struct overhead *overhead, unsigned pairs);
 struct evaluation {
     const struct reading *reading;
     const struct overhead *overheads; /* one for each counted counter */
-    bool counts_cycles;               /* the first counter runs with the core's clock */
+    bool counts_cycles;               /* the first counter runs at the core's clock */
     double bound_hz;
-    struct wrap_evidence beside;
-    /* The hit under way, as far as looks have seen it. */
+    struct wrap_evidence evidence;
+    /* The hit under way, up to its last poll. */
     struct widen so_far[READING_ROOM];
     uint64_t last[READING_ROOM];
     uint64_t last_us;
-    bool looked;
+    bool polled;
 };
 
-/* Two readings, and what lies between them. */
+/* Two readings, and the time and halts between them. */
 struct evaluation_span {
     const uint64_t *from, *to;
     uint64_t longest_us;
     unsigned pairs; /* of halts */
-    bool halted;    /* at both: their counters were read at one moment */
+    bool halted;    /* at both: all counters were read at one moment */
 };
 
-/* What went by in the counted counters. */
+/* Widens each counted counter over one span. */
 void evaluation_step(const struct evaluation *evaluation, const struct evaluation_span *span,
                      struct widen *out);
-void evaluation_poll(struct evaluation *evaluation, const struct raw_hit *hit, const struct raw_poll *look);
-/* The whole of a hit; the looks at it, if any, have come before. `out` has room for reading->counted. */
+void evaluation_poll(struct evaluation *evaluation, const struct raw_hit *hit, const struct raw_poll *poll);
+/* The whole hit, after its polls, if any. `out` has room for reading->counted. */
 void evaluation_total(struct evaluation *evaluation, const struct raw_hit *hit, struct widen *out);
-/* Of a total, what is left without its halts. */
+/* A total without the cost of its halts. */
 struct value evaluation_value(const struct evaluation *evaluation, size_t which, const struct widen *total,
                               unsigned pairs);
 
 /*
- * Halts: what one adds to each counter in use, gathered from an engine's re-hits, and what went by between
- * two halts without it. Pure but for the sink that an engine fills.
+ * Halt cost: what a halt adds to each counter in use, gathered from an engine's re-hits, and what was counted
+ * between two halts without it. Pure but for the sink that an engine fills.
  */
 struct halt_cost {
     const struct reading *reading;
@@ -84,19 +84,18 @@ struct halt_cost {
     struct overhead overheads[READING_ROOM];
 };
 
-/* `target` has its counters programmed, and outlives it. */
+/* The device has its counters programmed, and outlives it. */
 void halt_cost_begin(struct halt_cost *halts, const struct device *device, const struct clock *clock);
-/* For an engine_sink's `rehit`, with the struct as its context. */
+/* An engine_sink's `rehit`; `context` is the struct halt_cost. */
 void halt_cost_rehit(void *context, const struct raw_hit *rehit);
 void halt_cost_end(struct halt_cost *halts);
 
 struct halt_cost_count {
     uint64_t count, plus_minus;
     bool at_least; /* a wrap may have been missed */
-    bool at_most;  /* halts are in it, nobody knows how many */
+    bool at_most;  /* an unknown cost of halts is in it */
 };
 
-/* What went by, of each counted counter; `pairs` halts were in it, 0: unknown. Both readings were taken while
- * the core was halted; it ran for `us` at most. */
+/* Counts between two halts that are at most `us` apart, with `pairs` halts in them; 0: an unknown number. */
 void halt_cost_between(const struct halt_cost *halts, const uint64_t *from, const uint64_t *to, uint64_t us,
                        unsigned pairs, struct halt_cost_count *out);

@@ -7,17 +7,169 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { FREE = -1 };
+
+struct placing {
+    const struct placement_request *requests;
+    size_t n;
+    uint32_t free; /* counters that requests can have */
+};
+
+/* Which request has which counter in the pass being made. */
+struct matching {
+    long owner[PLACEMENT_COUNTERS]; /* or FREE */
+};
+
+static void matching_clear(struct matching *m)
+{
+    for (size_t i = 0; i < PLACEMENT_COUNTERS; i++)
+        m->owner[i] = FREE;
+}
+
+static bool can_have(const struct placing *p, size_t request, size_t counter)
+{
+    return (p->requests[request].counters & p->free & UINT32_C(1) << counter) != 0;
+}
+
+/* Kuhn's augmenting path: takes the lowest free counter, else moves an owner to another counter. */
+static bool find_counter(const struct placing *p, struct matching *m, size_t request, uint32_t *tried)
+{
+    for (size_t i = 0; i < PLACEMENT_COUNTERS; i++)
+        if (m->owner[i] == FREE && can_have(p, request, i)) {
+            m->owner[i] = (long)request;
+            return true;
+        }
+    for (size_t i = 0; i < PLACEMENT_COUNTERS; i++) {
+        uint32_t bit = UINT32_C(1) << i;
+        if (!can_have(p, request, i) || (*tried & bit) != 0)
+            continue;
+        *tried |= bit;
+        if (find_counter(p, m, (size_t)m->owner[i], tried)) {
+            m->owner[i] = (long)request;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool belongs(const struct placing *p, size_t request, size_t first)
+{
+    unsigned group = p->requests[first].group;
+    return request == first || (group != 0 && p->requests[request].group == group);
+}
+
+static bool is_first(const struct placing *p, size_t request)
+{
+    for (size_t i = 0; i < request; i++)
+        if (belongs(p, request, i))
+            return false;
+    return true;
+}
+
+/* Adds a request with all of its group, or nothing. */
+static bool add_group(const struct placing *p, struct matching *m, size_t first)
+{
+    struct matching tried = *m;
+    for (size_t i = first; i < p->n; i++) {
+        uint32_t seen = 0;
+        if (belongs(p, i, first) && !find_counter(p, &tried, i, &seen))
+            return false;
+    }
+    *m = tried;
+    return true;
+}
+
+static void read_pass(const struct matching *m, struct placement_pass *pass)
+{
+    pass->n = 0;
+    for (size_t i = 0; i < PLACEMENT_COUNTERS; i++) {
+        if (m->owner[i] == FREE)
+            continue;
+        size_t request = (size_t)m->owner[i], at = pass->n++;
+        for (; at > 0 && pass->request[at - 1] > request; at--) {
+            pass->request[at] = pass->request[at - 1];
+            pass->counter[at] = pass->counter[at - 1];
+        }
+        pass->request[at] = request;
+        pass->counter[at] = (uint8_t)i;
+    }
+}
+
+static void write_pass(const struct placement_pass *pass, struct matching *m)
+{
+    matching_clear(m);
+    for (size_t i = 0; i < pass->n; i++)
+        m->owner[pass->counter[i]] = (long)pass->request[i];
+}
+
+static bool explain_group(const struct placing *p, size_t first, struct error *error)
+{
+    unsigned counters = (unsigned)__builtin_popcount(p->free), members = 0;
+    bool hopeless = false;
+    for (size_t i = first; i < p->n; i++)
+        if (belongs(p, i, first)) {
+            members++;
+            hopeless = hopeless || (p->requests[i].counters & p->free) == 0;
+        }
+    if (hopeless)
+        return error_set(error, ERROR_USAGE, "none of the %u counters can count %s", counters,
+                         members == 1 ? "this event" : "one event of this group");
+    if (members > counters)
+        return error_set(error, ERROR_USAGE, "a group of %u events needs %u counters, and there are %u",
+                         members, members, counters);
+    return error_set(
+        error, ERROR_USAGE,
+        "a group of %u events needs %u counters; there are %u, but some of these events can only be "
+        "counted by the same one",
+        members, members, counters);
+}
+
+/* Puts the group into the first pass that can take it, or into a new one. */
+static bool place_group(const struct placing *p, size_t first, struct placement_pass *out, size_t room,
+                        size_t *passes, struct error *error)
+{
+    struct matching m;
+    for (size_t k = 0; k < *passes; k++) {
+        write_pass(&out[k], &m);
+        if (add_group(p, &m, first)) {
+            read_pass(&m, &out[k]);
+            return true;
+        }
+    }
+    matching_clear(&m);
+    if (!add_group(p, &m, first))
+        return explain_group(p, first, error);
+    if (*passes == room)
+        return error_set(error, ERROR_USAGE, "these events take more than %zu passes", room);
+    read_pass(&m, &out[(*passes)++]);
+    return true;
+}
+
+bool placement_make(const struct placement_request *requests, size_t n, uint32_t usable, uint32_t reserved,
+                    struct placement_pass *out, size_t room, size_t *passes, size_t *which,
+                    struct error *error)
+{
+    struct placing p = {.requests = requests, .n = n, .free = usable & ~reserved};
+    *passes = 0;
+    for (size_t i = 0; i < n; i++)
+        if (is_first(&p, i) && !place_group(&p, i, out, room, passes, error)) {
+            *which = i;
+            return false;
+        }
+    return true;
+}
+
 struct planning {
     struct plan *plan;
     const struct counter_block *block;
     const struct event_set *set;
     struct placement_request requests[PLAN_COLUMNS];
     uint32_t codes[PLAN_COLUMNS];
-    size_t columns[PLAN_COLUMNS]; /* of each wish */
+    size_t columns[PLAN_COLUMNS]; /* of each request */
     size_t n;
 };
 
-/* A counter that has an event of its own. */
+/* Finds a counter with a fixed event. */
 static bool find_fixed(const struct counter_block *block, const char *name, uint8_t *counter)
 {
     for (size_t i = 0; i < block->n; i++)
@@ -28,7 +180,7 @@ static bool find_fixed(const struct counter_block *block, const char *name, uint
     return false;
 }
 
-/* Takes what stands behind a colon off the name, where the counters know what to do with it. */
+/* Cuts the modifiers behind a colon off the name, if the block knows any. */
 static char *split(const struct planning *p, struct event_request *request)
 {
     char *colon = strchr(request->name, ':');
@@ -141,8 +293,8 @@ static void begin_pass(struct plan *plan, const struct counter_block *block, str
         put_pick(pass, plan, 0, 0, 0);
 }
 
-/* Two of a group that one counter alone can count. */
-static bool explain(const struct planning *p, size_t which, struct error *error)
+/* Names two events of a group that only one counter can count. */
+static bool explain_pair(const struct planning *p, size_t which, struct error *error)
 {
     unsigned group = p->requests[which].group;
     for (size_t i = 0; group != 0 && i < p->n; i++)
@@ -171,7 +323,7 @@ static bool place(struct planning *p, struct error *error)
     uint32_t reserved = p->block->counts_cycles ? 1 : 0;
     if (!placement_make(p->requests, p->n, usable, reserved, passes, PLAN_PASSES, &plan->n_passes, &which,
                         error))
-        return explain(p, which, error);
+        return explain_pair(p, which, error);
     for (size_t i = 0; i < plan->n_passes; i++) {
         struct plan_pass *pass = &plan->passes[i];
         begin_pass(plan, p->block, pass);
@@ -207,157 +359,4 @@ bool plan_make(struct plan *plan, const struct counter_block *block, const struc
     }
     return plan->n_passes > 0 ||
            error_set(error, ERROR_NO_COUNTER, "none of these events can be counted here");
-}
-
-enum { NOBODY = -1 };
-
-struct placing {
-    const struct placement_request *requests;
-    size_t n;
-    uint32_t free; /* the counters that wishes can have */
-};
-
-/* Who has which counter in one pass, while it is made: one-to-one at any time. */
-struct matching {
-    long owner[PLACEMENT_COUNTERS];
-};
-
-static void matching_clear(struct matching *m)
-{
-    for (size_t i = 0; i < PLACEMENT_COUNTERS; i++)
-        m->owner[i] = NOBODY;
-}
-
-static bool can_have(const struct placing *p, size_t request, size_t counter)
-{
-    return (p->requests[request].counters & p->free & UINT32_C(1) << counter) != 0;
-}
-
-/* Kuhn's augmenting path: whoever has a counter that this wish could use looks for another first. What is
- * free is taken before, the lowest first, so that nobody is moved without need. */
-static bool find_counter(const struct placing *p, struct matching *m, size_t request, uint32_t *tried)
-{
-    for (size_t i = 0; i < PLACEMENT_COUNTERS; i++)
-        if (m->owner[i] == NOBODY && can_have(p, request, i)) {
-            m->owner[i] = (long)request;
-            return true;
-        }
-    for (size_t i = 0; i < PLACEMENT_COUNTERS; i++) {
-        uint32_t bit = UINT32_C(1) << i;
-        if (!can_have(p, request, i) || (*tried & bit) != 0)
-            continue;
-        *tried |= bit;
-        if (find_counter(p, m, (size_t)m->owner[i], tried)) {
-            m->owner[i] = (long)request;
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool belongs(const struct placing *p, size_t request, size_t first)
-{
-    unsigned group = p->requests[first].group;
-    return request == first || (group != 0 && p->requests[request].group == group);
-}
-
-static bool is_first(const struct placing *p, size_t request)
-{
-    for (size_t i = 0; i < request; i++)
-        if (belongs(p, request, i))
-            return false;
-    return true;
-}
-
-/* Adds a wish with all of its group, or nothing. */
-static bool add_group(const struct placing *p, struct matching *m, size_t first)
-{
-    struct matching tried = *m;
-    for (size_t i = first; i < p->n; i++) {
-        uint32_t seen = 0;
-        if (belongs(p, i, first) && !find_counter(p, &tried, i, &seen))
-            return false;
-    }
-    *m = tried;
-    return true;
-}
-
-static void read_pass(const struct matching *m, struct placement_pass *pass)
-{
-    pass->n = 0;
-    for (size_t i = 0; i < PLACEMENT_COUNTERS; i++) {
-        if (m->owner[i] == NOBODY)
-            continue;
-        size_t request = (size_t)m->owner[i], at = pass->n++;
-        for (; at > 0 && pass->request[at - 1] > request; at--) {
-            pass->request[at] = pass->request[at - 1];
-            pass->counter[at] = pass->counter[at - 1];
-        }
-        pass->request[at] = request;
-        pass->counter[at] = (uint8_t)i;
-    }
-}
-
-static void write_pass(const struct placement_pass *pass, struct matching *m)
-{
-    matching_clear(m);
-    for (size_t i = 0; i < pass->n; i++)
-        m->owner[pass->counter[i]] = (long)pass->request[i];
-}
-
-static bool placement_explain(const struct placing *p, size_t first, struct error *error)
-{
-    unsigned counters = (unsigned)__builtin_popcount(p->free), members = 0;
-    bool hopeless = false;
-    for (size_t i = first; i < p->n; i++)
-        if (belongs(p, i, first)) {
-            members++;
-            hopeless = hopeless || (p->requests[i].counters & p->free) == 0;
-        }
-    if (hopeless)
-        return error_set(error, ERROR_USAGE, "none of the %u counters can count %s", counters,
-                         members == 1 ? "this event" : "one event of this group");
-    if (members > counters)
-        return error_set(error, ERROR_USAGE, "a group of %u events needs %u counters, and there are %u",
-                         members, members, counters);
-    return error_set(
-        error, ERROR_USAGE,
-        "a group of %u events needs %u counters; there are %u, but some of these events can only be "
-        "counted by the same one",
-        members, members, counters);
-}
-
-/* The first pass that takes the group, a new one at the end. */
-static bool placement_place(const struct placing *p, size_t first, struct placement_pass *out, size_t room,
-                            size_t *passes, struct error *error)
-{
-    struct matching m;
-    for (size_t k = 0; k < *passes; k++) {
-        write_pass(&out[k], &m);
-        if (add_group(p, &m, first)) {
-            read_pass(&m, &out[k]);
-            return true;
-        }
-    }
-    matching_clear(&m);
-    if (!add_group(p, &m, first))
-        return placement_explain(p, first, error);
-    if (*passes == room)
-        return error_set(error, ERROR_USAGE, "these events take more than %zu passes", room);
-    read_pass(&m, &out[(*passes)++]);
-    return true;
-}
-
-bool placement_make(const struct placement_request *requests, size_t n, uint32_t usable, uint32_t reserved,
-                    struct placement_pass *out, size_t room, size_t *passes, size_t *which,
-                    struct error *error)
-{
-    struct placing p = {.requests = requests, .n = n, .free = usable & ~reserved};
-    *passes = 0;
-    for (size_t i = 0; i < n; i++)
-        if (is_first(&p, i) && !placement_place(&p, i, out, room, passes, error)) {
-            *which = i;
-            return false;
-        }
-    return true;
 }

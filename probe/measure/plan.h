@@ -1,6 +1,6 @@
 /*
- * Placement: which counter counts which event, and in which pass, when there are more events than counters or
- * when some counters cannot count everything. Pure: knows events only by the counters that can count them.
+ * Plan: which counter counts which event, in which pass. First the placement, which knows events only by the
+ * counters that can count them; then the plan, which turns requests into columns and passes. Pure.
  */
 #pragma once
 
@@ -16,29 +16,26 @@ enum { PLACEMENT_COUNTERS = 32 };
 
 struct placement_request {
     uint32_t counters; /* bit i: counter i of the block can count it; 0: none can */
-    unsigned group;    /* 0: alone; wishes with the same number are counted in the same pass */
+    unsigned group;    /* 0: alone; requests with the same number are counted in the same pass */
 };
 
 struct placement_pass {
     size_t n;
-    size_t request[PLACEMENT_COUNTERS]; /* in the order of the wishes */
+    size_t request[PLACEMENT_COUNTERS]; /* in the order of the requests */
     uint8_t counter[PLACEMENT_COUNTERS];
 };
 
 /*
- * As few passes as a first fit finds, wishes in their order; within a pass the matching is exact: what can be
- * counted together is. `usable`: the counters that there are; `reserved`: those of them that are taken in
- * every pass. False (ERROR_USAGE): *which can never be counted, by itself or with its group; or there is no
- * room for the passes, then *which is the first wish without one.
+ * Makes as few passes as a first fit finds, with the requests in their order. Within a pass the matching is
+ * exact: events that can be counted together are. `usable`: the existing counters; `reserved`: those of them
+ * that every pass uses for something else. On ERROR_USAGE, *which is the first request that cannot be
+ * counted, alone or with its group, or for which there is no room in the passes.
  */
 bool placement_make(const struct placement_request *requests, size_t n, uint32_t usable, uint32_t reserved,
                     struct placement_pass *out, size_t room, size_t *passes, size_t *which,
                     struct error *error);
 
-/*
- * Plan: the events that were asked for become columns of the result and passes over the counters. Cycles are
- * counted in every pass where the block can, as the cross-check between passes.
- */
+/* Cycles are counted in every pass if the block can count them, as the cross-check between passes. */
 enum { PLAN_COLUMNS = 64, PLAN_PASSES = 64 };
 
 struct plan_pass {
@@ -57,7 +54,7 @@ struct plan {
     size_t n_passes;
 };
 
-/* Without wishes: the block's first counter. `set` may be NULL. ERROR_USAGE for names that do not exist,
- * ERROR_NO_COUNTER when not one of them can be counted. */
+/* Without requests: the block's first counter. `set` may be NULL. ERROR_USAGE: a name is unknown;
+ * ERROR_NO_COUNTER: none of the events can be counted. */
 bool plan_make(struct plan *plan, const struct counter_block *block, const struct event_set *set,
                const struct event_request *requests, size_t n, struct error *error);

@@ -1,11 +1,10 @@
 /*
- * Verdicts: whether what is measured now is slower than an earlier run by more than was allowed. Where
- * neither run varies, the two are compared exactly. Else a one-sided Welch's t-test decides: slower when the
- * increase beyond the threshold is more than chance explains (0.1 % a column), passed when an increase up to
- * it is (1 %); whatever lies between the two is inconclusive. Hits of one run may be alike or drift: the
- * standard error and the drift of each run (statistics.h) say by how much less they tell. What calibration is
- * unsure of (± of either run), and the drift, are granted to both answers before either is given. A
- * regression takes ten hits of each run. More is always worse. Pure.
+ * Verdicts: whether this run is slower than an earlier one by more than the threshold. If neither run varies,
+ * the two are compared exactly. Else a one-sided Welch's t-test decides: regressed if the increase beyond the
+ * threshold is more than chance explains (0.1 % a column), passed if chance cannot explain an increase up to
+ * the threshold (1 %), inconclusive between the two. Hits of one run may be alike or drift; each run's
+ * standard error and drift (statistics.h) allow for it. The error of calibration and the drift must not
+ * change the answer in either direction. A regression needs ten hits of each run. More is always worse. Pure.
  */
 #pragma once
 
@@ -21,9 +20,9 @@ struct verdict_side {
     uint64_t n;
     double mean, sd;
     uint64_t min, max;
-    bool at_least; /* of some hits only a lower bound is known */
+    bool at_least; /* some hits have only a lower bound */
     double plus_minus;
-    struct series_error error; /* df 0: not known; then that of `sd`, and no drift */
+    struct series_error error; /* df 0: unknown; then from `sd`, without drift */
 };
 
 struct verdict_line {
@@ -31,17 +30,16 @@ struct verdict_line {
     enum verdict verdict;
     double change; /* (now - base) / base; NaN if base is 0 */
     struct verdict_side base, now;
-    char why[384]; /* "" where the numbers say it all */
+    char why[384]; /* "" if the numbers suffice */
 };
 
-/* "2%", "2 %", "0.02", "0": the part by which more is allowed. A bare number from 1 on is none: who writes 5
-   means 5 %. */
+/* Reads "2%", "2 %", "0.02" or "0". Refuses a bare number from 1 on: "5" probably means 5 %. */
 bool verdict_threshold(const char *text, double *out);
 
-/* `name` is left empty. Neither run is taken to vary less than the two together. */
+/* Leaves `name` empty. Neither run is assumed to vary less than both together. */
 struct verdict_line verdict_decide(const struct verdict_side *base, const struct verdict_side *now,
                                    double threshold);
-/* Of no lines at all: inconclusive. */
+/* Inconclusive without lines. */
 enum verdict verdict_overall(const struct verdict_line *lines, size_t n);
 const char *verdict_name(enum verdict verdict); /* "pass", "regressed", "inconclusive" */
 

@@ -160,8 +160,8 @@ FRESH_TEST(a_tick_variable_decides_every_phase)
     reading.counters[1] = up(32, 0);
     reading.counters[2] = up(32, 0);
     reading.n = 3;
-    evaluation.beside =
-        (struct wrap_evidence){.kind = BESIDE_TICK, .at = 1, .each = 1, .modulus = UINT64_C(1) << 32};
+    evaluation.evidence =
+        (struct wrap_evidence){.kind = EVIDENCE_TICK, .at = 1, .each = 1, .modulus = UINT64_C(1) << 32};
     for (uint64_t begin = 10000; begin < 10000 + 2 * PERIOD; begin++)
         for (uint64_t length = 0; length < UINT64_C(60) * PERIOD; length += 7) {
             uint64_t end = begin + length;
@@ -189,8 +189,8 @@ FRESH_TEST(a_tick_being_counted_is_a_bound)
     reading.counters[1] = up(32, 0);
     reading.counters[2] = up(32, 0);
     reading.n = 3;
-    evaluation.beside =
-        (struct wrap_evidence){.kind = BESIDE_TICK, .at = 1, .each = 1, .modulus = UINT64_C(1) << 32};
+    evaluation.evidence =
+        (struct wrap_evidence){.kind = EVIDENCE_TICK, .at = 1, .each = 1, .modulus = UINT64_C(1) << 32};
     const struct raw_hit hit = {.from = {shown(5500, 999), 5, 0},
                                 .to = {shown(9005, 999), 8, 15}, /* the ninth is being handled */
                                 .after_us = 1000000,
@@ -207,8 +207,8 @@ FRESH_TEST(a_timer_decides_unless_it_contradicts)
     reading.counters[1] = up(64, 0);
     reading.n = 2;
     evaluation.bound_hz = 12.6e6;
-    evaluation.beside =
-        (struct wrap_evidence){.kind = BESIDE_TIMER, .at = 1, .slow_hz = 12e6, .fast_hz = 12e6};
+    evaluation.evidence =
+        (struct wrap_evidence){.kind = EVIDENCE_TIMER, .at = 1, .slow_hz = 12e6, .fast_hz = 12e6};
     struct raw_hit hit = {.from = {shown(100, 11999), 0}, .after_us = 100000, .pairs = 1};
     hit.to[0] = shown(100 + 600000, 11999);
     hit.to[1] = 50000; /* 50 ms at 12 MHz */

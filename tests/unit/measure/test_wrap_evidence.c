@@ -32,7 +32,7 @@ static struct counter systick(uint32_t period)
 
 static struct wrap_evidence wrap_evidence_of(const struct tick_world *world)
 {
-    return (struct wrap_evidence){.kind = BESIDE_TICK,
+    return (struct wrap_evidence){.kind = EVIDENCE_TICK,
                                   .at = VARIABLE,
                                   .has_pended = world->suspended_every != 0,
                                   .each = world->each,
@@ -57,7 +57,7 @@ static struct widen between(const struct tick_world *world, size_t a, size_t b, 
                                     .overheads = &overhead,
                                     .counts_cycles = true,
                                     .bound_hz = 1e6,
-                                    .beside = wrap_evidence_of(world)};
+                                    .evidence = wrap_evidence_of(world)};
     struct raw_hit hit = {.after_us = b - a + slack};
     struct widen total;
     take(&moments[a], hit.from);
@@ -202,7 +202,7 @@ static struct widen_bounds narrowed(const uint64_t *from, const uint64_t *to, ui
     const struct counter counter = systick(1000);
     struct widen_bounds bounds = {.most = most};
     wrap_evidence_narrow(
-        &(struct wrap_evidence){.kind = BESIDE_TICK, .at = 1, .each = 1, .modulus = 1ULL << 32}, &counter,
+        &(struct wrap_evidence){.kind = EVIDENCE_TICK, .at = 1, .each = 1, .modulus = 1ULL << 32}, &counter,
         from, to, 0, &bounds);
     return bounds;
 }
@@ -254,13 +254,13 @@ TEST(absurd_values_overflow_nothing)
     static const uint64_t odd[] = {0, 1, INT64_MAX - 1ULL, INT64_MAX, 1ULL << 63, UINT64_MAX - 1, UINT64_MAX};
     enum { ODD = sizeof odd / sizeof *odd };
     const struct counter counter = systick(1000);
-    const struct wrap_evidence beside = {
-        .kind = BESIDE_TICK, .at = 1, .each = 1, .modulus = UINT64_MAX, .has_pended = true};
+    const struct wrap_evidence evidence = {
+        .kind = EVIDENCE_TICK, .at = 1, .each = 1, .modulus = UINT64_MAX, .has_pended = true};
     for (size_t i = 0; i < (size_t)ODD * ODD * ODD; i++) {
         const uint64_t from[] = {5, odd[i % ODD], 15, 0};
         const uint64_t to[] = {7, odd[i / ODD % ODD], 15, odd[i / ODD / ODD]};
         struct widen_bounds bounds = {.most = UINT64_MAX};
-        wrap_evidence_narrow(&beside, &counter, from, to, 0, &bounds);
+        wrap_evidence_narrow(&evidence, &counter, from, to, 0, &bounds);
         assert_true(bounds.least == 1 || bounds.least == 0 || bounds.least % 1000 == 998);
     }
 }

@@ -12,7 +12,7 @@ enum { PERIOD = 48000, MHZ = 48 };
 static struct fixture {
     struct link link;
     struct device device;
-    struct wrap_evidence beside;
+    struct wrap_evidence evidence;
     struct deadline deadline;
     struct error error;
     uint64_t now_us, reads;
@@ -109,7 +109,7 @@ static struct address word(uint64_t offset, uint8_t size)
 
 static bool take_tick(struct wrap_evidence_tick tick)
 {
-    return wrap_evidence_take_tick(&f.beside, &f.device, &tick, &f.error);
+    return wrap_evidence_take_tick(&f.evidence, &f.device, &tick, &f.error);
 }
 
 FRESH_TEST(the_variable_is_read_behind_the_counters)
@@ -118,11 +118,11 @@ FRESH_TEST(the_variable_is_read_behind_the_counters)
     const struct reading *reading = &f.device.reading;
     assert_int_equal(reading->n, 3);
     assert_int_equal(reading->counted, 1);
-    assert_int_equal(f.beside.kind, BESIDE_TICK);
-    assert_int_equal(f.beside.at, 1);
-    assert_int_equal(f.beside.each, 10);
-    assert_int_equal(f.beside.modulus, 0x10000);
-    assert_false(f.beside.has_pended);
+    assert_int_equal(f.evidence.kind, EVIDENCE_TICK);
+    assert_int_equal(f.evidence.at, 1);
+    assert_int_equal(f.evidence.each, 10);
+    assert_int_equal(f.evidence.modulus, 0x10000);
+    assert_false(f.evidence.has_pended);
     assert_int_equal(reading->counters[1].low.offset, VARIABLE);
     assert_int_equal(reading->counters[1].bits, 16);
     assert_int_equal(reading->counters[2].low.offset, 0xE000ED04);
@@ -134,8 +134,8 @@ FRESH_TEST(ticks_put_by_are_read_too)
     assert_true(
         take_tick((struct wrap_evidence_tick){.variable = word(VARIABLE, 4), .pended = word(PENDED, 4)}));
     assert_int_equal(f.device.reading.n, 4);
-    assert_true(f.beside.has_pended);
-    assert_int_equal(f.beside.each, 1); /* not said */
+    assert_true(f.evidence.has_pended);
+    assert_int_equal(f.evidence.each, 1); /* not said */
     assert_int_equal(f.device.reading.counters[3].low.offset, PENDED);
 }
 
@@ -150,7 +150,7 @@ FRESH_TEST(a_full_reading_takes_none)
 static bool check(double bound_hz)
 {
     const struct clock clock = {.bound_hz = bound_hz};
-    return wrap_evidence_check(&f.beside, &f.device, &clock, &f.deadline, &f.error);
+    return wrap_evidence_check(&f.evidence, &f.device, &clock, &f.deadline, &f.error);
 }
 
 FRESH_TEST(a_variable_that_keeps_pace_is_believed)
@@ -213,47 +213,47 @@ FRESH_TEST(a_link_that_goes_is_told)
 static enum wrap_evidence_kind take_timer(struct clock clock)
 {
     size_t before = f.device.reading.n;
-    assert_true(wrap_evidence_take_timer(&f.beside, &f.device, &clock, &f.deadline, &f.error));
+    assert_true(wrap_evidence_take_timer(&f.evidence, &f.device, &clock, &f.deadline, &f.error));
     assert_int_equal(f.error.kind, ERROR_NONE);
-    assert_int_equal(f.device.reading.n, before + (f.beside.kind == BESIDE_TIMER));
-    return f.beside.kind;
+    assert_int_equal(f.device.reading.n, before + (f.evidence.kind == EVIDENCE_TIMER));
+    return f.evidence.kind;
 }
 
 FRESH_TEST(the_timer_is_one_wide_counter)
 {
-    assert_int_equal(take_timer(clock_given(125e6, "--freq")), BESIDE_TIMER);
+    assert_int_equal(take_timer(clock_given(125e6, "--freq")), EVIDENCE_TIMER);
     const struct counter *timer = &f.device.reading.counters[1];
     assert_int_equal(timer->bits, 64);
     assert_int_equal(timer->low.offset, 0x40054028);
     assert_int_equal(timer->high.offset, 0x40054024);
-    assert_int_equal(f.beside.at, 1);
-    assert_true(f.beside.slow_hz == 125e6 && f.beside.fast_hz == 125e6);
+    assert_int_equal(f.evidence.at, 1);
+    assert_true(f.evidence.slow_hz == 125e6 && f.evidence.fast_hz == 125e6);
 }
 
 FRESH_TEST(only_a_timer_that_is_known_to_fit_is_taken)
 {
     struct clock measured = clock_given(125e6, "measured");
     measured.error_hz = 1000;
-    assert_int_equal(take_timer(measured), BESIDE_NOTHING);
-    assert_true(f.beside.wants_clock);
-    assert_int_equal(take_timer(clock_unknown()), BESIDE_NOTHING);
-    assert_true(f.beside.wants_clock);
+    assert_int_equal(take_timer(measured), EVIDENCE_NONE);
+    assert_true(f.evidence.wants_clock);
+    assert_int_equal(take_timer(clock_unknown()), EVIDENCE_NONE);
+    assert_true(f.evidence.wants_clock);
     f.chip_id = 0x10004927; /* an RP2350: other addresses */
-    assert_int_equal(take_timer(clock_given(150e6, "--freq")), BESIDE_NOTHING);
+    assert_int_equal(take_timer(clock_given(150e6, "--freq")), EVIDENCE_NONE);
     f.chip_id = 0x20002927;
     static const uint32_t pauses[] = {0, 1, 2, 4}; /* it goes on while one of the cores is halted */
     for (size_t i = 0; i < sizeof pauses / sizeof *pauses; i++) {
         f.dbgpause = pauses[i];
-        assert_int_equal(take_timer(clock_given(125e6, "--freq")), BESIDE_NOTHING);
+        assert_int_equal(take_timer(clock_given(125e6, "--freq")), EVIDENCE_NONE);
     }
     f.dbgpause = 6;
     static const uint64_t refused[] = {0x40000000, 0x4005402C};
     for (size_t i = 0; i < 2; i++) {
         f.refuses = refused[i];
-        assert_int_equal(take_timer(clock_given(125e6, "--freq")), BESIDE_NOTHING);
+        assert_int_equal(take_timer(clock_given(125e6, "--freq")), EVIDENCE_NONE);
     }
     f.refuses = 0;
-    assert_int_equal(take_timer(clock_given(125e6, "--freq")), BESIDE_TIMER);
+    assert_int_equal(take_timer(clock_given(125e6, "--freq")), EVIDENCE_TIMER);
     assert_true(check(125e6)); /* there is no variable to look at */
 }
 
@@ -263,7 +263,7 @@ FRESH_TEST(the_timer_tells_every_wrap)
     enum { CYCLES = 12, MODULUS = 200 }; /* a microsecond; 17 of those to a wrap */
     const struct counter counter = {
         .bits = 24, .per_cycle = 1, .down = true, .zero_is_top = true, .modulus = MODULUS};
-    const struct wrap_evidence beside = {.kind = BESIDE_TIMER, .at = 1, .slow_hz = 12e6, .fast_hz = 12e6};
+    const struct wrap_evidence evidence = {.kind = EVIDENCE_TIMER, .at = 1, .slow_hz = 12e6, .fast_hz = 12e6};
     for (uint64_t a = 1000; a < 1000 + CYCLES * 4; a++)
         for (uint64_t length = 0; length < UINT64_C(20) * MODULUS; length++) {
             uint64_t b = a + length;
@@ -271,7 +271,7 @@ FRESH_TEST(the_timer_tells_every_wrap)
             const uint64_t to[] = {b % MODULUS == 0 ? 0 : MODULUS - b % MODULUS, b / CYCLES};
             struct widen_bounds bounds = {.most = UINT64_MAX};
             struct widen widen = {0};
-            wrap_evidence_narrow(&beside, &counter, from, to, 0, &bounds);
+            wrap_evidence_narrow(&evidence, &counter, from, to, 0, &bounds);
             widen_add(&widen, &counter, from[0], to[0], bounds);
             assert_false(widen.at_least);
             assert_int_equal(widen.total, length);
