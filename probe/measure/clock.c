@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <time.h>
 
-/* No core with these counters runs faster; used where nothing better is known. */
+/* No core with these counters runs faster: the bound of an unknown clock. */
 static const double FASTEST_HZ = 1.2e9;
 /* Oscillators and PLLs are not exact. */
 static const double TOLERANCE = 1.05;

@@ -1,6 +1,6 @@
 /*
- * The clock: how fast the core runs, from the user, from the program's own variable, or measured by a counter
- * against host time; and a bound from above, which decides whether a counter can have wrapped unseen.
+ * Clock: how fast the core runs. The rate comes from the user, from the program's own variable, or from a
+ * counter measured against host time. Its upper bound decides whether a counter can have wrapped unseen.
  */
 #pragma once
 
@@ -19,6 +19,7 @@ struct clock {
 
 struct clock clock_unknown(void);
 struct clock clock_given(double hz, const char *source);
-/* Counter 0 of the block in use, on a running core, for about `ms`; unknown where it could wrap meanwhile. */
+/* Measures counter 0 of the block in use for about `ms` while the core runs. Unknown if it could wrap
+ * meanwhile. */
 bool clock_measure(struct device *device, int ms, struct clock *out, const struct deadline *deadline,
                    struct error *error);

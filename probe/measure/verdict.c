@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of a wrong verdict, a column. The run of ten columns that regresses by chance stays at 1 %. */
+/* Chances of a wrong verdict, per column: a run of ten columns regresses by chance in 1 % of cases. */
 static const double chance_regressed = 0.001, chance_passed = 0.01;
 enum {
-    FEW = 10, /* fewer hits do not show what else a run may be like */
+    FEW = 10, /* fewer hits do not show how a run varies */
     MANY = 100000,
 };
 
@@ -40,7 +40,7 @@ bool verdict_threshold(const char *text, double *out)
     return true;
 }
 
-/* Lentz's way to the continued fraction of the incomplete beta function (DLMF 8.17.22). */
+/* Lentz's algorithm for the continued fraction of the incomplete beta function (DLMF 8.17.22). */
 static double beta_fraction(double a, double b, double x)
 {
     enum { MOST = 100000 };
@@ -66,7 +66,7 @@ static double beta_fraction(double a, double b, double x)
     return value;
 }
 
-/* I_x(a, b), regularized; `y` is 1 - x, given apart because it may be tiny. */
+/* I_x(a, b), regularized; `y` is 1 - x, a parameter because it may be tiny. */
 static double beta_part(double a, double b, double x, double y)
 {
     if (!(x > 0) || !(y > 0))
@@ -123,20 +123,19 @@ static struct deviation deviation_of(const struct verdict_side *side, double fac
 static struct deviation deviation_both(struct deviation a, struct deviation b)
 {
     double error = hypot(a.error, b.error);
-    double of_a = a.error / error,
-           of_b = b.error / error; /* first: the fourth power of the error may not fit */
+    double of_a = a.error / error, of_b = b.error / error; /* the fourth power of an error may overflow */
     return (struct deviation){.error = error, .df = 1 / (pow(of_a, 4) / a.df + pow(of_b, 4) / b.df)};
 }
 
-/* How much less a run's hits say of its mean than if none were like the next. */
+/* By which factor alike hits widen the error of a run's mean. */
 static double widened(const struct verdict_side *side)
 {
     double alone = side->sd / sqrt((double)side->n);
     return alone > 0 && side->error.standard > alone ? side->error.standard / alone : 1;
 }
 
-/* If both vary as much as the two taken together, and in that way in which the longer one does: a short run
-   has not seen what is seldom. */
+/* The error if both runs vary as much as the two together, and their hits are as alike as those of the longer
+   run: a short run may have missed rare values. */
 static double pooled_error(const struct verdict_side *base, const struct verdict_side *now, double factor)
 {
     double of_base = (double)base->n, of_now = (double)now->n, sum = of_base + of_now - 2;
@@ -146,7 +145,7 @@ static double pooled_error(const struct verdict_side *base, const struct verdict
     return sd * sqrt(1 / of_base + 1 / of_now) * widened(base->n > now->n ? base : now);
 }
 
-/* The chance of a mean so far above the limit, or farther, if the limit is the truth. */
+/* The chance of a mean at least so far above the limit, if the true mean is at the limit. */
 static double chance_of(double distance, struct deviation deviation)
 {
     return verdict_student_above(distance / deviation.error, deviation.df);
@@ -169,7 +168,7 @@ static bool is_number(const struct verdict_side *side)
            isfinite(side->error.drift) && side->error.drift >= 0;
 }
 
-/* True: there is nothing to decide, and `why` says so. */
+/* True: there is nothing to decide, and `why` says why. */
 static bool decide_unmeasured(struct verdict_line *line)
 {
     const struct verdict_side *base = &line->base, *now = &line->now;
@@ -190,11 +189,11 @@ static bool decide_unmeasured(struct verdict_line *line)
     return true;
 }
 
-/* What a line is decided by. */
+/* The numbers that decide a line. */
 struct question {
     double limit;    /* of the mean */
-    double distance; /* from there to the mean that was found */
-    double off;      /* what calibration leaves open */
+    double distance; /* from there to this run's mean */
+    double off;      /* the error of calibration */
     double drift;
     double threshold, factor;
     struct deviation deviation;
@@ -222,7 +221,7 @@ static void tell_calibration(struct verdict_line *line, double off)
 
 static void decide_exactly(struct verdict_line *line, const struct question *question)
 {
-    /* 100 by 15 % is 114.99999999999999, and 115 is no more than that */
+    /* 100 and 15 % more is 114.99999999999999 in a double, and 115 does not exceed it */
     double rounding = 4 * DBL_EPSILON * question->limit;
     if (question->distance + question->off <= rounding)
         conclude(line, VERDICT_PASS, "%s", "");
@@ -234,7 +233,7 @@ static void decide_exactly(struct verdict_line *line, const struct question *que
         conclude(line, VERDICT_REGRESSED, "%s", line->base.mean > 0 ? "" : "the baseline is 0");
 }
 
-/* "9 %" of the baseline, rounded up in its second digit; or, of nothing, as it is. */
+/* "9 %" of the baseline, rounded up in its second digit; the value itself if the baseline is 0. */
 static void put_part(char *out, size_t size, double value, double whole)
 {
     double percent = whole > 0 ? value / whole * 100 : value;
@@ -248,7 +247,7 @@ static uint64_t rounded_up(double hits)
     return (uint64_t)(ceil(hits / step - 1e-9) * step);
 }
 
-/* In this run alone, if the baseline is sharp enough; else in both. More than MANY: not in our time. */
+/* How many hits would decide: in this run alone if the baseline is precise enough, else in both runs. */
 static double hits_wanted(const struct verdict_line *line, const struct question *question, double noise,
                           double room, bool *both)
 {
@@ -258,10 +257,10 @@ static double hits_wanted(const struct verdict_line *line, const struct question
     double sum = of_base * of_base + of_now * of_now, part = room / noise * (room / noise) * sum;
     double alone = now / (part - of_base * of_base), each = (base + now) / part;
     *both = !(alone > 0) || alone > 4 * each;
-    return (*both ? each : alone) * 1.5; /* the next mean lies elsewhere, and maybe nearer */
+    return (*both ? each : alone) * 1.5; /* the next mean may lie nearer to the limit */
 }
 
-/* The noise is too large for the distance from the limit, or there is next to none. */
+/* The noise is too large for the distance from the limit. */
 static void tell_noise(struct verdict_line *line, const struct question *question)
 {
     char noise_text[32], threshold[32], drift[32];
@@ -291,7 +290,7 @@ static void tell_noise(struct verdict_line *line, const struct question *questio
                                     : " in each run",
                  n);
     }
-    /* Without a threshold the same again stays open for ever */
+    /* Without a threshold two equal runs never decide */
     if (mean > 0 && (hits > MANY || question->threshold == 0)) {
         double change = question->distance + question->threshold * mean;
         put_part(part, sizeof part, change + question->off + noise, mean);

@@ -51,8 +51,8 @@ static bool is_amount(double value)
     return isfinite(value) && value >= 0;
 }
 
-/* A product may be off by half a unit in its last place, and it need not be whole: in a time of 2.5 periods a
- * clock ticks two or three times. Next to it and then to the whole number is on the safe side of both. */
+/* A product may be off by half a unit in its last place, and a clock ticks two or three times in 2.5 periods.
+ * The next double and the next whole number outward allow for both. */
 void widen_by_time(struct widen_bounds *bounds, double shortest_s, double longest_s, double slowest_hz,
                    double fastest_hz)
 {
