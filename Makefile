@@ -1,5 +1,5 @@
 # pmu-probe: see README.md. `make demo` shows it, `make check` tests it.
-# One non-recursive Makefile; each part of the house brings its own few lines from make/.
+# One non-recursive Makefile. Each part has its own file in make/.
 
 BUILD  := build
 CC     ?= gcc

@@ -1,4 +1,4 @@
-# Programs that tests/bench times: the tool's own library, built as $(BUILD)/pmu-probe is.
+# Programs that tests/bench times. They link the tool's library, built with the flags of $(BUILD)/pmu-probe.
 
 BENCH_SRC := $(sort $(wildcard tests/bench/*.c))
 BENCH_BIN := $(BENCH_SRC:tests/%.c=$(BUILD)/%)

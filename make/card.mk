@@ -1,4 +1,4 @@
-# A Xeon Phi's threads as /dev/cpu/N/msr: a model for the tests, built without anything of probe/.
+# A model of a Xeon Phi's threads as /dev/cpu/N/msr, for the tests. It uses no source of probe/.
 
 CARD_SRC := $(sort $(wildcard tests/card/*.c))
 CARD_OBJ := $(CARD_SRC:tests/card/%.c=$(BUILD)/obj-card/%.o)

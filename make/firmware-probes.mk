@@ -1,4 +1,4 @@
-# Random lists of steps against a probe's firmware: a program of the tests, with the tool's own link.
+# A test program that gives random step lists to a probe's firmware through the tool's own link.
 
 RANDOM_LISTS := $(BUILD)/clients/random-lists
 
@@ -8,7 +8,7 @@ $(RANDOM_LISTS): tests/firmware-probes/random_lists.c $(BUILD)/asan/libpmu.a Mak
 
 board: $(RANDOM_LISTS)
 
-# The board's own command processor beside such a firmware, cycle by cycle: the board's sources, none of the tool's
+# Compares the board's command processor with such a firmware, cycle by cycle. It links the board's sources only.
 DIFFERENCES     := $(BUILD)/clients/differences
 DIFFERENCES_SRC := tests/firmware-probes/differences.c tests/board/adi.c tests/board/bus.c tests/board/front/jtag.c \
                    $(wildcard tests/board/wire/*.c) $(filter-out tests/board/dap/tcp.c,$(wildcard tests/board/dap/*.c))

@@ -1,4 +1,5 @@
-# `make install`: the tool, OpenOCD's part of it where `-f pico.cfg` finds it, and who may open a probe. `make uninstall`.
+# `make install` puts the tool, its OpenOCD files (where `-f pico.cfg` finds them) and the udev rules in place. `make uninstall`
+# removes them.
 
 SHARE := $(DESTDIR)$(PREFIX)/share/pmu-probe
 # udev reads no rules below /usr/local
@@ -22,7 +23,7 @@ else
 endif
 endif
 
-# Only what `install` with the same PREFIX, DESTDIR and UDEV_RULES has put there
+# Removes only what `install` with the same PREFIX, DESTDIR and UDEV_RULES put there
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/pmu-probe $(DESTDIR)$(UDEV_RULE)
 	rm -rf $(SHARE)

@@ -1,12 +1,12 @@
-# Unit tests: tests/unit mirrors probe/, one cmocka program a folder, under the sanitizers.
+# Unit tests: tests/unit mirrors probe/. Each folder is one cmocka program, built with the sanitizers.
 
 UNIT_SRC  := $(sort $(wildcard tests/unit/*/test_*.c tests/unit/*/*/test_*.c))
 UNIT_DIRS := $(sort $(foreach f,$(UNIT_SRC),$(word 3,$(subst /, ,$f))))
 UNIT_BIN  := $(UNIT_DIRS:%=$(BUILD)/unit/%)
 UNIT_OBJ  := $(patsubst tests/unit/%.c,$(BUILD)/unit/obj/%.o,tests/unit/test_main.c $(UNIT_SRC))
-# Lines are enough to find a failed test, and cost less than all that a debugger wants
+# Line numbers are enough to find a failed test and compile faster than full debug information
 UNIT_FLAGS = $(CSTD) $(WARN) $(SANITIZE) $(UNIT_O) -g1 $(PROBE_INC) -Itests/unit
-# Most of their time is the compiler's
+# Compiling takes longer than running
 $(UNIT_OBJ): UNIT_O := -O0
 
 $(UNIT_OBJ): $(BUILD)/unit/obj/%.o: tests/unit/%.c Makefile make/probe.mk make/unit.mk | $(GEN)
@@ -22,7 +22,7 @@ $(UNIT_BIN): $(BUILD)/asan/libpmu.a
 
 -include $(UNIT_OBJ:.o=.d)
 
-# tests/golden as the programs print it now; `git diff` shows what has changed
+# Writes tests/golden from what the programs print now; `git diff` shows the changes
 GOLDEN := $(BUILD)/unit/report $(BUILD)/unit/commands
 golden: $(GOLDEN)
 	rm -rf tests/golden
