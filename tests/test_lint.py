@@ -2,8 +2,10 @@
 what was changed, and clang's analyzer, which takes most of the time, at a few of those; in soak both look at all files."""
 import os
 import random
+import shutil
 import subprocess
 
+import layers
 import pytest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -68,3 +70,41 @@ def test_cppcheck():
     run(["cppcheck", "--std=c11", "--quiet", "--error-exitcode=1", "--inline-suppr",
          "--enable=warning,performance,portability", "--suppress=missingIncludeSystem", *own, "probe",
          "tests/board", "tests/card", "target-stub/knc"])
+
+
+def test_layers():
+    assert list(layers.problems()) == []
+
+
+def house(folder, **files):
+    """A probe/ with these files, under the real drawing."""
+    (folder / "docs").mkdir()
+    shutil.copy(os.path.join(ROOT, "docs", "architecture.md"), folder / "docs")
+    for name, included in files.items():
+        path = folder / "probe" / name.replace("__", "/").replace("_h", ".h")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(f'#include "{header}"\n' for header in included))
+    return list(layers.problems(folder, frozenset()))
+
+
+def test_an_include_downwards_is_right(tmp_path):
+    assert house(tmp_path, base__step_h=[], cores__core_h=["base/step.h"], main_h=["cores/core.h"]) == []
+
+
+def test_an_include_upwards_is_found(tmp_path):
+    assert house(tmp_path, measure__delta_h=[], cores__core_h=["measure/delta.h"]) == [
+        "cores/core includes measure/delta: measure is not below cores"]
+
+
+def test_an_include_beside_is_found(tmp_path):
+    assert house(tmp_path, links__link_h=[], cores__core_h=["links/link.h"]) == [
+        "cores/core includes links/link: links is not below cores"]
+
+
+def test_a_ring_in_a_room_is_found(tmp_path):
+    assert house(tmp_path, base__a_h=["base/b.h"], base__b_h=["base/c.h"], base__c_h=["base/a.h"]) == [
+        "a ring: base/a, base/b, base/c"]
+
+
+def test_a_room_that_is_not_drawn_is_found(tmp_path):
+    assert house(tmp_path, attic__old_h=["base/a.h"], base__a_h=[]) == ["attic: not in the drawing of docs/architecture.md"]
