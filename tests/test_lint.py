@@ -1,7 +1,9 @@
 """Formatting and static analysis as tests: a tree that is not clean does not pass. In check clang-tidy looks at the tool and at
 what was changed, and clang's analyzer, which takes most of the time, at a few of those; in soak both look at all files."""
+import glob
 import os
 import random
+import re
 import shutil
 import subprocess
 
@@ -108,3 +110,31 @@ def test_a_ring_in_a_room_is_found(tmp_path):
 
 def test_a_room_that_is_not_drawn_is_found(tmp_path):
     assert house(tmp_path, attic__old_h=["base/a.h"], base__a_h=[]) == ["attic: not in the drawing of docs/architecture.md"]
+
+
+def text_of(path):
+    with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+        return file.read()
+
+
+PAGES = sorted(os.path.relpath(path, ROOT) for pattern in ("*.md", "docs/*.md", "target-stub/*.md", "tests/*.md")
+               for path in glob.glob(os.path.join(ROOT, pattern)))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_somewhere(page):
+    links = re.findall(r"\]\((?!https?:)([^)#]+)", text_of(page))
+    assert [link for link in links if not os.path.exists(os.path.join(ROOT, os.path.dirname(page), link))] == []
+
+
+def test_each_page_is_linked_from_the_readme():
+    readme = text_of("README.md")
+    assert readme.count("\n") <= 180
+    assert [page for page in PAGES if page.startswith("docs/") and f"({page})" not in readme] == []
+
+
+def test_each_json_key_is_documented():
+    words = set(re.findall(r"`\"?(\w+)\"?`", text_of("docs/json.md")))
+    sources = glob.glob(os.path.join(ROOT, "probe", "*", "*.c"))
+    keys = {key for path in sources for key in re.findall(r'json_part_\w+\((?:[^,;()"]+,\s*)?"(\w+)"', text_of(path))}
+    assert len(keys) > 100 and sorted(keys - words) == []
