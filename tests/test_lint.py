@@ -78,38 +78,42 @@ def test_layers():
     assert list(layers.problems()) == []
 
 
-def house(folder, **files):
-    """A probe/ with these files, under the real drawing."""
+def house(folder, files):
+    """A probe/ with these files and what they include, under the real drawing."""
     (folder / "docs").mkdir()
     shutil.copy(os.path.join(ROOT, "docs", "architecture.md"), folder / "docs")
     for name, included in files.items():
-        path = folder / "probe" / name.replace("__", "/").replace("_h", ".h")
+        path = folder / "probe" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("".join(f'#include "{header}"\n' for header in included))
     return list(layers.problems(folder, frozenset()))
 
 
 def test_an_include_downwards_is_right(tmp_path):
-    assert house(tmp_path, base__step_h=[], cores__core_h=["base/step.h"], main_h=["cores/core.h"]) == []
+    assert house(tmp_path, {"base/step.h": [], "cores/core.h": ["base/step.h"], "main.c": ["cores/core.h"]}) == []
 
 
 def test_an_include_upwards_is_found(tmp_path):
-    assert house(tmp_path, measure__delta_h=[], cores__core_h=["measure/delta.h"]) == [
+    assert house(tmp_path, {"measure/delta.h": [], "cores/core.h": ["measure/delta.h"]}) == [
         "cores/core includes measure/delta: measure is not below cores"]
 
 
 def test_an_include_beside_is_found(tmp_path):
-    assert house(tmp_path, links__link_h=[], cores__core_h=["links/link.h"]) == [
+    assert house(tmp_path, {"links/link.h": [], "cores/core.h": ["links/link.h"]}) == [
         "cores/core includes links/link: links is not below cores"]
 
 
 def test_a_ring_in_a_room_is_found(tmp_path):
-    assert house(tmp_path, base__a_h=["base/b.h"], base__b_h=["base/c.h"], base__c_h=["base/a.h"]) == [
-        "a ring: base/a, base/b, base/c"]
+    assert house(tmp_path, {"base/a.c": ["base/a.h", "base/b.h"], "base/a.h": [], "base/b.c": ["base/b.h", "base/c.h"], "base/b.h": [],
+                            "base/c.h": ["base/a.h"], "base/c.c": []}) == ["a ring: base/a, base/b, base/c"]
+
+
+def test_a_file_and_its_private_header_are_no_ring(tmp_path):
+    assert house(tmp_path, {"base/a.c": ["base/a.h", "base/inside.h"], "base/a.h": [], "base/inside.h": ["base/a.h"]}) == []
 
 
 def test_a_room_that_is_not_drawn_is_found(tmp_path):
-    assert house(tmp_path, attic__old_h=["base/a.h"], base__a_h=[]) == ["attic: not in the drawing of docs/architecture.md"]
+    assert house(tmp_path, {"attic/old.h": ["base/a.h"], "base/a.h": []}) == ["attic: not in the drawing of docs/architecture.md"]
 
 
 def text_of(path):
