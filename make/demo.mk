@@ -14,7 +14,7 @@ play:
 	@$(MAKE) --no-print-directory deps-demo && $(MAKE) -s -j2 $(DEMO) && PMU_BUILD=$(BUILD) tests/play.sh
 .PHONY: play
 
-# Captures the live screen of `watch` and the GDB session for the documentation
+# The live screen of `watch` in docs/counting.md, and the session in docs/gdb.md
 capture: deps
 	$(MAKE) -s -j2 $(BUILD)/pmu-probe $(BUILD)/asan/pmu-probe board firmware
 	PMU_BUILD=$(BUILD) $(PYTHON) tests/capture.py
