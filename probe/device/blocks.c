@@ -54,9 +54,8 @@ static bool look_by_core(struct device *device, struct counter_block *block, con
     if (device->debugger == NULL && !halted_access_prepare(device->halted_access, deadline, error))
         return false;
     kind->add_identity(core, &list);
-    for (size_t i = 0; i < list.n; i++)
-        if (!ledger_read(device->ledger, items[i].at, &values[i], deadline, error))
-            return false;
+    if (!ledger_read_list(device->ledger, &list, values, deadline, error))
+        return false;
     kind->identify(core, values, block);
     return true;
 }
@@ -343,12 +342,13 @@ static bool takes_it(struct device *device, const struct setting *setting, uint6
                      const struct deadline *deadline)
 {
     uint64_t value = ((setting->test_at.size != 0 ? 0 : now) & setting->keep) | setting->set | setting->key;
-    const struct step items[] = {step_write(setting->at, value), step_read(seen_at(setting))};
+    struct step items[] = {step_write(setting->at, value), step_read(seen_at(setting))};
+    const struct steps list = {.items = items, .n = 2, .room = 2};
     uint64_t results[2] = {0};
     struct error ignored = {0};
     if (setting->watched == NULL || setting->at.space == SPACE_CP15)
         return false;
-    return ledger_execute(device->ledger, items, 2, results, deadline, &ignored).why == DONE &&
+    return ledger_execute(device->ledger, &list, 0, results, deadline, &ignored).why == DONE &&
            holds(setting, results[1]);
 }
 

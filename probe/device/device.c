@@ -19,10 +19,9 @@ bool device_run(struct device *device, const struct steps *list, uint64_t *resul
                 const struct deadline *deadline, struct error *error)
 {
     size_t done = 0;
-    while (done < list->n) {
-        struct outcome outcome = ledger_execute(device->ledger, list->items + done, list->n - done,
-                                                results + done, deadline, error);
-        done += outcome.done;
+    while (done < list->n || list->overflow) {
+        struct outcome outcome = ledger_execute(device->ledger, list, done, results, deadline, error);
+        done = outcome.done;
         if (outcome.why == DONE)
             break;
         if (outcome.why != NOT_YET)

@@ -306,14 +306,12 @@ void injected_list_show(struct injected_list *self, unsigned general)
 
 bool injected_list_try(struct injected_list *self, const struct deadline *deadline, struct error *error)
 {
-    size_t done = 0, n = self->list.n;
-    if (self->list.overflow)
-        return error_set(error, ERROR_SYSTEM, "a step list grew too long");
+    size_t done = 0;
     for (;;) {
         struct error why = {0};
         struct outcome outcome =
-            ledger_execute(self->ledger, self->items + done, n - done, self->results + done, deadline, &why);
-        done += outcome.done;
+            ledger_execute(self->ledger, &self->list, done, self->results, deadline, &why);
+        done = outcome.done;
         if (outcome.why == DONE)
             return true;
         bool waits = outcome.why == NOT_YET || outcome.why == TARGET_WAIT;
