@@ -436,7 +436,7 @@ static void put_end(const struct session *session, const struct writers *writers
                  writers->n_watched > 0 ? " to the end" : "", writers->hindrance);
         tell(session, text);
     }
-    if (session->device.leave_halted) {
+    if (session->device.leave == LEAVE_HALTED_FOREIGN) {
         place_of(session, session->device.stopped_at, place, sizeof place);
         snprintf(text, sizeof text, "The core stands at %.200s.", place);
         tell(session, text);

@@ -241,7 +241,7 @@ static bool read_by_core(struct device *device, uint64_t *values, uint64_t *befo
                             error))
         return false;
     if (halted_access_stood(device->halted_access, &device->stopped_at))
-        device->leave_halted = true;
+        device_leave_as(device, LEAVE_HALTED_FOREIGN);
     return true;
 }
 

@@ -219,8 +219,8 @@ static bool reach_core(struct device *device, const struct deadline *deadline, s
 
 bool device_keep(struct device *device, const struct deadline *deadline, struct error *error)
 {
-    device->held = reach_core(device, deadline, error) && link_hold(device->link, true, error);
-    return device->held;
+    device->server_held = reach_core(device, deadline, error) && link_hold(device->link, true, error);
+    return device->server_held;
 }
 
 static bool tell_core(struct device *device, void (*add)(const struct core *, struct steps *),
@@ -242,19 +242,20 @@ bool device_take(struct device *device, bool resume, const char *place, const st
         return false;
     bool halted = device->chosen->state == CORE_HALTED;
     if (device->debugger != NULL) {
-        device->halt_at_end = resume;
+        if (resume)
+            device_leave_as(device, LEAVE_HALTED_AGAIN);
         return true;
     }
     if (halted && !resume)
         return error_set(error, ERROR_HALTED, "the core is halted at 0x%08" PRIX64,
                          device->chosen->halted_at);
     if (halted) {
-        device->halt_at_end = true;
+        device_leave_as(device, LEAVE_HALTED_AGAIN);
         if (!link_server_run(device->link, device->chosen->server_unit, true, deadline, error))
             return false;
     }
-    device->held = link_hold(device->link, true, error);
-    if (!device->held)
+    device->server_held = link_hold(device->link, true, error);
+    if (!device->server_held)
         return false;
     return !halted || link_has_server(device->link) || tell_core(device, core_add_let_go, deadline, error);
 }
@@ -266,42 +267,51 @@ static bool halt_again(struct device *device, const struct deadline *deadline, s
             tell_core(device, device->chosen->core.ops->add_halt, deadline, error));
 }
 
+void device_leave_as(struct device *device, enum leave leave)
+{
+    if (leave > device->leave)
+        device->leave = leave;
+}
+
+/* Who finds the core halted must find debug enabled, and the reason of the stop. */
+static void keep_stop(struct device *device)
+{
+    const struct core *core = &device->chosen->core;
+    if (core->ops->debug_enable != NULL)
+        ledger_forget(device->ledger, core->ops->debug_enable(core));
+    if (core->ops->cause_register != NULL)
+        ledger_forget(device->ledger, core->ops->cause_register(core));
+}
+
 bool device_undo(struct device *device, const struct deadline *deadline, struct error *error)
 {
     if (device->ledger == NULL)
         return true;
     if (device->halted_access != NULL)
         halted_access_undo(device->halted_access);
-    if (device->chosen != NULL && device->leave_halted) {
-        /* Whoever set that breakpoint must still find debug enabled and the reason of the stop. */
-        const struct core *core = &device->chosen->core;
-        if (core->ops->debug_enable != NULL)
-            ledger_forget(device->ledger, core->ops->debug_enable(core));
-        if (core->ops->cause_register != NULL)
-            ledger_forget(device->ledger, core->ops->cause_register(core));
-    }
-    if (device->leave_halted || device->halt_at_end)
+    if (device->chosen != NULL && device->leave >= LEAVE_HALTED_RESET)
+        keep_stop(device);
+    if (device->leave != LEAVE_AS_IT_IS)
         link_leave_power(device->link, LINK_POWER_UP);
-    /* Without a server nobody else can halt a core whose debug is about to be switched off. */
-    bool halt = device->chosen != NULL && device->halt_at_end && !device->leave_halted;
-    if (device->debugger != NULL) {
-        device->debugger->stays_halted |= device->leave_halted || device->halt_at_end;
-        halt = false;
-    }
+    bool halt = device->chosen != NULL && device->leave == LEAVE_HALTED_AGAIN && device->debugger == NULL;
+    if (device->debugger != NULL)
+        device->debugger->stays_halted |= device->leave != LEAVE_AS_IT_IS;
+    /* Without a server nothing else can halt a core whose debug is about to be switched off. */
     if (halt && !link_has_server(device->link)) {
         ledger_forget(device->ledger, device->chosen->core.ops->debug_enable(&device->chosen->core));
         if (!halt_again(device, deadline, error))
             return false;
-        device->halt_at_end = halt = false;
+        device->leave = LEAVE_AS_IT_IS;
+        halt = false;
     }
     if (!ledger_undo(device->ledger, deadline, error))
         return false;
-    if (device->held && !link_hold(device->link, false, error))
+    if (device->server_held && !link_hold(device->link, false, error))
         return false;
-    device->held = false;
+    device->server_held = false;
     if (halt && !halt_again(device, deadline, error))
         return false;
-    device->halt_at_end = false;
+    device->leave = LEAVE_AS_IT_IS;
     return true;
 }
 

@@ -50,6 +50,14 @@ struct device_core {
     size_t n_blocks;
 };
 
+/* How device_undo leaves the chosen core. A later one outweighs those before it. */
+enum leave {
+    LEAVE_AS_IT_IS,       /* what stopped it lets it go again */
+    LEAVE_HALTED_AGAIN,   /* it was found halted and runs for us: device_undo halts it */
+    LEAVE_HALTED_RESET,   /* it stands where a reset put it */
+    LEAVE_HALTED_FOREIGN, /* it stands for another debugger, which must find debug on and the stop's reason */
+};
+
 struct device {
     struct link *link; /* owned by the caller */
     struct debugger
@@ -74,11 +82,10 @@ struct device {
     struct witness witness;              /* and those of the events under way */
     struct halted_access *halted_access; /* where the block is reached through the core itself; else NULL */
     bool divide;                         /* wanted before target_take_block: cycles by 64 */
-    bool held;                           /* the server, if any, is kept away */
-    bool halt_at_end;                    /* it was halted when we came */
+    bool server_held;                    /* the server, if any, is kept away */
+    enum leave leave;                    /* only device_leave_as sets it */
     bool slept;                          /* it was seen asleep while it was counted */
-    bool leave_halted;                   /* somebody else's stop: not ours to resume */
-    uint64_t stopped_at;                 /* by a reading that halts the core: where that stop was found */
+    uint64_t stopped_at;                 /* LEAVE_HALTED_FOREIGN: where, if a reading found the core so */
 };
 
 /* Looks at every view. Works on running cores; changes nothing. */
@@ -107,7 +114,7 @@ bool device_program(struct device *device, const struct counter_pick *picks, siz
 /* Likewise what both did last, after a reset has undone it. */
 bool device_renew_block(struct device *device, const struct deadline *deadline, struct error *error);
 /* Reads all of target->reading once; the moments bound when that was, on the link's clock. Where only the
- * halted core can read it, it is halted for that, and `leave_halted` is set where it was already. */
+ * halted core can read it, it is halted for that; if it was halted already, `leave` tells. */
 bool device_read(struct device *device, uint64_t *values, uint64_t *before_us, uint64_t *after_us,
                  const struct deadline *deadline, struct error *error);
 /* Likewise, with what tells whether the counts are sound, looked at after them. */
@@ -123,6 +130,8 @@ bool device_check_witness(struct device *device, const struct deadline *deadline
 /* A short list in which nothing is expected; what is not there yet is waited for. */
 bool device_run(struct device *device, const struct steps *list, uint64_t *results,
                 const struct deadline *deadline, struct error *error);
+/* Notes how the core is to be left; never takes back what outweighs it. */
+void device_leave_as(struct device *device, enum leave leave);
 /* Undoes everything; safe at any time. False when something could not be put back: it can be called again. */
 bool device_undo(struct device *device, const struct deadline *deadline, struct error *error);
 /* After that: ERROR_RESET where the core could not be let go. */

@@ -306,7 +306,7 @@ bool release_run(struct device *device, struct release *out, const struct deadli
             device->chosen->state == CORE_HALTED && stops_may_have_borrowed(core, device->chosen->status);
         out->breakpoint_instruction = stands_at_instruction(device, out->stood_at, deadline);
         if (out->breakpoint_instruction) {
-            device->leave_halted = true;
+            device_leave_as(device, LEAVE_HALTED_FOREIGN);
             return true;
         }
         if (!let_go(device, deadline, error))
@@ -315,7 +315,7 @@ bool release_run(struct device *device, struct release *out, const struct deadli
         if (!look(device, &out->halted_again, &out->stands_at, deadline, error))
             return false;
         if (out->halted_again) {
-            device->leave_halted = true;
+            device_leave_as(device, LEAVE_HALTED_FOREIGN);
             return true;
         }
     }

@@ -165,7 +165,7 @@ static bool undo_by_standing(void *context, const struct deadline *deadline, str
     struct step items[LIST_ROOM];
     uint64_t results[LIST_ROOM], demcr;
     struct steps list = {.items = items, .room = LIST_ROOM};
-    if (!device->leave_halted)
+    if (device->leave != LEAVE_HALTED_FOREIGN)
         core->ops->add_halt(core, &list);
     return (list.n == 0 || device_run(device, &list, results, deadline, error)) &&
            ledger_read(device->ledger, trace, &demcr, deadline, error) &&
@@ -180,7 +180,7 @@ static bool undo_by_going_on(void *context, const struct deadline *deadline, str
     struct step items[LIST_ROOM];
     uint64_t results[LIST_ROOM];
     struct steps list = {.items = items, .room = LIST_ROOM};
-    if (device->leave_halted)
+    if (device->leave == LEAVE_HALTED_FOREIGN)
         return true;
     steps_add(&list, step_write(core->ops->cause_register(core), ALL_CAUSES));
     core->ops->add_run(core, &list);
@@ -322,7 +322,7 @@ static bool take_stop(struct watch *watch, const struct written_register *which,
         return go_on(watch, error);
     }
     if (!*ours) {
-        watch->device->leave_halted = true;
+        device_leave_as(watch->device, LEAVE_HALTED_FOREIGN);
         watch->device->stopped_at = core_code_place(seen.registers[WRITERS_CORE - 1]);
         return give_up(watch, "somebody else halted the core meanwhile, and it is left so");
     }

@@ -477,7 +477,8 @@ static bool debugger_engine_disarm(struct engine *engine, const struct deadline 
         self->foreign = core_place(self->core, pc) != core_place(self->core, self->point) &&
                         !is_other(self, core_place(self->core, pc));
     }
-    self->device->leave_halted = self->foreign;
+    if (self->foreign)
+        device_leave_as(self->device, LEAVE_HALTED_FOREIGN);
     return clear_guard(self, deadline, error) && set_others(self, false, deadline, error) &&
            debugger_engine_move(self, POINT_NONE, deadline, error);
 }

@@ -592,7 +592,7 @@ static bool stop_and_take(struct injected_code *self, const char **hindrance, co
         if (reset)
             return error_set(error, ERROR_RESET, "the core was reset");
         ledger_drop_undo(self->device->ledger, (struct undo_action){self, let_go});
-        self->device->leave_halted = true;
+        device_leave_as(self->device, LEAVE_HALTED_FOREIGN);
         return error_set(error, ERROR_FOREIGN_STOP,
                          "the core stopped for another reason just when it was asked to");
     }
