@@ -1,7 +1,7 @@
 #include "device/blocks.h"
 
 #include "device/device.h"
-#include "find/attached.h"
+#include "device/run_control.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -174,7 +174,7 @@ bool device_take_block(struct device *device, const char *name, const struct dea
         return error_set(error, ERROR_NO_COUNTER, "the program uses the cycle counter: it cannot be divided");
     if (!apply_all(device, block, deadline, error))
         return false;
-    if (!attached_counts(device, block, error))
+    if (!run_control_check_counts(device, block, error))
         return false;
     if (device->remote != NULL && block->kind->own_cycles != NULL)
         block->counts_cycles = false;

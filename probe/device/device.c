@@ -1,10 +1,9 @@
 #include "device/device.h"
 
 #include "cores/architectures.h"
-#include "debuggers/debugger.h"
 #include "device/blocks.h"
 #include "device/remote_counters.h"
-#include "find/attached.h"
+#include "device/run_control.h"
 #include "find/discovery.h"
 #include "find/manual_placement.h"
 
@@ -82,51 +81,13 @@ static bool identify_blocks(struct device *device, struct device_core *core, con
     return true;
 }
 
-/* A core that lost power since anybody looked, as at power-on, hides its registers until that has been seen:
- * reading what tells of it is seeing it. */
-static bool read_status(struct device *device, const struct core *core, uint64_t *status,
-                        const struct deadline *deadline, struct error *error)
+bool device_allow_commands(struct device *device, const struct core *core, struct error *error)
 {
-    uint64_t ignored;
-    struct error unread = {0}, unseen = {0};
-    if (ledger_read(device->ledger, core->ops->status(core), status, deadline, &unread))
-        return true;
-    bool refused = unread.kind == ERROR_FAULT || unread.kind == ERROR_ASLEEP;
-    if (refused && core->family != CORE_M && core->ops->cause_register != NULL &&
-        ledger_read(device->ledger, core->ops->cause_register(core), &ignored, deadline, &unseen))
-        return ledger_read(device->ledger, core->ops->status(core), status, deadline, error);
-    return error_set(error, unread.kind, "%s", unread.text);
-}
-
-static bool look_at_state(struct device *device, struct device_core *core, const struct deadline *deadline,
-                          struct error *error)
-{
-    uint64_t status;
-    struct error unread = {0};
-    if (attached_has(device, core))
-        return attached_look(device, core, deadline, error);
-    core->state = CORE_HIDDEN;
-    if (!read_status(device, &core->core, &status, deadline, &unread)) {
-        bool refused = unread.kind == ERROR_FAULT || unread.kind == ERROR_ASLEEP;
-        return (refused && core->core.family != CORE_M) || error_set(error, unread.kind, "%s", unread.text);
-    }
-    core->status = status;
-    core->state = core->core.ops->state(&core->core, status);
-    if (core->state != CORE_HALTED ||
-        (core->core.ops->unreadable != NULL && core->core.ops->unreadable(&core->core, status) != NULL))
-        return true;
     struct address commands[LIST_ROOM];
-    size_t n = core->core.ops->commands(&core->core, commands, LIST_ROOM);
+    size_t n = core->ops->commands(core, commands, LIST_ROOM);
     for (size_t i = 0; i < n; i++)
         if (!ledger_allow(device->ledger, commands[i], error))
             return false;
-    struct step items[LIST_ROOM];
-    uint64_t values[LIST_ROOM];
-    struct steps list = {.items = items, .room = LIST_ROOM};
-    size_t at = core->core.ops->add_register(&core->core, &list, CORE_PC);
-    if (!device_run(device, &list, values, deadline, error))
-        return false;
-    core->halted_at = core_code_place(core_register_value(&core->core, CORE_PC, values, at));
     return true;
 }
 
@@ -143,7 +104,7 @@ static bool open_locks(struct device *device, const struct deadline *deadline, s
         return false;
     if (core->state != CORE_HIDDEN)
         return identify_blocks(device, core, deadline, error);
-    if (!look_at_state(device, core, deadline, error))
+    if (!run_control_of(device)->look(device, core, deadline, error))
         return false;
     if (core->state == CORE_HIDDEN)
         return error_set(error, ERROR_ASLEEP, "the core's debug registers refuse to be read");
@@ -171,7 +132,7 @@ bool device_open(struct device *device, struct link *link, const struct device_r
         !manual_placement_run(device, views, n, request, deadline, error))
         return false;
     for (size_t i = 0; i < device->n_cores; i++)
-        if (!look_at_state(device, &device->cores[i], deadline, error) ||
+        if (!run_control_of(device)->look(device, &device->cores[i], deadline, error) ||
             !look_at_security(device, &device->cores[i].core, deadline, error) ||
             !identify_blocks(device, &device->cores[i], deadline, error))
             return false;
@@ -189,7 +150,7 @@ bool device_choose(struct device *device, int number, struct error *error)
         return error_set(error, ERROR_NO_CORE, "no core that can be measured was found");
     if (remote_counters_is_there(device))
         return remote_counters_choose(device, number, error);
-    size_t chosen = number < 0 ? attached_number(device, device->preferred) : (size_t)number;
+    size_t chosen = number < 0 ? run_control_core(device, device->preferred) : (size_t)number;
     if (number >= 0 && device->cores[0].core.family == CORE_KNC) /* by the number of the CPU */
         for (chosen = 0; chosen < device->n_cores && device->cores[chosen].core.unit != number;)
             chosen++;
@@ -200,21 +161,14 @@ bool device_choose(struct device *device, int number, struct error *error)
                              ? device->cores[device->n_cores - 1].core.unit
                              : device->n_cores - 1);
     device->chosen = &device->cores[chosen];
-    return attached_check(device, chosen, error);
+    return run_control_check_core(device, chosen, error);
 }
 
-/* Its debug registers can be used from here on. */
 static bool reach_core(struct device *device, const struct deadline *deadline, struct error *error)
 {
-    const struct core *core = &device->chosen->core;
-    struct address commands[LIST_ROOM];
-    size_t n = core->ops->commands(core, commands, LIST_ROOM);
     if (device->chosen->state == CORE_LOCKUP)
         return error_set(error, ERROR_LOCKUP, "the core is locked up");
-    for (size_t i = 0; i < n; i++)
-        if (!ledger_allow(device->ledger, commands[i], error))
-            return false;
-    return open_locks(device, deadline, error);
+    return device_allow_commands(device, &device->chosen->core, error) && open_locks(device, deadline, error);
 }
 
 bool device_keep(struct device *device, const struct deadline *deadline, struct error *error)
@@ -223,48 +177,18 @@ bool device_keep(struct device *device, const struct deadline *deadline, struct 
     return device->server_held;
 }
 
-static bool tell_core(struct device *device, void (*add)(const struct core *, struct steps *),
-                      const struct deadline *deadline, struct error *error)
-{
-    struct step items[LIST_ROOM];
-    uint64_t values[LIST_ROOM];
-    struct steps list = {.items = items, .room = LIST_ROOM};
-    add(&device->chosen->core, &list);
-    return device_run(device, &list, values, deadline, error);
-}
-
 bool device_take(struct device *device, bool resume, const char *place, const struct deadline *deadline,
                  struct error *error)
 {
     if (device->chosen->state == CORE_HALTED && !resume)
         return error_set(error, ERROR_HALTED, "the core is halted at %s", place);
-    if (!reach_core(device, deadline, error))
-        return false;
-    bool halted = device->chosen->state == CORE_HALTED;
-    if (device->debugger != NULL) {
-        if (resume)
-            device_leave_as(device, LEAVE_HALTED_AGAIN);
-        return true;
-    }
-    if (halted && !resume)
-        return error_set(error, ERROR_HALTED, "the core is halted at 0x%08" PRIX64,
-                         device->chosen->halted_at);
-    if (halted) {
-        device_leave_as(device, LEAVE_HALTED_AGAIN);
-        if (!link_server_run(device->link, device->chosen->server_unit, true, deadline, error))
-            return false;
-    }
-    device->server_held = link_hold(device->link, true, error);
-    if (!device->server_held)
-        return false;
-    return !halted || link_has_server(device->link) || tell_core(device, core_add_let_go, deadline, error);
+    return reach_core(device, deadline, error) &&
+           run_control_of(device)->take(device, resume, deadline, error);
 }
 
-static bool halt_again(struct device *device, const struct deadline *deadline, struct error *error)
+bool device_run_for(struct device *device, int ms, const struct deadline *deadline, struct error *error)
 {
-    return link_server_run(device->link, device->chosen->server_unit, false, deadline, error) &&
-           (link_has_server(device->link) ||
-            tell_core(device, device->chosen->core.ops->add_halt, deadline, error));
+    return run_control_of(device)->run_for(device, ms, deadline, error);
 }
 
 void device_leave_as(struct device *device, enum leave leave)
@@ -285,6 +209,7 @@ static void keep_stop(struct device *device)
 
 bool device_undo(struct device *device, const struct deadline *deadline, struct error *error)
 {
+    const struct run_control *control = run_control_of(device);
     if (device->ledger == NULL)
         return true;
     if (device->halted_access != NULL)
@@ -293,23 +218,12 @@ bool device_undo(struct device *device, const struct deadline *deadline, struct 
         keep_stop(device);
     if (device->leave != LEAVE_AS_IT_IS)
         link_leave_power(device->link, LINK_POWER_UP);
-    bool halt = device->chosen != NULL && device->leave == LEAVE_HALTED_AGAIN && device->debugger == NULL;
-    if (device->debugger != NULL)
-        device->debugger->stays_halted |= device->leave != LEAVE_AS_IT_IS;
-    /* Without a server nothing else can halt a core whose debug is about to be switched off. */
-    if (halt && !link_has_server(device->link)) {
-        ledger_forget(device->ledger, device->chosen->core.ops->debug_enable(&device->chosen->core));
-        if (!halt_again(device, deadline, error))
-            return false;
-        device->leave = LEAVE_AS_IT_IS;
-        halt = false;
-    }
-    if (!ledger_undo(device->ledger, deadline, error))
+    if (!control->before_undo(device, deadline, error) || !ledger_undo(device->ledger, deadline, error))
         return false;
     if (device->server_held && !link_hold(device->link, false, error))
         return false;
     device->server_held = false;
-    if (halt && !halt_again(device, deadline, error))
+    if (!control->after_undo(device, deadline, error))
         return false;
     device->leave = LEAVE_AS_IT_IS;
     return true;

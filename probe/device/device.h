@@ -59,9 +59,8 @@ enum leave {
 };
 
 struct device {
-    struct link *link; /* owned by the caller */
-    struct debugger
-        *debugger; /* the link's, which halted the core when it came; NULL: run control is by registers */
+    struct link *link;         /* owned by the caller */
+    struct debugger *debugger; /* the link's, which has run control; NULL: we do, by the debug registers */
     struct ledger *ledger;
     struct device_core *cores; /* `room` of them: TARGET_CORES, or as many as the link has views */
     size_t room;
@@ -130,6 +129,10 @@ bool device_check_witness(struct device *device, const struct deadline *deadline
 /* A short list in which nothing is expected; what is not there yet is waited for. */
 bool device_run(struct device *device, const struct steps *list, uint64_t *results,
                 const struct deadline *deadline, struct error *error);
+/* Lets the core run for a time: a debugger has it halted meanwhile, and halts it again. */
+bool device_run_for(struct device *device, int ms, const struct deadline *deadline, struct error *error);
+/* The registers that tell a core to act may be written from here on. */
+bool device_allow_commands(struct device *device, const struct core *core, struct error *error);
 /* Notes how the core is to be left; never takes back what outweighs it. */
 void device_leave_as(struct device *device, enum leave leave);
 /* Undoes everything; safe at any time. False when something could not be put back: it can be called again. */
