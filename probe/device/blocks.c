@@ -137,7 +137,7 @@ static bool look_again(struct device *device, struct counter_block *block, const
     if (!apply_setting(device, block, &block->settings[0], &again, deadline, error))
         return false;
     kind->add_identity(core, &list);
-    if (!device_run(device, &list, values, deadline, error))
+    if (!ledger_run(device->ledger, &list, values, deadline, error))
         return false;
     kind->identify(core, values, block);
     block->look_again = false;
@@ -265,7 +265,7 @@ static bool read_running(struct device *device, uint64_t *values, uint64_t *befo
         witness_add(&device->witness, counted != NULL ? &counted->core : NULL, &list, &places);
         reset = tells_reset ? ops->add_reset_since(&counted->core, &list) : 0;
     }
-    if (!device_run(device, &list, results, deadline, error))
+    if (!ledger_run(device->ledger, &list, results, deadline, error))
         return false;
     reading_take(&device->reading, true, results, at, values);
     *before_us = results[before];
@@ -308,7 +308,7 @@ static bool check_reset(struct device *device, const struct deadline *deadline, 
     if (device->debugger != NULL || ops->add_reset_since == NULL)
         return true;
     size_t at = ops->add_reset_since(&counted->core, &list);
-    return !device_run(device, &list, results, deadline, &ignored) ||
+    return !ledger_run(device->ledger, &list, results, deadline, &ignored) ||
            !ops->reset_since(&counted->core, results[at]) ||
            error_set(error, ERROR_RESET, "the target was reset");
 }

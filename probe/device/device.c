@@ -14,24 +14,6 @@
 
 enum { LIST_ROOM = 64 };
 
-bool device_run(struct device *device, const struct steps *list, uint64_t *results,
-                const struct deadline *deadline, struct error *error)
-{
-    size_t done = 0;
-    while (done < list->n || list->overflow) {
-        struct outcome outcome = ledger_execute(device->ledger, list, done, results, deadline, error);
-        done = outcome.done;
-        if (outcome.why == DONE)
-            break;
-        if (outcome.why != NOT_YET)
-            return error_set(error, ERROR_FAULT, "step %zu of %zu did not come out", done, list->n);
-        if (deadline_passed(deadline))
-            return error_set(error, deadline_cancelled(deadline) ? ERROR_CANCELLED : ERROR_ASLEEP,
-                             "the target does not answer");
-    }
-    return true;
-}
-
 /* Where it cannot be read nothing is known of it. False only when the link fails. */
 static bool look_at_security(struct device *device, struct core *core, const struct deadline *deadline,
                              struct error *error)
@@ -67,7 +49,7 @@ static bool identify_blocks(struct device *device, struct device_core *core, con
             continue;
         }
         kinds[i]->add_identity(&core->core, &list);
-        if (device_run(device, &list, values, deadline, &unread)) {
+        if (ledger_run(device->ledger, &list, values, deadline, &unread)) {
             core->n_blocks += kinds[i]->identify(&core->core, values, block);
             continue;
         }

@@ -11,9 +11,9 @@
 #include "counters/counter.h"
 #include "counters/reading.h"
 #include "device/halted_access.h"
-#include "device/ledger.h"
 #include "device/witness.h"
 #include "find/coresight.h"
+#include "links/ledger.h"
 #include "links/link.h"
 
 #include <stdbool.h>
@@ -126,9 +126,6 @@ bool device_poll(struct device *device, uint64_t *values, uint64_t *before_us, u
                  struct device_poll *look, const struct deadline *deadline, struct error *error);
 /* Nobody has changed what counts depend on: ERROR_WRITTEN. */
 bool device_check_witness(struct device *device, const struct deadline *deadline, struct error *error);
-/* A short list in which nothing is expected; what is not there yet is waited for. */
-bool device_run(struct device *device, const struct steps *list, uint64_t *results,
-                const struct deadline *deadline, struct error *error);
 /* Lets the core run for a time: a debugger has it halted meanwhile, and halts it again. */
 bool device_run_for(struct device *device, int ms, const struct deadline *deadline, struct error *error);
 /* The registers that tell a core to act may be written from here on. */

@@ -46,7 +46,7 @@ static bool look_by_registers(struct device *device, struct device_core *core,
     struct steps list = {.items = items, .room = LIST_ROOM};
     size_t at = core->core.ops->add_register(&core->core, &list, CORE_PC);
     if (!device_allow_commands(device, &core->core, error) ||
-        !device_run(device, &list, values, deadline, error))
+        !ledger_run(device->ledger, &list, values, deadline, error))
         return false;
     core->halted_at = core_code_place(core_register_value(&core->core, CORE_PC, values, at));
     return true;
@@ -59,7 +59,7 @@ static bool tell_core(struct device *device, void (*add)(const struct core *, st
     uint64_t values[LIST_ROOM];
     struct steps list = {.items = items, .room = LIST_ROOM};
     add(&device->chosen->core, &list);
-    return device_run(device, &list, values, deadline, error);
+    return ledger_run(device->ledger, &list, values, deadline, error);
 }
 
 static bool take_by_registers(struct device *device, bool resume, const struct deadline *deadline,
@@ -134,7 +134,7 @@ static bool stood_already(struct device *device, const struct core *core, bool *
     if (*stood || core->ops->add_cause == NULL || core->family == CORE_M)
         return true;
     size_t at = core->ops->add_cause(core, &list);
-    if (!device_run(device, &list, values, deadline, error))
+    if (!ledger_run(device->ledger, &list, values, deadline, error))
         return false;
     enum stop_cause cause = core->ops->cause(core, values[at], 0);
     *stood = cause == STOP_BREAKPOINT || cause == STOP_WATCHPOINT || cause == STOP_FAULT;

@@ -6,7 +6,7 @@
 
 #include "base/deadline.h"
 #include "base/error.h"
-#include "device/ledger.h"
+#include "links/ledger.h"
 
 #include <stdbool.h>
 #include <stddef.h>

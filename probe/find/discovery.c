@@ -145,11 +145,11 @@ static bool read_identity(struct device *device, const struct steps *list, uint6
                           const struct deadline *deadline, struct error *error)
 {
     struct error unread = {0};
-    if (device_run(device, list, values, deadline, &unread))
+    if (ledger_run(device->ledger, list, values, deadline, &unread))
         return true;
     if (unread.kind == ERROR_FAULT) { /* just once? The next core must not take its number */
         error_clear(&unread);
-        if (device_run(device, list, values, deadline, &unread))
+        if (ledger_run(device->ledger, list, values, deadline, &unread))
             return true;
     }
     if (unread.kind != ERROR_FAULT && unread.kind != ERROR_ASLEEP)
@@ -328,10 +328,10 @@ bool discovery_m_look(struct device *device, const struct link_view *view, const
     *core = (struct device_core){.view = *view};
     cortex_m_add_identity(view->unit, &list);
     struct error unreadable = {0};
-    bool read = device_run(device, &list, values, deadline, &unreadable);
+    bool read = ledger_run(device->ledger, &list, values, deadline, &unreadable);
     if (!read && unreadable.kind == ERROR_FAULT) { /* just once? The next core must not take its number */
         unreadable = (struct error){0};
-        read = device_run(device, &list, values, deadline, &unreadable);
+        read = ledger_run(device->ledger, &list, values, deadline, &unreadable);
     }
     if (!read) {
         if (unreadable.kind == ERROR_LINK_LOST || unreadable.kind == ERROR_CANCELLED ||

@@ -1,4 +1,4 @@
-#include "device/ledger.h"
+#include "links/ledger.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -254,6 +254,24 @@ struct outcome ledger_execute(struct ledger *ledger, const struct steps *list, s
     return outcome.why == NOT_YET && deadline_passed(deadline)
                ? give_back(ledger, list, from, results, outcome, error)
                : outcome;
+}
+
+bool ledger_run(struct ledger *ledger, const struct steps *list, uint64_t *results,
+                const struct deadline *deadline, struct error *error)
+{
+    size_t done = 0;
+    while (done < list->n || list->overflow) {
+        struct outcome outcome = ledger_execute(ledger, list, done, results, deadline, error);
+        done = outcome.done;
+        if (outcome.why == DONE)
+            break;
+        if (outcome.why != NOT_YET)
+            return error_set(error, ERROR_FAULT, "step %zu of %zu did not come out", done, list->n);
+        if (deadline_passed(deadline))
+            return error_set(error, deadline_cancelled(deadline) ? ERROR_CANCELLED : ERROR_ASLEEP,
+                             "the target does not answer");
+    }
+    return true;
 }
 
 bool ledger_read_list(struct ledger *ledger, const struct steps *list, uint64_t *values,

@@ -1,5 +1,5 @@
-#include "device/ledger.h"
 #include "fake_link.h"
+#include "links/ledger.h"
 #include "test.h"
 
 struct fixture {

@@ -81,6 +81,9 @@ void ledger_forget(struct ledger *ledger, struct address at);
  */
 struct outcome ledger_execute(struct ledger *ledger, const struct steps *list, size_t from, uint64_t *results,
                               const struct deadline *deadline, struct error *error);
+/* Executes a whole list in which nothing is expected, and waits for what is not there yet. */
+bool ledger_run(struct ledger *ledger, const struct steps *list, uint64_t *results,
+                const struct deadline *deadline, struct error *error);
 /* Executes a list of reads one by one, and the core itself makes those that only it can make. */
 bool ledger_read_list(struct ledger *ledger, const struct steps *list, uint64_t *values,
                       const struct deadline *deadline, struct error *error);
