@@ -4,8 +4,6 @@
 #include "device/blocks.h"
 #include "device/remote_counters.h"
 #include "device/run_control.h"
-#include "find/discovery.h"
-#include "find/manual_placement.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -93,6 +91,33 @@ static bool open_locks(struct device *device, const struct deadline *deadline, s
     return identify_blocks(device, core, deadline, error);
 }
 
+/* Finds cores and buses, which are the device's even after a failure. */
+static bool find(struct device *device, const struct device_request *request, const struct deadline *deadline,
+                 struct error *error)
+{
+    struct link_view views[TARGET_VIEWS];
+    struct found found = {.ledger = device->ledger, .views = views};
+    found.n_views = link_views(device->link, views, TARGET_VIEWS, error);
+    if (found.n_views == 0)
+        return error_set(error, ERROR_NO_CORE, "the link shows no target");
+    found.room = found.n_views > TARGET_CORES ? found.n_views : TARGET_CORES;
+    found.cores = device->cores = calloc(found.room, sizeof *found.cores);
+    found.buses = device->buses = calloc(TARGET_BUSES, sizeof *found.buses);
+    if (found.cores == NULL || found.buses == NULL)
+        return error_set(error, ERROR_SYSTEM, "out of memory");
+    bool done = discovery_m_run(&found, deadline, error) && discovery_run(&found, deadline, error) &&
+                discovery_place(&found, request, deadline, error);
+    device->room = found.room;
+    device->n_cores = found.n_cores;
+    device->n_buses = found.n_buses;
+    device->cores_cut = found.cores_cut;
+    device->buses_cut = found.buses_cut;
+    device->has_passed_over = found.has_passed_over;
+    device->passed_over = found.passed_over;
+    device->preferred = found.preferred;
+    return done;
+}
+
 bool device_open(struct device *device, struct link *link, const struct device_request *request,
                  const struct deadline *deadline, struct error *error)
 {
@@ -100,18 +125,7 @@ bool device_open(struct device *device, struct link *link, const struct device_r
     device->ledger = ledger_new(link);
     if (device->ledger == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
-    struct link_view views[TARGET_VIEWS];
-    size_t n = link_views(link, views, TARGET_VIEWS, error);
-    if (n == 0)
-        return error_set(error, ERROR_NO_CORE, "the link shows no target");
-    device->room = n > TARGET_CORES ? n : TARGET_CORES;
-    device->cores = calloc(device->room, sizeof *device->cores);
-    device->buses = calloc(TARGET_BUSES, sizeof *device->buses);
-    if (device->cores == NULL || device->buses == NULL)
-        return error_set(error, ERROR_SYSTEM, "out of memory");
-    if (!discovery_m_run(device, views, n, deadline, error) ||
-        !discovery_run(device, views, n, deadline, error) ||
-        !manual_placement_run(device, views, n, request, deadline, error))
+    if (!find(device, request, deadline, error))
         return false;
     for (size_t i = 0; i < device->n_cores; i++)
         if (!run_control_of(device)->look(device, &device->cores[i], deadline, error) ||

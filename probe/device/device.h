@@ -12,43 +12,13 @@
 #include "counters/reading.h"
 #include "device/halted_access.h"
 #include "device/witness.h"
-#include "find/coresight.h"
+#include "find/discovery.h"
 #include "links/ledger.h"
 #include "links/link.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* A Knights Corner has up to 61 cores of 4 threads, which are cores to us. */
-enum { TARGET_CORES = 16, TARGET_BLOCKS = 4, TARGET_BUSES = 8, TARGET_VIEWS = 256 };
-
-/* A debug bus: the one behind an access port that has a ROM table. */
-struct device_bus {
-    uint16_t unit; /* of the link's view that reaches it */
-    uint16_t port;
-    bool has_rom;
-    uint64_t rom;
-    struct coresight coresight;
-};
-
-/* What the user says instead of what would be found. */
-struct device_request {
-    int core; /* by number; -1: the only or first one, or the one at `debug` */
-    struct place debug, pmu, cti;
-};
-
-struct device_core {
-    struct core core;
-    struct link_view view;
-    uint16_t server_unit;  /* by which a server runs and halts it */
-    bool has_memory;       /* memory can be seen while it runs */
-    enum core_state state; /* as found */
-    uint64_t status;       /* the register that tells the state, as found */
-    uint64_t halted_at;    /* PC, when it was found halted */
-    struct counter_block blocks[TARGET_BLOCKS];
-    size_t n_blocks;
-};
 
 /* How device_undo leaves the chosen core. A later one outweighs those before it. */
 enum leave {
@@ -63,14 +33,13 @@ struct device {
     struct debugger *debugger; /* the link's, which has run control; NULL: we do, by the debug registers */
     struct ledger *ledger;
     struct device_core *cores; /* `room` of them: TARGET_CORES, or as many as the link has views */
-    size_t room;
-    size_t n_cores;
-    struct device_bus *buses; /* TARGET_BUSES of them */
+    size_t room, n_cores;
+    struct device_bus *buses;
     size_t n_buses;
     bool cores_cut, buses_cut; /* there are more */
-    bool has_passed_over;      /* an access port behind which a Cortex-M might be, and nobody looked: */
+    bool has_passed_over;      /* a Cortex-M might be behind this access port, but it was not read */
     uint16_t passed_over;
-    int preferred;               /* the core that nobody chose otherwise */
+    int preferred;               /* the core to take if the user names none */
     struct device_core *chosen;  /* one of `cores` */
     struct device_core *remote;  /* by another link: whose counters are taken; NULL: those of `chosen` */
     struct counter_block *block; /* the counters in use, NULL before target_take_block */
