@@ -28,6 +28,8 @@ enum leave {
     LEAVE_HALTED_FOREIGN, /* it stands for another debugger, which must find debug on and the stop's reason */
 };
 
+struct debugger_stop;
+
 struct device {
     struct link *link;         /* owned by the caller */
     struct debugger *debugger; /* the link's, which has run control; NULL: we do, by the debug registers */
@@ -63,6 +65,10 @@ bool device_open(struct device *device, struct link *link, const struct device_r
  * of the CPU that has them, and -1 the one on which a debugger stopped the program. */
 bool device_choose(struct device *device, int number, struct error *error);
 struct device_core *device_counted(const struct device *device); /* whose counters are taken */
+/* What may help if a counter of another link goes on while the program stands; "" */
+const char *device_remote_advice(const struct device *device);
+/* ERROR_NO_COUNTER: the stop was on another CPU than the one whose counters are taken. */
+bool device_check_remote(const struct device *device, const struct debugger_stop *stop, struct error *error);
 /*
  * From here on the target is ours until device_close: the server stops polling, a halted core is refused with
  * ERROR_HALTED, or resumed by the server when `resume`. `place` words where it is halted, for the message.

@@ -1,5 +1,7 @@
 #include "device/halted_access.h"
 
+#include "device/settings.h"
+
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -268,25 +270,8 @@ static bool access_one(void *context, const struct step *step, uint64_t *result,
 
 bool halted_access_prepare(struct halted_access *self, const struct deadline *deadline, struct error *error)
 {
-    const struct core_ops *ops = self->core->ops;
     self->alone = true;
-    struct setting on = ops->comparators_on(self->core);
-    uint64_t now;
-    if (!ledger_read(self->ledger, on.at, &now, deadline, error))
-        return false;
-    bool all_off = (now & on.test) != on.set;
-    for (unsigned i = 0; all_off && i < self->core->comparators; i++) {
-        uint64_t words[COMPARATOR_WORDS], ignored;
-        for (unsigned k = 0; k < ops->comparator_words; k++)
-            if (!ledger_read(self->ledger, ops->comparator(self->core, i, k), &words[k], deadline, error))
-                return false;
-        /* Left over in a unit that is off as a whole: must not wake up with it */
-        if (ops->comparator_used(self->core, words, &ignored) &&
-            !ledger_write(self->ledger, ops->comparator(self->core, i, 0), 0, (struct restore){0}, deadline,
-                          error))
-            return false;
-    }
-    return ledger_apply(self->ledger, &on, deadline, error);
+    return settings_switch_on_comparators(self->ledger, self->core, deadline, error);
 }
 
 /* The moment, as a list of its own has it. */

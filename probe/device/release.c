@@ -1,7 +1,7 @@
 #include "device/release.h"
 
 #include "cores/halt_sources.h"
-#include "device/blocks.h"
+#include "device/settings.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -336,7 +336,7 @@ static bool allow(struct device *device, const struct steps *list, struct error 
 /* Catches a reset, and forgets what was caught before. */
 static bool apply_settings(struct device *device, const struct deadline *deadline, struct error *error)
 {
-    return device_apply_core(device->ledger, &device->chosen->core, APPLY_ALL, deadline, error);
+    return settings_apply_core(device->ledger, &device->chosen->core, APPLY_ALL, deadline, error);
 }
 
 /* What is known of resets before is cleared by being read. */

@@ -1,7 +1,6 @@
 #include "cores/architectures.h"
 #include "cores/instructions.h"
-#include "device/blocks.h"
-#include "device/remote_counters.h"
+#include "device/settings.h"
 #include "engine/debugger_stops.h"
 #include "engine/engine.h"
 #include "engine/stops.h"
@@ -258,7 +257,7 @@ static bool reach_end(struct debugger_engine *self, bool *again, const struct de
         if (*again)
             return true;
         if (ours)
-            return remote_counters_check(self->device, &self->stop, error);
+            return device_check_remote(self->device, &self->stop, error);
         if (!debugger_engine_step(self, deadline, error))
             return false;
         self->hit.pairs += 2;
@@ -308,7 +307,7 @@ static bool reach_start(struct debugger_engine *self, bool *again, const struct 
         return false;
     self->at_start = false;
     if (!debugger_engine_prove(self, self->region.start, deadline, error) ||
-        !remote_counters_check(self->device, &self->stop, error))
+        !device_check_remote(self->device, &self->stop, error))
         return false;
     snprintf(self->thread, sizeof self->thread, "%s", self->stop.thread);
     if (self->region.in_function)
@@ -378,7 +377,7 @@ static bool stands_still(struct debugger_engine *self, const struct deadline *de
             return error_set(
                 error, ERROR_NO_COUNTER,
                 "%s goes on while the core is halted: what it would count is the debugger's time%s",
-                reading->counters[i].name, remote_counters_advice(self->device));
+                reading->counters[i].name, device_remote_advice(self->device));
     return true;
 }
 
@@ -437,7 +436,7 @@ static bool debugger_engine_arm(struct engine *engine, const struct region *regi
     self->region.end = core_code(self->core, region->end, region->end_is_thumb);
     if (!process_check_debugged(&region->process, error))
         return false;
-    if (!device_apply_core(self->device->ledger, self->core, APPLY_ALL, deadline, error))
+    if (!settings_apply_core(self->device->ledger, self->core, APPLY_ALL, deadline, error))
         return false;
     /* Both ends, to know at once that they can be had */
     return stands_still(self, deadline, error) &&

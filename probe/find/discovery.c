@@ -5,8 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* --- access ports ----------------------------------------------------------------------------------------
- */
+/* --- access ports --------------------------------------------------------------------------------------- */
 
 /* A system bus or a debug bus, and no core of the server's. */
 static bool is_plain(const struct link_view *view)
@@ -229,6 +228,7 @@ bool discovery_m_run(struct found *found, const struct deadline *deadline, struc
     }
     return true;
 }
+
 /* --- debug buses ---------------------------------------------------------------------------------------- */
 
 static const struct device_bus *find_bus(const struct found *found, uint16_t port)
