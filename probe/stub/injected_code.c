@@ -159,7 +159,7 @@ static bool halt(struct injected_code *self, enum stop_cause *cause, const struc
     return true;
 }
 
-/* Since this was asked last. */
+/* A reset since the last call. */
 static bool look_for_reset(struct injected_code *self, bool *seen, const struct deadline *deadline,
                            struct error *error)
 {
@@ -200,7 +200,7 @@ static bool let_go(void *context, const struct deadline *deadline, struct error 
         !read_status(self, &status, &halted, deadline, error))
         return false;
     self->was_reset = self->was_reset || reset;
-    if (self->was_reset) /* and was told to do things since: nobody knows where it would go on */
+    if (self->was_reset) /* it took instructions of ours since: there is no telling where it would go on */
         return error_set(error, ERROR_RESET, "the core was reset meanwhile%s",
                          halted ? ", and is left halted: reset it again" : "");
     uint64_t guard = self->guard;
@@ -215,7 +215,7 @@ static bool let_go(void *context, const struct deadline *deadline, struct error 
     return self->work.list.n == 0 || list_run(&self->work, deadline, error);
 }
 
-/* As it was found halted its own settings are the last to be put back. */
+/* The ledger undoes in reverse: a core that was found halted gets its own settings back last. */
 static bool prepare(struct injected_code *self, const struct deadline *deadline, struct error *error)
 {
     struct ledger *ledger = self->device->ledger;
@@ -280,7 +280,7 @@ static bool take_others(struct injected_code *self, size_t from, size_t end, uin
     return list_take(&self->work, values, deadline, error);
 }
 
-/* What the faults overwrite is seen from the state that the injected code runs in. */
+/* Registers that an exception would overwrite can be read only in the state in which the code runs. */
 static bool take_faults(struct injected_code *self, size_t n, const struct deadline *deadline,
                         struct error *error)
 {
@@ -294,7 +294,7 @@ static bool take_faults(struct injected_code *self, size_t n, const struct deadl
     return true;
 }
 
-/* R0 to R2 first, for the rest is moved through them. */
+/* R0 to R2 first: the others are moved through them. */
 static bool take_registers(struct injected_code *self, uint64_t status, const struct deadline *deadline,
                            struct error *error)
 {
@@ -319,7 +319,7 @@ static bool take_registers(struct injected_code *self, uint64_t status, const st
            take_faults(self, n, deadline, error);
 }
 
-/* --- the halted core, in a state that serves ------------------------------------------------------------ */
+/* --- a halted core that can run code -------------------------------------------------------------------- */
 
 static bool stop_and_take(struct injected_code *self, const char **hindrance, const struct deadline *deadline,
                           struct error *error)
@@ -349,7 +349,7 @@ static bool stop_and_take(struct injected_code *self, const char **hindrance, co
            error_set(error, ERROR_RESET, "the core was reset while its registers were taken");
 }
 
-/* A program that is in such a state now may be in another one soon. */
+/* A program that hinders us now may be in another state soon. */
 static bool stop(struct injected_code *self, const struct deadline *deadline, struct error *error)
 {
     struct deadline patience = deadline_slice(deadline, patience_ms(STATE_MS));
@@ -442,7 +442,7 @@ static bool write_memory(struct injected_code *self, const uint32_t *words, cons
                      self->at);
 }
 
-/* What never took the image has nothing to be given back. */
+/* Memory that never took the image needs no restoring. */
 static bool is_untouched(struct injected_code *self, const struct deadline *deadline)
 {
     uint32_t now[INJECTED_WORDS];
@@ -463,7 +463,7 @@ static bool give_memory(void *context, const struct deadline *deadline, struct e
     return true;
 }
 
-/* Below all that a call could have put there, in lines of the cache that nothing else is in. */
+/* Below the stack, in cache lines of its own. */
 static bool find_place(struct injected_code *self, const struct deadline *deadline, struct error *error)
 {
     uint64_t stack;
@@ -590,7 +590,7 @@ static bool run_once(struct injected_code *self, size_t entry, const uint64_t *a
                      self->at, pc);
 }
 
-/* Whatever an image does it may do twice: one that was interrupted is run again. */
+/* An image must bear being run twice: an interrupted one is run again. */
 bool injected_run(struct injected_code *self, size_t entry, const uint64_t *arguments, uint64_t *results,
                   const struct deadline *deadline, struct error *error)
 {
