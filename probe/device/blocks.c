@@ -36,7 +36,7 @@ static struct counter_block *find_block(const struct device *device, const char 
     return NULL;
 }
 
-/* What the core alone can look at. */
+/* Identifies a block that only the core itself can read. */
 static bool look_by_core(struct device *device, struct counter_block *block, const struct deadline *deadline,
                          struct error *error)
 {
@@ -59,14 +59,14 @@ static bool look_by_core(struct device *device, struct counter_block *block, con
     return true;
 }
 
-/* The core goes on, where it was halted for its counters. */
+/* Lets a core go on that was halted for its counters. */
 static bool leave_core(struct device *device, const struct deadline *deadline, struct error *error)
 {
     return ledger_release_core(device->ledger, deadline, error) &&
            (device->halted_access == NULL || halted_access_check_reset(device->halted_access, error));
 }
 
-/* What a reset took away again is no fault of the register's. */
+/* A setting that does not hold may have been cleared by a reset. */
 static bool apply_setting(struct device *device, const struct counter_block *block,
                           const struct setting *setting, bool *again, const struct deadline *deadline,
                           struct error *error)
@@ -123,7 +123,7 @@ bool device_retake_block(struct device *device, const struct deadline *deadline,
     return apply_all(device, device->block, deadline, error) && leave_core(device, deadline, error);
 }
 
-/* A block that shows what it has only once its first setting holds. */
+/* Identifies a block that shows what it has only once its first setting holds. */
 static bool look_again(struct device *device, struct counter_block *block, const struct deadline *deadline,
                        struct error *error)
 {
@@ -132,7 +132,7 @@ static bool look_again(struct device *device, struct counter_block *block, const
     struct step items[BLOCK_IDENTITY];
     uint64_t values[BLOCK_IDENTITY];
     struct steps list = {.items = items, .room = BLOCK_IDENTITY};
-    bool again; /* it stands behind no lock */
+    bool again; /* never: this setting is behind no lock */
     if (!apply_setting(device, block, &block->settings[0], &again, deadline, error))
         return false;
     kind->add_identity(core, &list);
@@ -293,7 +293,7 @@ bool device_poll(struct device *device, uint64_t *values, uint64_t *before_us, u
 {
     if (look != NULL)
         *look = (struct device_poll){0};
-    if (device->reading.by_core != NULL) /* which tells of a reset by itself */
+    if (device->reading.by_core != NULL) /* this reports a reset by itself */
         return read_by_core(device, values, before_us, after_us, deadline, error);
     return read_running(device, values, before_us, after_us, look, deadline, error);
 }

@@ -18,7 +18,8 @@ void device_leave_as(struct device *device, enum leave leave)
         device->leave = leave;
 }
 
-bool device_allow_commands(struct device *device, const struct core *core, struct error *error)
+/* The registers that tell a core to act may be written from here on. */
+static bool allow_commands(struct device *device, const struct core *core, struct error *error)
 {
     struct address commands[LIST_ROOM];
     size_t n = core->ops->commands(core, commands, LIST_ROOM);
@@ -82,7 +83,7 @@ static bool look_by_registers(struct device *device, struct device_core *core,
     uint64_t values[LIST_ROOM];
     struct steps list = {.items = items, .room = LIST_ROOM};
     size_t at = core->core.ops->add_register(&core->core, &list, CORE_PC);
-    if (!device_allow_commands(device, &core->core, error) ||
+    if (!allow_commands(device, &core->core, error) ||
         !ledger_run(device->ledger, &list, values, deadline, error))
         return false;
     core->halted_at = core_code_place(core_register_value(&core->core, CORE_PC, values, at));
@@ -249,7 +250,7 @@ static const struct run_control *control_of(const struct device *device)
 
 /* --- finding the cores ---------------------------------------------------------------------------------- */
 
-/* Where it cannot be read nothing is known of it. False only when the link fails. */
+/* Security stays unknown if the register cannot be read. False only when the link fails. */
 static bool look_at_security(struct device *device, struct core *core, const struct deadline *deadline,
                              struct error *error)
 {
@@ -265,7 +266,7 @@ static bool look_at_security(struct device *device, struct core *core, const str
            error_set(error, unread.kind, "%s", unread.text);
 }
 
-/* A block that refuses to be read is there all the same, and doctor tells why. */
+/* A block that refuses to be read is listed all the same, and doctor tells why. */
 static bool identify_blocks(struct device *device, struct device_core *core, const struct deadline *deadline,
                             struct error *error)
 {
@@ -457,13 +458,13 @@ bool device_check_remote(const struct device *device, const struct debugger_stop
 
 /* --- taking it, and leaving it -------------------------------------------------------------------------- */
 
-/* Locks, which hide a PMU until they are opened; through the ledger, which closes them again. */
+/* Locks hide a PMU until they are opened. The ledger closes them again. */
 static bool open_locks(struct device *device, const struct deadline *deadline, struct error *error)
 {
     struct device_core *core = device->chosen;
     if (core->core.family == CORE_M)
         return true;
-    /* The coprocessor stops the core for each look, and minds what a caught reset leaves. */
+    /* Without a PMU on the bus the core is halted for each reading, and resets are caught. */
     bool only_looks = core->core.pmu_base != 0;
     if (!settings_apply_core(device->ledger, &core->core, only_looks ? APPLY_TO_LOOK : APPLY_ALL, deadline,
                              error))
@@ -481,7 +482,7 @@ static bool reach_core(struct device *device, const struct deadline *deadline, s
 {
     if (device->chosen->state == CORE_LOCKUP)
         return error_set(error, ERROR_LOCKUP, "the core is locked up");
-    return device_allow_commands(device, &device->chosen->core, error) && open_locks(device, deadline, error);
+    return allow_commands(device, &device->chosen->core, error) && open_locks(device, deadline, error);
 }
 
 bool device_keep(struct device *device, const struct deadline *deadline, struct error *error)
