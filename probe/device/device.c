@@ -418,10 +418,11 @@ static bool choose_remote(struct device *device, int number, struct error *error
 bool device_choose(struct device *device, int number, struct error *error)
 {
     if (device->n_cores == 0 && device->has_passed_over)
-        return error_set(error, ERROR_NO_CORE,
-                         "no core that can be measured was found; nobody looked for a Cortex-M behind access "
-                         "port %u, which no ROM table tells of: --debug-base %u:0x%08X does",
-                         device->passed_over & 0xFFU, device->passed_over & 0xFFU, (unsigned)DISCOVERY_M_SCS);
+        return error_set(
+            error, ERROR_NO_CORE,
+            "no core that can be measured was found. Access port %u has no ROM table that names a core, so "
+            "we did not look for a Cortex-M there. To look, give --debug-base %u:0x%08X",
+            device->passed_over & 0xFFU, device->passed_over & 0xFFU, (unsigned)DISCOVERY_M_SCS);
     if (device->n_cores == 0)
         return error_set(error, ERROR_NO_CORE, "no core that can be measured was found");
     if (counts_remotely(device))
@@ -452,7 +453,7 @@ bool device_check_remote(const struct device *device, const struct debugger_stop
     if (device->remote == NULL || !stop->has_cpu || device->remote->core.unit == stop->cpu)
         return true;
     return error_set(error, ERROR_NO_COUNTER,
-                     "the program was on CPU %u, and CPU %u is counted: it must be kept on one (taskset -c)",
+                     "the program was on CPU %u, and CPU %u is counted: taskset -c keeps it on one",
                      stop->cpu, (unsigned)device->remote->core.unit);
 }
 

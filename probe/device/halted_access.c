@@ -78,7 +78,7 @@ static bool refuse(struct halted_access *self, enum why why, const struct deadli
         return error_set(error, ERROR_NO_COUNTER,
                          "a message of another debugger waits for the program in DBGDTRRX");
     return error_set(error, deadline_cancelled(deadline) ? ERROR_CANCELLED : ERROR_ASLEEP,
-                     "the core does not do what it is told in Debug state");
+                     "the core does not execute instructions in Debug state");
 }
 
 /* On from step `done` to `end`. */

@@ -247,12 +247,12 @@ static bool find_comparator(struct watch *watch, struct error *error)
             return false;
     watch->comparator = watchpoints_find(watch->core, functions, n, &watch->others);
     if (watch->others && ledger_old(watch->ledger, trace, &found) && (found & watchpoints_trace_on()) == 0) {
-        give_up(watch, "somebody else's watchpoint would wake up");
+        give_up(watch, "another debugger's watchpoint would wake up");
         return ledger_write(watch->ledger, trace, found, (struct restore){0}, &limit, error);
     }
     if (n == 0)
         return give_up(watch, "the core has no watchpoint comparators");
-    return watch->comparator >= 0 || give_up(watch, "all watchpoint comparators are somebody else's");
+    return watch->comparator >= 0 || give_up(watch, "all watchpoint comparators are in use");
 }
 
 /* From here on the ledger restores the comparator, whatever happens. */
@@ -325,7 +325,7 @@ static bool take_stop(struct watch *watch, const struct written_register *which,
     if (!*ours) {
         device_leave_as(watch->device, LEAVE_HALTED_FOREIGN);
         watch->device->stopped_at = core_code_place(seen.registers[WRITERS_CORE - 1]);
-        return give_up(watch, "somebody else halted the core meanwhile, and it is left so");
+        return give_up(watch, "another debugger halted the core meanwhile; it is left halted");
     }
     note(watch, which, &seen);
     return go_on(watch, error);

@@ -68,13 +68,12 @@ static bool list_try(struct injected_list *self, const struct deadline *deadline
         bool waits = outcome.why == NOT_YET || outcome.why == TARGET_WAIT;
         if (outcome.why == UNEXPECTED)
             return error_set(error, ERROR_PLACE,
-                             "the core refuses what it is told in Debug state (0x%08" PRIX64 ")",
-                             outcome.saw);
+                             "the core refuses an instruction in Debug state (0x%08" PRIX64 ")", outcome.saw);
         if (!waits)
             return error_set(error, why.kind, "%s", why.text);
         if (deadline_passed(deadline))
             return error_set(error, deadline_cancelled(deadline) ? ERROR_CANCELLED : ERROR_ASLEEP,
-                             "the core does not do in time what it is told");
+                             "the core does not execute instructions in time");
         if (outcome.why == TARGET_WAIT)
             usleep(LIST_NAP_US);
     }

@@ -126,7 +126,7 @@ RIG_TEST(without_a_free_comparator_nothing_is_watched)
     rig_begin(rig);
     assert_true(watch(rig, NULL));
     assert_int_equal(seen.n + seen.n_watched, 0);
-    assert_non_null(strstr(seen.hindrance, "somebody else's"));
+    assert_non_null(strstr(seen.hindrance, "comparators are in use"));
     assert_int_equal(rig->model.entries, 1); /* for a moment */
     end_clean(rig);
 }
@@ -227,7 +227,7 @@ RIG_TEST(somebody_elses_halt_stays)
     rig->model.trouble_at = rig->model.accesses + 400;
     rig->model.trouble_for = 1;
     assert_true(watch(rig, NULL));
-    assert_non_null(strstr(seen.hindrance, "somebody else halted"));
+    assert_non_null(strstr(seen.hindrance, "another debugger halted"));
     assert_true(rig->device.leave == LEAVE_HALTED_FOREIGN);
     struct deadline deadline = deadline_in_ms(60000, NULL);
     struct error error = {0};
