@@ -47,6 +47,8 @@ static void end_clean(struct rig *rig)
         assert_true(device_undo(&rig->device, &deadline, &error));
     }
     rig_free(rig);
+    if (rig->model.what == TROUBLE_RESET) /* which stops CYCCNT at any value, and switches its writes off */
+        rig->before.cyccnt = rig->model.cyccnt;
     const char *difference = model_difference(&rig->model, &rig->before);
     assert_string_equal(difference == NULL ? "" : difference, "");
 }
@@ -170,9 +172,12 @@ static void everywhere(const struct model_event *script, size_t n, enum model_tr
         rig->model.debug = k % 2 == 1; /* a server may have switched it on */
         rig_begin(rig);
         rig->model.what = what;
-        rig->model.trouble_at = rig->model.accesses + k;
+        long at = rig->model.accesses + k;
+        rig->model.trouble_at = at;
         rig->model.trouble_for = how_long;
-        look(rig, watch(rig, NULL), k);
+        bool ok = watch(rig, NULL);
+        if (rig->model.accesses > at) /* with debug on already, fewer are made */
+            look(rig, ok, k);
         end_clean(rig);
     }
 }
