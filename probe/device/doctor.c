@@ -332,8 +332,7 @@ void hidden_describe(struct device *device, const struct device_core *core, char
     else if ((status & PRSR_R) != 0)
         snprintf(out, size, "powered, in reset");
     else if (is_os_locked(device, &core->core, status, deadline))
-        snprintf(out, size,
-                 "powered, %s; OS lock set, as after a reset: delta opens it for the time of a measurement",
+        snprintf(out, size, "powered, %s; OS lock set, as after a reset: delta opens it while it measures",
                  (status & PRSR_HALTED) != 0 ? "halted" : "running");
     else
         snprintf(out, size, "powered; its debug registers refuse to be read: pmu-probe doctor looks why");

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { ROOM = 1024, NAP_US = 1000, OWED_MS = 500 };
+enum { ROOM = 1024, NAP_US = 1000, RESTORE_MS = 500 };
 
 struct halted_access {
     struct ledger *ledger;
@@ -26,7 +26,7 @@ struct halted_access {
     struct step items[ROOM];
     uint64_t results[ROOM];
     struct steps list;
-    size_t begin; /* steps before this one have borrowed nothing that is still owed */
+    size_t begin; /* steps before this one have left nothing to restore */
     size_t done;
 };
 
@@ -64,7 +64,7 @@ static bool look_for_reset(struct halted_access *self, bool *seen, const struct 
 static bool refuse(struct halted_access *self, enum why why, const struct deadline *deadline,
                    struct error *error)
 {
-    struct deadline soon = deadline_in_ms(patience_ms(OWED_MS), NULL);
+    struct deadline soon = deadline_in_ms(patience_ms(RESTORE_MS), NULL);
     struct error ignored = {0};
     bool seen;
     if (look_for_reset(self, &seen, &soon, &ignored) && seen) {
@@ -226,7 +226,7 @@ static bool do_accesses(struct halted_access *self, const struct step *accesses,
         return false;
     self->core->ops->add_coprocessor(self->core, &self->list, accesses, n, true, at);
     bool done = run(self, deadline, error);
-    struct deadline soon = deadline_in_ms(patience_ms(OWED_MS), NULL);
+    struct deadline soon = deadline_in_ms(patience_ms(RESTORE_MS), NULL);
     struct error later = {0}; /* the next call tries again */
     for (size_t i = 0; done && i < n; i++)
         results[i] = accesses[i].op == OP_READ ? self->results[at[i]] : 0;

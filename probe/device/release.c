@@ -225,7 +225,7 @@ bool release_code(struct device *device, uint64_t address, const uint8_t *bytes,
 
 /* --- let go --------------------------------------------------------------------------------------------- */
 
-/* Of a halted core; `add_first` may be NULL. */
+/* The core must be halted. `add_first` may be NULL. */
 static bool read_pc(struct device *device, void (*add_first)(const struct core *, struct steps *),
                     uint64_t *pc, const struct deadline *deadline, struct error *error)
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { HELD_FIRST = 64, ALLOWED_ROOM = 128, NAP_US = 1000, TRIES = 3, OWED_MS = 200 };
+enum { HELD_FIRST = 64, ALLOWED_ROOM = 128, NAP_US = 1000, TRIES = 3, RESTORE_MS = 200 };
 
 struct entry {
     struct address at;
@@ -211,7 +211,7 @@ bool ledger_old(const struct ledger *ledger, struct address at, uint64_t *old)
 static struct outcome give_back(struct ledger *ledger, const struct steps *list, size_t from,
                                 uint64_t *results, struct outcome paused, struct error *error)
 {
-    struct deadline soon = deadline_in_ms(patience_ms(OWED_MS), NULL);
+    struct deadline soon = deadline_in_ms(patience_ms(RESTORE_MS), NULL);
     size_t begin, end;
     while (paused.why == NOT_YET && !deadline_passed(&soon) &&
            steps_borrowed(list->items + from, list->n - from, paused.done - from, &begin, &end)) {

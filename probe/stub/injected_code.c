@@ -130,7 +130,7 @@ struct injected_code {
     size_t n;
     uint64_t at;
     uint32_t found[INJECTED_WORDS]; /* where the image is now */
-    bool owes_memory, owes_registers, written;
+    bool must_restore_memory, must_restore_registers, written;
     struct injected_list work;
 };
 
@@ -193,7 +193,7 @@ static bool let_go(void *context, const struct deadline *deadline, struct error 
     struct injected_code *self = context;
     uint64_t status;
     bool halted, reset;
-    if (self->owes_memory || self->owes_registers)
+    if (self->must_restore_memory || self->must_restore_registers)
         return error_set(error, ERROR_STATE, "the core stays halted");
     if (!look_for_reset(self, &reset, deadline, error) ||
         !read_status(self, &status, &halted, deadline, error))
@@ -256,7 +256,7 @@ static void add_registers(struct injected_code *self)
 static bool give_registers(void *context, const struct deadline *deadline, struct error *error)
 {
     struct injected_code *self = context;
-    if (self->owes_memory)
+    if (self->must_restore_memory)
         return error_set(error, ERROR_STATE, "the core's registers serve to put its memory back");
     if (!make_sure_halted(self, deadline, error))
         return false;
@@ -265,7 +265,7 @@ static bool give_registers(void *context, const struct deadline *deadline, struc
         if (!list_run(&self->work, deadline, error))
             return error_prefix(error, "could not restore the core's registers: ");
     }
-    self->owes_registers = false;
+    self->must_restore_registers = false;
     return true;
 }
 
@@ -303,7 +303,7 @@ static bool take_registers(struct injected_code *self, uint64_t status, const st
     if (!list_take(&self->work, self->general, deadline, error))
         return false;
     self->n_others = 0;
-    self->owes_registers = true;
+    self->must_restore_registers = true;
     if (!ledger_push_undo(self->device->ledger, (struct undo_action){self, give_registers}, error))
         return false;
     size_t n = self->kind->others(self->core, status, self->others);
@@ -458,7 +458,7 @@ static bool give_memory(void *context, const struct deadline *deadline, struct e
     if (!self->was_reset && !is_untouched(self, deadline) &&
         !write_memory(self, self->found, deadline, error))
         return false;
-    self->owes_memory = false;
+    self->must_restore_memory = false;
     return true;
 }
 
@@ -492,7 +492,7 @@ bool injected_look(struct injected_code *self, uint64_t at, uint32_t *words, siz
         return false;
     if (n == 0 || n > INJECTED_WORDS || at % 4 != 0)
         return error_set(error, ERROR_PLACE, "%zu words at 0x%08" PRIX64 " cannot be read", n, at);
-    if (!self->owes_registers &&
+    if (!self->must_restore_registers &&
         (!settings_apply_core(self->device->ledger, self->core, APPLY_TO_STOP, deadline, error) ||
          !stop(self, deadline, error)))
         return false;
@@ -517,7 +517,7 @@ bool injected_load(struct injected_code *self, const uint32_t *image, size_t n, 
         return false;
     if (memcmp(self->found, image, n * sizeof *image) == 0)
         return true;
-    self->owes_memory = true;
+    self->must_restore_memory = true;
     self->written = ledger_push_undo(self->device->ledger, (struct undo_action){self, give_memory}, error) &&
                     write_memory(self, image, deadline, error);
     return self->written;
@@ -525,7 +525,7 @@ bool injected_load(struct injected_code *self, const uint32_t *image, size_t n, 
 
 void injected_leave_image(struct injected_code *self)
 {
-    self->owes_memory = false;
+    self->must_restore_memory = false;
     ledger_drop_undo(self->device->ledger, (struct undo_action){self, give_memory});
 }
 
@@ -632,5 +632,5 @@ uint64_t injected_place(const struct injected_code *injected)
 
 bool injected_was_there(const struct injected_code *injected)
 {
-    return !injected->owes_memory;
+    return !injected->must_restore_memory;
 }

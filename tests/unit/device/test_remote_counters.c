@@ -64,7 +64,7 @@ FRESH_TEST(test_nothing_is_guessed)
     assert_null(device.remote);
 }
 
-FRESH_TEST(test_without_a_debugger_nobody_says)
+FRESH_TEST(without_a_debugger_the_cpu_is_unknown)
 {
     device.debugger = NULL;
     assert_false(device_choose(&device, -1, &error));

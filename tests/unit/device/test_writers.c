@@ -223,8 +223,8 @@ RIG_TEST(a_reset_may_come_anywhere)
     everywhere(clears, 2, TROUBLE_RESET, 1, must_end);
 }
 
-/* A halt that somebody else asks for is left to them. */
-RIG_TEST(somebody_elses_halt_stays)
+/* The core stays halted if another debugger halted it. */
+RIG_TEST(a_foreign_halt_stays)
 {
     struct rig *rig = begin(quiet, 1);
     rig_begin(rig);
