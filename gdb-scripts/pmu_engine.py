@@ -102,10 +102,6 @@ class Wishes:
                     raise Refused(f"{name}: {error}") from error
         raise Refused(f"there is no register {name}")
 
-    def set(self, name, value):
-        gdb.execute(f"set var ${name} = 0x{int(value, 16):x}", to_string=True)
-        return ""
-
     def monitor(self, command):
         return gdb.execute("monitor " + bytes.fromhex(command).decode(), to_string=True).encode().hex()
 

@@ -10,7 +10,6 @@
 const char *access_name(enum access_way way)
 {
     static const char *const names[ACCESS_WAYS] = {[ACCESS_MEMORY] = "memory",
-                                                   [ACCESS_REGISTERS] = "server's registers",
                                                    [ACCESS_OPENOCD] = "OpenOCD's monitor",
                                                    [ACCESS_JLINK] = "J-Link's monitor",
                                                    [ACCESS_PYOCD] = "pyOCD's monitor"};
@@ -161,7 +160,6 @@ bool access_settle_m(struct debugger *debugger, const struct deadline *deadline,
             return false;
         looks |= ways[i] == ACCESS_MEMORY && verdict == ONLY_LOOKS;
         if (ways[i] == ACCESS_MEMORY && verdict != WORKS) {
-            access_say(&debugger->access, ACCESS_REGISTERS, "a Cortex-M's PMU is in its memory");
             if (strcmp(debugger->facts.server, "OpenOCD") == 0)
                 access_say(&debugger->access, ACCESS_OPENOCD, "reads the same memory of a Cortex-M");
             access_say_not_openocd(&debugger->access, debugger->facts.server);

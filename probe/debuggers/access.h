@@ -13,11 +13,10 @@
 struct debugger;
 
 enum access_way {
-    ACCESS_MEMORY,    /* the debugger's own reading and writing of memory */
-    ACCESS_REGISTERS, /* a PMU among the server's registers, as its description names them */
-    ACCESS_OPENOCD,   /* OpenOCD's monitor command, which reaches every bus */
-    ACCESS_JLINK,     /* a J-Link GDB server's monitor command */
-    ACCESS_PYOCD,     /* pyOCD's */
+    ACCESS_MEMORY,  /* the debugger's own reading and writing of memory */
+    ACCESS_OPENOCD, /* OpenOCD's monitor command, which reaches every bus */
+    ACCESS_JLINK,   /* a J-Link GDB server's monitor command */
+    ACCESS_PYOCD,   /* pyOCD's */
     ACCESS_WAYS
 };
 

@@ -80,9 +80,6 @@ struct debugger_ops {
     /* ERROR_FAULT: there is no register of that name ("pc", "sp", "lr", "r0", "xpsr", "psp"). */
     bool (*read_register)(struct debugger *, const char *name, uint64_t *out, const struct deadline *,
                           struct error *);
-    /* True when the debugger says that it is done: some say so and do nothing. */
-    bool (*write_register)(struct debugger *, const char *name, uint64_t value, const struct deadline *,
-                           struct error *);
     /* A command of the server's own; what it printed, cut to fit. NULL: it has none. */
     bool (*monitor)(struct debugger *, const char *command, char *out, size_t size, const struct deadline *,
                     struct error *);

@@ -2,7 +2,6 @@
 
 #include "debuggers/access.h"
 #include "debuggers/openocd_monitor.h"
-#include "debuggers/register_pmu.h"
 #include "links/openocd.h"
 
 #include <inttypes.h>
@@ -215,9 +214,11 @@ static bool settle_arm(struct debugger_link *self, const struct deadline *deadli
     access->settled = true;
     access->used = ACCESS_WAYS;
     access_say(access, ACCESS_MEMORY, "what the core itself sees has no PMU in it");
-    register_pmu_refuse(self->debugger, deadline, &self->refusal);
-    if (self->refusal.kind != ERROR_NO_COUNTER)
-        return error_set(error, self->refusal.kind, "%s", self->refusal.text);
+    error_set(
+        &self->refusal, ERROR_NO_COUNTER,
+        "%s shows a core of architecture \"%s\" by its memory and registers, where no PMU is. A Cortex-A "
+        "or R is measured through OpenOCD, whose monitor reaches its debug registers",
+        facts->server[0] != '\0' ? facts->server : "the GDB server", facts->architecture);
     if (is_openocd && !open_beside(self, deadline, error))
         return false;
     access_say_not_openocd(access, facts->server);

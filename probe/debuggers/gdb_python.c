@@ -257,15 +257,6 @@ static bool read_register(struct debugger *debugger, const char *name, uint64_t 
            gdb_python_lose(&python->lines, ERROR_LINK_PROTOCOL, "GDB's register makes no sense", error);
 }
 
-static bool write_register(struct debugger *debugger, const char *name, uint64_t value,
-                           const struct deadline *deadline, struct error *error)
-{
-    struct gdb_python *python = gdb_python_of(debugger);
-    return may_ask(python, deadline, error) &&
-           gdb_python_say(&python->lines, deadline, error, "set %s %" PRIx64, name, value) &&
-           answer(python, ERROR_FAULT, "does not write a register", deadline, error) != NULL;
-}
-
 static bool monitor(struct debugger *debugger, const char *command, char *out, size_t size,
                     const struct deadline *deadline, struct error *error)
 {
@@ -375,7 +366,6 @@ struct debugger *gdb_python_open(int fd, const struct deadline *deadline, struct
                                             .wait = wait_for,
                                             .interrupt = interrupt,
                                             .read_register = read_register,
-                                            .write_register = write_register,
                                             .monitor = monitor,
                                             .is_running = is_running,
                                             .close = close_door};

@@ -8,7 +8,6 @@
  * - write ADDRESS HEX: ok
  * - break ADDRESS SIZE: ok; a hardware breakpoint; `clear` likewise
  * - register NAME: ok VALUE
- * - set NAME VALUE: ok
  * - monitor HEX: ok HEX; a command of the server's own, and what it printed
  * - go run, go step: stopped WHY THREAD HALTS CORE, whenever that is. WHY: trap requested fault watchpoint
  * others ended, `others` at a breakpoint of the user's. THREAD "-" when there is but one. HALTS: how often

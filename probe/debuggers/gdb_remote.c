@@ -290,30 +290,6 @@ static bool read_register(struct debugger *debugger, const char *name, uint64_t 
     return true;
 }
 
-static bool write_register(struct debugger *debugger, const char *name, uint64_t value,
-                           const struct deadline *deadline, struct error *error)
-{
-    struct gdb_session *session = session_of(debugger);
-    const struct gdb_register *which = gdb_features_find(&session->features, name);
-    char question[64];
-    uint8_t bytes[8];
-    size_t length;
-    if (!must_be_halted(session, error))
-        return false;
-    if (which == NULL || which->bits > 64)
-        return error_set(error, ERROR_FAULT, "the GDB server has no register %s", name);
-    for (size_t i = 0; i < sizeof bytes; i++)
-        bytes[i] = (uint8_t)(value >> 8 * i);
-    int used = snprintf(question, sizeof question, "P%x=", which->number);
-    gdb_hex_write(bytes, hex_digits(which) / 2, question + used);
-    session->n_cached = 0;
-    if (!select_thread(session, deadline, error) || !gdb_ask(session, question, &length, deadline, error))
-        return false;
-    return gdb_is_ok(session) ||
-           error_set(error, ERROR_FAULT, "the GDB server does not write its register %s (%.16s)", name,
-                     session->wire.payload);
-}
-
 static bool monitor(struct debugger *debugger, const char *command, char *out, size_t size,
                     const struct deadline *deadline, struct error *error)
 {
@@ -377,7 +353,6 @@ struct debugger *gdb_remote_open(int fd, const char *name, const struct log *log
                                             .wait = wait_for,
                                             .interrupt = interrupt,
                                             .read_register = read_register,
-                                            .write_register = write_register,
                                             .monitor = monitor,
                                             .is_running = is_running,
                                             .close = close_session};

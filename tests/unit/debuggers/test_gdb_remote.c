@@ -310,28 +310,6 @@ TEST(test_servers_that_are_none)
     refuse_to_open(nothing, LIMIT_MS, ERROR_LINK_PROTOCOL, "does not tell");
 }
 
-/* "OK" is what the debugger says; whether it was done is for the caller to see. */
-TEST(test_writing_a_register)
-{
-    static const struct gdb_answer answers[] = {
-        {"Pe=78563412", "OK", false}, {"Pd=", "E01", false}, {"pe", "01000000", false}, {NULL, NULL, false}};
-    struct gdb_server server;
-    uint64_t value = 0;
-    struct error errors[3] = {0};
-    struct deadline deadline = limit();
-    struct debugger *debugger = open_server(&server, answers);
-    assert_true(debugger->ops->read_register(debugger, "lr", &value, &deadline, &errors[0]));
-    assert_true(debugger->ops->write_register(debugger, "lr", 0x12345678, &deadline, &errors[0]));
-    assert_true(debugger->ops->read_register(debugger, "lr", &value, &deadline, &errors[0]));
-    assert_int_equal(value, 1);
-    assert_false(debugger->ops->write_register(debugger, "sp", 0, &deadline, &errors[1]));
-    assert_int_equal(errors[1].kind, ERROR_FAULT);
-    assert_false(debugger->ops->write_register(debugger, "PMCR", 0, &deadline, &errors[2]));
-    assert_int_equal(errors[2].kind, ERROR_FAULT);
-    debugger->ops->close(debugger, true);
-    gdb_server_stop(&server);
-}
-
 /* Those that serve one client at a time do so to the second. */
 TEST(test_a_server_that_hangs_up)
 {
