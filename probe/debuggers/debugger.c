@@ -7,6 +7,13 @@
 
 enum { HALT_MS = 3000 };
 
+const char *access_name(enum access_way way)
+{
+    static const char *const names[ACCESS_WAYS] = {
+        [ACCESS_MEMORY] = "memory", [ACCESS_OPENOCD] = "OpenOCD's monitor"};
+    return way < ACCESS_WAYS ? names[way] : "none";
+}
+
 const char *debugger_server_of(const char *version)
 {
     static const char *const signs[][2] = {{"Open On-Chip Debugger", "OpenOCD"},

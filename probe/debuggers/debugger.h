@@ -8,7 +8,6 @@
 
 #include "base/deadline.h"
 #include "base/error.h"
-#include "debuggers/access.h"
 #include "links/link.h"
 
 #include <stdbool.h>
@@ -87,6 +86,23 @@ struct debugger_ops {
     /* Ends the session; the core runs on, or stays halted if the server knows how to leave it so. */
     void (*close)(struct debugger *, bool run);
 };
+
+/* The ways to a core's PMU through a debugger. debugger_link_new chooses one; `info` prints them all. */
+enum access_way {
+    ACCESS_MEMORY,  /* the debugger reads and writes the core's memory */
+    ACCESS_OPENOCD, /* OpenOCD's monitor command, which reaches every bus */
+    ACCESS_WAYS
+};
+
+struct access {
+    bool settled;               /* false: a program, whose counters are on another link */
+    enum access_way used;       /* ACCESS_WAYS: none */
+    bool only_looks;            /* writes have no effect */
+    char why[ACCESS_WAYS][192]; /* how the one in use works, why the other does not */
+};
+
+/* "OpenOCD's monitor" */
+const char *access_name(enum access_way way);
 
 struct debugger {
     const struct debugger_ops *ops; /* first member of each debugger's own struct */
