@@ -235,11 +235,3 @@ const struct gdb_register *gdb_features_find(const struct gdb_features *features
                 return &features->registers[i];
     return NULL;
 }
-
-const struct gdb_register *gdb_features_number(const struct gdb_features *features, unsigned number)
-{
-    for (size_t i = 0; i < features->n; i++)
-        if (features->registers[i].number == number)
-            return &features->registers[i];
-    return NULL;
-}

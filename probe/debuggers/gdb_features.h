@@ -46,4 +46,3 @@ bool gdb_features_read(struct gdb_features *features, const struct gdb_documents
 void gdb_features_assume_arm(struct gdb_features *features);
 /* By name, in any case; NULL: there is none. */
 const struct gdb_register *gdb_features_find(const struct gdb_features *features, const char *name);
-const struct gdb_register *gdb_features_number(const struct gdb_features *features, unsigned number);

@@ -6,27 +6,13 @@
 
 enum {
     GRACE_MS = 250,
-    PATIENCE_MS = 2000,
+    CANCELLED_MS = 2000,
     STRAY = 256,
     SMALLEST_PACKET = 64,
     ASKED_FOR = 0x1000,
     PIECES = 2048,
     COMMAND_MOST = 3072
 };
-
-/* An answer that is due is waited for even after Ctrl-C, for a moment: else the next question would get it.
- */
-static struct deadline answer_deadline(const struct deadline *deadline)
-{
-    struct deadline most = {.at_us = deadline->at_us};
-    struct deadline grace = deadline_in_ms(patience_ms(GRACE_MS), NULL),
-                    patience = deadline_in_ms(patience_ms(PATIENCE_MS), NULL);
-    if (most.at_us < grace.at_us)
-        most.at_us = grace.at_us;
-    if (deadline_cancelled(deadline) && most.at_us > patience.at_us)
-        most.at_us = patience.at_us;
-    return most;
-}
 
 static bool is_hex(char c)
 {
@@ -64,15 +50,6 @@ static bool receive_answer(struct gdb_session *session, bool stops_count, size_t
     return gdb_wire_lose(wire, ERROR_LINK_PROTOCOL, "the GDB server answers what it was not asked", error);
 }
 
-static bool may_ask(const struct deadline *deadline, struct error *error)
-{
-    if (!deadline_passed(deadline))
-        return true;
-    return deadline_cancelled(deadline)
-               ? error_set(error, ERROR_CANCELLED, "cancelled")
-               : error_set(error, ERROR_ASLEEP, "no time is left for the GDB server");
-}
-
 /* An answer that came twice would be taken for the next question's: what has come already must be a stop or
  * console output. With acknowledgements an answer may be repeated. */
 static bool nothing_waits(struct gdb_session *session, struct error *error)
@@ -95,14 +72,14 @@ static bool nothing_waits(struct gdb_session *session, struct error *error)
 static bool ask(struct gdb_session *session, const void *question, size_t n, const struct deadline *deadline,
                 const struct deadline *most, struct error *error)
 {
-    return may_ask(deadline, error) && nothing_waits(session, error) &&
+    return debugger_may_ask(deadline, "the GDB server", error) && nothing_waits(session, error) &&
            gdb_wire_send(&session->wire, question, n, most, error);
 }
 
 bool gdb_ask_bytes(struct gdb_session *session, const void *question, size_t n, size_t *length,
                    const struct deadline *deadline, struct error *error)
 {
-    struct deadline most = answer_deadline(deadline);
+    struct deadline most = debugger_answer_deadline(deadline, GRACE_MS, CANCELLED_MS);
     return ask(session, question, n, deadline, &most, error) &&
            receive_answer(session, n == 1 && *(const char *)question == '?', length, &most, error);
 }
@@ -133,7 +110,7 @@ bool gdb_monitor(struct gdb_session *session, const char *command, char *out, si
     struct gdb_wire *wire = &session->wire;
     char question[sizeof verb + (size_t)2 * COMMAND_MOST];
     size_t length = strlen(command), used = 0, n;
-    struct deadline most = answer_deadline(deadline);
+    struct deadline most = debugger_answer_deadline(deadline, GRACE_MS, CANCELLED_MS);
     if (length > COMMAND_MOST || sizeof verb + 2 * length > session->packet_size)
         return error_set(error, ERROR_SYSTEM, "a command for the GDB server is too long");
     memcpy(question, verb, sizeof verb);
@@ -416,6 +393,17 @@ bool gdb_take_stop(struct gdb_session *session, struct debugger_stop *stop)
     return true;
 }
 
+/* OpenOCD's "hwthread" names the core of a thread: "Name: cpu1, state: breakpoint". "": the thread is no
+ * core. */
+static void take_core_name(const char *about, char *out, size_t size)
+{
+    static const char name[] = "Name: ", state[] = ", state: ";
+    const char *end = strstr(about, state);
+    bool is_core = end != NULL && strncmp(about, name, sizeof name - 1) == 0 && end > about + sizeof name - 1;
+    snprintf(out, size, "%.*s", is_core ? (int)(end - about - (ptrdiff_t)(sizeof name - 1)) : 0,
+             is_core ? about + sizeof name - 1 : "");
+}
+
 bool gdb_name_core(struct gdb_session *session, const struct debugger_facts *facts,
                    struct debugger_stop *stop, const struct deadline *deadline, struct error *error)
 {
@@ -430,7 +418,7 @@ bool gdb_name_core(struct gdb_session *session, const struct debugger_facts *fac
         !gdb_hex_read(session->wire.payload, length, about, sizeof about - 1, &n))
         return true;
     about[n] = '\0';
-    debugger_core_of(about, stop->core, sizeof stop->core);
+    take_core_name(about, stop->core, sizeof stop->core);
     return true;
 }
 

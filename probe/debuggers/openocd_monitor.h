@@ -25,10 +25,3 @@ bool openocd_monitor_target(struct openocd_monitor *monitor, char *out, size_t s
 /* How the link through it (links/openocd.h), once it is open, reaches that target, in words. */
 bool openocd_monitor_way(struct openocd_monitor *monitor, char *out, size_t size,
                          const struct deadline *deadline, struct error *error);
-
-/*
- * OpenOCD looks for a stop ten times a second only, and that cannot be set. So before the core runs it is
- * asked to look at once, over and over for a moment, when GDB's resume has been carried out.
- */
-/* Holds for one resume. Any other server is left alone, and so is one that does not take it. */
-void openocd_look_soon(struct debugger *debugger, const struct deadline *deadline);
