@@ -1,8 +1,8 @@
-/* Which store of a Cortex-M's program writes to an address: by the constants in the code, or by the registers
- * of the core where it has just done so. */
-#include "symbols/stores.h"
-
-#include "symbols/code.h"
+/*
+ * Which instruction of the program writes to a place: a Cortex-M's stores to a word, by the constants in the
+ * code or by the registers of a core that stopped just behind one; an A or R core's writes to its PMU.
+ */
+#include "symbols/internal.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static int32_t signed_of(uint32_t number, bool up)
 
 static struct store plain(unsigned base, uint32_t offset, uint32_t size)
 {
-    return (struct store){.base = base, .beside = NONE, .offset = (int32_t)offset, .size = size};
+    return (struct store){.base = base, .index = NONE, .offset = (int32_t)offset, .size = size};
 }
 
 /* DDI 0403 A5.2.4, and A7.7.159 (STM). */
@@ -31,7 +31,7 @@ static bool narrow_store(uint32_t code, struct store *out)
         if ((code >> 9 & 3) == 3)
             return false;
         *out = plain(base, 0, sizes[code >> 9 & 3]);
-        out->beside = code >> 6 & 7;
+        out->index = code >> 6 & 7;
         return true;
     case 0xC:
         *out = plain(base, 4 * number, 4);
@@ -73,7 +73,7 @@ static bool wide_single(uint32_t first, uint32_t second, struct store *out)
         return true;
     out->offset = 0;
     if ((second & 0xFC0) == 0) {
-        out->beside = second & 0xF;
+        out->index = second & 0xF;
         out->shift = second >> 4 & 3;
         return true;
     }
@@ -111,29 +111,14 @@ bool store_of(uint32_t code, struct store *out)
 bool store_hits(const struct store *store, const uint32_t *registers, uint64_t word)
 {
     uint32_t from = registers[store->base] + (uint32_t)store->offset;
-    if (store->beside != NONE)
-        from += registers[store->beside] << store->shift;
+    if (store->index != NONE)
+        from += registers[store->index] << store->shift;
     return from < word + 4 && word < (uint64_t)from + store->size;
 }
 
-/* --- jumps -----------------------------------------------------------------------------------------------
- */
+/* --- jumps ---------------------------------------------------------------------------------------------- */
 
-/* BL and B, DDI 0403 A7.7.12, A7.7.18; 0: it is none of them. */
-static uint64_t device_of(const struct code_instruction *one)
-{
-    uint32_t code = one->code;
-    uint32_t sign = code >> 26 & 1, j1 = code >> 13 & 1, j2 = code >> 11 & 1;
-    uint32_t bits = sign << 24 | (uint32_t)(j1 == sign) << 23 | (uint32_t)(j2 == sign) << 22 |
-                    (code >> 16 & 0x3FF) << 12 | (code & 0x7FF) << 1;
-    if (one->size == 2 && code >> 11 == 0x1C)
-        return one->address + 4 + (uint64_t)(int64_t)((int32_t)(code << 21) >> 20);
-    if (one->size != 4 || (code & 0xF8009000) != 0xF0009000)
-        return 0;
-    return one->address + 4 + (uint64_t)(int64_t)((int32_t)(bits << 7) >> 7);
-}
-
-/* B<c> and CBZ as well: DDI 0403 A7.7.12, A7.7.21. */
+/* Also B<c> and CBZ: DDI 0403 A7.7.12, A7.7.21. */
 static uint64_t jump_of(const struct code_instruction *one)
 {
     enum { ALWAYS = 0xE };
@@ -146,10 +131,26 @@ static uint64_t jump_of(const struct code_instruction *one)
         return one->address + 4 + ((code >> 9 & 1) << 6 | (code >> 3 & 0x1F) << 1);
     if (one->size == 4 && (code & 0xF800D000) == 0xF0008000 && (code >> 22 & 0xF) < ALWAYS)
         return one->address + 4 + (uint64_t)(int64_t)((int32_t)(bits << 11) >> 11);
-    return device_of(one);
+    return code_branch(one);
 }
 
 /* --- constants ------------------------------------------------------------------------------------------ */
+
+/* What registers hold, as far as constants tell. Jumps forward are followed. At the beginning of a loop, what
+ * the loop changes is not known. */
+enum { LANDINGS = 24 };
+struct constants {
+    struct constants_known {
+        uint32_t values[16];
+        uint32_t known; /* as bits */
+    } now;
+    bool passed; /* the instruction before does not lead here */
+    struct landing {
+        uint64_t at;
+        struct constants_known known;
+    } landings[LANDINGS];
+    size_t n;
+};
 
 static void forget(struct constants_known *constants, uint32_t registers)
 {
@@ -310,8 +311,9 @@ static void jump(struct constants *constants, const struct code_instruction *one
     }
 }
 
-bool constants_follow(struct constants *constants, struct symbols *symbols,
-                      const struct code_instruction *one, uint64_t word)
+/* One instruction on, in the order of the code; whether it is a store to that word. */
+static bool constants_follow(struct constants *constants, struct symbols *symbols,
+                             const struct code_instruction *one, uint64_t word)
 {
     struct store store;
     if (one->is_first)
@@ -327,7 +329,7 @@ bool constants_follow(struct constants *constants, struct symbols *symbols,
         jump(constants, one);
         return false;
     }
-    bool hits = knows(&constants->now, store.base) && knows(&constants->now, store.beside) &&
+    bool hits = knows(&constants->now, store.base) && knows(&constants->now, store.index) &&
                 store_hits(&store, constants->now.values, word);
     if (store.moves != 0)
         sum(&constants->now, store.base, store.base, (uint32_t)store.moves);
@@ -416,7 +418,7 @@ static void search_function(struct search *search, uint64_t entry, bool is_first
         if (was_called) /* behind a store in front of it the core would have stopped in there */
             search->has_last = false;
         if (was_called || !is_first)
-            add_function(search, device_of(&one));
+            add_function(search, code_branch(&one));
         if (hits)
             search->any = one.address;
         search->n += hits;
@@ -453,7 +455,7 @@ static void search_caller(struct search *search)
         if (left-- > NEAR + 1)
             continue;
         if (one.address + one.size < search->back)
-            add_function(search, device_of(&one));
+            add_function(search, code_branch(&one));
         if (hits)
             search->any = one.address;
         search->n += hits;
@@ -480,6 +482,8 @@ bool symbols_store_before(struct symbols *symbols, const uint32_t *registers, ui
     *at = search.has_last ? search.last : search.any;
     return true;
 }
+
+/* --- writes to the PMU of an A or R core ---------------------------------------------------------------- */
 
 enum { MCR = 0x0E000F10, MCR_MASK = 0x0F100F10, MCRR = 0x0C400F00, MCRR_MASK = 0x0FF00F00 };
 enum { MSR = 0xD5100000, MSR_MASK = 0xFFF00000 };

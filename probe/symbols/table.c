@@ -213,7 +213,7 @@ const struct symbol *table_around(struct symbols *symbols, uint64_t address, str
     return NULL;
 }
 
-bool table_has_code_symbol(struct symbols *symbols, uint64_t address)
+static bool has_code_symbol(struct symbols *symbols, uint64_t address)
 {
     const struct table *table = table_get(symbols);
     const struct symbol *function = last_until(table->functions, table->function_count, address);
@@ -308,5 +308,5 @@ bool table_is_kept(struct symbols *symbols, uint64_t begin)
     if (!elf_is_code(symbols, begin))
         return false;
     /* GNU ld writes 1 where 0 would end a list of ranges */
-    return begin > 1 || (table_has_code_symbol(symbols, begin) && mark_at(symbols, begin) != 'd');
+    return begin > 1 || (has_code_symbol(symbols, begin) && mark_at(symbols, begin) != 'd');
 }
