@@ -127,7 +127,7 @@ bool debugger_run_for(struct debugger *debugger, int64_t ms, const struct deadli
  */
 struct link *debugger_link_new(struct debugger *debugger, struct error *error);
 
-/* --- for those that implement one ----------------------------------------------------------------------- */
+/* --- for those that implement one ---------------------------------------------------------------------- */
 
 /* The server that prints this for "version"; "" if unknown. */
 const char *debugger_server_of(const char *version);

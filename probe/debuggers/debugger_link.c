@@ -30,7 +30,7 @@ static struct debugger_link *self_of(struct link *link)
     return (struct debugger_link *)link;
 }
 
-/* --- steps ---------------------------------------------------------------------------------------------- */
+/* --- steps --------------------------------------------------------------------------------------------- */
 
 static struct outcome fault(const struct error *why, struct error *error)
 {
@@ -197,7 +197,7 @@ static void close_link(struct link *link)
     free(link);
 }
 
-/* --- access to the PMU ---------------------------------------------------------------------------------- */
+/* --- access to the PMU --------------------------------------------------------------------------------- */
 
 static void explain(struct debugger *debugger, enum access_way way, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

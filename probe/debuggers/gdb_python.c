@@ -40,7 +40,7 @@ static struct gdb_python *gdb_python_of(struct debugger *debugger)
     return (struct gdb_python *)debugger;
 }
 
-/* --- lines ---------------------------------------------------------------------------------------------- */
+/* --- lines --------------------------------------------------------------------------------------------- */
 
 /* After this GDB is asked nothing more; always false. */
 static bool gdb_python_lose(struct gdb_python *python, enum error_kind kind, const char *why,
@@ -125,7 +125,7 @@ static char *gdb_python_receive(struct gdb_python *python, const struct deadline
     }
 }
 
-/* --- questions ------------------------------------------------------------------------------------------ */
+/* --- questions ----------------------------------------------------------------------------------------- */
 
 static bool refused(const char *line, enum error_kind kind, const char *what, struct error *error)
 {
@@ -371,7 +371,7 @@ static void close_python(struct debugger *debugger, bool run)
     free(python);
 }
 
-/* --- greeting ------------------------------------------------------------------------------------------- */
+/* --- greeting ------------------------------------------------------------------------------------------ */
 
 static bool tell_server(struct debugger *debugger, const struct deadline *deadline, struct error *error)
 {

@@ -31,8 +31,7 @@ static struct gdb_session *session_of(struct debugger *debugger)
 static bool must_be_halted(const struct gdb_session *session, struct error *error)
 {
     return !session->running ||
-           error_set(error, ERROR_FAULT,
-                     "through a GDB server a core can be looked at only while it is halted");
+           error_set(error, ERROR_FAULT, "through a GDB server a core can be read only while it is halted");
 }
 
 /* Memory and registers are those of the thread that stopped. */
@@ -154,7 +153,7 @@ static bool go(struct debugger *debugger, enum debugger_go how, const struct dea
         return false;
     if (!session->has_vcont)
         snprintf(question, sizeof question, how == DEBUGGER_STEP ? "s" : "c");
-    else if (how == DEBUGGER_STEP) /* the others stand still meanwhile */
+    else if (how == DEBUGGER_STEP) /* the other threads stay halted */
         snprintf(question, sizeof question, "vCont;s%s%s", colon, session->thread);
     else
         snprintf(question, sizeof question, "vCont;c");
@@ -200,7 +199,7 @@ static enum debugger_wait wait_for(struct debugger *debugger, struct debugger_st
                 gdb_wire_lose(&session->wire, ERROR_LINK_LOST, "the GDB server has lost its core", error);
             return DEBUGGER_GONE;
         }
-    } while (!deadline_passed(deadline)); /* console output may come without an end */
+    } while (!deadline_passed(deadline)); /* console output may be endless */
     return DEBUGGER_RUNS;
 }
 
@@ -297,8 +296,8 @@ static bool is_running(const struct debugger *debugger)
     return ((const struct gdb_remote *)debugger)->session.running;
 }
 
-/* Lets the core run, and stays for as long as a belated request may take to stop it. False: it stopped for
- * another reason, which is somebody's. */
+/* Lets the core run, and waits for as long as a belated request may take to stop it. False: it stopped for
+ * another reason. */
 static bool outlast_request(struct debugger *debugger)
 {
     struct deadline limit = deadline_in_ms(patience_ms(OWED_MS), NULL);
@@ -308,7 +307,7 @@ static bool outlast_request(struct debugger *debugger)
            wait_for(debugger, &stop, &limit, &ignored) != DEBUGGER_STOPPED;
 }
 
-/* A server that shares its core with nobody reads no packet while the core runs. */
+/* A server with one client reads no packet while the core runs. */
 static void stand_still(struct debugger *debugger, const struct deadline *deadline)
 {
     struct debugger_stop stop;
@@ -317,7 +316,7 @@ static void stand_still(struct debugger *debugger, const struct deadline *deadli
         wait_for(debugger, &stop, deadline, &ignored);
 }
 
-/* The protocol's D lets a core run on. To OpenOCD it is a good-bye only. */
+/* D lets the core run on, but not with OpenOCD. */
 static void close_session(struct debugger *debugger, bool run)
 {
     struct gdb_remote *remote = (struct gdb_remote *)debugger;
@@ -363,7 +362,7 @@ struct debugger *gdb_remote_open(int fd, const char *name, const struct log *log
     remote->session.wire.log = log;
     if (gdb_session_begin(&remote->session, &remote->debugger.facts, deadline, error))
         return &remote->debugger;
-    /* It was ours only to look at: it runs on */
+    /* The core was halted only by our connection */
     close_session(&remote->debugger, !remote->session.wire.lost);
     return NULL;
 }
