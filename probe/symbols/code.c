@@ -93,12 +93,11 @@ uint64_t code_branch(const struct code_instruction *one)
     return one->address + 4 + (uint64_t)(int64_t)((int32_t)(bits << 7) >> 7);
 }
 
-/* --- changes of the stack, and calls ---------------------------------------------------------------------
- */
+/* --- changes of the stack, and calls ------------------------------------------------------------------- */
 
 enum { SP = 13, ARM_FRAME = 11, THUMB_FRAME = 7, A64_FRAME = 29, A64_SP = 31 };
 
-/* A frame ends: what it saved is taken from the stack again. DDI 0403 A7.7.98 (POP), A7.7.5 (ADD to SP). */
+/* The end of a frame takes its saved registers from the stack. DDI 0403 A7.7.98 (POP), A7.7.5 (ADD to SP). */
 static bool thumb_pops(uint32_t code)
 {
     uint32_t first = code_is_wide(code >> 16) ? code >> 16 : code;
@@ -111,7 +110,7 @@ static bool thumb_is_frame(uint32_t which)
     return which == THUMB_FRAME || which == ARM_FRAME;
 }
 
-/* DDI 0403 A5.2 and A5.3. A mode that is entered first (CPS) gets its stack: that is no way out of a call. */
+/* DDI 0403 A5.2 and A5.3. Code that has just entered a mode (CPS) sets up its stack: it leaves no call. */
 static bool thumb_sets_sp(const struct stack_code *code)
 {
     uint32_t here = code->here, first = here >> 16, from = first & 0xF, to = here >> 8 & 0xF;
@@ -121,7 +120,7 @@ static bool thumb_sets_sp(const struct stack_code *code)
         return (here & 0xFF87) == 0x4685 && !new_mode && !(thumb_is_frame(from) && thumb_pops(code->next));
     }
     if ((first & 0xFFF0) == 0xF380 &&
-        (here & 0xFF00) == 0x8800) { /* MSR of MSP, PSP, and of the other world's */
+        (here & 0xFF00) == 0x8800) { /* MSR of MSP, PSP, and of their Non-secure twins */
         uint32_t special = here & 0xFF;
         return (special & 0x7E) == 0x08 || special == 0x98;
     }
@@ -158,8 +157,8 @@ static bool arm_sets_sp(const struct stack_code *code)
            !((of == ARM_FRAME || of == THUMB_FRAME) && arm_pops(code->next));
 }
 
-/* DDI 0487 C4.1: ADD and SUB of SP by a number and by a register, AND of it. That of another exception level
- * is not this code's. */
+/* DDI 0487 C4.1: ADD and SUB of SP by a number and by a register, and AND of it. Another exception level's SP
+ * is not meant. */
 static bool a64_sets_sp(const struct stack_code *code)
 {
     uint32_t here = code->here, from = here >> 5 & 0x1F, group = here & 0xFF800000, wide = here & 0xFFE00000;
@@ -195,12 +194,12 @@ static bool a64_calls(uint32_t code)
            (code & 0xFFE0001F) == 0xD4000001;
 }
 
-/* --- all of the code ------------------------------------------------------------------------------------ */
+/* --- all of the code ----------------------------------------------------------------------------------- */
 
 struct search {
     struct symbols *symbols;
-    uint64_t low, high;        /* looked at */
-    uint64_t skip, skip_until; /* but not this */
+    uint64_t low, high;
+    uint64_t skip, skip_until; /* left out */
     bool for_calls;
     bool found;
 };
@@ -234,8 +233,8 @@ bool symbols_may_leave(struct symbols *symbols)
     struct extent start = {0, 0};
     if (symbols == NULL || (symbols->machine != EM_ARM && symbols->machine != EM_AARCH64))
         return true;
-    if (table_around(symbols, symbols->entry & ~UINT64_C(1), &start) !=
-        NULL) { /* it has no callers to return to */
+    /* The start-up has no callers to return to */
+    if (table_around(symbols, symbols->entry & ~UINT64_C(1), &start) != NULL) {
         search.skip = start.low;
         search.skip_until = start.high;
     }
@@ -259,9 +258,9 @@ bool symbols_is_return(struct symbols *symbols, uint64_t address)
     return !at_end && !table_is_data(symbols, address);
 }
 
-/* --- frames --------------------------------------------------------------------------------------------- */
+/* --- frames -------------------------------------------------------------------------------------------- */
 
-/* The canonical frame address is a register and a number. */
+/* If the canonical frame address is a register plus a number. */
 static bool find_frame(Dwarf_CFI *cfi, uint64_t address, struct frame_base *out)
 {
     Dwarf_Frame *frame = NULL;
@@ -305,14 +304,13 @@ enum frames symbols_frames(struct symbols *symbols, uint64_t start, uint64_t end
                                                                                 : FRAMES_UNKNOWN;
 }
 
-/* --- the ends of an exception handler --------------------------------------------------------------------
- */
+/* --- the ends of an exception handler ------------------------------------------------------------------ */
 
 enum { MOST_FUNCTIONS = 4, MOST_CODE = 1 << 16 };
 
 struct exit_search {
     struct symbols *symbols;
-    uint64_t entries[MOST_FUNCTIONS]; /* of the handler and of what it ends in */
+    uint64_t entries[MOST_FUNCTIONS]; /* of the handler and of the functions that it ends in */
     size_t n_entries;
     struct handler_exit *out;
     size_t n, room;
@@ -325,7 +323,8 @@ static void add_exit(struct exit_search *search, uint64_t at, unsigned popped, b
     search->n++;
     if (to == search->room)
         return;
-    for (; !conditional && to > 0 && search->out[to - 1].conditional; to--) /* those without one come first */
+    for (; !conditional && to > 0 && search->out[to - 1].conditional;
+         to--) /* unconditional ones come first */
         search->out[to] = search->out[to - 1];
     search->out[to] = exit;
 }
@@ -342,8 +341,7 @@ static void add_function(struct exit_search *search, uint64_t entry)
     search->entries[search->n_entries++] = entry;
 }
 
-/* DDI 0403 A7.7.20 (BX), A7.7.99 (POP), A7.7.41 (LDM), A7.7.43 (LDR): how many words it takes off the stack.
- */
+/* DDI 0403 A7.7.20 (BX), A7.7.99 (POP), A7.7.41 (LDM), A7.7.43 (LDR). *popped: the words off the stack. */
 static bool is_exit(uint32_t code, unsigned *popped)
 {
     *popped = 0;
@@ -361,7 +359,7 @@ static bool is_exit(uint32_t code, unsigned *popped)
     return code == 0xF85DFB04;
 }
 
-/* How many instructions an IT has in its block, DDI 0403 A7.7.38. */
+/* The number of instructions in an IT's block, DDI 0403 A7.7.38. */
 static unsigned it_length(uint32_t code)
 {
     return (code & 0xFFFFFF00) == 0xBF00 && (code & 0xF) != 0 ? 4 - (unsigned)__builtin_ctz(code & 0xF) : 0;

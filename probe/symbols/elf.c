@@ -11,8 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* --- sections --------------------------------------------------------------------------------------------
- */
+/* --- sections ------------------------------------------------------------------------------------------ */
 
 bool elf_is_code(const struct symbols *symbols, uint64_t address)
 {
@@ -67,17 +66,16 @@ const uint8_t *elf_code(const struct symbols *symbols, uint64_t address, size_t 
     return NULL;
 }
 
-/* --- attributes ------------------------------------------------------------------------------------------
- */
+/* --- attributes ---------------------------------------------------------------------------------------- */
 
 /*
- * Of the .ARM.attributes section two facts matter here: the version of the architecture and its profile. An
+ * Two facts of the .ARM.attributes section matter here: the version of the architecture and its profile. An
  * M-profile core runs only Thumb code, even if symbols are missing. Format: "Addenda to, and Errata in, the
  * ABI for the Arm Architecture", build attributes.
  */
 struct attributes {
-    char profile;          /* Tag_CPU_arch_profile: 'A', 'R', 'M', 'S'; 0: not said */
-    unsigned architecture; /* Tag_CPU_arch; 0: not said */
+    char profile;          /* Tag_CPU_arch_profile: 'A', 'R', 'M', 'S'; 0: unknown */
+    unsigned architecture; /* Tag_CPU_arch; 0: unknown */
 };
 
 enum {
@@ -89,7 +87,7 @@ enum {
     TAG_COMPATIBILITY = 32
 };
 
-/* The whole file's attributes: tag and value pairs, whose form follows from the tag */
+/* The whole file's attributes: pairs of a tag and a value, whose form depends on the tag. */
 static void read_tags(struct cursor tags, struct attributes *out)
 {
     while (cursor_more(&tags)) {
@@ -139,8 +137,7 @@ static struct attributes read_attributes(struct debug_section section, bool big_
     return found;
 }
 
-/* --- opening ---------------------------------------------------------------------------------------------
- */
+/* --- opening ------------------------------------------------------------------------------------------- */
 
 static bool refuse(struct symbols *symbols, const uint8_t *bytes, size_t size, struct error *error)
 {
@@ -297,7 +294,7 @@ struct symbols *symbols_open_memory(const void *bytes, size_t size, struct error
     return open_image(image, size, "the ELF file", error);
 }
 
-/* All of a file of at most `size` bytes; returns what there was, -1 and errno on failure */
+/* Reads up to `size` bytes; returns how many, or -1 and errno. */
 static ssize_t read_all(int fd, uint8_t *out, size_t size)
 {
     size_t done = 0;
@@ -316,7 +313,7 @@ static ssize_t read_all(int fd, uint8_t *out, size_t size)
 
 /*
  * The file is copied, not mapped: the next build may overwrite it while we run, and a mapped file that
- * shrinks would kill us with SIGBUS before the target is put back as it was.
+ * shrinks would kill us with SIGBUS before the target is restored.
  */
 struct symbols *symbols_open(const char *path, struct error *error)
 {
@@ -366,8 +363,7 @@ void symbols_close(struct symbols *symbols)
     free(symbols);
 }
 
-/* --- what is in the target -------------------------------------------------------------------------------
- */
+/* --- what is in the target ----------------------------------------------------------------------------- */
 
 struct collection {
     struct segment *out;
@@ -385,8 +381,8 @@ static void collect(struct symbols *symbols, struct collection *collection, uint
 }
 
 /*
- * GNU ld makes one writable segment of code and whatever writable lies beside it (.init_array is
- * enough): only the sections in it can tell which bytes the program never changes.
+ * GNU ld makes one writable segment of the code and any writable section next to it, even .init_array: only
+ * the sections in it say which bytes the program never changes.
  */
 static void collect_read_only_sections(struct symbols *symbols, struct collection *collection,
                                        const GElf_Phdr *segment)
@@ -451,7 +447,7 @@ const char *symbols_build_id(struct symbols *symbols)
     return symbols->build_id;
 }
 
-/* In a segment that is in memory where the file says, as symbols_segments has them */
+/* In a segment that symbols_segments returns. */
 static bool is_loaded(struct symbols *symbols, const GElf_Shdr *section)
 {
     size_t count = 0;
@@ -494,8 +490,7 @@ bool symbols_build_note(struct symbols *symbols, struct segment *out)
     return false;
 }
 
-/* --- machine ---------------------------------------------------------------------------------------------
- */
+/* --- machine ------------------------------------------------------------------------------------------- */
 
 static const struct {
     unsigned number;

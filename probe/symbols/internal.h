@@ -21,12 +21,12 @@ struct symbol {
     const char *file; /* of a local symbol, by the symbol table; may be NULL */
     uint64_t address; /* Thumb bit cleared */
     uint64_t size;
-    uint64_t limit; /* where its section ends */
+    uint64_t limit; /* the end of its section */
     unsigned char type, bind;
     bool thumb;
 };
 
-/* $a, $t, $d, $x: what the bytes from here on are */
+/* A mapping symbol $a, $t, $d or $x: the kind of the bytes from here on. */
 struct mark {
     uint64_t address, limit;
     char kind;
@@ -40,7 +40,7 @@ struct table {
     size_t mark_count;
 };
 
-/* A compilation unit, and where its line table is */
+/* A compilation unit, and the offset of its line table. */
 struct unit {
     Dwarf_Die die;
     uint64_t lines;
@@ -61,13 +61,13 @@ struct symbols {
     uint64_t entry;
     bool big_endian;
 
-    struct extent *sections; /* by section index; empty where nothing is loaded */
+    struct extent *sections; /* by section index; empty if it is not loaded */
     size_t section_count;
     struct extent *code; /* where instructions can be: sorted, merged */
     size_t code_count;
     bool is_m_profile;
     char profile;          /* of Arm: see struct symbols_machine */
-    unsigned architecture; /* the same */
+    unsigned architecture; /* of Arm: the same */
     char build_id[2 * 64 + 1];
 
     struct table table;
@@ -79,14 +79,14 @@ struct symbols {
     struct debug_section line, line_str, str;
 };
 
-/* --- elf.c: sections and segments ----------------------------------------------------------------------- */
+/* --- elf.c: sections and segments ---------------------------------------------------------------------- */
 
 bool elf_is_code(const struct symbols *symbols, uint64_t address);
 /* The code from `address` on, in the file; NULL, and *n 0, if there is none. */
 const uint8_t *elf_code(const struct symbols *symbols, uint64_t address, size_t *n);
 struct debug_section elf_section(struct symbols *symbols, const char *name);
 
-/* --- table.c: the symbol table -------------------------------------------------------------------------- */
+/* --- table.c: the symbol table ------------------------------------------------------------------------- */
 
 const struct table *table_get(struct symbols *symbols);
 /* The function that contains `address`; outside all functions, the label before it; else NULL. */
@@ -102,7 +102,7 @@ bool table_is_object(const struct symbols *symbols, const struct symbol *symbol)
  */
 bool table_is_kept(struct symbols *symbols, uint64_t begin);
 
-/* --- code.c: instructions ------------------------------------------------------------------------------- */
+/* --- code.c: instructions ------------------------------------------------------------------------------ */
 
 /* Over all code, or over [low, high). */
 struct code_walk {
@@ -139,7 +139,7 @@ struct stack_code {
 };
 bool stack_is_set(enum instruction_set isa, const struct stack_code *code);
 
-/* --- stores.c: stores of a Cortex-M's code -------------------------------------------------------------- */
+/* --- stores.c: stores of a Cortex-M's code ------------------------------------------------------------- */
 
 /* base + (index << shift) + offset, `size` bytes; then `moves` is added to the base. */
 struct store {
@@ -154,7 +154,7 @@ bool store_of(uint32_t code, struct store *out);
 /* Whether it stores to part of the word, with the registers before it. */
 bool store_hits(const struct store *store, const uint32_t *registers, uint64_t word);
 
-/* --- lines.c: the DWARF line tables --------------------------------------------------------------------- */
+/* --- lines.c: the DWARF line tables -------------------------------------------------------------------- */
 
 bool lines_load(struct symbols *symbols); /* true: there are line tables */
 /* "fir.c:42" or "" */
@@ -166,12 +166,12 @@ enum { LINE_HITS = 256 };
 struct line_hits {
     struct line_hit {
         uint64_t address;
-        bool is_statement; /* where the compiler would have a debugger stop */
+        bool is_statement; /* the compiler recommends it for breakpoints */
         bool is_empty;     /* no instruction of its own: the next row has the same address */
     } at[LINE_HITS];
     size_t count;
     bool has_more;       /* than fit here */
-    bool knows_file;     /* some unit was made from it */
+    bool knows_file;     /* some unit was compiled from it */
     uint64_t next, last; /* the next line of the file that has code, and the last one; 0: none */
 };
 
@@ -180,7 +180,7 @@ void line_search(struct symbols *symbols, const char *path, size_t length, uint6
 /* Offers all file names of the line tables. */
 void line_search_near(struct symbols *symbols, struct near *near);
 
-/* --- scopes.c: the DWARF functions ---------------------------------------------------------------------- */
+/* --- scopes.c: the DWARF functions --------------------------------------------------------------------- */
 
 bool scopes_unit_covers(struct symbols *symbols, struct unit *unit, uint64_t address, bool *has_ranges);
 

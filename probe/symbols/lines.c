@@ -14,15 +14,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- a line table: its header ----------------------------------------------------------------------------
- */
+/* --- a line table: its header -------------------------------------------------------------------------- */
 
 struct line_row {
     uint64_t address;
     uint64_t file; /* for line_program_path */
     uint64_t line; /* 0: the compiler's own */
     bool is_statement;
-    bool begins_sequence; /* a new run of rising addresses: what comes before has nothing to do with this */
+    bool begins_sequence; /* a new run of rising addresses, independent of the rows before */
     bool ends_sequence;   /* no code of its own: the address behind the last instruction */
 };
 
@@ -50,7 +49,7 @@ struct line_program {
     bool in_sequence;
 };
 
-/* Room for one more; false when memory is out */
+/* Makes room for one more; false if there is no memory. */
 static bool grow(void **array, size_t count, size_t *room, size_t size)
 {
     if (count < *room)
@@ -84,7 +83,7 @@ static bool add_file(struct line_program *program, const char *name, uint64_t di
     return added;
 }
 
-/* DWARF 2 to 4: strings, ended by an empty one; directory 0 and file 0 are not in the lists */
+/* DWARF 2 to 4: strings, ended by an empty one. Directory 0 and file 0 are not in the lists. */
 static bool read_old_tables(struct line_program *program, struct cursor *header)
 {
     if (!add_directory(program, NULL) || !add_file(program, NULL, 0))
@@ -157,7 +156,7 @@ static bool read_value(const struct line_program *program, struct cursor *header
     return !header->bad;
 }
 
-/* DWARF 5: a description of the fields, then as many entries as it says */
+/* DWARF 5: a description of the fields, then the number of entries, then the entries. */
 static bool read_new_table(struct line_program *program, struct cursor *header, bool of_files)
 {
     struct cursor format = *header;
@@ -181,7 +180,7 @@ static bool read_new_table(struct line_program *program, struct cursor *header, 
             else if (content == DW_LNCT_directory_index)
                 directory = value.number;
         }
-        /* an entry of no bytes could be repeated for ever */
+        /* an entry of no bytes could be repeated endlessly */
         if (header->at == before)
             return false;
         if (of_files ? !add_file(program, name, directory) : !add_directory(program, name))
@@ -194,7 +193,7 @@ static bool read_fields(struct line_program *program, struct cursor *header)
 {
     program->step = (uint8_t)cursor_unsigned(header, 1);
     if (program->version >= 4)
-        cursor_skip(header, 1); /* operations an instruction: 1 on everything that is not VLIW */
+        cursor_skip(header, 1); /* operations an instruction: 1 except on VLIW */
     program->starts_as_statement = cursor_unsigned(header, 1) != 0;
     program->line_base = (int8_t)cursor_unsigned(header, 1);
     program->line_range = (uint8_t)cursor_unsigned(header, 1);
@@ -234,7 +233,7 @@ static bool read_header(struct line_program *program, struct symbols *symbols, u
     return read_new_table(program, &header, false) && read_new_table(program, &header, true);
 }
 
-/* False for what cannot be read: a table cut short, an unknown version. Close it in either case. */
+/* False if the table is cut short or its version unknown. The caller closes it in either case. */
 static bool line_program_open(struct line_program *program, struct symbols *symbols, uint64_t offset)
 {
     *program = (struct line_program){.line_str = symbols->line_str, .str = symbols->str};
@@ -249,8 +248,7 @@ static void line_program_close(struct line_program *program)
     program->files = NULL;
 }
 
-/* --- a line table: its rows ------------------------------------------------------------------------------
- */
+/* --- a line table: its rows ---------------------------------------------------------------------------- */
 
 static void advance(struct line_program *program, uint64_t operations)
 {
@@ -377,8 +375,7 @@ static bool line_program_path(const struct line_program *program, const char *un
     return true;
 }
 
-/* --- all tables ------------------------------------------------------------------------------------------
- */
+/* --- all tables ---------------------------------------------------------------------------------------- */
 
 static int unit_order(const void *a, const void *b)
 {
@@ -447,7 +444,7 @@ bool lines_load(struct symbols *symbols)
     return symbols->unit_count > 0 && symbols->line.size > 0;
 }
 
-/* The row that the instruction at `address` belongs to: the last one before the next address */
+/* An instruction belongs to the last row before the next address. */
 static bool source_in_unit(struct symbols *symbols, const struct unit *unit, uint64_t address, char *out,
                            size_t room)
 {
@@ -481,7 +478,7 @@ void lines_source(struct symbols *symbols, uint64_t address, char *out, size_t r
     out[0] = '\0';
     if (!elf_is_code(symbols, address) || !lines_load(symbols))
         return;
-    /* first the units that say that they have the address, then those that say nothing */
+    /* first the units whose ranges contain the address, then the units without ranges */
     for (int pass = 0; pass < 2; pass++) {
         for (size_t i = 0; i < symbols->unit_count; i++) {
             bool has_ranges = false;
@@ -493,10 +490,9 @@ void lines_source(struct symbols *symbols, uint64_t address, char *out, size_t r
     }
 }
 
-/* --- the addresses of a line -----------------------------------------------------------------------------
- */
+/* --- the addresses of a line --------------------------------------------------------------------------- */
 
-/* One separator, no "." and "x/.." parts; leading ".." are dropped, for what they mean is not known here */
+/* One kind of separator, no "." and "x/.." parts. Leading ".." are dropped: their directory is not known. */
 static void path_normalize(char *path)
 {
     char *out = path;
@@ -524,7 +520,7 @@ struct search {
     struct symbols *symbols;
     char path[512];
     size_t length;
-    const char *base; /* the last part of `path`: a cheap first look */
+    const char *base; /* the last part of `path`, compared first because it is cheap */
     uint64_t line;
     struct line_hits *hits;
 };
@@ -543,7 +539,7 @@ static const char *unit_directory(struct unit *unit)
     return dwarf_attr(&unit->die, DW_AT_comp_dir, &attribute) != NULL ? dwarf_formstring(&attribute) : NULL;
 }
 
-/* Which files of the table are meant; NULL when none is. The caller frees. */
+/* Which files of the table match; NULL if none does. The caller frees. */
 static bool *match_files(const struct search *search, const struct line_program *program, struct unit *unit)
 {
     bool *matches = NULL;
@@ -588,10 +584,10 @@ static void note_line(struct line_hits *hits, uint64_t line, uint64_t wanted)
         hits->last = line;
 }
 
-/* A run of rows for the line; its hits are its first row and its first row that begins a statement */
+/* A run of rows for the line. Its hits are its first row and its first row that begins a statement. */
 struct run {
     struct line_hit hit;
-    bool is_pending; /* the hit is not known to be empty or not */
+    bool is_pending; /* it is not known yet whether the hit is empty */
     bool is_open;
     bool has_statement;
 };

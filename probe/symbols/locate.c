@@ -8,8 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- addresses -------------------------------------------------------------------------------------------
- */
+/* --- addresses ----------------------------------------------------------------------------------------- */
 
 static bool has_thumb_bit(const struct symbols *symbols, uint64_t address)
 {
@@ -35,7 +34,7 @@ void symbols_describe(struct symbols *symbols, uint64_t address, struct location
         return;
     out->low = extent.low;
     out->high = extent.high;
-    /* a label outside all functions that other files know is the function of somebody who wrote no .type */
+    /* a global label outside all functions is a function without .type */
     out->is_function_entry =
         address == extent.low && (symbol_is_function(symbol) || symbol->bind != STB_LOCAL);
     out->never_returns = out->is_function_entry && scopes_function(symbols, address).never_returns;
@@ -47,8 +46,7 @@ void symbols_describe(struct symbols *symbols, uint64_t address, struct location
         snprintf(out->name, sizeof out->name, "%s+0x%" PRIx64, name, address - extent.low);
 }
 
-/* --- matches ---------------------------------------------------------------------------------------------
- */
+/* --- matches ------------------------------------------------------------------------------------------- */
 
 /* A location may mean several addresses. */
 struct match {
@@ -66,7 +64,7 @@ struct matches {
     bool has_more; /* than fit here */
 };
 
-/* Keeps them by address; of two at one address, the one that is more like what was asked for */
+/* Inserts by address. Of two matches at one address the likelier one stays. */
 static void add_match(struct matches *matches, const struct match *match)
 {
     size_t i = 0;
@@ -92,10 +90,9 @@ static void remove_match(struct matches *matches, size_t i)
     memmove(&matches->at[i], &matches->at[i + 1], (matches->count - i) * sizeof matches->at[0]);
 }
 
-/* --- matches of a name -----------------------------------------------------------------------------------
- */
+/* --- matches of a name --------------------------------------------------------------------------------- */
 
-/* By the file that it is written in, that it is compiled from, or that the symbol table names */
+/* The file may be the one it is written in, the one that was compiled, or the symbol table's. */
 static bool is_of_file(struct symbols *symbols, const struct symbol *symbol,
                        const struct qualified_name *wanted)
 {
@@ -131,8 +128,8 @@ static void find_named(struct symbols *symbols, const struct qualified_name *wan
     add_named(symbols, table->labels, table->label_count, &request, wanted, matches);
 }
 
-/* Whether the compiler made both of one function of the source. Where nothing tells, a part is taken for one
- * of the function that has its name, for it is never called without it. */
+/* Whether the compiler made both from one function of the source. If nothing is known, a part belongs to the
+ * function that has its name, because only that calls it. */
 static bool is_made_of(struct symbols *symbols, const struct match *made, const struct match *function)
 {
     const struct function_facts a = scopes_function(symbols, made->address);
@@ -157,7 +154,7 @@ static bool is_exactly(const char *symbol, const struct qualified_name *wanted)
     return strncmp(symbol, wanted->name, wanted->length) == 0 && symbol[wanted->length] == '\0';
 }
 
-/* Whoever writes a mangled name means that symbol, if it is there */
+/* A mangled name means that symbol, if it is there. */
 static void keep_exact(struct matches *matches, const struct qualified_name *wanted)
 {
     bool exact = false;
@@ -191,7 +188,7 @@ static void name_copies(struct symbols *symbols, const struct qualified_name *wa
     for (size_t i = 0; i < matches.count && self < matches.count && used < room; i++) {
         const struct match *match = &matches.at[i];
         char name[NEAR_LENGTH];
-        /* what is cold is reached from the function itself */
+        /* the function itself reaches its cold part */
         if (match->likeness >= matches.at[self].likeness || strstr(match->symbol->name, ".cold") != NULL ||
             !is_made_of(symbols, match, &matches.at[self]))
             continue;
@@ -201,10 +198,9 @@ static void name_copies(struct symbols *symbols, const struct qualified_name *wa
     }
 }
 
-/* --- matches of a line -----------------------------------------------------------------------------------
- */
+/* --- matches of a line --------------------------------------------------------------------------------- */
 
-/* The compiler moves what it thinks unlikely out of a function: no match where a line begins */
+/* The compiler moves unlikely code out of a function: no line begins there. */
 static bool is_cold(struct symbols *symbols, uint64_t address)
 {
     struct extent extent;
@@ -212,7 +208,7 @@ static bool is_cold(struct symbols *symbols, uint64_t address)
     return symbol != NULL && strstr(symbol->name, ".cold") != NULL;
 }
 
-/* Which of two matches in one instance of a function is where the line begins */
+/* Whether the line begins at `a` rather than at `b`, both in one instance of a function. */
 static bool begins_before(struct symbols *symbols, const struct match *a, const struct match *b)
 {
     if (a->is_statement != b->is_statement)
@@ -232,7 +228,7 @@ static struct match match_of_hit(struct symbols *symbols, const struct line_hit 
     struct extent extent;
     if (match.scope.key == 0 && table_around(symbols, hit->address, &extent) != NULL)
         match.scope.key = extent.low;
-    /* stray instructions that the optimizer left in another function are no match of their own */
+    /* stray instructions that the optimizer moved into another function do not count */
     match.has_code = !hit->is_empty && (hit->is_statement || match.scope.owns_line);
     return match;
 }
@@ -263,10 +259,9 @@ static void match_line(struct symbols *symbols, const struct line_hits *hits, co
             remove_match(matches, i);
 }
 
-/* --- too many matches ------------------------------------------------------------------------------------
- */
+/* --- too many matches ---------------------------------------------------------------------------------- */
 
-/* Copies `text` if it is a location by which the match, and no other, is found; at `colon` its file ends */
+/* Copies `text` if as a location it finds only this match; `colon` is the end of its file. */
 static bool try_name(struct symbols *symbols, const struct match *match, const char *text, const char *colon,
                      char *out, size_t room)
 {
@@ -285,7 +280,7 @@ static bool try_name(struct symbols *symbols, const struct match *match, const c
     return true;
 }
 
-/* The last `parts` parts of a path */
+/* The last `parts` parts of a path. */
 static const char *path_tail(const char *path, int parts)
 {
     const char *at = path + strlen(path);
@@ -297,7 +292,7 @@ static const char *path_tail(const char *path, int parts)
 
 enum { PLAIN, SIGNATURE, SYMBOL, NAMES, NAME_ROOM = 512 };
 
-/* As "file.c:function", with so many parts of the file's path, without and with parameters */
+/* Tries "file.c:function" with that many parts of the file's path, without and with parameters. */
 static bool try_in_file(struct symbols *symbols, const struct match *match, const char *file, int parts,
                         char names[NAMES][NAME_ROOM], char *out, size_t room)
 {
@@ -312,8 +307,7 @@ static bool try_in_file(struct symbols *symbols, const struct match *match, cons
     return false;
 }
 
-/* The shortest location that names the match and no other, and that another build has too; "" if there is
- * none
+/* The shortest location that finds only this match, and is valid in another build, too; "" if there is none.
  */
 static void name_match(struct symbols *symbols, const struct match *match, char *out, size_t room)
 {
@@ -347,7 +341,7 @@ static void describe_match(struct symbols *symbols, const struct match *match, u
         name_match(symbols, match, name, sizeof name);
         if (offset > 0)
             snprintf(plus, sizeof plus, "+0x%" PRIx64, offset);
-        if (name[0] == '\0') { /* nothing tells it apart but where it is */
+        if (name[0] == '\0') { /* only its address distinguishes it */
             name_plain(owner, sizeof owner, match->symbol->name);
             snprintf(out, room, "\n  %s  %s%s%s", address, owner, location.source[0] != '\0' ? ", " : "",
                      location.source);
@@ -390,14 +384,13 @@ static bool refuse_ambiguous(struct symbols *symbols, const struct matches *matc
                      matches->has_more ? "more than " : "", matches->count, list);
 }
 
-/* --- locations -------------------------------------------------------------------------------------------
- */
+/* --- locations ----------------------------------------------------------------------------------------- */
 
 enum { SHOWN = 128 };
 
 enum found { FOUND_NOTHING, FOUND_ONE, FOUND_TROUBLE };
 
-/* All of `text` as a number of base 10, or 16 behind 0x; no sign, no blanks */
+/* All of `text` as a decimal number, or hexadecimal behind 0x; no sign, no blanks. */
 static bool parse_number(const char *text, uint64_t *value)
 {
     bool is_hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
@@ -423,7 +416,7 @@ static bool is_aligned(const struct location *location)
     return location->address % unit == 0;
 }
 
-/* Refuses offsets that lead out of the function or between two instructions */
+/* Refuses offsets out of the function or between two instructions. */
 static enum found locate_in_symbol(struct symbols *symbols, const char *name, uint64_t address,
                                    uint64_t offset, struct location *out, struct error *error)
 {
@@ -477,7 +470,7 @@ static enum found refuse_data(struct symbols *symbols, const struct qualified_na
     return FOUND_NOTHING;
 }
 
-/* What is left of a function that is inlined otherwise: its numbers would be those of half a function */
+/* The rest of the function is inlined: numbers of the part would be numbers of half a function. */
 static enum found refuse_part(const char *text, const struct match *match, struct error *error)
 {
     char part[SHOWN];
@@ -490,7 +483,7 @@ static enum found refuse_part(const char *text, const struct match *match, struc
     return FOUND_TROUBLE;
 }
 
-/* What its name alone leaves out */
+/* Notes the copies and parts of the function whose calls are not measured. */
 static void note_copies(struct symbols *symbols, const struct qualified_name *wanted,
                         const struct match *match, struct location *out)
 {
@@ -527,7 +520,7 @@ static enum found locate_name(struct symbols *symbols, const char *text, const s
     return found;
 }
 
-/* The name, and if nothing is called so, what is before "+0x10" in it. *wanted is left as the name. */
+/* Tries the whole name, then the name without "+0x10". *wanted is the name tried last. */
 static enum found locate_symbol(struct symbols *symbols, const char *text, struct qualified_name *wanted,
                                 struct location *out, struct error *error)
 {
@@ -541,7 +534,7 @@ static enum found locate_symbol(struct symbols *symbols, const char *text, struc
     return locate_name(symbols, text, wanted, offset, out, error);
 }
 
-/* The colon of "file.c:function", which is none of "::" and in no brackets; NULL: there is none */
+/* The colon of "file.c:function", which is outside brackets and not part of "::"; NULL: there is none. */
 static const char *file_colon(const char *text)
 {
     int depth = 0;
@@ -621,7 +614,7 @@ static enum found locate_line(struct symbols *symbols, const char *text, struct 
         return FOUND_TROUBLE;
     }
     symbols_describe(symbols, matches.at[0].address, out);
-    /* other rows may share the address */
+    /* rows of other lines may have the same address */
     name_copy(out->source, sizeof out->source, base, strlen(base));
     return FOUND_ONE;
 }
@@ -636,7 +629,7 @@ static void offer_symbols(struct symbols *symbols, struct near *near)
     }
 }
 
-/* Behind "file.c:" the function may be misspelt, or be another file's */
+/* Behind "file.c:" the function may be misspelt, or in another file. */
 static bool refuse_name(struct symbols *symbols, const char *text, struct error *error)
 {
     char name[SHOWN];
@@ -647,12 +640,12 @@ static bool refuse_name(struct symbols *symbols, const char *text, struct error 
                          symbols->file);
     const char *colon = file_colon(text), *function = colon != NULL ? colon + 1 : text;
     struct qualified_name wanted = {.name = function, .length = strlen(function)};
-    struct matches elsewhere = {.count = 0};
+    struct matches in_others = {.count = 0};
     if (colon != NULL)
-        match_symbol(symbols, &wanted, &elsewhere);
-    if (elsewhere.count > 0) {
+        match_symbol(symbols, &wanted, &in_others);
+    if (in_others.count > 0) {
         struct location location;
-        symbols_describe(symbols, elsewhere.at[0].address, &location);
+        symbols_describe(symbols, in_others.at[0].address, &location);
         return error_set(error, ERROR_SYMBOL, "no symbol `%s` in %s: %s is in %s", name, symbols->file,
                          location.name, location.source[0] != '\0' ? location.source : "another file");
     }
@@ -677,7 +670,7 @@ bool symbols_locate(struct symbols *symbols, const char *text, struct location *
         name_copy(name, sizeof name, text, strlen(text));
         return error_set(error, ERROR_ELF, "`%s` is a name, and there is no ELF file to look it up in", name);
     }
-    /* names of C++ may have '+' and ':' in them, so a symbol is tried first */
+    /* C++ names may contain '+' and ':', so a symbol is tried first */
     struct qualified_name wanted = {.name = text};
     enum found found = locate_symbol(symbols, text, &wanted, &location, error);
     if (found == FOUND_NOTHING)

@@ -162,8 +162,7 @@ struct function_facts scopes_function(struct symbols *symbols, uint64_t address)
     return facts;
 }
 
-/* --- functions that are only inlined ---------------------------------------------------------------------
- */
+/* --- functions that are only inlined ------------------------------------------------------------------- */
 
 enum { PATH_ROOM = 256, MOST_DEPTH = 64, MOST_ORIGINS = 64, MOST_COPIES = 4 };
 
