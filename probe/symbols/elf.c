@@ -277,7 +277,6 @@ static struct symbols *open_image(uint8_t *image, size_t size, const char *file,
             read_attributes(elf_section(symbols, ".ARM.attributes"), symbols->big_endian);
         symbols->profile = found.profile;
         symbols->architecture = found.architecture;
-        symbols->is_m_profile = found.profile == 'M';
     }
     return symbols;
 }

@@ -65,7 +65,6 @@ struct symbols {
     size_t section_count;
     struct extent *code; /* where instructions can be: sorted, merged */
     size_t code_count;
-    bool is_m_profile;
     char profile;          /* of Arm: see struct symbols_machine */
     unsigned architecture; /* of Arm: the same */
     char build_id[2 * 64 + 1];

@@ -525,14 +525,6 @@ struct search {
     struct line_hits *hits;
 };
 
-static bool ends_with(const char *path, const struct search *search)
-{
-    size_t length = strlen(path);
-    if (length < search->length || strcmp(path + length - search->length, search->path) != 0)
-        return false;
-    return length == search->length || search->path[0] == '/' || path[length - search->length - 1] == '/';
-}
-
 static const char *unit_directory(struct unit *unit)
 {
     Dwarf_Attribute attribute;
@@ -550,7 +542,7 @@ static bool *match_files(const struct search *search, const struct line_program 
             !line_program_path(program, unit_directory(unit), i, path, sizeof path))
             continue;
         path_normalize(path);
-        if (!ends_with(path, search))
+        if (!path_ends_with(path, search->path, search->length))
             continue;
         if (matches == NULL)
             matches = calloc(program->file_count, sizeof *matches);

@@ -256,7 +256,7 @@ enum instruction_set table_isa(struct symbols *symbols, uint64_t address)
     const struct symbol *symbol = table_around(symbols, address, &extent);
     if (symbol != NULL && symbol_is_function(symbol))
         return symbol->thumb ? ISA_THUMB : ISA_ARM;
-    return symbols->is_m_profile || (symbols->entry & 1) ? ISA_THUMB : ISA_ARM;
+    return symbols->profile == 'M' || (symbols->entry & 1) ? ISA_THUMB : ISA_ARM;
 }
 
 /* GCC leaves out the type of zero-initialised variables at -O0: so a symbol with a size outside the code is a
