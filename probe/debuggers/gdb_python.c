@@ -162,7 +162,7 @@ static const char *answer(struct gdb_python *python, enum error_kind kind, const
 static bool may_ask(const struct gdb_python *python, const struct deadline *deadline, struct error *error)
 {
     if (python->running)
-        return error_set(error, ERROR_FAULT, "through GDB a core can be read only while it is halted");
+        return error_set(error, ERROR_FAULT, "through GDB a core can be looked at only while it is halted");
     return debugger_may_ask(deadline, "GDB", error);
 }
 

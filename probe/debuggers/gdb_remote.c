@@ -31,7 +31,8 @@ static struct gdb_session *session_of(struct debugger *debugger)
 static bool must_be_halted(const struct gdb_session *session, struct error *error)
 {
     return !session->running ||
-           error_set(error, ERROR_FAULT, "through a GDB server a core can be read only while it is halted");
+           error_set(error, ERROR_FAULT,
+                     "through a GDB server a core can be looked at only while it is halted");
 }
 
 /* Memory and registers are those of the thread that stopped. */
