@@ -89,6 +89,18 @@ static int run(const struct options *options, struct error *error)
     return code;
 }
 
+/* For scripts, and not in the help: the manual page and what completes a command line. */
+static bool run_for_script(int argc, char **argv)
+{
+    bool manual = argc == 2 && strcmp(argv[1], "--manual") == 0;
+    bool complete = argc > 1 && strcmp(argv[1], "--complete") == 0;
+    if (manual)
+        help_manual(stdout);
+    else if (complete)
+        complete_print(stdout, argc - 2, argv + 2);
+    return manual || complete;
+}
+
 int main(int argc, char **argv)
 {
     catch_signal(SIGINT, SA_RESTART);
@@ -96,6 +108,8 @@ int main(int argc, char **argv)
     catch_signal(SIGHUP, SA_RESTART);
     signal(SIGPIPE, SIG_IGN);
     setlocale(LC_CTYPE, ""); /* for terminal_has_utf8() alone: numbers stay as in "C" */
+    if (run_for_script(argc, argv))
+        return fflush(stdout) == 0 ? EXIT_DONE : error_exit_code(ERROR_SYSTEM);
     struct options options;
     struct error error = {0};
     int code =

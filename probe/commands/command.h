@@ -64,7 +64,23 @@ int command_stub(const struct context *context, struct error *error);
  */
 void help_print(FILE *out);                     /* --help: all of it */
 void help_command(FILE *out, const char *name); /* help NAME, NAME --help */
-void help_usage(FILE *out);                     /* for somebody who types nothing but the name */
+void help_usage(FILE *out);                     /* no command given */
+void help_manual(FILE *out);                    /* the manual page, for man */
+
+/*
+ * Of `list`: what --cpu takes.
+ */
+enum { LIST_SETS = 2 };
+const char *list_cpu(size_t i); /* the i-th; NULL: there are no more */
+/* The sets of events that a core of this name has; 0: it is not known. */
+size_t list_sets(const char *cpu, const char *sets[LIST_SETS]);
+
+/*
+ * Completion: prints what can take the place of the last of these words (the command line behind pmu-probe,
+ * up to the cursor), a candidate a line with a tab and a short help behind it. ":files" and ":folders" stand
+ * for those that the shell knows. The scripts in completions/ call it.
+ */
+void complete_print(FILE *out, int argc, char **argv);
 
 /*
  * Outcome: what a run of `delta` ends in: its summary in the format that was asked for and, with --baseline,

@@ -33,7 +33,7 @@ struct listing {
 
 /* Cores that have no PMU: their counters are those of their profile (DDI 0403 C1.8, B3.3; DDI 0419 B3.3). */
 static const struct {
-    const char *cpu, *groups[2];
+    const char *cpu, *sets[LIST_SETS];
 } profiles[] = {
     {"cortex-m0", {"systick", NULL}},   {"cortex-m0plus", {"systick", NULL}},
     {"cortex-m0+", {"systick", NULL}},  {"cortex-m1", {"systick", NULL}},
@@ -81,35 +81,48 @@ static bool add_set(struct listing *self, const char *name, struct error *error)
     return set != NULL && add_group(self, name, set, "");
 }
 
-/* Its own name in the tables, of "Cortex-A9", "a9" and so on. */
-static const char *find_cpu(const char *cpu, char *full, size_t size)
+const char *list_cpu(size_t i)
 {
     const char *const *names;
     size_t n = event_cpus(&names);
+    return i < n ? names[i] : i < n + PROFILES ? profiles[i - n].cpu : NULL;
+}
+
+/* Its own name in the tables, of "Cortex-A9", "a9" and so on. */
+static const char *find_cpu(const char *cpu)
+{
+    char full[64];
     for (int longer = 0; longer < 2; longer++) {
-        snprintf(full, size, "%s%.48s", longer ? "cortex-" : "", cpu);
-        for (size_t i = 0; i < n; i++)
-            if (strcasecmp(names[i], full) == 0)
-                return names[i];
-        for (size_t i = 0; i < PROFILES; i++)
-            if (strcasecmp(profiles[i].cpu, full) == 0)
-                return profiles[i].cpu;
+        snprintf(full, sizeof full, "%s%.48s", longer ? "cortex-" : "", cpu);
+        for (size_t i = 0; list_cpu(i) != NULL; i++)
+            if (strcasecmp(list_cpu(i), full) == 0)
+                return list_cpu(i);
     }
     return NULL;
+}
+
+size_t list_sets(const char *cpu, const char *sets[LIST_SETS])
+{
+    const char *name = find_cpu(cpu);
+    sets[0] = name;
+    for (size_t i = 0; i < PROFILES && name != NULL; i++)
+        if (strcmp(profiles[i].cpu, name) == 0) {
+            memcpy(sets, profiles[i].sets, sizeof profiles[i].sets);
+            return sets[1] != NULL ? 2 : 1;
+        }
+    return name != NULL ? 1 : 0;
 }
 
 static bool refuse_cpu(const char *cpu, struct error *error)
 {
     char room[NEAR_NAMES * (NEAR_LENGTH + 2) + 32], list[768] = "";
     struct near near;
-    const char *const *names;
-    size_t n = event_cpus(&names), used = 0;
+    size_t used = 0;
     near_init(&near, cpu, strlen(cpu));
-    for (size_t i = 0; i < n + PROFILES; i++) {
-        const char *name = i < n ? names[i] : profiles[i - n].cpu;
-        near_offer(&near, name);
-        if (used + strlen(name) + 2 < sizeof list)
-            used += (size_t)snprintf(list + used, sizeof list - used, " %s", name);
+    for (size_t i = 0; list_cpu(i) != NULL; i++) {
+        near_offer(&near, list_cpu(i));
+        if (used + strlen(list_cpu(i)) + 2 < sizeof list)
+            used += (size_t)snprintf(list + used, sizeof list - used, " %s", list_cpu(i));
     }
     if (near.count > 0)
         return error_set(error, ERROR_USAGE, "no events are known for \"%.64s\"%s", cpu,
@@ -119,15 +132,12 @@ static bool refuse_cpu(const char *cpu, struct error *error)
 
 static bool add_cpu(struct listing *self, const char *cpu, struct error *error)
 {
-    char full[64];
-    const char *name = find_cpu(cpu, full, sizeof full);
-    if (name == NULL)
-        return refuse_cpu(cpu, error);
-    for (size_t i = 0; i < PROFILES; i++)
-        if (strcmp(profiles[i].cpu, name) == 0)
-            return add_set(self, profiles[i].groups[0], error) &&
-                   (profiles[i].groups[1] == NULL || add_set(self, profiles[i].groups[1], error));
-    return add_set(self, name, error);
+    const char *sets[LIST_SETS];
+    size_t n = list_sets(cpu, sets);
+    bool ok = n > 0 || refuse_cpu(cpu, error);
+    for (size_t i = 0; i < n && ok; i++)
+        ok = add_set(self, sets[i], error);
+    return ok;
 }
 
 /* The blocks of the core that is there. */

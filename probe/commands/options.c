@@ -20,6 +20,7 @@ struct reader {
     char typed[OPTION_MOST][24];
     enum command_id command;
     bool has_command;
+    const struct option *waiting; /* the last word, which needs a value after it; NULL: it needs none */
     struct error *error;
 };
 
@@ -199,9 +200,11 @@ static bool read_argument(struct reader *r, int argc, char **argv, int *i)
         return error_set(r->error, ERROR_USAGE, "%s takes no value; got \"%.64s\"", typed, value);
     if (!is_flag(option) && value == NULL) {
         const struct option_words *words = &option_words[option->kind];
-        if (*i + 1 >= argc)
+        if (*i + 1 >= argc) {
+            r->waiting = option;
             return error_set(r->error, ERROR_USAGE, "%s needs %s after it: %s %s", typed, words->noun, typed,
                              words->example != NULL ? words->example : option->value);
+        }
         value = argv[++*i];
     }
     snprintf(r->typed[option - option_table], sizeof r->typed[0], "%s", typed);
@@ -461,6 +464,21 @@ bool options_read(struct options *options, int argc, char **argv, struct error *
     return check_operands(r) && check_said(r) && read_the_rest(r);
 }
 
+const struct option *options_read_partly(struct options *options, int argc, char **argv)
+{
+    struct error ignored = {0};
+    struct reader reader = {.options = options, .error = &ignored}, *r = &reader;
+    *options = (struct options){.core = -1};
+    read_words(r, argc, argv);
+    for (size_t i = 0; options->command != NULL && i < COMMANDS && !r->has_command; i++) {
+        r->has_command = strcmp(commands[i].name, options->command) == 0;
+        r->command = (enum command_id)i;
+    }
+    error_clear(&ignored);
+    read_config(r);
+    return r->waiting;
+}
+
 void options_free(struct options *options)
 {
     free(options->config);
@@ -693,6 +711,26 @@ bool option_goes_with(const struct option *one, const struct option *other, cons
             return false;
     }
     return true;
+}
+
+/* What can stand after an option, as far as it is known here. One that ends in a colon goes on. */
+static const struct {
+    const char *option, *values;
+} known_values[] = {
+    {"probe", "openocd cmsis-dap cmsis-dap-tcp: gdb: msr msr-agent:"},
+    {"counters", "msr msr-agent:"},
+    {"transport", "swd jtag"},
+    {"counter", "dwt systick pmu"},
+    {"context", "any"},
+    {"format", "text json csv junit markdown"},
+};
+
+const char *option_values(const struct option *option)
+{
+    for (size_t i = 0; i < sizeof known_values / sizeof *known_values; i++)
+        if (strcmp(known_values[i].option, option->name) == 0)
+            return known_values[i].values;
+    return "";
 }
 
 void option_print(FILE *out, const struct option *option)

@@ -127,5 +127,11 @@ bool option_refuse(const struct option *option, const char *typed, enum command_
 /* False: `one` says what `other` would be for, so that `other` has no effect beside it. */
 bool option_goes_with(const struct option *one, const struct option *other, const char **why);
 
+/* The words that it takes, with blanks between; "": they are not known here. */
+const char *option_values(const struct option *option);
+/* For completion: what can be read of an unfinished command line, and pmu-probe.conf. Returns the option
+ * whose value comes next; NULL: none. */
+const struct option *options_read_partly(struct options *options, int argc, char **argv);
+
 /* A line or more an option, in 80 columns. */
 void option_print(FILE *out, const struct option *option);
