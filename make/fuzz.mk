@@ -23,7 +23,7 @@ fuzz: deps-soak
 # All targets in one program without libFuzzer, under gcc's sanitizers: each has its own name as its entry
 REPLAY_BIN   := $(BUILD)/fuzz-replay
 REPLAY_OBJ   := $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/replay/%.o)
-REPLAY_CC     = $(CC) $(CSTD) $(WARN) $(SANITIZE) -DLLVMFuzzerTestOneInput=$* -DLLVMFuzzerCustomMutator=$*_mutator
+REPLAY_CC     = $(SANITIZE_CC) -DLLVMFuzzerTestOneInput=$* -DLLVMFuzzerCustomMutator=$*_mutator
 # What others than the tool are made of, as one object that shows its entry only: the tool may have the same names
 REPLAY_ALONE  = -r -nostdlib $(filter %.c,$^) -o $@ && objcopy --keep-global-symbol=$* $@
 
@@ -35,6 +35,6 @@ $(BUILD)/replay/%.o: tests/fuzz/%.c Makefile make/probe.mk make/fuzz.mk | $(GEN)
 	$(REPLAY_CC) $(PROBE_INC) $(call pkg,--cflags) -MMD -MP -c $< -o $@
 # A target's own mutator asks libFuzzer's, but is not called here
 $(REPLAY_BIN): tests/fuzz/replay.c $(BUILD)/gen/fuzz_targets.h $(REPLAY_OBJ) $(BUILD)/asan/libpmu.a
-	$(CC) $(CSTD) $(WARN) $(SANITIZE) -I$(BUILD)/gen $< $(REPLAY_OBJ) -Wl,--defsym=LLVMFuzzerMutate=abort \
+	$(SANITIZE_CC) $(LDFLAGS) -I$(BUILD)/gen $< $(REPLAY_OBJ) -Wl,--defsym=LLVMFuzzerMutate=abort \
 	    $(BUILD)/asan/libpmu.a $(call pkg,--libs) $(PROBE_LIBS) -o $@
 -include $(REPLAY_OBJ:.o=.d)

@@ -56,3 +56,15 @@ def test_a_packager_sees_no_advice(tmp_path):
 def test_the_tool_alone_needs_no_cross_compiler(tmp_path):
     said = make("-n", f"BUILD={tmp_path}/build", f"{tmp_path}/build/pmu-probe")
     assert "probe/stub/stub.c" in said and "arm-none-eabi" not in said and "aarch64-linux" not in said
+
+
+def test_the_callers_flags_are_used(tmp_path):
+    built = [f"{tmp_path}/build/{name}" for name in ("pmu-probe", "board", "card", "clients/usb-client", "bench/simulated_hits",
+                                                    "asan/pmu-probe", "unit/base")]
+    said = make("-n", f"BUILD={tmp_path}/build", "CPPFLAGS=-DMINE", "CFLAGS=-O3", "LDFLAGS=-L/mine", *built)
+    commands = [line for line in said.replace("\\\n", " ").splitlines() if " -o " in line]
+    assert len(commands) > 300
+    for line in commands:
+        for_tests = "-fsanitize" in line
+        assert " -c " not in line or " -DMINE " in line and (for_tests or " -O3 " in line), line
+        assert " -c " in line or " -L/mine " in line and (for_tests or " -O3 " in line), line
