@@ -159,19 +159,25 @@ static bool is_flag(const struct option *option)
 
 /* ---- the command line */
 
+/* `before` is "--" on the command line. */
+static const char *find_near(const char *name, size_t length, const char *before, char *out, size_t size)
+{
+    struct near near;
+    near_init(&near, name, length);
+    for (size_t i = 0; i < option_count; i++) {
+        char offered[32];
+        snprintf(offered, sizeof offered, "%s%s", before, option_table[i].name);
+        near_offer(&near, offered);
+    }
+    return near_text(&near, out, size);
+}
+
 static bool refuse_unknown(const char *word, struct error *error)
 {
     char room[384];
-    struct near near;
     size_t length = strcspn(word, "=");
-    near_init(&near, word, length);
-    for (size_t i = 0; word[1] == '-' && i < option_count; i++) {
-        char name[32];
-        snprintf(name, sizeof name, "--%s", option_table[i].name);
-        near_offer(&near, name);
-    }
     return error_set(error, ERROR_USAGE, "unknown option %.*s%s", (int)(length < 64 ? length : 64), word,
-                     near_text(&near, room, sizeof room));
+                     word[1] == '-' ? find_near(word, length, "--", room, sizeof room) : "");
 }
 
 static bool read_argument(struct reader *r, int argc, char **argv, int *i)
@@ -348,7 +354,7 @@ static bool is_wanted(const struct reader *r, const struct option *option)
 
 static bool read_config_line(struct reader *r, char *line, unsigned number)
 {
-    char *key = trim(line), typed[32];
+    char *key = trim(line), typed[32], room[384];
     if (*key == '\0' || *key == '#')
         return true;
     char *equals = strchr(key, '=');
@@ -358,7 +364,8 @@ static bool read_config_line(struct reader *r, char *line, unsigned number)
     key = trim(key);
     const struct option *option = option_find(key, strlen(key));
     if (option == NULL)
-        return error_set(r->error, ERROR_USAGE, "pmu-probe.conf:%u: unknown option \"%.64s\"", number, key);
+        return error_set(r->error, ERROR_USAGE, "pmu-probe.conf:%u: unknown option \"%.64s\"%s", number, key,
+                         find_near(key, strlen(key), "", room, sizeof room));
     if (option->offset == offsetof(struct options, help) ||
         option->offset == offsetof(struct options, version))
         return error_set(r->error, ERROR_USAGE, "pmu-probe.conf:%u: %s belongs to the command line", number,
