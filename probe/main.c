@@ -36,11 +36,22 @@ static void catch_signal(int number, int flags)
     sigaction(number, &action, NULL);
 }
 
-static void print_error(const struct error *error)
+/* What to do next. A command's own help is shorter than all. */
+static void print_advice(const struct error *error, const char *command)
+{
+    struct error unknown = {0};
+    const char *advice = error_advice(error);
+    if (error->kind == ERROR_USAGE && error->advice == NULL && command != NULL &&
+        command_find(command, &unknown) != NULL)
+        fprintf(stderr, "pmu-probe --help shows all commands; pmu-probe help %s, its options.\n", command);
+    else if (advice != NULL)
+        fprintf(stderr, "%s\n", advice);
+}
+
+static void print_error(const struct error *error, const char *command)
 {
     char text[UTF8_CLEAN_ROOM(sizeof error->text)];
     char *rest = text;
-    const char *advice = error_advice(error->kind);
     /* Lists in an error come line by line. */
     char lines[sizeof error->text];
     snprintf(lines, sizeof lines, "%s", error->text);
@@ -48,8 +59,7 @@ static void print_error(const struct error *error)
             terminal_colour(stderr, COLOUR_END));
     for (char *line = strtok_r(lines, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest))
         fprintf(stderr, "%s\n", terminal_text(text, sizeof text, line));
-    if (advice != NULL)
-        fprintf(stderr, "%s\n", advice);
+    print_advice(error, command);
 }
 
 static int run_command(const struct context *context, struct error *error)
@@ -115,7 +125,7 @@ int main(int argc, char **argv)
     int code =
         options_read(&options, argc, argv, &error) ? run(&options, &error) : error_exit_code(error.kind);
     if (error.kind != ERROR_NONE)
-        print_error(&error);
+        print_error(&error, options.command);
     options_free(&options);
     return code;
 }

@@ -132,9 +132,11 @@ static bool refuse_metric(const struct metric_set *set, const char *name, struct
     }
     const char *what = elsewhere ? "these counters have not the events for the metric" : "unknown metric";
     if (!elsewhere && near.count > 0)
-        return error_set(error, ERROR_USAGE, "%s %.48s%s", what, name, near_text(&near, room, sizeof room));
-    return error_set(error, ERROR_USAGE, "%s %.48s; %s%s", what, name,
-                     used > 0 ? "there are: " : "for them there is none", list);
+        return error_advise(error, ERROR_USAGE, "pmu-probe list shows the metrics of this core.",
+                            "%s %.48s%s", what, name, near_text(&near, room, sizeof room));
+    return error_advise(error, ERROR_USAGE, "pmu-probe list shows the metrics of this core.",
+                        "%s %.48s; %s%s", what, name, used > 0 ? "there are: " : "for them there is none",
+                        list);
 }
 
 static bool add_named_metric(struct counting *counting, const struct session *session, const char *name,

@@ -224,7 +224,7 @@ static bool measure_once(struct delta_command *self, const struct clock *clock, 
     struct deadline last = session_last_deadline();
     if (!session_insist(session, disarm_engine, engine, &after) ||
         !device_check_witness(&session->device, &last, &after))
-        ok = error_set(error, after.kind, "%s", after.text);
+        ok = error_copy(error, &after);
     if (error->kind == ERROR_FOREIGN_STOP) {
         char place[512], stop[sizeof error->text];
         session_place(session, engine->stopped_at, place, sizeof place);
@@ -256,7 +256,7 @@ static bool measure(struct delta_command *self, struct error *error)
         return true;
     if (why.kind != ERROR_WRITTEN || session->context->options->format == FORMAT_JSON ||
         !session_take_other(session, &why, &clock, &seen_hz, error))
-        return error_set(error, why.kind, "%s", why.text);
+        return error_copy(error, &why);
     summary_free(&self->summary);
     counting_close(&self->counting);
     self->summary = (struct summary){0};
@@ -281,10 +281,10 @@ static bool is_printable(const struct delta_command *self, const struct error *e
 static bool check_run_control(const struct session *session, struct error *error)
 {
     return session->device.debugger != NULL || session->device.chosen->core.ops->add_run != NULL ||
-           error_set(error, ERROR_USAGE,
-                     "delta needs run control, and a processor's MSRs have none: --probe gdb:HOST:PORT gives "
-                     "it, with "
-                     "--counters for the MSRs; stat and watch count over time");
+           error_advise(
+               error, ERROR_USAGE, "",
+               "delta needs run control, and a processor's MSRs have none: --probe gdb:HOST:PORT gives it, "
+               "with --counters for the MSRs; stat and watch count over time");
 }
 
 int command_delta(const struct context *context, struct error *error)

@@ -194,12 +194,12 @@ static bool check_piece(struct session *session, const struct segment *piece, st
         if (session->may_stop && compare_by_core(session, piece, &by_core))
             return true;
         if (stops_there(by_core.kind))
-            return error_set(error, by_core.kind, "%s", by_core.text);
+            return error_copy(error, &by_core);
         if (!session->may_stop)
             return error_set(error, differs.kind,
                              "%s. Caches may be ahead of memory: delta looks through the core", differs.text);
     }
-    return error_set(error, differs.kind, "%s", differs.text);
+    return error_copy(error, &differs);
 }
 
 /* ---- the build ID */

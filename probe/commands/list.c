@@ -152,7 +152,8 @@ static bool add_target(struct listing *self, struct session *session, struct err
                                     : add_group(self, block->kind->name, NULL, block->counters[0].name)))
             return false;
     }
-    return self->n > 0 || error_set(error, ERROR_NO_COUNTER, "the core has no counter that can be used");
+    return self->n > 0 || error_advise(error, ERROR_NO_COUNTER, "pmu-probe doctor says why.",
+                                       "the core has no counter that can be used");
 }
 
 /* ---- what is shown of it */
@@ -302,8 +303,8 @@ static bool show(struct listing *self, const char *link, struct error *error)
     for (size_t i = 0; i < self->n; i++)
         json ? put_group(self, &self->groups[i]) : print_group(self, &self->groups[i], width);
     if (self->events + self->shown_metrics == 0)
-        return error_set(error, ERROR_USAGE, "no event or metric here has \"%.64s\" in its name or meaning",
-                         self->pattern);
+        return error_advise(error, ERROR_USAGE, "pmu-probe list without a pattern shows all.",
+                            "no event or metric here has \"%.64s\" in its name or meaning", self->pattern);
     if (json) {
         struct json_part line = json_part_new("summary");
         json_part_unsigned(&line, "events", self->events);
@@ -495,7 +496,7 @@ static int tell_nothing(const struct context *context, const struct error *no_se
     if (!is_json(context))
         fprintf(context->out,
                 "no probe found: no CMSIS-DAP probe and no other debug adapter is plugged in, and %s\n%s\n",
-                no_server->text, error_advice(ERROR_NO_PROBE));
+                no_server->text, error_advice(no_server));
     return end(context, 0, error);
 }
 

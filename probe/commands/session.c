@@ -131,11 +131,11 @@ static bool clock_from_program(struct session *session, struct clock *out)
 bool session_sees_running(const struct session *session, const char *command, struct error *error)
 {
     return session->device.debugger == NULL ||
-           error_set(error, ERROR_USAGE,
-                     "through a GDB server a core can be looked at only while it is halted: %s has nothing "
-                     "to read. "
-                     "It works through OpenOCD's Tcl port or a CMSIS-DAP probe; delta works here as well",
-                     command);
+           error_advise(error, ERROR_USAGE, "",
+                        "through a GDB server a core can be looked at only while it is halted: %s has "
+                        "nothing to read. "
+                        "It works through OpenOCD's Tcl port or a CMSIS-DAP probe; delta works here as well",
+                        command);
 }
 
 bool session_clock(struct session *session, struct clock *out, struct error *error)
@@ -187,7 +187,7 @@ bool session_take_other(struct session *session, const struct error *why, struct
     /* The events that were asked for belong to the block that has them */
     if (why->kind != ERROR_WRITTEN || other == NULL || options->counter != NULL || options->n_events > 0 ||
         options->n_metrics > 0)
-        return error_set(error, why->kind, "%s", why->text);
+        return error_copy(error, why);
     if (!device_take_block(&session->device, other->kind->name, &deadline, error) ||
         !try_counter(session, clock, seen_hz, error))
         return false;

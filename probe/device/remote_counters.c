@@ -60,7 +60,8 @@ bool remote_counters_check(const struct device *device, const struct debugger_st
 {
     if (device->remote == NULL || !stop->has_cpu || device->remote->core.unit == stop->cpu)
         return true;
-    return error_set(error, ERROR_NO_COUNTER,
-                     "the program was on CPU %u, and CPU %u is counted: it must be kept on one (taskset -c)",
-                     stop->cpu, (unsigned)device->remote->core.unit);
+    return error_advise(
+        error, ERROR_NO_COUNTER, "",
+        "the program was on CPU %u, and CPU %u is counted: it must be kept on one (taskset -c)", stop->cpu,
+        (unsigned)device->remote->core.unit);
 }

@@ -76,7 +76,8 @@ bool attached_counts(const struct device *device, const struct counter_block *bl
     if (device->debugger == NULL || !device->debugger->facts.is_emulator)
         return true;
     const char *server = device->debugger->facts.server;
-    return error_set(error, ERROR_NO_COUNTER,
-                     "%s is an emulator, whose time is not a core's: what %s shows is no measure of the code",
-                     server[0] != '\0' ? server : "the GDB server", block->text);
+    return error_advise(
+        error, ERROR_NO_COUNTER, "",
+        "%s is an emulator, whose time is not a core's: what %s shows is no measure of the code",
+        server[0] != '\0' ? server : "the GDB server", block->text);
 }
