@@ -159,11 +159,6 @@ static void describe_region(struct delta_command *self)
     conditions->end_address = self->region.end;
 }
 
-static bool disarm_engine(void *engine, const struct deadline *deadline, struct error *error)
-{
-    return ((struct engine *)engine)->ops->disarm(engine, deadline, error);
-}
-
 /* After a reset it is not what it is later: the program sets it up, often in the midst of what is measured.
  */
 static bool clock_of_boot(struct session *session, struct clock *clock, struct error *error)
@@ -200,8 +195,7 @@ static bool measure_once(struct delta_command *self, const struct clock *clock, 
                                    .plan = self->counting.plan,
                                    .at_end = self->counting.at_end.n > 0 ? &self->counting.at_end : NULL};
     struct delta_sink sink = {.context = self, .hit = on_hit, .tick = on_tick};
-    struct engine *engine = session->device.debugger != NULL ? debugger_engine_new(&session->device)
-                                                             : direct_new(&session->device);
+    struct engine *engine = session_engine(session, error);
     if (options->reset)
         engine = reset_engine_new(&session->device, engine);
     if (engine == NULL)
@@ -222,8 +216,7 @@ static bool measure_once(struct delta_command *self, const struct clock *clock, 
     progress_clear(&self->progress);
     struct error after = {0};
     struct deadline last = session_last_deadline();
-    if (!session_insist(session, disarm_engine, engine, &after) ||
-        !device_check_witness(&session->device, &last, &after))
+    if (!session_disarm(session, engine, &after) || !device_check_witness(&session->device, &last, &after))
         ok = error_copy(error, &after);
     if (error->kind == ERROR_FOREIGN_STOP) {
         char place[512], stop[sizeof error->text];

@@ -289,10 +289,7 @@ int command_info(const struct context *context, struct error *error)
         ok = ok && info_json(&session, error);
     else
         ok = print(&session, ok, error);
-    struct error after = {0};
-    if (!session_close(&session, &after))
-        ok = error_add(error, &after);
-    return ok ? EXIT_DONE : error_exit_code(error->kind);
+    return session_finish(&session, ok, error);
 }
 
 static const char *state_of(const struct session *session, const struct device_core *core)

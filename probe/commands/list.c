@@ -331,13 +331,11 @@ int command_list(const struct context *context, struct error *error)
             link_describe(session.link, link, sizeof link);
     }
     ok = ok && show(&self, link, error);
-    struct error after = {0};
-    if (!session_close(&session, &after))
-        ok = error_add(error, &after);
+    int code = session_finish(&session, ok, error);
     for (size_t i = 0; i < self.n; i++)
         event_set_free(self.groups[i].set);
     metric_set_free(self.metrics);
-    return ok ? EXIT_DONE : error_exit_code(error->kind);
+    return code;
 }
 
 static const char *state_word(const struct link_view *view)

@@ -66,10 +66,7 @@ int command_reset(const struct context *context, struct error *error)
     struct session session = {.context = context};
     bool ok =
         session_open_elf(&session, error) && session_reach_target(&session, error) && reset(&session, error);
-    struct error after = {0};
-    if (!session_close(&session, &after))
-        ok = error_add(error, &after);
-    return ok ? EXIT_DONE : error_exit_code(error->kind);
+    return session_finish(&session, ok, error);
 }
 
 struct release_command {
@@ -219,8 +216,5 @@ int command_release(const struct context *context, struct error *error)
         fprintf(context->out, "%s\n", text);
         ok = release_all(&self, error);
     }
-    struct error after = {0};
-    if (!session_close(session, &after))
-        ok = error_add(error, &after);
-    return ok ? EXIT_DONE : error_exit_code(error->kind);
+    return session_finish(session, ok, error);
 }

@@ -185,19 +185,14 @@ static bool begin(struct serve_command *self, struct error *error)
     halt_cost_begin(&self->halts, &session->device, &clock);
     self->plausible =
         plausible_begin(&session->device.reading, session->device.block->counts_cycles, &clock, 0);
-    self->engine = debugger_engine_new(&session->device);
+    self->engine = session_engine(session, error);
     if (self->engine == NULL)
-        return error_set(error, ERROR_SYSTEM, "out of memory");
+        return false;
     if (!calibrate(self, error))
         return false;
     text_header(session->context->out, &self->conditions);
     fprintf(session->context->out, "ready\n");
     return fflush(session->context->out) == 0;
-}
-
-static bool disarm_engine(void *engine, const struct deadline *deadline, struct error *error)
-{
-    return ((struct engine *)engine)->ops->disarm(engine, deadline, error);
 }
 
 int command_serve(const struct context *context, struct error *error)
@@ -213,14 +208,12 @@ int command_serve(const struct context *context, struct error *error)
         ok = obey(self, line, error);
     struct error after = {0};
     if (self->engine != NULL) {
-        if (!session_insist(&self->session, disarm_engine, self->engine, &after))
+        if (!session_disarm(&self->session, self->engine, &after))
             ok = error_add(error, &after);
         self->engine->ops->free(self->engine);
     }
     counting_close(&self->counting);
-    after = (struct error){0};
-    if (!session_close(&self->session, &after))
-        ok = error_add(error, &after);
+    int code = session_finish(&self->session, ok, error);
     free(self);
-    return ok ? EXIT_DONE : error_exit_code(error->kind);
+    return code;
 }

@@ -256,6 +256,25 @@ bool session_undo(struct session *session, struct error *error)
     return session_insist(session, undo_target, &session->device, error);
 }
 
+struct engine *session_engine(struct session *session, struct error *error)
+{
+    struct device *device = &session->device;
+    struct engine *engine = device->debugger != NULL ? debugger_engine_new(device) : direct_new(device);
+    if (engine == NULL)
+        error_set(error, ERROR_SYSTEM, "out of memory");
+    return engine;
+}
+
+static bool disarm_engine(void *engine, const struct deadline *deadline, struct error *error)
+{
+    return ((struct engine *)engine)->ops->disarm(engine, deadline, error);
+}
+
+bool session_disarm(struct session *session, struct engine *engine, struct error *error)
+{
+    return session_insist(session, disarm_engine, engine, error);
+}
+
 bool session_close(struct session *session, struct error *error)
 {
     bool ok = session->link == NULL || session_undo(session, error);
@@ -268,4 +287,12 @@ bool session_close(struct session *session, struct error *error)
     symbols_close(session->symbols);
     session->symbols = NULL;
     return ok;
+}
+
+int session_finish(struct session *session, bool ok, struct error *error)
+{
+    struct error after = {0};
+    if (!session_close(session, &after))
+        ok = error_add(error, &after);
+    return ok ? EXIT_DONE : error_exit_code(error->kind);
 }

@@ -6,6 +6,7 @@
 
 #include "commands/command.h"
 #include "device/device.h"
+#include "engine/engine.h"
 #include "links/dap/dap.h"
 #include "links/link.h"
 #include "measure/clock.h"
@@ -50,8 +51,14 @@ bool session_insist(struct session *session, bool (*undo)(void *, const struct d
                     void *what, struct error *error);
 /* Puts the target back; the core goes on. */
 bool session_undo(struct session *session, struct error *error);
+/* The engine for whatever has run control of the chosen core. NULL on error. */
+struct engine *session_engine(struct session *session, struct error *error);
+/* Takes the engine's breakpoints away, with session_insist. */
+bool session_disarm(struct session *session, struct engine *engine, struct error *error);
 /* Puts the target back and closes everything; false with `error` when something could not be put back. */
 bool session_close(struct session *session, struct error *error);
+/* The same at the end of a command that did its work (`ok`) or failed with `error`. Returns the exit code. */
+int session_finish(struct session *session, bool ok, struct error *error);
 /* For cleaning up: not to be cancelled by the Ctrl-C that made it necessary. */
 struct deadline session_last_deadline(void);
 struct deadline session_deadline(const struct session *session);

@@ -117,9 +117,7 @@ int command_stub(const struct context *context, struct error *error)
               work(&self, error);
     if (ok)
         print(&self);
-    struct error after = {0};
-    if (!session_close(&self.session, &after))
-        ok = error_add(error, &after);
+    int code = session_finish(&self.session, ok, error);
     stub_close(&self.stub);
-    return ok ? EXIT_DONE : error_exit_code(error->kind);
+    return code;
 }
