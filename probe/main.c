@@ -2,7 +2,6 @@
 #include "base/deadline.h"
 #include "base/version.h"
 #include "commands/command.h"
-#include "commands/output.h"
 #include "report/terminal.h"
 
 #include <errno.h>

@@ -1,15 +1,14 @@
 /*
  * Commands: one file each, options in, library calls, result to report/. Each returns the exit code.
  *
- * A new command takes a COMMAND_ below, a row in command.c, and its bit in each row of option_table.c whose
- * option it uses: all others are refused by name before anything is connected. tests/golden/options shows
- * the table.
+ * A new command takes a COMMAND_ below, a row in command.c, and its bit in each row of option_table in
+ * options.c whose option it uses: all others are refused by name before anything is connected.
+ * tests/golden/options shows the table.
  */
 #pragma once
 
 #include "base/log.h"
 #include "commands/options.h"
-#include "measure/result.h"
 
 #include <signal.h>
 #include <stdbool.h>
@@ -20,20 +19,20 @@ struct context {
     const struct options *options;
     const volatile sig_atomic_t *cancel;
     FILE *out;
-    bool *result;          /* NULL: nobody asks */
+    bool *result;          /* see command_has_result; may be NULL */
     const struct log *log; /* NULL without -v */
 };
 
 /* 2 and 3 are those of errors: base/error.c. */
 enum { EXIT_DONE = 0, EXIT_REGRESSED = 1, EXIT_INCONCLUSIVE = 4, EXIT_UNHEALTHY = 5 };
 
-/* What is in `out` by now is worth keeping, even if the command fails. */
+/* The output so far is worth keeping, even if the command fails. */
 void command_has_result(const struct context *context);
 
 struct command {
     const char *name, *operands;
     const char *does;     /* one line; NULL: not shown in the overview */
-    const char *about;    /* further words for `help NAME`; "" */
+    const char *about;    /* more for `help NAME`; may be "" */
     const char *examples; /* lines */
     const char *needs;    /* what its operands are, for when one is missing */
     unsigned least, most; /* operands */
@@ -43,7 +42,7 @@ struct command {
 
 /* By their ids. */
 extern const struct command commands[COMMANDS];
-/* NULL: there is none; the error says what comes near. */
+/* NULL: no such command; the error suggests similar names. */
 const struct command *command_find(const char *name, struct error *error);
 
 int command_probes(const struct context *context, struct error *error);
@@ -83,27 +82,30 @@ size_t list_sets(const char *cpu, const char *sets[LIST_SETS]);
 void complete_print(FILE *out, int argc, char **argv);
 
 /*
- * Outcome: what a run of `delta` ends in: its summary in the format that was asked for and, with --baseline,
- * the comparison with an earlier run and the exit code that follows from it.
+ * Output: where a command writes. A plain file is written beside its place, as FILE.part-XXXXXX, and takes it
+ * at the end, when there is a result in it: until then, and after a failure, FILE is what it was. What is no
+ * plain file (a pipe, a device) is written to as it is.
  */
-struct session;
-struct verdict_output; /* what to compare with, read before anything is measured */
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
 
-/* *out is NULL without --baseline. False: the baseline or the threshold cannot be used. */
-bool verdict_output_begin(const struct context *context, struct verdict_output **out, struct error *error);
-void verdict_output_free(struct verdict_output *check); /* NULL is allowed */
-/* Writes the summary and the comparison; false when it could not be written. *code is left alone without a
- * baseline. */
-bool verdict_output_write(const struct context *context, const struct summary *summary,
-                          struct verdict_output *check, int *code);
+enum output_way {
+    OUTPUT_AS_IT_IS, /* standard output too */
+    OUTPUT_BESIDE,
+    OUTPUT_COPIED, /* no file can take its place: several names, another owner, a folder that is not ours */
+};
 
-/*
- * Of `doctor`: which lines of the program write the counter. On a Cortex-M a watchpoint tells; of an A or R
- * core the ELF is searched for instructions that can.
- */
-/* The one that was found WRITTEN, be it before it could be taken; NULL: none is known. */
-const struct counter_block *doctor_written_block(const struct session *session);
-/* Behind a trial that found the counter WRITTEN, for the reason `why`. It also reports what goes wrong. */
-void doctor_name_writers(struct session *session, const struct error *why);
-/* Of one that stands though it was switched on. */
-void doctor_name_stoppers(const struct session *session);
+struct output {
+    FILE *file;       /* to write to */
+    const char *name; /* as the user gave it; NULL: standard output */
+    enum output_way way;
+    char *path;   /* its place, behind all symbolic links; may be NULL where it is written as it is */
+    char *beside; /* of OUTPUT_BESIDE */
+};
+
+/* `name` NULL: standard output. */
+bool output_open(struct output *output, const char *name, const volatile sig_atomic_t *cancel,
+                 struct error *error);
+/* `result`: what was written is to take its place. False: not all of it could be written. */
+bool output_close(struct output *output, bool result, struct error *error);

@@ -1,6 +1,6 @@
 /* Completion: what can take the place of the word at the cursor. No target is connected for this. */
 #include "commands/command.h"
-#include "commands/values.h"
+#include "commands/options.h"
 #include "counters/events.h"
 #include "counters/metric.h"
 #include "symbols/symbols.h"

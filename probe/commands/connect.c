@@ -1,7 +1,7 @@
 #include "commands/session.h"
 
 #include "base/socket.h"
-#include "commands/values.h"
+#include "commands/options.h"
 #include "debuggers/debugger.h"
 #include "debuggers/gdb_python.h"
 #include "debuggers/gdb_remote.h"

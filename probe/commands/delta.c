@@ -63,7 +63,7 @@ static enum core_register register_of(const struct frame_base *base)
     return base->is_sp ? CORE_SP : (enum core_register)(CORE_R0 + base->number);
 }
 
-/* What the ELF says about calls and frames there. */
+/* Asks the ELF about calls and frames in the region. */
 static bool look_into_region(struct delta_command *self, struct error *error)
 {
     struct symbols *symbols = self->session.symbols;
@@ -159,8 +159,8 @@ static void describe_region(struct delta_command *self)
     conditions->end_address = self->region.end;
 }
 
-/* After a reset it is not what it is later: the program sets it up, often in the midst of what is measured.
- */
+/* After a reset the clock is not yet what it will be: the program sets it up, often in the middle of the
+ * region. */
 static bool clock_of_boot(struct session *session, struct clock *clock, struct error *error)
 {
     if (session->context->options->freq_hz > 0)
@@ -172,7 +172,7 @@ static bool clock_of_boot(struct session *session, struct clock *clock, struct e
 /* Two accesses at 10 MHz SWD are some 10 us apart. */
 enum { SLOW_HZ = 4000000 };
 
-/* With the counter that is taken. */
+/* With the counter that the session has taken. */
 static bool measure_once(struct delta_command *self, const struct clock *clock, double seen_hz,
                          struct error *error)
 {
@@ -203,7 +203,7 @@ static bool measure_once(struct delta_command *self, const struct clock *clock, 
     struct deadline deadline = session_deadline(session);
     session->device.chosen->core.slow = clock->hz > 0 && clock->hz < SLOW_HZ;
     bool ok = engine->ops->arm(engine, &self->region, &deadline, error);
-    if (ok) { /* what cannot be told of a hit is known only now */
+    if (ok) { /* only now are the engine's limits known */
         session_conditions(session, clock, &self->conditions);
         describe_region(self);
         add_note(&self->conditions, engine->limit);
@@ -233,8 +233,8 @@ static bool measure_once(struct delta_command *self, const struct clock *clock, 
     return ok;
 }
 
-/* Between taking the target and putting it back. Nothing is printed yet of what a written counter counted,
- * unless hits are printed as they come: then it is measured once more. */
+/* If something else writes the counter, measures once more with another one, unless hits were printed
+ * already. */
 static bool measure(struct delta_command *self, struct error *error)
 {
     struct session *session = &self->session;
@@ -255,6 +255,102 @@ static bool measure(struct delta_command *self, struct error *error)
     self->summary = (struct summary){0};
     return measure_once(self, &clock, seen_hz, error);
 }
+
+/* ---- the end of a run: the summary and, with --baseline, the comparison and the exit code that follows */
+
+struct verdict_output {
+    struct baseline baseline;
+    double threshold;
+    bool any_elf;
+    struct comparison comparison;
+};
+
+/* A bare 5 is refused: it would be 500 %, and the user means 5 %. */
+static bool read_threshold(const char *text, double *out, struct error *error)
+{
+    if (verdict_threshold(text, out))
+        return true;
+    char *end;
+    double bare = strtod(text, &end);
+    if (isdigit((unsigned char)text[0]) && *end == '\0' && bare >= 1 && bare <= 1e6)
+        return error_set(error, ERROR_USAGE, "--threshold %.32s would be %g %%: write %g%% or %g", text,
+                         bare * 100, bare, bare / 100);
+    return error_set(error, ERROR_USAGE, "--threshold takes a part such as 2%% or 0.02, not \"%.32s\"", text);
+}
+
+/* *out is NULL without --baseline. False: the baseline or the threshold cannot be used. */
+static bool verdict_output_begin(const struct context *context, struct verdict_output **out,
+                                 struct error *error)
+{
+    const struct options *options = context->options;
+    *out = NULL;
+    if (options->baseline == NULL && (options->threshold != NULL || options->any_elf))
+        return error_set(error, ERROR_USAGE, "%s is of use with --baseline FILE only",
+                         options->any_elf ? "--any-elf" : "--threshold");
+    if (options->baseline == NULL)
+        return true;
+    struct verdict_output *check = calloc(1, sizeof *check);
+    if (check == NULL)
+        return error_set(error, ERROR_SYSTEM, "out of memory");
+    bool ok = options->threshold == NULL || read_threshold(options->threshold, &check->threshold, error);
+    if (!ok || !baseline_read(options->baseline, context->cancel, &check->baseline, error)) {
+        free(check);
+        return false;
+    }
+    check->any_elf = options->any_elf;
+    *out = check;
+    return true;
+}
+
+static int code_of(enum verdict verdict)
+{
+    switch (verdict) {
+    case VERDICT_PASS:
+        break;
+    case VERDICT_REGRESSED:
+        return EXIT_REGRESSED;
+    case VERDICT_INCONCLUSIVE:
+        return EXIT_INCONCLUSIVE;
+    }
+    return EXIT_DONE;
+}
+
+static bool write_summary(FILE *out, const struct options *options, const struct summary *summary,
+                          const struct comparison *comparison)
+{
+    switch (options->format) {
+    case FORMAT_JSON:
+        return json_summary(out, summary) && (comparison == NULL || comparison_json(out, comparison));
+    case FORMAT_CSV:
+        return csv_summary(out, summary, comparison, options->separator[0]);
+    case FORMAT_JUNIT:
+        return junit_summary(out, summary, comparison);
+    case FORMAT_MARKDOWN:
+        return markdown_summary(out, summary, comparison);
+    case FORMAT_TEXT:
+        break;
+    }
+    text_summary(out, summary);
+    if (comparison == NULL)
+        return true;
+    fputc('\n', out);
+    return comparison_print(out, comparison);
+}
+
+/* Writes the summary and the comparison; false if the output failed. Sets *code with a baseline only. */
+static bool verdict_output_write(const struct context *context, const struct summary *summary,
+                                 struct verdict_output *check, int *code)
+{
+    const struct comparison *comparison = NULL;
+    if (check != NULL) {
+        baseline_compare(&check->baseline, summary, check->threshold, check->any_elf, &check->comparison);
+        comparison = &check->comparison;
+        *code = code_of(comparison->verdict);
+    }
+    return write_summary(context->out, context->options, summary, comparison);
+}
+
+/* ---- the command */
 
 static double column_mean(const void *context, size_t i)
 {
@@ -308,12 +404,12 @@ int command_delta(const struct context *context, struct error *error)
             command_has_result(context);
         self.unwritten = !verdict_output_write(context, &self.summary, check, &code) || self.unwritten;
     }
-    /* Ctrl-C is how one ends a measurement that has enough. */
+    /* Ctrl-C ends a measurement that has enough hits. */
     if (error->kind == ERROR_CANCELLED && self.summary.hits > 0) {
         error_clear(error);
         ok = true;
     }
-    verdict_output_free(check);
+    free(check);
     summary_free(&self.summary);
     counting_close(&self.counting);
     if (!closed)
@@ -321,98 +417,4 @@ int command_delta(const struct context *context, struct error *error)
     if (self.unwritten)
         ok = error_set(error, ERROR_SYSTEM, "the output could not be written");
     return ok ? code : error_exit_code(error->kind);
-}
-
-struct verdict_output {
-    struct baseline baseline;
-    double threshold;
-    bool any_elf;
-    struct comparison comparison;
-};
-
-/* Who writes 5 means 5 %. */
-static bool read_threshold(const char *text, double *out, struct error *error)
-{
-    if (verdict_threshold(text, out))
-        return true;
-    char *end;
-    double bare = strtod(text, &end);
-    if (isdigit((unsigned char)text[0]) && *end == '\0' && bare >= 1 && bare <= 1e6)
-        return error_set(error, ERROR_USAGE, "--threshold %.32s would be %g %%: write %g%% or %g", text,
-                         bare * 100, bare, bare / 100);
-    return error_set(error, ERROR_USAGE, "--threshold takes a part such as 2%% or 0.02, not \"%.32s\"", text);
-}
-
-bool verdict_output_begin(const struct context *context, struct verdict_output **out, struct error *error)
-{
-    const struct options *options = context->options;
-    *out = NULL;
-    if (options->baseline == NULL && (options->threshold != NULL || options->any_elf))
-        return error_set(error, ERROR_USAGE, "%s is of use with --baseline FILE only",
-                         options->any_elf ? "--any-elf" : "--threshold");
-    if (options->baseline == NULL)
-        return true;
-    struct verdict_output *check = calloc(1, sizeof *check);
-    if (check == NULL)
-        return error_set(error, ERROR_SYSTEM, "out of memory");
-    bool ok = options->threshold == NULL || read_threshold(options->threshold, &check->threshold, error);
-    if (!ok || !baseline_read(options->baseline, context->cancel, &check->baseline, error)) {
-        free(check);
-        return false;
-    }
-    check->any_elf = options->any_elf;
-    *out = check;
-    return true;
-}
-
-void verdict_output_free(struct verdict_output *check)
-{
-    free(check);
-}
-
-static int code_of(enum verdict verdict)
-{
-    switch (verdict) {
-    case VERDICT_PASS:
-        break;
-    case VERDICT_REGRESSED:
-        return EXIT_REGRESSED;
-    case VERDICT_INCONCLUSIVE:
-        return EXIT_INCONCLUSIVE;
-    }
-    return EXIT_DONE;
-}
-
-static bool write_summary(FILE *out, const struct options *options, const struct summary *summary,
-                          const struct comparison *comparison)
-{
-    switch (options->format) {
-    case FORMAT_JSON:
-        return json_summary(out, summary) && (comparison == NULL || comparison_json(out, comparison));
-    case FORMAT_CSV:
-        return csv_summary(out, summary, comparison, options->separator[0]);
-    case FORMAT_JUNIT:
-        return junit_summary(out, summary, comparison);
-    case FORMAT_MARKDOWN:
-        return markdown_summary(out, summary, comparison);
-    case FORMAT_TEXT:
-        break;
-    }
-    text_summary(out, summary);
-    if (comparison == NULL)
-        return true;
-    fputc('\n', out);
-    return comparison_print(out, comparison);
-}
-
-bool verdict_output_write(const struct context *context, const struct summary *summary,
-                          struct verdict_output *check, int *code)
-{
-    const struct comparison *comparison = NULL;
-    if (check != NULL) {
-        baseline_compare(&check->baseline, summary, check->threshold, check->any_elf, &check->comparison);
-        comparison = &check->comparison;
-        *code = code_of(comparison->verdict);
-    }
-    return write_summary(context->out, context->options, summary, comparison);
 }

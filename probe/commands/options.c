@@ -1,7 +1,6 @@
 #include "commands/options.h"
 
 #include "commands/command.h"
-#include "commands/values.h"
 #include "counters/events.h"
 #include "report/fold.h"
 #include "report/terminal.h"

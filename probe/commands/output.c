@@ -1,4 +1,4 @@
-#include "commands/output.h"
+#include "commands/command.h"
 
 #include "base/file.h"
 

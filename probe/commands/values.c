@@ -1,4 +1,4 @@
-#include "commands/values.h"
+#include "commands/options.h"
 
 #include <ctype.h>
 #include <errno.h>
