@@ -1,4 +1,4 @@
-/* The signal flag, the output, and how an error is told; everything else is in libpmu. */
+/* Signals, the output, and the printing of errors; everything else is in libpmu. */
 #include "base/deadline.h"
 #include "base/version.h"
 #include "commands/command.h"
@@ -17,7 +17,7 @@ static volatile sig_atomic_t interrupted;
 
 static void catch_signal(int number, int flags);
 
-/* The first one lets what is being written be written; the next one does not wait for whoever reads it. */
+/* The first signal lets the current output finish; the next one does not wait for a reader that is slow. */
 static void on_signal(int number)
 {
     struct stat out;

@@ -143,7 +143,7 @@ static void print(const struct calibrate_command *self)
                      each > 0 ? terminal_or("±", "+-") : "",
                      each > 0 ? number_unsigned(error, sizeof error, each) : "", each > 0 ? " per hit" : "");
         else
-            snprintf(line, sizeof line, "halt overhead at %s: %s <not counted>: no trial came out well", name,
+            snprintf(line, sizeof line, "halt overhead at %s: %s <not counted>: no trial succeeded", name,
                      counted);
         fold_text(out, terminal_columns(out), 2, line);
     }

@@ -69,8 +69,8 @@ const struct command commands[COMMANDS] = {
         {.name = "doctor",
          .operands = "",
          .does = "why a counter cannot be read, and what helps",
-         .about = "The tests are those that the architecture makes, in its own order. Of a counter that "
-                  "the program writes, the lines that do it (with --elf).",
+         .about = "It makes the tests that the architecture makes, in the same order. If the program writes "
+                  "the counter, --elf shows the lines that do it.",
          .examples = "pmu-probe doctor\n"
                      "pmu-probe --elf app.elf doctor\n"
                      "pmu-probe -C 1 doctor --mend\n",

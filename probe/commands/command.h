@@ -82,9 +82,9 @@ size_t list_sets(const char *cpu, const char *sets[LIST_SETS]);
 void complete_print(FILE *out, int argc, char **argv);
 
 /*
- * Output: where a command writes. A plain file is written beside its place, as FILE.part-XXXXXX, and takes it
- * at the end, when there is a result in it: until then, and after a failure, FILE is what it was. What is no
- * plain file (a pipe, a device) is written to as it is.
+ * Output: where a command writes. A plain file is written as FILE.part-XXXXXX and renamed to FILE at the end,
+ * if it has a result. Until then, and after a failure, FILE stays as it was. A pipe or a device is written to
+ * directly.
  */
 #include <signal.h>
 #include <stdbool.h>
@@ -93,19 +93,19 @@ void complete_print(FILE *out, int argc, char **argv);
 enum output_way {
     OUTPUT_AS_IT_IS, /* standard output too */
     OUTPUT_BESIDE,
-    OUTPUT_COPIED, /* no file can take its place: several names, another owner, a folder that is not ours */
+    OUTPUT_COPIED, /* no rename possible: several names, another owner, a folder that is not writable */
 };
 
 struct output {
     FILE *file;       /* to write to */
     const char *name; /* as the user gave it; NULL: standard output */
     enum output_way way;
-    char *path;   /* its place, behind all symbolic links; may be NULL where it is written as it is */
-    char *beside; /* of OUTPUT_BESIDE */
+    char *path;   /* all symbolic links resolved; may be NULL with OUTPUT_AS_IT_IS */
+    char *beside; /* the file being written, with OUTPUT_BESIDE */
 };
 
 /* `name` NULL: standard output. */
 bool output_open(struct output *output, const char *name, const volatile sig_atomic_t *cancel,
                  struct error *error);
-/* `result`: what was written is to take its place. False: not all of it could be written. */
+/* `result`: the output takes its place. False: not all of it could be written. */
 bool output_close(struct output *output, bool result, struct error *error);

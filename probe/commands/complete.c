@@ -16,7 +16,7 @@ struct completion {
     size_t kept;      /* how much of it stays: "--elf=", "A,B," */
 };
 
-/* In any case: names of events are written in capitals, and taken in any case. */
+/* Ignores case, as the commands do with names of events. */
 static void offer(const struct completion *self, const char *name, const char *help)
 {
     const char *begun = self->word + self->kept;
@@ -45,7 +45,7 @@ static void offer_commands(const struct completion *self, bool for_help)
     offer(self, "version", "the version");
 }
 
-/* COMMANDS: there is none yet. */
+/* COMMANDS: no command is typed yet. */
 static size_t command_of(const struct options *options)
 {
     size_t id = 0;
@@ -95,7 +95,7 @@ static void offer_events_of(const struct completion *self, const char *cpu)
     }
 }
 
-/* Those of --cpu, else of all cores. Shells drop what they get twice. */
+/* Events of --cpu, else of all cores. Shells drop duplicates. */
 static void offer_events(const struct completion *self)
 {
     if (self->options->cpu != NULL)
@@ -126,7 +126,7 @@ static void offer_formats(const struct completion *self, const char *words)
     }
 }
 
-/* Behind the last , or { of a list. */
+/* Completes after the last , or { of a list. */
 static void keep_begun_list(struct completion *self)
 {
     for (const char *at = self->word + self->kept; *at != '\0'; at++)
@@ -169,7 +169,7 @@ static void offer_operands(const struct completion *self)
     }
 }
 
-/* Of --NAME=VALUE the value is to be completed. */
+/* --NAME=VALUE: the value is to be completed. */
 static bool is_attached(struct completion *self)
 {
     size_t length = strcspn(self->word, "=");

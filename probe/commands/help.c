@@ -14,8 +14,8 @@ static const char about_location[] =
 
 static const char about_options[] =
     "Options stand on either side of the command, or in a pmu-probe.conf in the current folder (elf = "
-    "build/app.elf, one per line). Each command refuses those that it has no use for, but takes its own from "
-    "a pmu-probe.conf. PMU_PROBE in the environment stands for --probe.";
+    "build/app.elf, one per line). Each command refuses options that it does not use, except from "
+    "pmu-probe.conf. PMU_PROBE in the environment stands for --probe.";
 
 static const char overview_examples[] = "pmu-probe --elf app.elf delta fir_filter\n"
                                         "pmu-probe --elf app.elf delta main.c:40 main.c:52 -r 500\n"
@@ -53,7 +53,7 @@ void help_usage(FILE *out)
     print_examples(out, "pmu-probe probes                               what can be reached from here\n"
                         "pmu-probe --elf app.elf delta my_function      what a function costs\n"
                         "pmu-probe stat --for 2s -M CPI                 counts while the core runs\n");
-    fputs("\npmu-probe --help lists commands and options; pmu-probe help COMMAND, one's own.\n", out);
+    fputs("\npmu-probe --help lists all commands; pmu-probe help COMMAND, its options.\n", out);
 }
 
 void help_print(FILE *out)

@@ -1,4 +1,4 @@
-/* list: what a core can count, and the metrics that are made of it. Needs no target with --cpu. */
+/* list: the events of a core and the metrics made of them; probes: the links that can be reached. */
 #include "commands/command.h"
 #include "commands/session.h"
 #include "counters/events.h"
@@ -15,10 +15,10 @@
 
 enum { MOST_GROUPS = 8 };
 
-/* What one block of counters can count. */
+/* The events of one block of counters. */
 struct group {
     char name[64];
-    struct event_set *set; /* NULL: the counter has an event of its own, and no other */
+    struct event_set *set; /* NULL: the counter has one fixed event, `only` */
     char only[EVENT_NAME];
 };
 
@@ -28,7 +28,7 @@ struct listing {
     struct metric_set *metrics;
     struct group groups[MOST_GROUPS];
     size_t n, events, shown_metrics;
-    bool ok; /* what was written is written */
+    bool ok; /* the output did not fail */
 };
 
 /* Cores that have no PMU: their counters are those of their profile (DDI 0403 C1.8, B3.3; DDI 0419 B3.3). */
@@ -60,7 +60,7 @@ static bool is_wanted(const struct listing *self, const char *name, const char *
     return self->pattern == NULL || contains(name, self->pattern) || contains(words, self->pattern);
 }
 
-/* ---- what there is */
+/* ---- which events exist */
 
 static bool add_group(struct listing *self, const char *name, struct event_set *set, const char *only)
 {
@@ -88,7 +88,7 @@ const char *list_cpu(size_t i)
     return i < n ? names[i] : i < n + PROFILES ? profiles[i - n].cpu : NULL;
 }
 
-/* Its own name in the tables, of "Cortex-A9", "a9" and so on. */
+/* The name in the tables for "Cortex-A9", "a9" and so on; NULL: unknown. */
 static const char *find_cpu(const char *cpu)
 {
     char full[64];
@@ -156,7 +156,7 @@ static bool add_target(struct listing *self, struct session *session, struct err
                                        "the core has no counter that can be used");
 }
 
-/* ---- what is shown of it */
+/* ---- printing them */
 
 static const char *meaning_of(const struct group *group)
 {
@@ -170,7 +170,7 @@ static bool has_event(void *self, const char *event)
     return group->set != NULL && event_set_find(group->set, event) != NULL;
 }
 
-/* The i-th metric, where this block can make it and its events, or it itself, are wanted. */
+/* The i-th metric; NULL: this block does not support it, or it does not match the pattern. */
 static const struct metric *metric_of(const struct listing *self, struct group *group, size_t i)
 {
     const struct metric *metric = metric_set_at(self->metrics, i);
@@ -199,7 +199,7 @@ static void print_line(FILE *out, const char *first, const char *name, const cha
     fprintf(out, "  %-8s%s", first, name);
     if (words[0] == '\0') {
         fputc('\n', out);
-    } else if (length + 2 > column) { /* such a name has its line */
+    } else if (length + 2 > column) { /* a long name has its own line */
         fprintf(out, "\n%*s", (int)column, "");
         fold_text_at(out, TERMINAL_COLUMNS, column, column, words);
     } else {
@@ -484,7 +484,7 @@ static int end(const struct context *context, size_t probes, const struct error 
     return EXIT_DONE;
 }
 
-/* Nothing is no failure: there is just nothing. Something on OpenOCD's port that is none is one. */
+/* To find nothing is no failure, but another program on OpenOCD's port is one. */
 static int tell_nothing(const struct context *context, const struct error *no_server, struct error *error)
 {
     if (no_server->kind != ERROR_NO_PROBE) {
@@ -498,7 +498,7 @@ static int tell_nothing(const struct context *context, const struct error *no_se
     return end(context, 0, error);
 }
 
-/* Everything that is there: a running OpenOCD, and whatever is plugged in. */
+/* Lists a running OpenOCD and all probes and adapters that are plugged in. */
 static int list_all(const struct context *context, struct error *error)
 {
     struct dap_listed listed[CONNECT_PROBES];

@@ -58,7 +58,8 @@ static bool find_target(struct session *session, int number, struct error *error
 {
     const struct options *options = session->context->options;
     const struct device_request request = {
-        .core = options->counters != NULL ? -1 : options->core, /* of a pair it is the CPU that counts */
+        .core = options->counters != NULL ? -1
+                                          : options->core, /* with --counters, -C names the CPU that counts */
         .debug = options->debug_base,
         .pmu = options->pmu_base,
         .cti = options->cti};
@@ -147,7 +148,7 @@ bool session_clock(struct session *session, struct clock *out, struct error *err
     }
     if (session->device.block->counts_cycles && clock_from_program(session, out))
         return true;
-    /* The counters show themselves only between two halts, or are those of somebody else's clock */
+    /* The counters can be read only between two halts, or they run on another clock */
     if (session->device.debugger != NULL || session->device.remote != NULL) {
         *out = clock_unknown();
         return true;
@@ -156,7 +157,7 @@ bool session_clock(struct session *session, struct clock *out, struct error *err
     return clock_measure(&session->device, CLOCK_MS, out, &deadline, error);
 }
 
-/* One that nobody uses, or that can be read beside whoever does: it wraps slowly. */
+/* A block that is free, or that wraps slowly and can be read while the program uses it. */
 static struct counter_block *find_other(const struct device *device)
 {
     static const uint64_t SLOW = 1 << 20;
@@ -184,7 +185,7 @@ bool session_take_other(struct session *session, const struct error *why, struct
     struct deadline deadline = session_deadline(session);
     const struct counter_block *written = session->device.block;
     struct counter_block *other = find_other(&session->device);
-    /* The events that were asked for belong to the block that has them */
+    /* The requested events belong to the block that has them */
     if (why->kind != ERROR_WRITTEN || other == NULL || options->counter != NULL || options->n_events > 0 ||
         options->n_metrics > 0)
         return error_copy(error, why);
