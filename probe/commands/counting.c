@@ -293,8 +293,8 @@ static bool read_each(struct session *session, const char *name, uint64_t *each,
     return ledger_read(session->device.ledger, at, each, &deadline, error);
 }
 
-/* FreeRTOS counts ticks that come while its scheduler is suspended here, and adds them to xTickCount later:
- * without it they would be missing from every measurement that such a time is in. */
+/* While its scheduler is suspended, FreeRTOS counts ticks here and adds them to xTickCount later. Without
+ * this variable a measurement would miss them. */
 static bool find_pended(struct session *session, struct address *out, struct error *error)
 {
     static const char *const names[] = {"xPendedTicks",

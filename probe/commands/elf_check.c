@@ -92,8 +92,7 @@ static bool check_machine(struct session *session, struct error *error)
 static const uint64_t VECTOR_CHECKSUM = 0x1C;
 enum { WORDS = 64 };
 
-/* The words of a piece of the file as the target has them; *n of them, at most WORDS, from `*skip` bytes on.
- */
+/* Reads from the target *n words of a piece of the file, at most WORDS, from its byte *skip on. */
 static bool read_piece(struct session *session, const struct segment *piece, uint64_t *results, size_t *skip,
                        size_t *n, struct error *error)
 {
@@ -107,7 +106,7 @@ static bool read_piece(struct session *session, const struct segment *piece, uin
     return list.n == 0 || device_run(&session->device, &list, results, &deadline, error);
 }
 
-/* Words of a piece, from `skip` bytes on, with what the file has there. */
+/* Compares words of the target with a piece of the file, from its byte `skip` on. */
 static bool compare(const struct segment *piece, size_t skip, const uint64_t *words, size_t n,
                     struct error *error)
 {
@@ -224,8 +223,8 @@ static bool take_id(const uint64_t *words, size_t n, struct build_id *out)
     return true;
 }
 
-/* Memory in which another build of the program would have its note: from where ours begins to some way behind
- * its end, and not farther, for a register may mind being read. */
+/* The memory in which another build would have its note: the segment of our note and a bit more. Not farther,
+ * as a read may disturb a peripheral. */
 static struct segment neighbourhood(const struct segment *segments, size_t n, const struct segment *note)
 {
     enum { LEAST = 4096, MOST = 65536 };
@@ -237,9 +236,8 @@ static struct segment neighbourhood(const struct segment *segments, size_t n, co
     return *note;
 }
 
-/* The note of whatever is flashed, looked for from where ours would be on, to both sides, as long as nobody
- * minds.
- */
+/* Searches for the note of the program that is flashed, from the address of ours outwards. A side ends where
+ * the target refuses to be read. */
 static bool find_id(struct session *session, const struct segment *around, uint64_t from,
                     struct build_id *out)
 {
