@@ -24,13 +24,33 @@ static void offer(const struct completion *self, const char *name, const char *h
         fprintf(self->out, "%.*s%s\t%s\n", (int)self->kept, self->word, name, help);
 }
 
-static void offer_words(const struct completion *self, const char *words)
+/* COMMANDS: no command is typed yet. */
+static size_t command_of(const struct options *options)
+{
+    size_t id = 0;
+    while (id < COMMANDS && (options->command == NULL || strcmp(commands[id].name, options->command) != 0))
+        id++;
+    return id;
+}
+
+/* Not a format that the command does not print. */
+static bool is_taken(const struct completion *self, const struct option *option, const char *value)
+{
+    size_t command = command_of(self->options);
+    enum format format;
+    return option->kind != OPTION_FORMAT || command == COMMANDS || !value_format(value, &format) ||
+           (commands[command].formats >> format & 1) != 0;
+}
+
+/* `words` have blanks between them; `option` is NULL if they are not its values. */
+static void offer_words(const struct completion *self, const char *words, const struct option *option)
 {
     char name[32];
     for (size_t length; *words != '\0'; words += length + (words[length] == ' ')) {
         length = strcspn(words, " ");
         snprintf(name, sizeof name, "%.*s", (int)length, words);
-        offer(self, name, "");
+        if (option == NULL || is_taken(self, option, name))
+            offer(self, name, "");
     }
 }
 
@@ -43,15 +63,6 @@ static void offer_commands(const struct completion *self, bool for_help)
         return;
     offer(self, "help", "the options of a command");
     offer(self, "version", "the version");
-}
-
-/* COMMANDS: no command is typed yet. */
-static size_t command_of(const struct options *options)
-{
-    size_t id = 0;
-    while (id < COMMANDS && (options->command == NULL || strcmp(commands[id].name, options->command) != 0))
-        id++;
-    return id;
 }
 
 static void offer_options(const struct completion *self)
@@ -113,19 +124,6 @@ static void offer_metrics(const struct completion *self)
     metric_set_free(set);
 }
 
-static void offer_formats(const struct completion *self, const char *words)
-{
-    size_t command = command_of(self->options);
-    char name[32];
-    enum format format;
-    for (size_t length; *words != '\0'; words += length + (words[length] == ' ')) {
-        length = strcspn(words, " ");
-        snprintf(name, sizeof name, "%.*s", (int)length, words);
-        if (value_format(name, &format) && (command == COMMANDS || (commands[command].formats >> format & 1)))
-            offer(self, name, "");
-    }
-}
-
 /* Completes after the last , or { of a list. */
 static void keep_begun_list(struct completion *self)
 {
@@ -142,8 +140,6 @@ static void offer_values(struct completion *self, const struct option *option)
         offer_events(self);
     else if (option->kind == OPTION_METRIC)
         offer_metrics(self);
-    else if (option->kind == OPTION_FORMAT)
-        offer_formats(self, option_values(option));
     else if (option->offset == offsetof(struct options, cpu))
         offer_cpus(self);
     else if (strcmp(option->value, "FILE") == 0)
@@ -151,7 +147,7 @@ static void offer_values(struct completion *self, const struct option *option)
     else if (strcmp(option->value, "DIR") == 0)
         fputs(":folders\n", self->out);
     else
-        offer_words(self, option_values(option));
+        offer_words(self, option_values(option), option);
 }
 
 static void offer_operands(const struct completion *self)
@@ -160,7 +156,7 @@ static void offer_operands(const struct completion *self)
     if (command < COMMANDS && n >= commands[command].most)
         return;
     if (command == COMMAND_STUB && n == 0)
-        offer_words(self, "load enable disable status");
+        offer_words(self, "load enable disable status", NULL);
     else if (command == COMMAND_DELTA || command == COMMAND_CALIBRATE || command == COMMAND_STUB)
         offer_functions(self);
     else if (command == COMMAND_LIST) {

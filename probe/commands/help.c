@@ -4,6 +4,7 @@
 #include "report/fold.h"
 #include "report/terminal.h"
 
+#include <ctype.h>
 #include <string.h>
 
 static const char purpose[] = "measures code on Arm targets from the outside, through a debug probe";
@@ -162,7 +163,8 @@ static void roff_command(FILE *out, size_t id)
     bool first = true;
     fprintf(out, ".SS \"%s%s%s\"\n", command->name, command->operands[0] != '\0' ? " " : "",
             command->operands);
-    roff(out, command->does);
+    fputc(toupper((unsigned char)command->does[0]), out);
+    roff(out, command->does + 1);
     fputs(".\n", out);
     roff_line(out, "", command->about);
     fputs(".PP\nOptions: ", out);
