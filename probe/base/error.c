@@ -98,30 +98,34 @@ static const struct {
     [ERROR_SYSTEM] = {EXIT_MEASURE, NULL},
 };
 
-static void set(struct error *error, enum error_kind kind, const char *advice, const char *format,
-                va_list arguments)
+/* False: a fact is set already, or `error` is NULL. */
+static bool begin(struct error *error, enum error_kind kind, const char *advice)
 {
     if (error == NULL || error->kind != ERROR_NONE)
-        return;
+        return false;
     error->kind = kind;
     error->advice = advice;
-    vsnprintf(error->text, sizeof error->text, format, arguments);
+    return true;
 }
 
 bool error_set(struct error *error, enum error_kind kind, const char *format, ...)
 {
+    if (!begin(error, kind, NULL))
+        return false;
     va_list arguments;
     va_start(arguments, format);
-    set(error, kind, NULL, format, arguments);
+    vsnprintf(error->text, sizeof error->text, format, arguments);
     va_end(arguments);
     return false;
 }
 
 bool error_advise(struct error *error, enum error_kind kind, const char *advice, const char *format, ...)
 {
+    if (!begin(error, kind, advice))
+        return false;
     va_list arguments;
     va_start(arguments, format);
-    set(error, kind, advice, format, arguments);
+    vsnprintf(error->text, sizeof error->text, format, arguments);
     va_end(arguments);
     return false;
 }
