@@ -6,6 +6,8 @@ CC     ?= gcc
 CSTD   := -std=c11 -D_GNU_SOURCE
 WARN   := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wvla
 CFLAGS ?= -O2 -g
+# What is built for this machine to be used, with the caller's CPPFLAGS, CFLAGS and LDFLAGS
+HOST_CC = $(CC) $(CSTD) $(WARN) $(CPPFLAGS) $(CFLAGS)
 PREFIX ?= /usr/local
 
 all: $(BUILD)/pmu-probe

@@ -6,10 +6,10 @@ BOARD_PKGS := unicorn libelf fuse3
 
 $(BUILD)/obj-board/%.o: tests/board/%.c Makefile make/board.mk
 	@mkdir -p $(@D)
-	$(CC) $(CSTD) $(WARN) $(CFLAGS) -Itests/board $$(pkg-config --cflags $(BOARD_PKGS)) -MMD -MP -c $< -o $@
+	$(HOST_CC) -Itests/board $$(pkg-config --cflags $(BOARD_PKGS)) -MMD -MP -c $< -o $@
 
 $(BUILD)/board: $(BOARD_OBJ)
-	$(CC) $(CFLAGS) $^ $$(pkg-config --libs $(BOARD_PKGS)) -o $@
+	$(CC) $(CFLAGS) $(LDFLAGS) $^ $$(pkg-config --libs $(BOARD_PKGS)) -o $@
 
 # Clients that play other programs when the board's probe is on USB
 CLIENT_SRC := tests/system/clients
@@ -22,7 +22,7 @@ $(BUILD)/clients/hid-client: CLIENT_PKG := hidapi-hidraw
 $(BUILD)/clients/hid-client-libusb: CLIENT_PKG := hidapi-libusb
 $(CLIENTS): $(CLIENT_SRC)/client.c $(CLIENT_SRC)/client.h make/board.mk
 	@mkdir -p $(@D)
-	$(CC) $(CSTD) $(WARN) $(CFLAGS) $(filter %.c,$^) $$(pkg-config --libs $(CLIENT_PKG)) -o $@
+	$(HOST_CC) $(LDFLAGS) $(filter %.c,$^) $$(pkg-config --libs $(CLIENT_PKG)) -o $@
 
 board: $(BUILD)/board $(CLIENTS)
 

@@ -4,7 +4,7 @@ RANDOM_LISTS := $(BUILD)/clients/random-lists
 
 $(RANDOM_LISTS): tests/firmware-probes/random_lists.c $(BUILD)/asan/libpmu.a Makefile make/firmware-probes.mk
 	@mkdir -p $(@D)
-	$(CC) $(CSTD) $(WARN) $(SANITIZE) $(PROBE_INC) $< $(BUILD)/asan/libpmu.a $(call pkg,--libs) $(PROBE_LIBS) -o $@
+	$(SANITIZE_CC) $(LDFLAGS) $(PROBE_INC) $< $(BUILD)/asan/libpmu.a $(call pkg,--libs) $(PROBE_LIBS) -o $@
 
 board: $(RANDOM_LISTS)
 
@@ -15,6 +15,6 @@ DIFFERENCES_SRC := tests/firmware-probes/differences.c tests/board/adi.c tests/b
 
 $(DIFFERENCES): $(DIFFERENCES_SRC) $(wildcard tests/board/*.h tests/board/*/*.h) Makefile make/firmware-probes.mk
 	@mkdir -p $(@D)
-	$(CC) $(CSTD) $(WARN) $(SANITIZE) -Itests/board -Wl,--wrap=pins_clock $(DIFFERENCES_SRC) -o $@
+	$(SANITIZE_CC) $(LDFLAGS) -Itests/board -Wl,--wrap=pins_clock $(DIFFERENCES_SRC) -o $@
 
 board: $(DIFFERENCES)

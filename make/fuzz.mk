@@ -23,8 +23,8 @@ fuzz: deps-soak
 # All targets in one program without libFuzzer, under gcc's sanitizers. Each target's entry has its own name.
 REPLAY_BIN   := $(BUILD)/fuzz-replay
 REPLAY_OBJ   := $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/replay/%.o)
-REPLAY_CC     = $(CC) $(CSTD) $(WARN) $(SANITIZE) -DLLVMFuzzerTestOneInput=$* -DLLVMFuzzerCustomMutator=$*_mutator
-# Sources that are not the tool's become one object that exports only its entry, because names may collide
+REPLAY_CC     = $(SANITIZE_CC) -DLLVMFuzzerTestOneInput=$* -DLLVMFuzzerCustomMutator=$*_mutator
+# What others than the tool are made of, as one object that shows its entry only: the tool may have the same names
 REPLAY_ALONE  = -r -nostdlib $(filter %.c,$^) -o $@ && objcopy --keep-global-symbol=$* $@
 
 $(BUILD)/gen/fuzz_targets.h: $(FUZZ_SRC) tests/fuzz
@@ -35,6 +35,6 @@ $(BUILD)/replay/%.o: tests/fuzz/%.c Makefile make/probe.mk make/fuzz.mk | $(GEN)
 	$(REPLAY_CC) $(PROBE_INC) $(call pkg,--cflags) -MMD -MP -c $< -o $@
 # A target's own mutator refers to libFuzzer's, but nothing calls it here
 $(REPLAY_BIN): tests/fuzz/replay.c $(BUILD)/gen/fuzz_targets.h $(REPLAY_OBJ) $(BUILD)/asan/libpmu.a
-	$(CC) $(CSTD) $(WARN) $(SANITIZE) -I$(BUILD)/gen $< $(REPLAY_OBJ) -Wl,--defsym=LLVMFuzzerMutate=abort \
+	$(SANITIZE_CC) $(LDFLAGS) -I$(BUILD)/gen $< $(REPLAY_OBJ) -Wl,--defsym=LLVMFuzzerMutate=abort \
 	    $(BUILD)/asan/libpmu.a $(call pkg,--libs) $(PROBE_LIBS) -o $@
 -include $(REPLAY_OBJ:.o=.d)

@@ -2,7 +2,7 @@
 
 $(BUILD)/clients/gdb-client: tests/system/clients/gdb_client.c $(BUILD)/asan/libpmu.a Makefile make/gdb.mk
 	@mkdir -p $(@D)
-	$(CC) $(CSTD) $(WARN) $(SANITIZE) $(PROBE_INC) $< $(BUILD)/asan/libpmu.a $(call pkg,--libs) $(PROBE_LIBS) -o $@
+	$(SANITIZE_CC) $(LDFLAGS) $(PROBE_INC) $< $(BUILD)/asan/libpmu.a $(call pkg,--libs) $(PROBE_LIBS) -o $@
 
 CLIENTS += $(BUILD)/clients/gdb-client
 board: $(BUILD)/clients/gdb-client
@@ -28,8 +28,8 @@ firmware: $(QEMU_PROGRAMS)
 # A native program behind gdbserver, for the tests of combined links
 $(BUILD)/clients/pair-program: tests/system/clients/pair_program.c make/gdb.mk
 	@mkdir -p $(@D)
-	$(CC) $(CSTD) $(WARN) -O1 -g -no-pie -fno-pie -pthread $< -o $@
+	$(HOST_CC) $(LDFLAGS) -O1 -g -no-pie -fno-pie -pthread $< -o $@
 $(BUILD)/clients/pair-program-pie: tests/system/clients/pair_program.c make/gdb.mk
 	@mkdir -p $(@D)
-	$(CC) $(CSTD) $(WARN) -O1 -g -pie -fPIE -pthread $< -o $@
+	$(HOST_CC) $(LDFLAGS) -O1 -g -pie -fPIE -pthread $< -o $@
 board: $(BUILD)/clients/pair-program $(BUILD)/clients/pair-program-pie

@@ -5,7 +5,10 @@ PROBE_PKGS := libdw libelf jansson libusb-1.0 hidapi-hidraw expat
 PROBE_LIBS := -liberty -lm
 PROBE_INC  := -Iprobe -I$(BUILD)/gen
 SANITIZE   := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -O1 -g1
-# Hardening, as distributions require it. A packager's own flags take precedence.
+# Test programs have their own flags for optimizing and debugging, and the caller's for where things are; unit tests are not
+# optimized, as _FORTIFY_SOURCE demands
+SANITIZE_CC = $(CC) $(CSTD) $(WARN) $(SANITIZE) $(filter-out -D_FORTIFY_SOURCE% -Wp%,$(CPPFLAGS))
+# What a distribution wants of a program that reads what comes from outside; a packager's own flags go before it
 HARDEN_CPP := $(if $(findstring FORTIFY_SOURCE,$(CFLAGS) $(CPPFLAGS)),,$(if $(filter -O1 -O2 -O3 -Os,$(CFLAGS)),-D_FORTIFY_SOURCE=2))
 HARDEN     := -fstack-protector-strong -fPIE
 HARDEN_LD  := -pie -Wl,-z,relro,-z,now
@@ -45,7 +48,7 @@ $(BUILD)/obj/%.o: %.c Makefile make/probe.mk | $(GEN)
 
 $(BUILD)/asan/%.o: %.c Makefile make/probe.mk | $(GEN)
 	@mkdir -p $(@D)
-	$(CC) $(CSTD) $(WARN) $(SANITIZE) $(PROBE_INC) $(call pkg,--cflags) -MMD -MP -c $< -o $@
+	$(SANITIZE_CC) $(PROBE_INC) $(call pkg,--cflags) -MMD -MP -c $< -o $@
 
 $(BUILD)/libpmu.a: $(PROBE_OBJ)
 	rm -f $@ && ar rcs $@ $^
@@ -55,6 +58,6 @@ $(BUILD)/asan/libpmu.a: $(ASAN_OBJ)
 $(BUILD)/pmu-probe: $(BUILD)/obj/probe/main.o $(BUILD)/libpmu.a
 	$(CC) $(CFLAGS) $(HARDEN_LD) $(LDFLAGS) $^ $(call pkg,--libs) $(PROBE_LIBS) -o $@
 $(BUILD)/asan/pmu-probe: $(BUILD)/asan/probe/main.o $(BUILD)/asan/libpmu.a
-	$(CC) $(SANITIZE) $^ $(call pkg,--libs) $(PROBE_LIBS) -o $@
+	$(CC) $(SANITIZE) $(LDFLAGS) $^ $(call pkg,--libs) $(PROBE_LIBS) -o $@
 
 -include $(PROBE_OBJ:.o=.d) $(ASAN_OBJ:.o=.d) $(BUILD)/obj/probe/main.d $(BUILD)/asan/probe/main.d

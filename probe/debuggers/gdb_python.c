@@ -162,7 +162,10 @@ static const char *answer(struct gdb_python *python, enum error_kind kind, const
 static bool may_ask(const struct gdb_python *python, const struct deadline *deadline, struct error *error)
 {
     if (python->running)
-        return error_set(error, ERROR_FAULT, "through GDB a core can be looked at only while it is halted");
+        return error_advise(
+            error, ERROR_FAULT,
+            "stat, watch and doctor need OpenOCD's Tcl port or a CMSIS-DAP probe; delta works here.",
+            "through GDB a core can be looked at only while it is halted");
     return debugger_may_ask(deadline, "GDB", error);
 }
 

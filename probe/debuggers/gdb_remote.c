@@ -31,8 +31,10 @@ static struct gdb_session *session_of(struct debugger *debugger)
 static bool must_be_halted(const struct gdb_session *session, struct error *error)
 {
     return !session->running ||
-           error_set(error, ERROR_FAULT,
-                     "through a GDB server a core can be looked at only while it is halted");
+           error_advise(
+               error, ERROR_FAULT,
+               "stat, watch and doctor need OpenOCD's Tcl port or a CMSIS-DAP probe; delta works here.",
+               "through a GDB server a core can be looked at only while it is halted");
 }
 
 /* Memory and registers are those of the thread that stopped. */
@@ -180,8 +182,8 @@ static enum debugger_wait wait_for(struct debugger *debugger, struct debugger_st
             return DEBUGGER_GONE;
         if (session->wire.payload[0] != 'O' && gdb_is_refusal(session)) {
             session->running = false;
-            error_set(error, ERROR_FAULT, "the GDB server does not let the core go on (%.16s)",
-                      session->wire.payload);
+            error_advise(error, ERROR_FAULT, "", "the GDB server does not let the core go on (%.16s)",
+                         session->wire.payload);
             return DEBUGGER_GONE;
         }
         if (session->wire.payload[0] != 'O' && gdb_take_stop(session, stop)) {
@@ -267,7 +269,7 @@ static bool read_register(struct debugger *debugger, const char *name, uint64_t 
     if (!must_be_halted(session, error))
         return false;
     if (which == NULL || which->bits > 64)
-        return error_set(error, ERROR_FAULT, "the GDB server has no register %s", name);
+        return error_advise(error, ERROR_FAULT, "", "the GDB server has no register %s", name);
     const struct gdb_value *value = cached(session, which->number);
     if (value == NULL) {
         if (!select_thread(session, deadline, error) || !read_one(session, which, deadline, error))
@@ -280,7 +282,7 @@ static bool read_register(struct debugger *debugger, const char *name, uint64_t 
         value = cached(session, which->number);
     }
     if (value == NULL)
-        return error_set(error, ERROR_FAULT, "the GDB server does not tell its register %s", name);
+        return error_advise(error, ERROR_FAULT, "", "the GDB server does not tell its register %s", name);
     *out = value->value;
     return true;
 }

@@ -27,8 +27,8 @@ static struct counter_block *find_block(const struct device *device, const char 
             return one;
     }
     if (core->core.family == CORE_X86_64)
-        error_set(error, ERROR_NO_COUNTER,
-                  "a debugger shows no counters of an x86-64 program: --counters names where they are");
+        error_advise(error, ERROR_NO_COUNTER, "",
+                     "a debugger shows no counters of an x86-64 program: --counters names where they are");
     else if (name == NULL)
         error_set(error, ERROR_NO_COUNTER, "the core has no counter that can be used");
     else
@@ -164,9 +164,10 @@ static bool check_counts(const struct device *device, const struct counter_block
     if (device->debugger == NULL || !device->debugger->facts.is_emulator)
         return true;
     const char *server = device->debugger->facts.server;
-    return error_set(error, ERROR_NO_COUNTER,
-                     "%s is an emulator, whose time is not a core's: what %s shows is no measure of the code",
-                     server[0] != '\0' ? server : "the GDB server", block->text);
+    return error_advise(
+        error, ERROR_NO_COUNTER, "",
+        "%s is an emulator, whose time is not a core's: what %s shows is no measure of the code",
+        server[0] != '\0' ? server : "the GDB server", block->text);
 }
 
 bool device_take_block(struct device *device, const char *name, const struct deadline *deadline,
@@ -179,9 +180,11 @@ bool device_take_block(struct device *device, const char *name, const struct dea
         (!look_by_core(device, block, deadline, error) || !check_usable(block, error)))
         return false;
     if (device->divide && block->kind->divide == NULL)
-        return error_set(error, ERROR_NO_COUNTER, "%s has no divider", block->text);
+        return error_advise(error, ERROR_NO_COUNTER, "Leave --divide64 out.", "%s has no divider",
+                            block->text);
     if (device->divide && !block->kind->divide(&device_counted(device)->core, block))
-        return error_set(error, ERROR_NO_COUNTER, "the program uses the cycle counter: it cannot be divided");
+        return error_advise(error, ERROR_NO_COUNTER, "Leave --divide64 out.",
+                            "the program uses the cycle counter: it cannot be divided");
     if (!apply_all(device, block, deadline, error))
         return false;
     if (!check_counts(device, block, error))

@@ -75,8 +75,8 @@ static bool refuse(struct halted_access *self, enum why why, const struct deadli
     if (why == UNEXPECTED && self->reset_while_it_ran)
         return error_set(error, ERROR_RESET, "the target was reset");
     if (why == UNEXPECTED)
-        return error_set(error, ERROR_NO_COUNTER,
-                         "a message of another debugger waits for the program in DBGDTRRX");
+        return error_advise(error, ERROR_NO_COUNTER, "Close the other debugger, or reset the target.",
+                            "a message of another debugger waits for the program in DBGDTRRX");
     return error_set(error, deadline_cancelled(deadline) ? ERROR_CANCELLED : ERROR_ASLEEP,
                      "the core does not execute instructions in Debug state");
 }

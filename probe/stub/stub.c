@@ -390,8 +390,8 @@ bool stub_open(struct stub *stub, struct device *device, const uint64_t *at, con
     if (core->core.family != CORE_M && (at != NULL || stub->way == NULL))
         return load_code(stub, at != NULL ? *at : 0, deadline, error);
     if (stub->way == NULL)
-        return error_set(error, ERROR_NO_COUNTER,
-                         "this core has neither CYCCNT nor a PMU: nothing is to be switched on");
+        return error_advise(error, ERROR_NO_COUNTER, "",
+                            "this core has neither CYCCNT nor a PMU: nothing is to be switched on");
     return at == NULL || error_set(error, ERROR_USAGE, "this core needs no code: leave the location out");
 }
 
@@ -418,7 +418,8 @@ bool stub_enable(struct stub *stub, struct stub_state *found, struct stub_state 
         return false;
     memcpy(stub->before, before, sizeof before);
     if ((now->has_user && !now->user) || !now->enabled || !now->cycles)
-        return error_set(error, ERROR_NO_COUNTER, "the counters do not take it: %s", now->registers);
+        return error_advise(error, ERROR_NO_COUNTER, "pmu-probe doctor says what keeps them off.",
+                            "the counters do not take it: %s", now->registers);
     stub->way->stays(stub);
     return true;
 }
@@ -434,7 +435,8 @@ bool stub_disable(struct stub *stub, struct stub_state *found, struct stub_state
         return false;
     memcpy(stub->before, before, sizeof before);
     if (now->user || (found->events == 0 && now->cycles))
-        return error_set(error, ERROR_NO_COUNTER, "the counters do not take it: %s", now->registers);
+        return error_advise(error, ERROR_NO_COUNTER, "pmu-probe doctor says what keeps them off.",
+                            "the counters do not take it: %s", now->registers);
     stub->way->stays(stub);
     return true;
 }

@@ -619,6 +619,15 @@ static enum found locate_line(struct symbols *symbols, const char *text, struct 
     return FOUND_ONE;
 }
 
+bool symbols_function_name(struct symbols *symbols, size_t i, char *out, size_t room)
+{
+    const struct table *table = table_get(symbols);
+    if (i >= table->function_count)
+        return false;
+    name_plain(out, room, table->functions[i].name);
+    return true;
+}
+
 static void offer_symbols(struct symbols *symbols, struct near *near)
 {
     const struct table *table = table_get(symbols);

@@ -44,6 +44,9 @@ bool symbols_locate(struct symbols *symbols, const char *text, struct location *
  */
 void symbols_describe(struct symbols *symbols, uint64_t address, struct location *out);
 
+/* The i-th function's name, as in the source and without parameters; false: there are no more. */
+bool symbols_function_name(struct symbols *symbols, size_t i, char *out, size_t room);
+
 /* The address and size in bytes of the data object of this name; false if none, or several static ones. */
 bool symbols_object(struct symbols *symbols, const char *name, uint64_t *address, uint64_t *size);
 enum object_found { OBJECT_NONE, OBJECT_ONE, OBJECT_SEVERAL };
