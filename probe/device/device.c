@@ -452,9 +452,9 @@ bool device_check_remote(const struct device *device, const struct debugger_stop
 {
     if (device->remote == NULL || !stop->has_cpu || device->remote->core.unit == stop->cpu)
         return true;
-    return error_set(error, ERROR_NO_COUNTER,
-                     "the program was on CPU %u, and CPU %u is counted: taskset -c keeps it on one",
-                     stop->cpu, (unsigned)device->remote->core.unit);
+    return error_advise(error, ERROR_NO_COUNTER, "",
+                        "the program was on CPU %u, and CPU %u is counted: taskset -c keeps it on one",
+                        stop->cpu, (unsigned)device->remote->core.unit);
 }
 
 /* --- taking it, and leaving it -------------------------------------------------------------------------- */
