@@ -1,11 +1,13 @@
 # pmu-probe: see README.md. `make demo` shows it, `make check` tests it.
-# One non-recursive Makefile; each part of the house brings its own few lines from make/.
+# One non-recursive Makefile. Each part has its own file in make/.
 
 BUILD  := build
 CC     ?= gcc
 CSTD   := -std=c11 -D_GNU_SOURCE
 WARN   := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wvla
 CFLAGS ?= -O2 -g
+# What is built for this machine to be used, with the caller's CPPFLAGS, CFLAGS and LDFLAGS
+HOST_CC = $(CC) $(CSTD) $(WARN) $(CPPFLAGS) $(CFLAGS)
 PREFIX ?= /usr/local
 
 all: $(BUILD)/pmu-probe

@@ -1,7 +1,7 @@
 """pmu-probe inside GDB: `source pmu.py`, connect to the target, then `pmu help`.
 
-A door and no more: pmu-probe does the work, and this carries out what that asks for. Registers, counters and statistics are
-known there, not here. Python 3, GDB 12 and later.
+pmu-probe does the work; these scripts carry out its requests. They know nothing of registers, counters or
+statistics. Python 3, GDB 12 and later.
 """
 import json
 import os
@@ -10,17 +10,18 @@ import sys
 
 import gdb
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(sys._getframe().f_code.co_filename)))  # GDB 13 sets no __file__
+HERE = os.path.abspath(sys._getframe().f_code.co_filename)  # GDB 13 sets no __file__
+sys.path.insert(0, os.path.dirname(HERE))
 
 from pmu_auto import Auto
 from pmu_engine import Engine, Refused, binary, check_option, options_of, write
 
 
 class Setting(gdb.Parameter):
-    """One of `set pmu`; `option` hands it to the engine."""
+    """A parameter of `set pmu`. The engine gets it as `option`."""
 
-    def __init__(self, name, kind, option, usual, what):
-        self.name, self.option, self.usual, self.what = name, option, usual, what
+    def __init__(self, name, kind, option, default, what):
+        self.name, self.option, self.default, self.what = name, option, default, what
         self.set_doc, self.show_doc = f"Set {what}.", f"Show {what}."
         self.__doc__ = f"Set {what}."
         super().__init__("pmu " + name, gdb.COMMAND_DATA, kind)
@@ -28,7 +29,8 @@ class Setting(gdb.Parameter):
 
     def get_set_string(self):
         """GDB has taken the value already."""
-        why = check_option(self.option, self.value) if self.option and isinstance(self.value, str) and self.value else ""
+        checked = self.option and self.value and isinstance(self.value, str)
+        why = check_option(self.option, self.value) if checked else ""
         if why:
             self.value = self.taken
             raise gdb.GdbError(f"set pmu {self.name}: {why.replace(self.option + ' takes', 'it takes', 1)}")
@@ -38,7 +40,7 @@ class Setting(gdb.Parameter):
     def get_show_string(self, value):
         if isinstance(self.value, bool):
             return f"{self.name} = {'on' if self.value else 'off'}"
-        return f"{self.name} = {self.value}" if self.value else f"{self.name} = {self.usual()} (default)"
+        return f"{self.name} = {self.value}" if self.value else f"{self.name} = {self.default()} (default)"
 
     def words(self):
         if self.option == "--no-calibrate":
@@ -47,27 +49,28 @@ class Setting(gdb.Parameter):
 
 
 def engine_words(command, words):
-    """As the command line wants them. What is said goes before what is set."""
-    words, said = list(words), set(words)
+    """The words of the engine's command line. An option in `words` wins over a setting."""
+    words, given = list(words), set(words)
     for i, word in enumerate(words):
         if word == "-j" and i + 1 < len(words) and not words[i + 1].startswith("-"):
             words.insert(i + 1, "-o")  # -j FILE
             break
     for i, word in enumerate(words):
-        if word.startswith("*") and not word[1:2].isdigit():  # *$pc, *main+4: GDB knows
+        if word.startswith("*") and not word[1:2].isdigit():  # *$pc, *main+4: GDB evaluates it
             words[i] = f"*0x{int(gdb.parse_and_eval(f'(unsigned long long)({word[1:]})')):x}"
         elif word.isdigit() and command == "delta" and (i == 0 or not words[i - 1].startswith("-")):
-            symtab = gdb.selected_frame().find_sal().symtab  # a line of this file
+            symtab = gdb.selected_frame().find_sal().symtab  # a line of the current file
             words[i] = f"{os.path.basename(symtab.filename)}:{word}" if symtab else word
     elf, taken = gdb.current_progspace().filename, options_of(command)
-    set_ones = [word for one in SETTINGS if one.option not in said and one.option in taken for word in one.words()]
-    if elf and "--elf" in taken and "--elf" not in said and "--elf" not in set_ones:
-        set_ones += ["--elf", elf]
-    return [command, *set_ones, *words]
+    settings = [word for one in SETTINGS if one.option in taken and one.option not in given
+                for word in one.words()]
+    if elf and "--elf" in taken and "--elf" not in given and "--elf" not in settings:
+        settings += ["--elf", elf]
+    return [command, *settings, *words]
 
 
 def events():
-    """The names of the events of the core that is there."""
+    """The names of the core's events."""
     lines = []
     engine = Engine(engine_words("list", ["-j"]))
     engine.serve(lines.append)
@@ -76,7 +79,7 @@ def events():
 
 
 class Command(gdb.Command):
-    """A command of the engine's; its documentation is the class's."""
+    """A command of the engine."""
 
     def __init__(self, name, doc, moves=False):
         self.__doc__, self.name, self.moves = doc, name, moves
@@ -111,28 +114,30 @@ class Command(gdb.Command):
     def complete(self, text, word):
         words = text.split()
         last = words.pop() if words and not text[-1].isspace() else ""
-        if word is None and (last.startswith("-") or words[-1:] in (["-e"], ["--event"])):  # where a word begins
+        is_event = words[-1:] in (["-e"], ["--event"])
+        if word is None and (is_event or last.startswith("-")):  # GDB asks where the word begins
             return gdb.COMPLETE_NONE
-        if words[-1:] in (["-e"], ["--event"]):
+        if is_event:
             try:
                 return [name for name in events() if name.startswith(word.upper())]
             except (Refused, gdb.error, OSError):
                 return []
         if last.startswith("-"):
             try:
-                return [name[len(last) - len(word):] for name in options_of(self.name) if name.startswith(last)]
+                return [name[len(last) - len(word):]
+                        for name in options_of(self.name) if name.startswith(last)]
             except (gdb.GdbError, OSError):
                 return []
         return gdb.COMPLETE_LOCATION if self.moves else gdb.COMPLETE_NONE
 
 
 class AutoCommand(gdb.Command):
-    """pmu auto on [-e EVENTS]: after every next, step, finish and continue, what it cost.
-pmu auto off restores what that has changed on the target.
+    """pmu auto on [-e EVENTS]: prints the counts after every next, step, finish and continue.
+pmu auto off restores what it has changed on the target.
 
-While it is on, $_pmu("EVENT") is the count since then and $_pmu_delta("EVENT") that of the last step, for print, display and
-conditions. A `next` is many single steps, and each halts the core: where a halt costs cycles, which is found out at `on`, the
-count is printed as "at most"."""
+While it is on, $_pmu("EVENT") is the count since `on`, and $_pmu_delta("EVENT") the count of the last step,
+for print, display and conditions. A `next` is many single steps, and each halts the core. `on` measures
+whether a halt costs cycles: if it does, the count is printed as "at most"."""
 
     def __init__(self):
         super().__init__("pmu auto", gdb.COMMAND_DATA)
@@ -155,7 +160,7 @@ count is printed as "at most"."""
 
 
 class Count(gdb.Function):
-    """A count of pmu auto's, by the event's name: of the last step, or since `pmu auto on`."""
+    """A count of pmu auto by the event's name: of the last step, or since `pmu auto on`."""
 
     def __init__(self, name, which):
         super().__init__(name)
@@ -176,7 +181,7 @@ class Count(gdb.Function):
 
 
 class Pmu(gdb.Command):
-    """Measure code by the core's own counters, from the outside, through pmu-probe."""
+    """Measures code from outside with the core's own counters, through pmu-probe."""
 
     def __init__(self, name):
         self.name = name
@@ -217,24 +222,33 @@ AUTO = Auto(engine_words)
 Pmu("pmu")
 Pmu("set pmu")
 Pmu("show pmu")
-SETTINGS = [Setting(*what) for what in [
-    ("binary", gdb.PARAM_OPTIONAL_FILENAME, None, found_binary, "the pmu-probe to start, else one on the PATH or built beside this script"),
-    ("elf", gdb.PARAM_OPTIONAL_FILENAME, "--elf", lambda: gdb.current_progspace().filename or "none", "the ELF of the program, else GDB's own"),
+SETTINGS = [Setting(*words) for words in [
+    ("binary", gdb.PARAM_OPTIONAL_FILENAME, None, found_binary,
+     "the pmu-probe to start, else one on the PATH or built beside this script"),
+    ("elf", gdb.PARAM_OPTIONAL_FILENAME, "--elf", lambda: gdb.current_progspace().filename or "none",
+     "the ELF of the program, else GDB's own"),
     ("events", gdb.PARAM_STRING, "-e", lambda: "CPU_CYCLES", "what to count: A,B,{C,D}"),
-    ("frequency", gdb.PARAM_STRING, "--freq", lambda: "SystemCoreClock", "the core's clock (12M), where the program does not tell"),
-    ("timeout", gdb.PARAM_STRING, "--timeout", lambda: "10s", "how long to wait for the start and the end (500ms, 10s)"),
-    ("calibrate", gdb.PARAM_BOOLEAN, "--no-calibrate", None, "whether what a halt adds is measured and removed"),
+    ("frequency", gdb.PARAM_STRING, "--freq", lambda: "SystemCoreClock",
+     "the core's clock (12M), if the program does not tell"),
+    ("timeout", gdb.PARAM_STRING, "--timeout", lambda: "10s",
+     "how long to wait for the start and the end (500ms, 10s)"),
+    ("calibrate", gdb.PARAM_BOOLEAN, "--no-calibrate", None,
+     "whether the cost of a halt is measured and removed"),
 ]]
-COMMANDS = [Command(*what) for what in [
+COMMANDS = [Command(*words) for words in [
     ("delta", """pmu delta FUNCTION | START END [-r N] [-e EVENTS] [-j FILE]
-From a start to an end, over many hits. A location is symbol, symbol+0x10, file.c:42, a line of this file, or *ADDRESS.
-A breakpoint of yours on the way ends it, with what was measured until then; so does Ctrl-C. Where it has a condition that does
-not hold, or is to be ignored, what GDB's halts there add is removed. The core stays halted where the last hit ended.""", True),
-    ("stat", "pmu stat --for TIME [-e EVENTS]\nCounts while the core runs; each sample halts it briefly.", True),
-    ("info", "pmu info\nThe way to the target, cores, counters, and what is in use. Changes nothing."),
-    ("list", "pmu list [PATTERN]\nThe events of this core: code, name, meaning."),
-    ("calibrate", "pmu calibrate [LOCATION] [-e EVENTS]\nWhat a halt adds to the counters, where the core stands, or there.", True),
-    ("doctor", "pmu doctor [--mend]\nWhy a counter cannot be read, and what mends it."),
+Counts from a start to an end, over many hits. A location is symbol, symbol+0x10, file.c:42, a line of this
+file, or *ADDRESS. Ctrl-C or a breakpoint of yours on the way ends it, with the hits measured until then. If a
+breakpoint's condition does not hold, or it is to be ignored, the cost of GDB's halts there is removed. The
+core stays halted where the last hit ended.""", True),
+    ("stat", """pmu stat --for TIME [-e EVENTS]
+Counts while the core runs; each sample halts it briefly.""", True),
+    ("info", """pmu info
+Shows the way to the target, the cores, their counters, and what is in use. Changes nothing."""),
+    ("list", "pmu list [PATTERN]\nLists the events of this core: code, name, meaning."),
+    ("calibrate", """pmu calibrate [LOCATION] [-e EVENTS]
+Measures what a halt adds to the counters, here or at the location.""", True),
+    ("doctor", "pmu doctor [--mend]\nSays why a counter cannot be read, and what mends it."),
 ]]
 AUTO_COMMAND = AutoCommand()
 Help()

@@ -1,4 +1,4 @@
-"""pmu auto: the engine stays, the counters count on, and each stop says what went by since the one before."""
+"""pmu auto: the engine stays, the counters count on, and each stop prints the counts since the last stop."""
 import subprocess
 
 import gdb
@@ -8,7 +8,7 @@ from pmu_engine import Engine, Refused, program_counter, users_breakpoints, writ
 
 
 class Frames(gdb.unwinder.Unwinder):
-    """Unwinds nothing: it is asked at every stop of GDB's, also at those within a `next`, and counts them."""
+    """Unwinds nothing. GDB asks it at every stop, also inside a `next`, so it counts the stops."""
 
     def __init__(self):
         super().__init__("pmu")
@@ -19,10 +19,10 @@ class Frames(gdb.unwinder.Unwinder):
 
 
 class Auto:
-    """The engine stays, and says at each stop what went by since the one before."""
+    """The engine that stays."""
 
     def __init__(self, full_words):
-        self.full_words = full_words  # (command, words): with what is set
+        self.full_words = full_words  # (command, words): adds the settings
         self.engine, self.busy, self.values, self.words = None, False, {}, []
         self.frames, self.single_steps = Frames(), False
 
@@ -43,11 +43,11 @@ class Auto:
             gdb.execute("define hook-detach\npmu auto off\nend", to_string=True)
 
     def hooks(self):
-        return [(gdb.events.cont, self.resumed), (gdb.events.stop, self.stopped), (gdb.events.exited, self.gone),
-                (gdb.events.gdb_exiting, self.gone)]
+        return [(gdb.events.cont, self.resumed), (gdb.events.stop, self.stopped),
+                (gdb.events.exited, self.gone), (gdb.events.gdb_exiting, self.gone)]
 
     def off(self):
-        """The end of its input is the engine's sign to put everything back."""
+        """At the end of its input the engine restores everything."""
         engine, self.engine, self.values = self.engine, None, {}
         for event, hook in self.hooks():
             event.disconnect(hook)
@@ -62,7 +62,7 @@ class Auto:
     def resumed(self, _event):
         if self.busy or self.engine is None:
             return
-        theirs = users_breakpoints()  # it steps over one first, and halts at one with a condition to test it
+        theirs = users_breakpoints()  # GDB steps over one first, and halts to test a condition
         self.single_steps = program_counter() in theirs or any(
             one.condition or one.ignore_count for ones in theirs.values() for one in ones)
         self.frames.seen = 0

@@ -1,8 +1,10 @@
-"""The engine, pmu-probe, started on a socket, and what GDB does for it: probe/debuggers/gdb_door.h has the words."""
+"""Starts the engine, pmu-probe, on a socket and carries out its requests in GDB.
+
+probe/debuggers/gdb_python.h has the protocol.
+"""
 import os
 import re
 import select
-import shlex
 import shutil
 import signal
 import socket
@@ -14,17 +16,19 @@ import gdb
 OPTION = re.compile(r"^  (?:(-\w), |    )(--[\w-]+)")  # as `pmu-probe help COMMAND` lists them
 BUILD_IT = ("pmu-probe is not found. Build it (`make` in its folder, then `make install`), "
             "or say where it is: set pmu binary PATH")
-WHYS = {"SIGTRAP": "trap", "SIGINT": "requested", "0": "requested", "SIGSEGV": "fault", "SIGBUS": "fault", "SIGILL": "fault"}
+WHYS = {"SIGTRAP": "trap", "SIGINT": "requested", "0": "requested",
+        "SIGSEGV": "fault", "SIGBUS": "fault", "SIGILL": "fault"}
 ANSWER_SECONDS = 20
 HARDWARE = gdb.BP_HARDWARE_BREAKPOINT
 JUMP = "jump *$pc"
 TRUSTED = "trust-readonly-sections"
-# Other than the user's while the engine is at work. To unwind a frame GDB reads code in some forty pieces: it has the file.
+# In force while the core runs for the engine. TRUSTED: GDB reads code in some forty pieces to unwind a frame,
+# and it has the file.
 SETTINGS = {"suppress-cli-notifications": True, "confirm": False, TRUSTED: True}
 
 
 class Refused(Exception):
-    """GDB or its server does not do it; the text says why."""
+    """GDB or its server refuses a request; the text says why."""
 
 
 def connection():
@@ -37,24 +41,36 @@ def connection():
     return found
 
 
-class Wishes:
-    """What the engine may ask for: a method a word. Each returns the answer behind "ok"."""
+class Requests:
+    """What the engine may ask for. A handler returns the answer behind "ok"."""
 
     def __init__(self):
-        self.points = {}  # breakpoints of ours that the server holds, by address
-        self.interrupted = False
+        self.breakpoints = {}  # ours, by address; the server has them
+        self.handlers = {
+            "hello": self.hello, "read": self.read, "write": self.write, "break": self.set_breakpoint,
+            "clear": self.clear_breakpoint, "register": self.read_register, "monitor": self.monitor}
 
-    def packet(self, text):
+    def carry_out(self, words):
+        handler = self.handlers.get(words[0])
+        if handler is None:
+            raise Refused(f"there is no request {words[0]}")
+        return handler(*words[1:])
+
+    @staticmethod
+    def packet(text):
         reply = connection().send_packet(text) or b""
         if not reply or reply.startswith(b"E"):
-            raise Refused("the server " + (f"says {reply.decode(errors='replace')}" if reply else "does not know how"))
+            said = f"says {reply.decode(errors='replace')}" if reply else "does not know how"
+            raise Refused(f"the server {said}")
         return reply.decode(errors="replace")
 
-    def hello(self, _version):
+    @staticmethod
+    def hello(_version):
         here = connection()
-        arch = gdb.newest_frame().architecture().name()
+        architecture = gdb.newest_frame().architecture().name().split()[0] or "-"
         emulator = "QEMU" if (here.send_packet("qqemu.sstepbits") or b"").startswith(b"ENABLE=") else "-"
-        return f"{arch.split()[0] or '-'} {emulator} {''.join((here.details or '-').split())} {core_of(gdb.selected_thread())}"
+        place = "".join((here.details or "-").split())
+        return f"{architecture} {emulator} {place} {core_of(gdb.selected_thread())}"
 
     def read(self, at, count):
         at, count = int(at, 16), int(count, 16)
@@ -63,7 +79,7 @@ class Wishes:
         try:
             switch(TRUSTED, False)
             return bytes(gdb.selected_inferior().read_memory(at, count)).hex()
-        except gdb.error:  # a memory map that leaves out what is there
+        except gdb.error:  # the memory map may leave out memory that is there
             return self.packet(f"m{at:x},{count:x}")
         finally:
             switch(TRUSTED, trusted)
@@ -76,22 +92,23 @@ class Wishes:
             self.packet(f"M{int(at, 16):x},{len(data) // 2:x}:{data}")
         return ""
 
-    def _break(self, at, size):
+    def set_breakpoint(self, at, size):
         address = int(at, 16)
-        if address not in self.points:
-            if address not in users_breakpoints():  # GDB itself would ask the server only when it resumes
+        if address not in self.breakpoints:
+            if address not in users_breakpoints():  # GDB asks the server only when it resumes
                 for verb in "Zz":
                     self.packet(f"{verb}1,{address:x},{int(size, 16):x}")
-            self.points[address] = gdb.Breakpoint(f"*0x{address:x}", type=HARDWARE, internal=True)
-            self.points[address].silent = True
-        self.points[address].enabled = True
+            self.breakpoints[address] = gdb.Breakpoint(f"*0x{address:x}", type=HARDWARE, internal=True)
+            self.breakpoints[address].silent = True
+        self.breakpoints[address].enabled = True
         return ""
 
-    def clear(self, at, _size):
-        self.points[int(at, 16)].enabled = False
+    def clear_breakpoint(self, at, _size):
+        self.breakpoints[int(at, 16)].enabled = False
         return ""
 
-    def register(self, name):
+    @staticmethod
+    def read_register(name):
         connection()
         frame = gdb.newest_frame()
         for one in frame.architecture().registers():
@@ -102,21 +119,18 @@ class Wishes:
                     raise Refused(f"{name}: {error}") from error
         raise Refused(f"there is no register {name}")
 
-    def set(self, name, value):
-        gdb.execute(f"set var ${name} = 0x{int(value, 16):x}", to_string=True)
-        return ""
-
-    def monitor(self, command):
+    @staticmethod
+    def monitor(command):
         return gdb.execute("monitor " + bytes.fromhex(command).decode(), to_string=True).encode().hex()
 
-    def onward(self):
-        """How to go on so that a breakpoint of ours at the very place stops the core again, with nothing executed: that is
-        how the engine finds out what a halt costs. GDB's `continue` would step over it."""
-        point = self.points.get(program_counter() & ~1)
+    def resume_command(self):
+        """A breakpoint of ours where the core stands must stop it again with nothing executed: so the engine
+        measures what a halt costs. GDB's `continue` would step over it."""
+        point = self.breakpoints.get(program_counter() & ~1)
         return JUMP if point is not None and point.enabled else "continue"
 
-    def forget(self):
-        for one in self.points.values():
+    def delete_breakpoints(self):
+        for one in self.breakpoints.values():
             if one.is_valid():
                 one.delete()
 
@@ -128,8 +142,10 @@ def users_breakpoints():
         if not one.visible or not one.enabled or one.type not in (gdb.BP_BREAKPOINT, HARDWARE):
             continue
         try:
-            places = ([place.address for place in one.locations if place.enabled] if hasattr(one, "locations")  # GDB 13
-                      else [place.pc for place in gdb.decode_line(one.location)[1] or ()])
+            if hasattr(one, "locations"):  # GDB 13
+                places = [place.address for place in one.locations if place.enabled]
+            else:
+                places = [place.pc for place in gdb.decode_line(one.location)[1] or ()]
         except gdb.error:
             places = []
         for place in places:
@@ -138,7 +154,7 @@ def users_breakpoints():
 
 
 def core_of(thread):
-    """Its name, where threads are cores (OpenOCD's hwthread)."""
+    """The name of a thread's core, if threads are cores (OpenOCD's hwthread)."""
     found = re.match(r"Name: (\S+), state: ", thread is not None and thread.details or "")
     return found.group(1) if found else "-"
 
@@ -148,11 +164,12 @@ def program_counter():
 
 
 class Stop:
-    """Why the core stopped, as GDB tells it while `with` lasts."""
+    """Why the core stopped, as GDB reports it inside `with`."""
 
     def __init__(self):
         self.why = "trap"
-        self.before = {one.number: one.hit_count for one in gdb.breakpoints() if one.visible and not one.ignore_count}
+        self.hits_before = {one.number: one.hit_count
+                            for one in gdb.breakpoints() if one.visible and not one.ignore_count}
 
     def __enter__(self):
         gdb.events.stop.connect(self._stopped)
@@ -165,8 +182,8 @@ class Stop:
 
     def _stopped(self, event):
         if isinstance(event, gdb.BreakpointEvent):
-            # GDB names all that are there; of one whose condition does not hold it counts no hit
-            self.why = "others" if any(one.hit_count > self.before.get(one.number, one.hit_count)
+            # GDB names all breakpoints there; it counts no hit of one whose condition does not hold
+            self.why = "others" if any(one.hit_count > self.hits_before.get(one.number, one.hit_count)
                                        for one in event.breakpoints) else "trap"
         elif isinstance(event, gdb.SignalEvent):
             self.why = WHYS.get(event.stop_signal, "fault")
@@ -175,9 +192,9 @@ class Stop:
         self.why = "ended"
 
 
-class Tested(gdb.Function):
-    """Stands in front of the conditions of the user's breakpoints while the core runs for the engine: GDB halts the core
-    to test one, goes on if it does not hold, and tells nobody."""
+class ConditionTests(gdb.Function):
+    """Counts how often GDB tests the user's breakpoint conditions while the core runs for the engine. It is
+    put in front of each condition. GDB halts the core to test one, and if it does not hold goes on unseen."""
 
     def __init__(self):
         super().__init__("_pmu_tested")
@@ -188,16 +205,17 @@ class Tested(gdb.Function):
         return True
 
     def begin(self, ours):
-        """`ours`: where the core is stopped in any case."""
+        """`ours`: addresses where the core stops in any case."""
         self.times = 0
-        elsewhere = {one.number: one for at, ones in users_breakpoints().items() if at not in ours for one in ones}
-        for one in elsewhere.values():
+        others = {one.number: one
+                  for at, ones in users_breakpoints().items() if at not in ours for one in ones}
+        for one in others.values():
             if one.condition or one.ignore_count:
                 self.changed.append((one, one.condition))
                 one.condition = f"$_pmu_tested() && ({one.condition or 1})"
 
     def end(self):
-        """How many halts that were: one to test, one for the step over the breakpoint."""
+        """The number of halts: one for each test, one for the step over the breakpoint."""
         for one, condition in self.changed:
             if one.is_valid():
                 one.condition = condition
@@ -205,7 +223,7 @@ class Tested(gdb.Function):
         return 2 * self.times
 
 
-TESTED = Tested()
+CONDITION_TESTS = ConditionTests()
 
 
 class Engine:
@@ -215,28 +233,30 @@ class Engine:
         connection()
         if gdb.selected_thread().is_running():
             raise Refused("the target runs: interrupt it first")
-        self.wishes, self.rest, self.lines, self.text, self.settings = Wishes(), b"", [], "", {}
+        self.requests, self.settings = Requests(), {}
+        self.rest, self.lines = b"", []  # of the requests
+        self.text = ""  # of the last line of output
         self.socket, theirs = socket.socketpair()
         with theirs:
             self.process = subprocess.Popen(
-                [binary(), "--probe", f"door:{theirs.fileno()}", *words], pass_fds=[theirs.fileno()], stdin=stdin,
-                stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+                [binary(), "--probe", f"door:{theirs.fileno()}", *words], pass_fds=[theirs.fileno()],
+                stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
 
     def cancel(self):
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
 
     def serve(self, take, until=None):
-        """Carries out wishes and hands out lines, to the engine's end; or to a line that begins with `until`."""
+        """Carries out requests and hands out lines, until the engine ends or a line begins with `until`."""
         with CtrlC(self.cancel):
             try:
-                return self.serve_loudly(take, until)
+                return self.serve_streams(take, until)
             finally:
                 for name, value in self.settings.items():
                     switch(name, value)
                 self.settings = {}
 
-    def serve_loudly(self, take, until):
+    def serve_streams(self, take, until):
         streams = [self.process.stdout, self.process.stderr]
         open_ones = [self.socket, *streams]
         while any(stream in open_ones for stream in streams):
@@ -259,7 +279,7 @@ class Engine:
         return until is not None and any(line.startswith(until) for line in lines)
 
     def ask(self, line):
-        """A line on the standard input of an engine that stays."""
+        """Writes a line to the standard input of an engine that stays."""
         self.process.stdin.write(line.encode() + b"\n")
         self.process.stdin.flush()
 
@@ -274,7 +294,7 @@ class Engine:
             self.process.wait()
         self.process.stdout.close()
         self.process.stderr.close()
-        self.wishes.forget()
+        self.requests.delete_breakpoints()
 
     def take(self, data):
         *self.lines, self.rest = (self.rest + data).split(b"\n")
@@ -287,13 +307,13 @@ class Engine:
                     pass  # the engine has ended
 
     def carry_out(self, words):
-        if words == ["interrupt"]:  # too late: it stands already
+        if words == ["interrupt"]:  # too late: the core is halted already
             return None
         try:
             if words[0] == "go":
-                return self.go(words[1])
-            return "ok " + getattr(self.wishes, "_break" if words[0] == "break" else words[0])(*words[1:])
-        except (Refused, gdb.error, gdb.MemoryError, UnicodeError, TypeError, ValueError, AttributeError) as error:
+                return self.go(*words[1:])
+            return "ok " + self.requests.carry_out(words)
+        except (Refused, gdb.error, gdb.MemoryError, UnicodeError, TypeError, ValueError, KeyError) as error:
             return f"no {error}"
 
     def go(self, how):
@@ -301,17 +321,17 @@ class Engine:
         asked = threading.Event()
         listener_end, wake = socket.socketpair()
         listener = threading.Thread(target=self.listen, args=(listener_end, asked), daemon=True)
-        command = "stepi" if how == "step" else self.wishes.onward()
+        command = "stepi" if how == "step" else self.requests.resume_command()
         here = users_breakpoints().get(program_counter(), [])
         theirs = here if command == JUMP else []
-        halts = 1 if here and command == "continue" else 0  # over the breakpoint
+        halts = 1 if here and command == "continue" else 0  # GDB steps over the breakpoint
         with Stop() as stop, listener_end, wake:
             listener.start()
             try:
-                for one in theirs:  # where the core stands already, they have been hit
+                for one in theirs:  # they have been hit already
                     one.enabled = False
                 self.be_quiet()
-                TESTED.begin([at for at, one in self.wishes.points.items() if one.enabled])
+                CONDITION_TESTS.begin([at for at, one in self.requests.breakpoints.items() if one.enabled])
                 gdb.execute(command, to_string=True)
             except gdb.error as error:
                 if gdb.selected_thread() is not None:
@@ -320,29 +340,31 @@ class Engine:
             finally:
                 for one in theirs:
                     one.enabled = True
-                halts += TESTED.end()
+                halts += CONDITION_TESTS.end()
                 wake.send(b".")
                 listener.join()
         if stop.why == "requested" and not asked.is_set():
-            self.cancel()  # by somebody else, through GDB
-        threads = gdb.selected_inferior().threads()
+            self.cancel()  # the user interrupted the core in GDB
         thread = gdb.selected_thread()
-        return f"stopped {stop.why} {thread.num if thread is not None and len(threads) > 1 else '-'} {halts:x} {core_of(thread)}"
+        several = thread is not None and len(gdb.selected_inferior().threads()) > 1
+        return f"stopped {stop.why} {thread.num if several else '-'} {halts:x} {core_of(thread)}"
 
     def be_quiet(self):
-        """No word of where the core stops, and no questions. A condition may look at what is said to be read-only."""
+        """No reports of stops, and no questions. A breakpoint's condition may read memory that is said to be
+        read-only: then the file is not trusted."""
         if not self.settings:
             self.settings = {name: gdb.parameter(name) for name in SETTINGS}
             for name, value in SETTINGS.items():
-                switch(name, value and (name != TRUSTED or not any(one.condition for one in gdb.breakpoints())))
+                conditions = any(one.condition for one in gdb.breakpoints())
+                switch(name, value and not (name == TRUSTED and conditions))
 
     def listen(self, end, asked):
-        """While the core runs, and GDB with it: for the wish to interrupt it, and for the engine's end."""
+        """Waits, while GDB runs the core, for a request to interrupt it and for the engine's end."""
         if self.lines == []:
             if end in select.select([self.socket, end], [], [])[0]:
                 return
             self.socket.recv(1 << 16)
-        self.lines = []  # "interrupt" is all that may come
+        self.lines = []  # only "interrupt" can come
         asked.set()
         gdb.post_event(interrupt)
         select.select([end], [], [])
@@ -355,10 +377,10 @@ def interrupt():
 
 
 class CtrlC:
-    """While the engine is served, Ctrl-C is for it: in GDB, which works for the engine then, one may go astray."""
+    """Hands Ctrl-C to the engine while GDB works for it: GDB itself may lose one."""
 
-    def __init__(self, tell):
-        self.tell, self.over = tell, False
+    def __init__(self, cancel):
+        self.cancel, self.over = cancel, False
         self.watcher = threading.Thread(target=self.watch, daemon=True)
 
     def __enter__(self):
@@ -373,26 +395,26 @@ class CtrlC:
 
     def watch(self):
         while signal.sigwait([signal.SIGINT]) and not self.over:
-            self.tell()
+            self.cancel()
 
 
-OPTIONS = {}  # of a binary's command
+OPTIONS = {}  # by binary and command
 
 
 def options_of(command):
-    """Those that a command takes, long ones and letters: the tool itself says which."""
+    """The options of a command, long ones and letters, as the tool itself lists them."""
     key = binary(), command
     if key not in OPTIONS:
-        text = subprocess.run([key[0], "help", command], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False).stdout
-        found = [OPTION.match(line) for line in text.splitlines()]
+        done = run_binary("help", command)
+        found = [OPTION.match(line) for line in done.stdout.splitlines()]
         OPTIONS[key] = [name for match in found if match for name in match.groups() if name]
     return OPTIONS[key]
 
 
 def check_option(option, value):
-    """Why the tool does not take this value; "": it does, or nobody can tell."""
+    """Why the tool does not take this value; "": it does, or there is no tool to ask."""
     try:
-        done = subprocess.run([binary(), option, value, "--version"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        done = run_binary(option, value, "--version")
     except (gdb.GdbError, OSError):
         return ""
     return done.stderr.split("\n")[0].removeprefix("pmu-probe: ") if done.returncode else ""
@@ -409,9 +431,14 @@ def write(text):
 
 
 def binary():
-    said = gdb.parameter("pmu binary")
-    beside = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(binary.__code__.co_filename))), "build", "pmu-probe")
-    for one in [said] if said else ["pmu-probe", beside]:
+    given = gdb.parameter("pmu binary")
+    built = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "build", "pmu-probe")
+    for one in [given] if given else ["pmu-probe", built]:
         if found := shutil.which(os.path.expanduser(one)):
             return found
     raise gdb.GdbError(BUILD_IT)
+
+
+def run_binary(*words):
+    return subprocess.run([binary(), *words], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          check=False)

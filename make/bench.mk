@@ -1,11 +1,11 @@
-# Programs that tests/bench times: the tool's own library, built as $(BUILD)/pmu-probe is.
+# Programs that tests/bench times. They link the tool's library, built with the flags of $(BUILD)/pmu-probe.
 
 BENCH_SRC := $(sort $(wildcard tests/bench/*.c))
 BENCH_BIN := $(BENCH_SRC:tests/%.c=$(BUILD)/%)
 
 $(BUILD)/bench/%: tests/bench/%.c $(BUILD)/libpmu.a Makefile make/bench.mk
 	@mkdir -p $(@D)
-	$(CC) $(CSTD) $(WARN) $(CFLAGS) $(PROBE_INC) $(call pkg,--cflags) -MMD -MP -MF $@.d $< \
-	    $(BUILD)/libpmu.a $(call pkg,--libs) $(PROBE_LIBS) -o $@
+	$(HOST_CC) $(PROBE_INC) $(call pkg,--cflags) -MMD -MP -MF $@.d $< \
+	    $(LDFLAGS) $(BUILD)/libpmu.a $(call pkg,--libs) $(PROBE_LIBS) -o $@
 
 -include $(BENCH_BIN:%=%.d)

@@ -1,4 +1,4 @@
-# The virtual board: a program of its own, built without anything of probe/ so that the two cannot share a mistake.
+# The virtual board. It uses no source of probe/, so that the two cannot share a mistake.
 
 BOARD_SRC  := $(sort $(wildcard tests/board/*.c tests/board/[!f]*/*.c) tests/board/front/bitbang.c tests/board/front/jtag.c)
 BOARD_OBJ  := $(BOARD_SRC:tests/board/%.c=$(BUILD)/obj-board/%.o)
@@ -6,12 +6,12 @@ BOARD_PKGS := unicorn libelf fuse3
 
 $(BUILD)/obj-board/%.o: tests/board/%.c Makefile make/board.mk
 	@mkdir -p $(@D)
-	$(CC) $(CSTD) $(WARN) $(CFLAGS) -Itests/board $$(pkg-config --cflags $(BOARD_PKGS)) -MMD -MP -c $< -o $@
+	$(HOST_CC) -Itests/board $$(pkg-config --cflags $(BOARD_PKGS)) -MMD -MP -c $< -o $@
 
 $(BUILD)/board: $(BOARD_OBJ)
-	$(CC) $(CFLAGS) $^ $$(pkg-config --libs $(BOARD_PKGS)) -o $@
+	$(CC) $(CFLAGS) $(LDFLAGS) $^ $$(pkg-config --libs $(BOARD_PKGS)) -o $@
 
-# Clients that stand for other programs when the board's probe is on USB
+# Clients that play other programs when the board's probe is on USB
 CLIENT_SRC := tests/system/clients
 CLIENTS    := $(addprefix $(BUILD)/clients/,usb-client hid-client hid-client-libusb)
 
@@ -22,11 +22,11 @@ $(BUILD)/clients/hid-client: CLIENT_PKG := hidapi-hidraw
 $(BUILD)/clients/hid-client-libusb: CLIENT_PKG := hidapi-libusb
 $(CLIENTS): $(CLIENT_SRC)/client.c $(CLIENT_SRC)/client.h make/board.mk
 	@mkdir -p $(@D)
-	$(CC) $(CSTD) $(WARN) $(CFLAGS) $(filter %.c,$^) $$(pkg-config --libs $(CLIENT_PKG)) -o $@
+	$(HOST_CC) $(LDFLAGS) $(filter %.c,$^) $$(pkg-config --libs $(CLIENT_PKG)) -o $@
 
 board: $(BUILD)/board $(CLIENTS)
 
-# The fuzz target of its command processor: the board's own sources, none of the tool's
+# The fuzz target of its command processor. It links the board's sources only.
 FUZZ_BOARD_SRC := tests/fuzz/fuzz_board_dap.c tests/board/adi.c tests/board/bus.c tests/board/front/jtag.c \
                   $(wildcard tests/board/wire/*.c) $(filter-out tests/board/dap/tcp.c,$(wildcard tests/board/dap/*.c))
 

@@ -1,14 +1,14 @@
-# A Xeon Phi's threads as /dev/cpu/N/msr: a model for the tests, built without anything of probe/.
+# A model of a Xeon Phi's threads as /dev/cpu/N/msr, for the tests. It uses no source of probe/.
 
 CARD_SRC := $(sort $(wildcard tests/card/*.c))
 CARD_OBJ := $(CARD_SRC:tests/card/%.c=$(BUILD)/obj-card/%.o)
 
 $(BUILD)/obj-card/%.o: tests/card/%.c Makefile make/card.mk
 	@mkdir -p $(@D)
-	$(CC) $(CSTD) $(WARN) $(CFLAGS) $$(pkg-config --cflags fuse3) -MMD -MP -c $< -o $@
+	$(HOST_CC) $$(pkg-config --cflags fuse3) -MMD -MP -c $< -o $@
 
 $(BUILD)/card: $(CARD_OBJ)
-	$(CC) $(CFLAGS) $^ $$(pkg-config --libs fuse3) -o $@
+	$(CC) $(CFLAGS) $(LDFLAGS) $^ $$(pkg-config --libs fuse3) -o $@
 
 card: $(BUILD)/card
 check-build: card
@@ -20,5 +20,5 @@ check-build: card
 # A program on the card that measures itself
 $(BUILD)/clients/knc-ring3: $(CLIENT_SRC)/knc_ring3.c target-stub/knc/pmu_knc.h make/card.mk
 	@mkdir -p $(@D)
-	$(CC) -std=gnu99 -D_GNU_SOURCE $(WARN) $(CFLAGS) -Itarget-stub/knc $< -o $@
+	$(CC) -std=gnu99 -D_GNU_SOURCE $(WARN) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -Itarget-stub/knc $< -o $@
 card: $(BUILD)/clients/knc-ring3

@@ -1,4 +1,4 @@
-# `make demo`: the main job on the virtual board, behind a real OpenOCD, with real firmware. It needs and builds only what
+# `make demo`: the main job on the virtual board, behind a real OpenOCD, with real firmware. It builds only what
 # tests/demo.sh runs.
 
 DEMO := $(BUILD)/pmu-probe $(BUILD)/board $(BUILD)/firmware/rp2040-free.elf $(BUILD)/firmware/a9-free.elf
@@ -14,7 +14,7 @@ play:
 	@$(MAKE) --no-print-directory deps-demo && $(MAKE) -s -j2 $(DEMO) && PMU_BUILD=$(BUILD) tests/play.sh
 .PHONY: play
 
-# The live screen of `watch`, and the session in GDB, in README.md
+# The live screen of `watch` in docs/counting.md, and the session in docs/gdb.md
 capture: deps
 	$(MAKE) -s -j2 $(BUILD)/pmu-probe $(BUILD)/asan/pmu-probe board firmware
 	PMU_BUILD=$(BUILD) $(PYTHON) tests/capture.py

@@ -1,15 +1,15 @@
-# What Debian 12 has and we use, in four lists that contain each other. Each target installs what is missing of its own, by
-# apt, as root or with sudo.
+# The Debian 12 packages, in four lists; each contains the one before. Each target installs the missing packages of its list
+# with apt, as root or with sudo.
 
-# What builds the tool
+# To build the tool
 DEPS_TOOL  := pkg-config libelf-dev libdw-dev libiberty-dev libjansson-dev libexpat1-dev libusb-1.0-0-dev libhidapi-dev
-# What builds the virtual board and its firmware too, and what the demo runs beside them
+# To build the virtual board and its firmware as well, and to run the demo
 DEPS_DEMO  := $(DEPS_TOOL) libunicorn-dev libfuse3-dev gcc-arm-none-eabi gcc-aarch64-linux-gnu openocd gdb-multiarch
-# What `make check` needs; `make lint`, `make bench` and `make capture` too
+# For `make check`, `make lint`, `make bench` and `make capture`
 DEPS_CHECK := $(DEPS_DEMO) libcmocka-dev g++-aarch64-linux-gnu python3-pyocd qemu-system-arm gdbserver \
-              python3 python3-pytest python3-pytest-xdist python3-pexpect tmux \
+              python3 python3-pytest python3-pytest-xdist python3-pexpect tmux zsh fish bash-completion man-db \
               clang clang-format clang-tidy cppcheck
-# What `make soak` needs: libFuzzer
+# For `make soak`: libFuzzer
 DEPS_SOAK  := $(DEPS_CHECK) libclang-rt-14-dev
 
 deps-tool: DEPS := $(DEPS_TOOL)

@@ -1,4 +1,4 @@
-# The test firmware of the Armv7-A/R chips: other start-up, the same scenarios. One build each.
+# The test firmware of the Armv7-A/R chips: the same scenarios with another start-up. One build for each chip.
 
 V7_SRC   := $(addprefix tests/firmware/,start_v7.S main_v7.c measured_v7.S scenarios.c writes.c)
 V7_FLAGS := $(filter-out -mthumb,$(FIRMWARE_FLAGS)) -mfloat-abi=soft

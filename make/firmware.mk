@@ -12,7 +12,7 @@ FIRMWARE_CPU_rp2040 := -mcpu=cortex-m0plus -DCHIP_RP2040
 FIRMWARE_CPU_m4     := -mcpu=cortex-m4 -mfloat-abi=soft -DCHIP_M4
 FIRMWARE_CPU_m7     := -mcpu=cortex-m7 -mfloat-abi=soft -DCHIP_M4
 FIRMWARE_CPU_m33    := -mcpu=cortex-m33+nofp+nodsp -mfloat-abi=soft -DCHIP_M4
-# The board's M55 executes what an M33 does, at the m4's timing
+# The board's M55 executes the instructions of an M33 with the timing of the m4
 FIRMWARE_CPU_m55    := -mcpu=cortex-m33+nofp+nodsp -mfloat-abi=soft -DCHIP_M4
 FIRMWARE       := $(foreach chip,$(FIRMWARE_CHIPS),$(FIRMWARE_MODES:%=$(BUILD)/firmware/$(chip)-%.elf))
 
@@ -28,7 +28,7 @@ $(foreach chip,$(FIRMWARE_CHIPS),$(eval $(call firmware_rule,$(chip),tick,-DTICK
 $(foreach chip,$(FIRMWARE_CHIPS),$(eval $(call firmware_rule,$(chip),ms,-DTICK -DTICK_MS)))
 $(foreach chip,$(FIRMWARE_CHIPS),$(eval $(call firmware_rule,$(chip),slower,-DSLOWER)))
 
-# Armv8-A: bare metal by the compiler for Linux
+# Armv8-A: bare metal, built with the Linux compiler
 A64_SRC   := $(addprefix tests/firmware/,start_v8.S main_v7.c scenarios.c writes.c measured_v8.S)
 A64_CC    := aarch64-linux-gnu-gcc
 A64_FLAGS := -mcpu=cortex-a53 -mgeneral-regs-only -mstrict-align -fno-pie -no-pie -static -fno-stack-protector \
@@ -42,7 +42,7 @@ $(BUILD)/firmware/a53-free.elf: $(A64_SRC) $(FIRMWARE_HDR) tests/firmware/sectio
 
 FIRMWARE += $(BUILD)/firmware/a53-free.elf
 
-# Functions that do not return, and tasks
+# Adds functions that do not return, and tasks
 LEAVES_M := $(foreach chip,rp2040 m4,$(BUILD)/firmware/$(chip)-leaves.elf)
 
 $(LEAVES_M): $(BUILD)/firmware/%-leaves.elf: tests/firmware/leaves.c tests/firmware/%.ld tests/firmware/sections.ld make/firmware.mk

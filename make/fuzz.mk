@@ -1,5 +1,5 @@
-# Fuzz targets for whatever parses bytes from outside. `make check` gives them the files in tests/fuzz/seeds again;
-# `make soak` runs libFuzzer on each, which `build/fuzz/NAME` alone does until it finds something.
+# Fuzz targets for every parser of outside bytes. `make check` replays the files in tests/fuzz/seeds;
+# `make soak` runs libFuzzer on each. `build/fuzz/NAME` runs one target until it finds a fault.
 
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_BIN := $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/fuzz/%)
@@ -20,10 +20,10 @@ fuzz: deps-soak
 .PHONY: fuzz
 -include $(FUZZ_OBJ:.o=.d)
 
-# All targets in one program without libFuzzer, under gcc's sanitizers: each has its own name as its entry
+# All targets in one program without libFuzzer, under gcc's sanitizers. Each target's entry has its own name.
 REPLAY_BIN   := $(BUILD)/fuzz-replay
 REPLAY_OBJ   := $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/replay/%.o)
-REPLAY_CC     = $(CC) $(CSTD) $(WARN) $(SANITIZE) -DLLVMFuzzerTestOneInput=$* -DLLVMFuzzerCustomMutator=$*_mutator
+REPLAY_CC     = $(SANITIZE_CC) -DLLVMFuzzerTestOneInput=$* -DLLVMFuzzerCustomMutator=$*_mutator
 # What others than the tool are made of, as one object that shows its entry only: the tool may have the same names
 REPLAY_ALONE  = -r -nostdlib $(filter %.c,$^) -o $@ && objcopy --keep-global-symbol=$* $@
 
@@ -33,8 +33,8 @@ $(BUILD)/gen/fuzz_targets.h: $(FUZZ_SRC) tests/fuzz
 $(BUILD)/replay/%.o: tests/fuzz/%.c Makefile make/probe.mk make/fuzz.mk | $(GEN)
 	@mkdir -p $(@D)
 	$(REPLAY_CC) $(PROBE_INC) $(call pkg,--cflags) -MMD -MP -c $< -o $@
-# A target's own mutator asks libFuzzer's, but is not called here
+# A target's own mutator refers to libFuzzer's, but nothing calls it here
 $(REPLAY_BIN): tests/fuzz/replay.c $(BUILD)/gen/fuzz_targets.h $(REPLAY_OBJ) $(BUILD)/asan/libpmu.a
-	$(CC) $(CSTD) $(WARN) $(SANITIZE) -I$(BUILD)/gen $< $(REPLAY_OBJ) -Wl,--defsym=LLVMFuzzerMutate=abort \
+	$(SANITIZE_CC) $(LDFLAGS) -I$(BUILD)/gen $< $(REPLAY_OBJ) -Wl,--defsym=LLVMFuzzerMutate=abort \
 	    $(BUILD)/asan/libpmu.a $(call pkg,--libs) $(PROBE_LIBS) -o $@
 -include $(REPLAY_OBJ:.o=.d)

@@ -1,13 +1,13 @@
-# What the tests of `gdb:` need: a client that tests drive by lines, and programs for QEMU's boards.
+# For the tests of `gdb:`: a client driven line by line, and programs for QEMU's boards.
 
 $(BUILD)/clients/gdb-client: tests/system/clients/gdb_client.c $(BUILD)/asan/libpmu.a Makefile make/gdb.mk
 	@mkdir -p $(@D)
-	$(CC) $(CSTD) $(WARN) $(SANITIZE) $(PROBE_INC) $< $(BUILD)/asan/libpmu.a $(call pkg,--libs) $(PROBE_LIBS) -o $@
+	$(SANITIZE_CC) $(LDFLAGS) $(PROBE_INC) $< $(BUILD)/asan/libpmu.a $(call pkg,--libs) $(PROBE_LIBS) -o $@
 
 CLIENTS += $(BUILD)/clients/gdb-client
 board: $(BUILD)/clients/gdb-client
 
-# Each at the address where its board starts
+# Each is linked at the address where its board starts
 QEMU_PROGRAMS := $(addprefix $(BUILD)/firmware/qemu-,an385.elf an505.elf a15.elf a53.elf)
 $(BUILD)/firmware/qemu-an385.elf: tests/firmware/qemu_m.S
 $(BUILD)/firmware/qemu-an505.elf: tests/firmware/qemu_m.S
@@ -25,11 +25,11 @@ $(QEMU_PROGRAMS): make/gdb.mk
 
 firmware: $(QEMU_PROGRAMS)
 
-# A program of this machine behind gdbserver, for the tests of a pair of links
+# A native program behind gdbserver, for the tests of combined links
 $(BUILD)/clients/pair-program: tests/system/clients/pair_program.c make/gdb.mk
 	@mkdir -p $(@D)
-	$(CC) $(CSTD) $(WARN) -O1 -g -no-pie -fno-pie -pthread $< -o $@
+	$(HOST_CC) $(LDFLAGS) -O1 -g -no-pie -fno-pie -pthread $< -o $@
 $(BUILD)/clients/pair-program-pie: tests/system/clients/pair_program.c make/gdb.mk
 	@mkdir -p $(@D)
-	$(CC) $(CSTD) $(WARN) -O1 -g -pie -fPIE -pthread $< -o $@
+	$(HOST_CC) $(LDFLAGS) -O1 -g -pie -fPIE -pthread $< -o $@
 board: $(BUILD)/clients/pair-program $(BUILD)/clients/pair-program-pie

@@ -21,7 +21,7 @@ $(HARDWARE_OUT)/$(1).elf: $(HARDWARE_$(2)) $(HARDWARE_ALL) $(4) $(3) tests/firmw
 HARDWARE_ELF += $(HARDWARE_OUT)/$(1).elf
 endef
 hardware = $(eval $(call hardware_rule,$(1),$(2),$(HARDWARE)/$(1).ld,$(3:%=$(HARDWARE)/%),$(4)))
-# As the chip's firmware, but in the virtual board's memories
+# The chip's firmware, linked for the virtual board's memories
 virtual = $(eval $(call hardware_rule,virtual-$(1),$(2),tests/firmware/$(1).ld,$(HARDWARE)/chip_fixed.c,$(3) -DCLOCK_HZ=12000000))
 
 $(call hardware,rp2040,M,chip_rp2.c boot2_rp2040.S,-mcpu=cortex-m0plus -DCHIP_RP2040)
@@ -36,7 +36,7 @@ $(call virtual,m4,M,-mcpu=cortex-m4)
 $(call virtual,a9,A32)
 $(call virtual,a53,A64)
 
-# What a Raspberry Pi loads from its card
+# The image that a Raspberry Pi loads from its card
 $(HARDWARE_OUT)/kernel8.img: $(HARDWARE_OUT)/rpi3.elf
 	aarch64-linux-gnu-objcopy -O binary $< $@
 

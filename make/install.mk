@@ -1,4 +1,5 @@
-# `make install`: the tool, OpenOCD's part of it where `-f pico.cfg` finds it, and who may open a probe. `make uninstall`.
+# `make install`: the tool, its manual page and completions, OpenOCD's part of it where `-f pico.cfg` finds it, and the
+# udev rules that let users open a probe. `make uninstall`.
 
 SHARE := $(DESTDIR)$(PREFIX)/share/pmu-probe
 # udev reads no rules below /usr/local
@@ -6,8 +7,22 @@ UDEV_RULES ?= $(if $(filter /usr/local,$(PREFIX)),/etc,$(PREFIX)/lib)/udev/rules
 UDEV_READS := /etc/udev/rules.d /usr/lib/udev/rules.d /lib/udev/rules.d /run/udev/rules.d
 UDEV_RULE  := $(UDEV_RULES)/60-pmu-probe.rules
 
-install: $(BUILD)/pmu-probe
+MANUAL     := $(DESTDIR)$(PREFIX)/share/man/man1/pmu-probe.1
+# bash loads a command's completion by the command's name
+COMPLETE_BASH := $(DESTDIR)$(PREFIX)/share/bash-completion/completions/pmu-probe
+COMPLETE_ZSH  := $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_pmu-probe
+COMPLETE_FISH := $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/pmu-probe.fish
+
+# The tool writes it from the tables of its --help
+$(BUILD)/pmu-probe.1: $(BUILD)/pmu-probe
+	$< --manual > $@
+
+install: $(BUILD)/pmu-probe $(BUILD)/pmu-probe.1
 	install -D -m 755 $(BUILD)/pmu-probe $(DESTDIR)$(PREFIX)/bin/pmu-probe
+	install -D -m 644 $(BUILD)/pmu-probe.1 $(MANUAL)
+	install -D -m 644 completions/pmu-probe.bash $(COMPLETE_BASH)
+	install -D -m 644 completions/_pmu-probe $(COMPLETE_ZSH)
+	install -D -m 644 completions/pmu-probe.fish $(COMPLETE_FISH)
 	install -d $(SHARE)/openocd-cfg/boards
 	install -m 644 openocd-cfg/pmu.tcl $(SHARE)/openocd-cfg/
 	install -m 644 openocd-cfg/boards/*.cfg $(SHARE)/openocd-cfg/boards/
@@ -22,8 +37,8 @@ else
 endif
 endif
 
-# Only what `install` with the same PREFIX, DESTDIR and UDEV_RULES has put there
+# Removes only what `install` with the same PREFIX, DESTDIR and UDEV_RULES put there
 uninstall:
-	rm -f $(DESTDIR)$(PREFIX)/bin/pmu-probe $(DESTDIR)$(UDEV_RULE)
+	rm -f $(DESTDIR)$(PREFIX)/bin/pmu-probe $(DESTDIR)$(UDEV_RULE) $(MANUAL) $(COMPLETE_BASH) $(COMPLETE_ZSH) $(COMPLETE_FISH)
 	rm -rf $(SHARE)
 .PHONY: uninstall

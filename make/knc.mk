@@ -1,4 +1,4 @@
-# What runs on a Knights Corner card: target-stub/knc. The agent is static and needs no library; for the card itself
+# Programs for a Knights Corner card, from target-stub/knc. The agent is static and needs no library. For a real card:
 # `make knc KNC_CC=k1om-mpss-linux-gcc`.
 
 KNC_CC    ?= $(CC)
@@ -14,7 +14,7 @@ check-build: knc
 
 .PHONY: knc
 
-# Its fuzz target: the agent's own sources, none of the tool's
+# Its fuzz target. It links the agent's sources only.
 FUZZ_KNC_SRC := tests/fuzz/fuzz_knc_agent.c target-stub/knc/session.c target-stub/knc/registers.c
 
 $(BUILD)/fuzz/fuzz_knc_agent: $(FUZZ_KNC_SRC) $(wildcard target-stub/knc/*.h) make/knc.mk

@@ -1,4 +1,4 @@
-# Style and static analysis. `make format` mends the first; `make lint` shows the rest; `make check` demands both.
+# Style, static analysis and the layers of probe/. `make format` mends the first; `make lint` shows all; `make check` demands them.
 
 LINT_SRC = $(filter-out tests/unit/symbols/fixtures/%,$(sort $(wildcard probe/*.c probe/*/*.c probe/*/*/*.c tests/board/*.c tests/board/*/*.c tests/card/*.c target-stub/knc/*.c \
              tests/unit/*.c tests/unit/*/*.c tests/unit/*/*/*.c tests/fuzz/*.c tests/system/*/*.c tests/firmware-probes/*.c)))

@@ -1,28 +1,31 @@
-# The host tool: libpmu.a is everything but main.c. Built twice: to be used, and under sanitizers for the tests.
+# The host tool. libpmu.a holds everything but main.c. It is built twice: for use, and with sanitizers for the tests.
 
 PROBE_SRC  := $(sort $(wildcard probe/*/*.c probe/*/*/*.c))
 PROBE_PKGS := libdw libelf jansson libusb-1.0 hidapi-hidraw expat
 PROBE_LIBS := -liberty -lm
 PROBE_INC  := -Iprobe -I$(BUILD)/gen
 SANITIZE   := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -O1 -g1
+# Test programs have their own flags for optimizing and debugging, and the caller's for where things are; unit tests are not
+# optimized, as _FORTIFY_SOURCE demands
+SANITIZE_CC = $(CC) $(CSTD) $(WARN) $(SANITIZE) $(filter-out -D_FORTIFY_SOURCE% -Wp%,$(CPPFLAGS))
 # What a distribution wants of a program that reads what comes from outside; a packager's own flags go before it
 HARDEN_CPP := $(if $(findstring FORTIFY_SOURCE,$(CFLAGS) $(CPPFLAGS)),,$(if $(filter -O1 -O2 -O3 -Os,$(CFLAGS)),-D_FORTIFY_SOURCE=2))
 HARDEN     := -fstack-protector-strong -fPIE
 HARDEN_LD  := -pie -Wl,-z,relro,-z,now
-# pkg-config is asked once, and not before a recipe wants to know: `deps` may have to install it
+# pkg-config runs once, and only when a recipe needs it, because `deps` may have to install it first
 pkg         = $(or $(pkg$(1)),$(eval pkg$(1) := $(shell pkg-config $(1) $(PROBE_PKGS)))$(pkg$(1)))
 
 PROBE_OBJ := $(PROBE_SRC:%.c=$(BUILD)/obj/%.o)
 ASAN_OBJ  := $(PROBE_SRC:%.c=$(BUILD)/asan/%.o)
 GEN       := $(addprefix $(BUILD)/gen/,pmu_tcl.h event_files.h metric_files.h)
 
-# A text file as the initializer of a char array
+# Turns a text file into the initializer of a char array
 AS_STRING := sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/?/\\?/g' -e 's/^/"/' -e 's/$$/\\n"/'
 $(BUILD)/gen/pmu_tcl.h: openocd-cfg/pmu.tcl
 	@mkdir -p $(@D)
 	$(AS_STRING) $< > $@
 
-# All files of a folder, each as TEXT("its name", "what is in it"). The folder is there for files that go.
+# Turns each file of a folder into TEXT("name", "contents"). The folder is a prerequisite because files may be removed.
 AS_TEXTS = for f in $(filter %$(suffix $<),$^); do echo "TEXT(\"$$(basename $$f $(suffix $<))\","; $(AS_STRING) $$f; echo ')'; done
 $(BUILD)/gen/event_files.h: $(sort $(wildcard probe/events/*.events)) probe/events
 	@mkdir -p $(@D)
@@ -31,8 +34,8 @@ $(BUILD)/gen/metric_files.h: $(sort $(wildcard probe/metrics/*.metrics)) probe/m
 	@mkdir -p $(@D)
 	$(AS_TEXTS) > $@
 
-# The stub's images for RAM as words, the same for all cores of an architecture (see make/stub.mk). They are kept beside the
-# source, so that the tool is built without a cross compiler; tests/test_stub_words.py builds and compares them.
+# The stub's RAM images as words, one for each architecture (see make/stub.mk). They are committed so that the tool builds
+# without a cross compiler. tests/test_stub_words.py rebuilds and compares them.
 AS_WORDS = od -An -v -tx4 $(1) | sed -E 's/ *([0-9a-f]{8})/ 0x\1,/g; s/^ //'
 stub-words: $(BUILD)/stub/cortex-a9/pushed.bin $(BUILD)/stub/cortex-a53/pushed.bin
 	$(call AS_WORDS,$(BUILD)/stub/cortex-a9/pushed.bin) > probe/stub/stub_v7.inc
@@ -45,7 +48,7 @@ $(BUILD)/obj/%.o: %.c Makefile make/probe.mk | $(GEN)
 
 $(BUILD)/asan/%.o: %.c Makefile make/probe.mk | $(GEN)
 	@mkdir -p $(@D)
-	$(CC) $(CSTD) $(WARN) $(SANITIZE) $(PROBE_INC) $(call pkg,--cflags) -MMD -MP -c $< -o $@
+	$(SANITIZE_CC) $(PROBE_INC) $(call pkg,--cflags) -MMD -MP -c $< -o $@
 
 $(BUILD)/libpmu.a: $(PROBE_OBJ)
 	rm -f $@ && ar rcs $@ $^
@@ -55,6 +58,6 @@ $(BUILD)/asan/libpmu.a: $(ASAN_OBJ)
 $(BUILD)/pmu-probe: $(BUILD)/obj/probe/main.o $(BUILD)/libpmu.a
 	$(CC) $(CFLAGS) $(HARDEN_LD) $(LDFLAGS) $^ $(call pkg,--libs) $(PROBE_LIBS) -o $@
 $(BUILD)/asan/pmu-probe: $(BUILD)/asan/probe/main.o $(BUILD)/asan/libpmu.a
-	$(CC) $(SANITIZE) $^ $(call pkg,--libs) $(PROBE_LIBS) -o $@
+	$(CC) $(SANITIZE) $(LDFLAGS) $^ $(call pkg,--libs) $(PROBE_LIBS) -o $@
 
 -include $(PROBE_OBJ:.o=.d) $(ASAN_OBJ:.o=.d) $(BUILD)/obj/probe/main.d $(BUILD)/asan/probe/main.d

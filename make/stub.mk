@@ -1,5 +1,5 @@
-# The target stub for every core that it is for: an object to link, the image started before an application (which begins
-# at STUB_NEXT; a Cortex-M's image lies at STUB_AT), and the image that a debugger writes into RAM. `make stub-sizes`.
+# The target stub, for each core: an object to link, an image that runs before the application (the application begins at
+# STUB_NEXT; a Cortex-M's image lies at STUB_AT), and an image that a debugger writes into RAM. `make stub-sizes` prints sizes.
 
 STUB_V7  := cortex-a5 cortex-a7 cortex-a8 cortex-a9 cortex-a12 cortex-a15 cortex-a17 cortex-r4 cortex-r5 cortex-r7 \
             cortex-r8 cortex-r52 cortex-a32
@@ -42,7 +42,7 @@ $(foreach core,$(STUB_ALL),$(eval $(call stub_rules,$(core),$(call stub_prefix,$
 
 stub: $(STUB_OBJ) $(STUB_BIN)
 
-# Bytes; of what is linked the way in, pmu_stub_enable
+# In bytes. Of the linked object, the size of pmu_stub_enable
 stub-sizes: stub
 	@printf '%-14s %8s %8s %8s\n' '' linked before pushed
 	@for core in $(STUB_ALL); do \
@@ -58,7 +58,7 @@ stub-list:
 check-build: stub-sizes
 .PHONY: stub stub-sizes stub-list
 
-# The program that tests/test_stub.py runs on QEMU, one for each core, and the image that it is started through there
+# The program that tests/test_stub.py runs on QEMU, one for each core, and the image that starts it
 STUB_QEMU       := cortex-a7 cortex-a15 cortex-a53
 STUB_QEMU_FLAGS := -Os -g -std=gnu11 -ffreestanding -nostdlib -static -Wall -Wextra -Wshadow -Werror -fno-asynchronous-unwind-tables \
                    -fno-stack-protector -fno-pie -no-pie -DCYCLES_A_STEP=1024 -Itarget-stub -T tests/stub/qemu.ld -Wl,--build-id=none -Wl,--no-warn-rwx-segments
@@ -84,7 +84,7 @@ SELF_M     := $(SELF_SRC) tests/stub/measures_m.c
 SELF_V7    := $(SELF_SRC) tests/firmware/start_v7.S
 SELF_V8    := $(SELF_SRC) tests/firmware/start_v8.S
 SELF_DEF_a9 := -DCHIP_A9
-# It has no event for cycles: instructions, of which one takes a cycle there
+# QEMU has no event for cycles there, so instructions stand in: each takes one cycle
 SELF_DEF_r5 := -DEVENT_CYCLES=0x08
 SELF_INC   := -Itarget-stub -Itests/stub -Ltests/firmware
 
@@ -100,7 +100,7 @@ $(foreach chip,$(V7_CHIPS),$(eval $(call self_rule,$(chip),$(SELF_V7),$(FIRMWARE
     $(SELF_DEF_$(chip)))))
 $(eval $(call self_rule,a53,$(SELF_V8),$(A64_CC) $(A64_FLAGS)))
 
-# For what is pushed into a core: one whose registers and RAM stand still, privileged or in user mode; one that reads its
+# For injected code: a program whose registers and RAM do not change, privileged or in user mode, and one that reads its
 # cycle counter in user mode
 PARKED_v7 := $(addprefix tests/firmware/,parked.c start_v7.S parked_v7.S)
 PARKED_v8 := $(addprefix tests/firmware/,parked.c start_v8.S parked_v8.S)
@@ -120,7 +120,7 @@ $(eval $(call parked_rule,a53-parked,$(PARKED_v8),$(A64_CC) $(A64_FLAGS)))
 $(eval $(call parked_rule,a53-user,$(PARKED_v8),$(A64_CC) $(A64_FLAGS) -DPARKED_USER))
 firmware: $(PARKED:%=$(BUILD)/firmware/%.elf)
 
-# On m4 also behind the image that is started before an application
+# On m4 also started by the image that runs before an application
 SELF_IMAGE := -Wl,--defsym=pmu_stub_at=0x08000000 -Wl,--defsym=pmu_stub_next=0x08000400 -Wl,--defsym=pmu_stub_stack=0x20000200
 
 $(BUILD)/stub/cortex-m4/behind.bin: target-stub/before_m.S target-stub/image.ld make/stub.mk

@@ -1,4 +1,4 @@
-# Programs that the tests of symbols/ read, of every shape that matters there.
+# Programs that the tests of symbols/ read.
 
 SYM_DIR  := tests/unit/symbols/fixtures
 SYM_OUT  := $(BUILD)/fixtures
@@ -50,7 +50,7 @@ $(SYM_OUT)/stores.elf: $(SYM_DIR)/stores.S
 	arm-none-eabi-gcc -march=armv8-m.main -mthumb -nostdlib -Ttext 0x8000 $< -o $@
 $(SYM_OUT)/host.elf:
 	$(CC) -nostdlib -static -no-pie -fno-stack-protector -Wl,--build-id -O2 -g $(SYM_DIR)/host.c -o $@
-# 100000 functions, to see that nothing takes long
+# 100000 functions, to show that lookups stay fast
 $(SYM_OUT)/many.elf:
 	awk 'BEGIN { print ".text\n.globl _start\n_start:"; for (i = 0; i < 100000; i++) \
 	    printf ".type driver_of_device_%d, @function\ndriver_of_device_%d: .byte 0\n", i, i }' > $@.S

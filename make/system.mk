@@ -1,7 +1,7 @@
-# `make check`: what fits into five minutes. `make soak`: everything, for the nights. tests/README.md says what is where.
+# `make check` takes at most five minutes, `make soak` runs everything. tests/README.md says which test runs where.
 
 PYTHON ?= /usr/bin/python3
-# Three to a CPU: half of a test's time is waiting
+# Three processes for each CPU, because a test waits half of its time
 WORKERS ?= $(shell n=$$(nproc) && echo $$((n < 4 ? 3 * n : 12)))
 PYTEST  := PMU_BUILD=$(BUILD) $(PYTHON) -m pytest -q -p no:cacheprovider
 

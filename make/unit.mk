@@ -1,28 +1,28 @@
-# Unit tests: tests/unit mirrors probe/, one cmocka program a folder, under the sanitizers.
+# Unit tests: tests/unit mirrors probe/. Each folder is one cmocka program, built with the sanitizers.
 
 UNIT_SRC  := $(sort $(wildcard tests/unit/*/test_*.c tests/unit/*/*/test_*.c))
 UNIT_DIRS := $(sort $(foreach f,$(UNIT_SRC),$(word 3,$(subst /, ,$f))))
 UNIT_BIN  := $(UNIT_DIRS:%=$(BUILD)/unit/%)
 UNIT_OBJ  := $(patsubst tests/unit/%.c,$(BUILD)/unit/obj/%.o,tests/unit/test_main.c $(UNIT_SRC))
 # Lines are enough to find a failed test, and cost less than all that a debugger wants
-UNIT_FLAGS = $(CSTD) $(WARN) $(SANITIZE) $(UNIT_O) -g1 $(PROBE_INC) -Itests/unit
+UNIT_FLAGS = $(UNIT_O) -g1 $(PROBE_INC) -Itests/unit
 # Most of their time is the compiler's
 $(UNIT_OBJ): UNIT_O := -O0
 
 $(UNIT_OBJ): $(BUILD)/unit/obj/%.o: tests/unit/%.c Makefile make/probe.mk make/unit.mk | $(GEN)
 	@mkdir -p $(@D)
-	$(CC) $(UNIT_FLAGS) $(call pkg,--cflags) -MMD -MP -c $< -o $@
+	$(SANITIZE_CC) $(UNIT_FLAGS) $(call pkg,--cflags) -MMD -MP -c $< -o $@
 
 define UNIT_PROGRAM
 $(BUILD)/unit/$(1): $(filter $(BUILD)/unit/obj/test_main.o $(BUILD)/unit/obj/$(1)/%,$(UNIT_OBJ))
 endef
 $(foreach d,$(UNIT_DIRS),$(eval $(call UNIT_PROGRAM,$(d))))
 $(UNIT_BIN): $(BUILD)/asan/libpmu.a
-	$(CC) $(SANITIZE) $(filter %.o,$^) $(BUILD)/asan/libpmu.a $(call pkg,--libs) -lcmocka $(PROBE_LIBS) -o $@
+	$(CC) $(SANITIZE) $(LDFLAGS) $(filter %.o,$^) $(BUILD)/asan/libpmu.a $(call pkg,--libs) -lcmocka $(PROBE_LIBS) -o $@
 
 -include $(UNIT_OBJ:.o=.d)
 
-# tests/golden as the programs print it now; `git diff` shows what has changed
+# Writes tests/golden from what the programs print now; `git diff` shows the changes
 GOLDEN := $(BUILD)/unit/report $(BUILD)/unit/commands
 golden: $(GOLDEN)
 	rm -rf tests/golden

@@ -1,8 +1,7 @@
-/* The signal flag, the output, and how an error is told; everything else is in libpmu. */
+/* Signals, the output, and the printing of errors; everything else is in libpmu. */
 #include "base/deadline.h"
 #include "base/version.h"
 #include "commands/command.h"
-#include "commands/output.h"
 #include "report/terminal.h"
 
 #include <errno.h>
@@ -18,7 +17,7 @@ static volatile sig_atomic_t interrupted;
 
 static void catch_signal(int number, int flags);
 
-/* The first one lets what is being written be written; the next one does not wait for whoever reads it. */
+/* The first signal lets the current output finish; the next one does not wait for a reader that is slow. */
 static void on_signal(int number)
 {
     struct stat out;
@@ -36,11 +35,22 @@ static void catch_signal(int number, int flags)
     sigaction(number, &action, NULL);
 }
 
-static void print_error(const struct error *error)
+/* What to do next. A command's own help is shorter than all. */
+static void print_advice(const struct error *error, const char *command)
+{
+    struct error unknown = {0};
+    const char *advice = error_advice(error);
+    if (error->kind == ERROR_USAGE && error->advice == NULL && command != NULL &&
+        command_find(command, &unknown) != NULL)
+        fprintf(stderr, "pmu-probe --help shows all commands; pmu-probe help %s, its options.\n", command);
+    else if (advice != NULL)
+        fprintf(stderr, "%s\n", advice);
+}
+
+static void print_error(const struct error *error, const char *command)
 {
     char text[UTF8_CLEAN_ROOM(sizeof error->text)];
     char *rest = text;
-    const char *advice = error_advice(error->kind);
     /* Lists in an error come line by line. */
     char lines[sizeof error->text];
     snprintf(lines, sizeof lines, "%s", error->text);
@@ -48,8 +58,7 @@ static void print_error(const struct error *error)
             terminal_colour(stderr, COLOUR_END));
     for (char *line = strtok_r(lines, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest))
         fprintf(stderr, "%s\n", terminal_text(text, sizeof text, line));
-    if (advice != NULL)
-        fprintf(stderr, "%s\n", advice);
+    print_advice(error, command);
 }
 
 static int run_command(const struct context *context, struct error *error)
@@ -89,6 +98,18 @@ static int run(const struct options *options, struct error *error)
     return code;
 }
 
+/* For scripts, and not in the help: the manual page and what completes a command line. */
+static bool run_for_script(int argc, char **argv)
+{
+    bool manual = argc == 2 && strcmp(argv[1], "--manual") == 0;
+    bool complete = argc > 1 && strcmp(argv[1], "--complete") == 0;
+    if (manual)
+        help_manual(stdout);
+    else if (complete)
+        complete_print(stdout, argc - 2, argv + 2);
+    return manual || complete;
+}
+
 int main(int argc, char **argv)
 {
     catch_signal(SIGINT, SA_RESTART);
@@ -96,12 +117,14 @@ int main(int argc, char **argv)
     catch_signal(SIGHUP, SA_RESTART);
     signal(SIGPIPE, SIG_IGN);
     setlocale(LC_CTYPE, ""); /* for terminal_has_utf8() alone: numbers stay as in "C" */
+    if (run_for_script(argc, argv))
+        return fflush(stdout) == 0 ? EXIT_DONE : error_exit_code(ERROR_SYSTEM);
     struct options options;
     struct error error = {0};
     int code =
         options_read(&options, argc, argv, &error) ? run(&options, &error) : error_exit_code(error.kind);
     if (error.kind != ERROR_NONE)
-        print_error(&error);
+        print_error(&error, options.command);
     options_free(&options);
     return code;
 }

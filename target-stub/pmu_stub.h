@@ -1,10 +1,10 @@
-// The target stub: a core measures itself, and lets its user mode do so. One set of functions for the
-// performance monitors of Armv7-A/R, Armv8-A and Armv8.1-M; of other Cortex-M it is the cycle counter's part,
-// by DWT or SysTick. Include it, there is nothing to link: static functions, no libc, no data, no absolute
-// address but the registers' own. C11 and C++17, GCC and Clang. README.md says which function does what, and
-// what has to be minded.
+// The target stub: a program measures itself with its core's counters, and may open them to user mode. One set
+// of functions serves the performance monitors of Armv7-A/R, Armv8-A and Armv8.1-M. On other Cortex-M cores
+// only the cycle counter's functions exist, using DWT or SysTick. Include this header; there is nothing to
+// link: static functions, no libc, no data, no absolute addresses but those of registers. C11 and C++17, GCC
+// and Clang. README.md describes each function and its limits.
 //
-// What a core has, so that portable code can ask:
+// Portable code can test for these:
 //   PMU_STUB_EVENTS   event counters, with overflow flags and interrupts
 //   PMU_STUB_USER     access from user mode that can be switched
 //   PMU_STUB_BY_64    a cycle counter that can count every 64th cycle
@@ -14,7 +14,7 @@
 #ifndef PMU_STUB_H
 #define PMU_STUB_H
 
-// What takes an instruction or two, and what is measured with: inlined at -Os and -O0 too
+// For functions of one or two instructions and for those used to measure: inlined at -Os and -O0, too
 #define PMU_STUB_INLINE static inline __attribute__((always_inline))
 
 #if defined __aarch64__
@@ -40,9 +40,8 @@
 #include "pmu_stub_events.h"
 #endif
 
-// Calls that hold nothing, at least what lies between two reads: to be subtracted from what is measured
-// between two calls of pmu_cycles_read(). The smallest of several, since the first ones may come from a cold
-// cache.
+// The cycles between two adjacent calls of pmu_cycles_read(): subtract them from a measurement. Returns the
+// smallest of several tries, because the first ones may miss the cache.
 static inline uint32_t pmu_read_overhead(void)
 {
     uint32_t least = UINT32_MAX;

@@ -27,13 +27,13 @@ static inline void pmu_enable(void)
     pmu_m_sync();
 }
 
-// Takes ITM and all else that traces with it
+// Also switches off ITM and every other trace component
 static inline void pmu_disable(void)
 {
     pmu_m_trace_disable();
 }
 
-// After pmu_enable(); without it the bit says nothing
+// Valid only after pmu_enable()
 static inline bool pmu_cycles_exist(void)
 {
     return !(PMU_STUB_DWT(0) & PMU_STUB_NOCYCCNT);

@@ -1,4 +1,4 @@
-"""`make capture`: what README shows of `watch` on a terminal and of `pmu` in GDB, taken from both before the virtual board."""
+"""`make capture`: what docs/ shows of `watch` on a terminal and of `pmu` in GDB, taken from both on the virtual board."""
 import os
 import re
 import sys
@@ -10,7 +10,7 @@ import gdb_door  # noqa: E402
 from harness import WORK_BY_DATA, Place  # noqa: E402
 from test_counting import Terminal  # noqa: E402
 
-README = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "README.md")
+DOCS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "docs")
 SESSION = ["pmu delta work_by_data -r 6", "pmu auto on", "next", "print $_pmu_delta(\"CPU_CYCLES\")",
            "break work_by_data if $_pmu_delta(\"CPU_CYCLES\") > 3000", "pmu auto off"]
 
@@ -35,20 +35,20 @@ def session():
     return re.sub(r"127\.0\.0\.1:\d+", "localhost:3333", said.replace("\r", ""))
 
 
-def replaced(text, heading, shown):
-    """README with this in the first block of code behind that line."""
-    start = text.index("```\n", text.index(heading)) + 4
+def replace(page, line, shown):
+    """Puts this into the first block of code behind that line of the page."""
+    path = os.path.join(DOCS, page)
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    start = text.index("```\n", text.index(line)) + 4
     lines = "\n".join(line.rstrip() for line in shown.strip().splitlines())
-    return text[:start] + lines + text[text.index("\n```", start):]
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text[:start] + lines + text[text.index("\n```", start):])
 
 
 def main():
-    with open(README, encoding="utf-8") as file:
-        text = file.read()
-    text = replaced(text, "`watch` on a terminal", screen())
-    text = replaced(text, "\n## In GDB\n", session())
-    with open(README, "w", encoding="utf-8") as file:
-        file.write(text)
+    replace("counting.md", "`watch` on a terminal", screen())
+    replace("gdb.md", "# In GDB\n", session())
 
 
 main()

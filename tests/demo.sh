@@ -30,11 +30,12 @@ show() {
     "$build/pmu-probe" -c "set BOARD_PORT $port" -f "$config" --elf "$elf" "$@" | tee "$folder/shown"
 }
 
-# What was shown last must have an event's count so: one figure for each `delta`, the same in every hit
+# The event must have had this count in every hit that was shown last, one figure for each `delta`. After min and max the
+# table has "per hit" and "overhead".
 must_show() {
     event=$1
     shift
-    figures=$(awk -v event="$event" '$1 == event { print ($2 == $(NF - 1) && $2 == $NF) ? $2 : "none" }' "$folder/shown")
+    figures=$(awk -v event="$event" '$1 == event { print ($2 == $(NF - 3) && $2 == $(NF - 2)) ? $2 : "none" }' "$folder/shown")
     if [ "$figures" != "$(printf '%s\n' "$@")" ]; then
         cat "$folder/gdb" 2>/dev/null || true
         echo "demo: $event came out wrong, it must be $*" >&2

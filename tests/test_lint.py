@@ -1,9 +1,13 @@
 """Formatting and static analysis as tests: a tree that is not clean does not pass. In check clang-tidy looks at the tool and at
 what was changed, and clang's analyzer, which takes most of the time, at a few of those; in soak both look at all files."""
+import glob
 import os
 import random
+import re
+import shutil
 import subprocess
 
+import layers
 import pytest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -68,3 +72,73 @@ def test_cppcheck():
     run(["cppcheck", "--std=c11", "--quiet", "--error-exitcode=1", "--inline-suppr",
          "--enable=warning,performance,portability", "--suppress=missingIncludeSystem", *own, "probe",
          "tests/board", "tests/card", "target-stub/knc"])
+
+
+def test_layers():
+    assert list(layers.problems()) == []
+
+
+def house(folder, files):
+    """A probe/ with these files and what they include, under the real drawing."""
+    (folder / "docs").mkdir()
+    shutil.copy(os.path.join(ROOT, "docs", "architecture.md"), folder / "docs")
+    for name, included in files.items():
+        path = folder / "probe" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(f'#include "{header}"\n' for header in included))
+    return list(layers.problems(folder, frozenset()))
+
+
+def test_an_include_downwards_is_right(tmp_path):
+    assert house(tmp_path, {"base/step.h": [], "cores/core.h": ["base/step.h"], "main.c": ["cores/core.h"]}) == []
+
+
+def test_an_include_upwards_is_found(tmp_path):
+    assert house(tmp_path, {"measure/delta.h": [], "cores/core.h": ["measure/delta.h"]}) == [
+        "cores/core includes measure/delta: measure is not below cores"]
+
+
+def test_an_include_beside_is_found(tmp_path):
+    assert house(tmp_path, {"links/link.h": [], "cores/core.h": ["links/link.h"]}) == [
+        "cores/core includes links/link: links is not below cores"]
+
+
+def test_a_ring_in_a_room_is_found(tmp_path):
+    assert house(tmp_path, {"base/a.c": ["base/a.h", "base/b.h"], "base/a.h": [], "base/b.c": ["base/b.h", "base/c.h"], "base/b.h": [],
+                            "base/c.h": ["base/a.h"], "base/c.c": []}) == ["a ring: base/a, base/b, base/c"]
+
+
+def test_a_file_and_its_private_header_are_no_ring(tmp_path):
+    assert house(tmp_path, {"base/a.c": ["base/a.h", "base/inside.h"], "base/a.h": [], "base/inside.h": ["base/a.h"]}) == []
+
+
+def test_a_room_that_is_not_drawn_is_found(tmp_path):
+    assert house(tmp_path, {"attic/old.h": ["base/a.h"], "base/a.h": []}) == ["attic: not in the drawing of docs/architecture.md"]
+
+
+def text_of(path):
+    with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+        return file.read()
+
+
+PAGES = sorted(os.path.relpath(path, ROOT) for pattern in ("*.md", "docs/*.md", "target-stub/*.md", "tests/*.md")
+               for path in glob.glob(os.path.join(ROOT, pattern)))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_somewhere(page):
+    links = re.findall(r"\]\((?!https?:)([^)#]+)", text_of(page))
+    assert [link for link in links if not os.path.exists(os.path.join(ROOT, os.path.dirname(page), link))] == []
+
+
+def test_each_page_is_linked_from_the_readme():
+    readme = text_of("README.md")
+    assert readme.count("\n") <= 180
+    assert [page for page in PAGES if page.startswith("docs/") and f"({page})" not in readme] == []
+
+
+def test_each_json_key_is_documented():
+    words = set(re.findall(r"`\"?(\w+)\"?`", text_of("docs/json.md")))
+    sources = glob.glob(os.path.join(ROOT, "probe", "*", "*.c"))
+    keys = {key for path in sources for key in re.findall(r'json_part_\w+\((?:[^,;()"]+,\s*)?"(\w+)"', text_of(path))}
+    assert len(keys) > 100 and sorted(keys - words) == []

@@ -6,12 +6,10 @@
 
 enum { EXIT_USAGE = 2, EXIT_MEASURE = 3 };
 
-struct advice {
+static const struct {
     int exit_code;
-    const char *text;
-};
-
-static const struct advice advice[ERROR_KINDS] = {
+    const char *advice;
+} outcomes[ERROR_KINDS] = {
     [ERROR_NONE] = {0, NULL},
     [ERROR_USAGE] = {EXIT_USAGE, "pmu-probe --help shows the commands and their options."},
     [ERROR_SYMBOL] =
@@ -47,32 +45,38 @@ static const struct advice advice[ERROR_KINDS] = {
     [ERROR_FAULT] = {EXIT_MEASURE, "Is the address mapped, and are the target's power and clocks on?"},
     [ERROR_ASLEEP] =
         {EXIT_MEASURE,
-         "Wake the target, or keep its debug clocks on in sleep (DBGMCU on STM32), then try again."},
+         "Is the target powered and connected? If it sleeps: wake it, or keep its debug clocks on in sleep "
+         "(DBGMCU on STM32)."},
+    [ERROR_NO_TARGET] = {EXIT_MEASURE,
+                         "Is the target powered, and are its debug wires and ground connected? --transport "
+                         "and a lower --speed may help."},
     [ERROR_NO_CORE] = {EXIT_MEASURE, "pmu-probe info shows what can be seen; -C N takes another core."},
     [ERROR_NO_COUNTER] = {EXIT_MEASURE, "pmu-probe info shows the counter blocks; --counter NAME takes one."},
     [ERROR_WRITTEN] =
         {EXIT_MEASURE,
-         "The program, an operating system (perf, or cpuidle, which takes an idle core's power), "
-         "or another debugger does that, and then no count is true. pmu-probe --elf FILE doctor names the "
-         "lines that do it. --counter NAME takes a counter that nobody else uses (pmu-probe info shows "
-         "them)."},
+         "The program, an operating system (perf, or cpuidle, which cuts an idle core's power) or "
+         "another debugger does this, and then no count is right. pmu-probe --elf FILE doctor names the "
+         "lines of the program that do it. --counter NAME takes a counter that nothing else uses (pmu-probe "
+         "info shows them)."},
     [ERROR_WRITER_SOUGHT] = {EXIT_MEASURE,
-                             "Keep the program from it, or take a counter that nobody else uses: --counter "
-                             "NAME (pmu-probe info shows them)."},
+                             "Change the program, or take a counter that nothing else uses: --counter NAME "
+                             "(pmu-probe info shows them)."},
     [ERROR_NO_COMPARATOR] = {EXIT_MEASURE,
                              "Remove a hardware breakpoint in the other debugger, then try again. "
                              "If an earlier pmu-probe was killed: pmu-probe release."},
     [ERROR_ADDRESS] = {EXIT_MEASURE, "Take a location in flash, or in RAM that the program runs from."},
-    [ERROR_PLACE] = {EXIT_MEASURE, "Name RAM that the core may execute: stub COMMAND LOCATION."},
+    [ERROR_PLACE] = {EXIT_MEASURE, "Name RAM that the core may execute: stub ACTION LOCATION."},
     [ERROR_HALTED] = {EXIT_MEASURE,
                       "Use --resume to run it during the measurement, or resume it in your debugger. "
                       "(If an earlier pmu-probe was killed: pmu-probe release.)"},
-    [ERROR_FOREIGN_STOP] = {EXIT_MEASURE, "The core is left halted there for whoever set that breakpoint. "
-                                          "If an earlier pmu-probe was killed: pmu-probe release."},
+    [ERROR_FOREIGN_STOP] = {EXIT_MEASURE,
+                            "The core is left halted there for the debugger that set the breakpoint. "
+                            "If an earlier pmu-probe was killed: pmu-probe release."},
     [ERROR_CLEARED] =
         {EXIT_MEASURE,
-         "An operating system clears them when it takes a core down or wakes it (CPU hotplug, suspend, "
-         "cpuidle), and uses them itself (perf, gdb on the target). Linux: boot with cpuidle.off=1 and "
+         "An operating system clears breakpoints when it takes a core down or wakes it (CPU hotplug, "
+         "suspend, "
+         "cpuidle), and sets its own (perf, gdb on the target). Linux: boot with cpuidle.off=1 and "
          "keep perf's breakpoints and other debuggers away."},
     [ERROR_RESET] =
         {EXIT_MEASURE,
@@ -94,15 +98,42 @@ static const struct advice advice[ERROR_KINDS] = {
     [ERROR_SYSTEM] = {EXIT_MEASURE, NULL},
 };
 
-bool error_set(struct error *error, enum error_kind kind, const char *format, ...)
+/* False: a fact is set already, or `error` is NULL. */
+static bool begin(struct error *error, enum error_kind kind, const char *advice)
 {
     if (error == NULL || error->kind != ERROR_NONE)
         return false;
     error->kind = kind;
+    error->advice = advice;
+    return true;
+}
+
+bool error_set(struct error *error, enum error_kind kind, const char *format, ...)
+{
+    if (!begin(error, kind, NULL))
+        return false;
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(error->text, sizeof error->text, format, arguments);
     va_end(arguments);
+    return false;
+}
+
+bool error_advise(struct error *error, enum error_kind kind, const char *advice, const char *format, ...)
+{
+    if (!begin(error, kind, advice))
+        return false;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(error->text, sizeof error->text, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+bool error_copy(struct error *error, const struct error *why)
+{
+    if (error != NULL && error->kind == ERROR_NONE)
+        *error = *why;
     return false;
 }
 
@@ -123,10 +154,8 @@ bool error_prefix(struct error *error, const char *format, ...)
 
 bool error_add(struct error *error, const struct error *further)
 {
-    if (error->kind == ERROR_NONE) {
-        *error = *further;
-        return false;
-    }
+    if (error->kind == ERROR_NONE)
+        return error_copy(error, further);
     size_t used = strlen(error->text);
     snprintf(error->text + used, sizeof error->text - used, "\n%s", further->text);
     return false;
@@ -137,14 +166,17 @@ void error_clear(struct error *error)
     error->kind = ERROR_NONE;
     error->text[0] = '\0';
     error->subject = NULL;
+    error->advice = NULL;
 }
 
-const char *error_advice(enum error_kind kind)
+const char *error_advice(const struct error *error)
 {
-    return (unsigned)kind < ERROR_KINDS ? advice[kind].text : NULL;
+    if (error->advice != NULL)
+        return error->advice[0] != '\0' ? error->advice : NULL;
+    return (unsigned)error->kind < ERROR_KINDS ? outcomes[error->kind].advice : NULL;
 }
 
 int error_exit_code(enum error_kind kind)
 {
-    return (unsigned)kind < ERROR_KINDS ? advice[kind].exit_code : EXIT_MEASURE;
+    return (unsigned)kind < ERROR_KINDS ? outcomes[kind].exit_code : EXIT_MEASURE;
 }

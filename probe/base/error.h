@@ -1,6 +1,6 @@
 /*
- * Errors: the layer that fails states the fact and its kind, once; what to do about each kind of
- * failure, and the exit code that it ends in, stand in error.c and nowhere else.
+ * Errors: the layer that fails states the fact and its kind, once. error.c has the exit code of each kind and
+ * what the user can do about it; where that does not fit the fact, the fact comes with its own advice.
  */
 #pragma once
 
@@ -9,7 +9,7 @@
 
 enum error_kind {
     ERROR_NONE,
-    ERROR_USAGE,         /* the command line or a file of the user's is wrong */
+    ERROR_USAGE,         /* the command line, or a file that the user wrote, is wrong */
     ERROR_SYMBOL,        /* a location names nothing in the ELF */
     ERROR_AMBIGUOUS,     /* a location names several addresses */
     ERROR_ELF,           /* the ELF cannot be used */
@@ -23,10 +23,11 @@ enum error_kind {
     ERROR_LINK_PROTOCOL, /* the other end breaks its own protocol */
     ERROR_FAULT,         /* the target refused an access */
     ERROR_ASLEEP,        /* the target does not answer for now */
+    ERROR_NO_TARGET,     /* the probe works, but nothing answers it */
     ERROR_NO_CORE,       /* no core that we know */
     ERROR_NO_COUNTER,    /* no counter block that we can use */
-    ERROR_WRITTEN,       /* somebody else writes or stops the counter */
-    ERROR_WRITER_SOUGHT, /* likewise, and who does was looked for */
+    ERROR_WRITTEN,       /* something else writes or stops the counter */
+    ERROR_WRITER_SOUGHT, /* the same, after a search for what does it */
     ERROR_NO_COMPARATOR, /* all breakpoint units are taken */
     ERROR_ADDRESS,       /* no breakpoint can be put there */
     ERROR_PLACE,         /* the core cannot run code there */
@@ -34,7 +35,7 @@ enum error_kind {
     ERROR_FOREIGN_STOP,  /* another debugger's breakpoint */
     ERROR_CLEARED,       /* our breakpoint was taken away under us */
     ERROR_RESET,         /* the target was reset under us */
-    ERROR_NO_RESET,      /* it was asked for a reset, and does not */
+    ERROR_NO_RESET,      /* the target ignores our request for a reset */
     ERROR_LOCKUP,        /* the core locked up */
     ERROR_STATE,         /* the core is in a state in which it cannot be measured */
     ERROR_START,         /* start never reached */
@@ -47,19 +48,25 @@ enum error_kind {
 struct error {
     enum error_kind kind;
     char text[1024]; /* what was tried and what came back */
-    /* The register that speaks for ERROR_WRITTEN, or does not take what it is to hold; NULL: none */
+    /* The register that ERROR_WRITTEN is about, or that does not take a value; NULL: none */
     const char *subject;
+    const char *advice; /* in place of the kind's, "" for none; NULL: the kind's */
 };
 
 /* Keeps the first fact: a later call on the same error is ignored. Always returns false. */
 bool error_set(struct error *error, enum error_kind kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* The same with its own advice, a constant. */
+bool error_advise(struct error *error, enum error_kind kind, const char *advice, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+/* Takes over all of `why`, unless a fact is set already. Always returns false. */
+bool error_copy(struct error *error, const struct error *why);
 /* Puts words in front of a fact that is already set ("cannot restore: ..."). Always returns false. */
 bool error_prefix(struct error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* A further fact, on a line of its own; becomes the error itself when there is none yet. Always returns
  * false. */
 bool error_add(struct error *error, const struct error *further);
 void error_clear(struct error *error);
-/* What the user can do next; NULL where the fact says it all. */
-const char *error_advice(enum error_kind kind);
+/* What the user can do next; NULL if the fact says it all. */
+const char *error_advice(const struct error *error);
 int error_exit_code(enum error_kind kind);

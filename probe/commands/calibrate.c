@@ -58,11 +58,6 @@ static bool calibrate_there(struct calibrate_command *self, struct engine *engin
            engine->ops->run(engine, &request, sink, &deadline, error);
 }
 
-static bool disarm_engine(void *engine, const struct deadline *deadline, struct error *error)
-{
-    return ((struct engine *)engine)->ops->disarm(engine, deadline, error);
-}
-
 static bool calibrate(struct calibrate_command *self, struct error *error)
 {
     struct session *session = &self->session;
@@ -81,14 +76,14 @@ static bool calibrate(struct calibrate_command *self, struct error *error)
     session_conditions(session, &clock, &self->conditions);
     process_note(&session->context->options->process, self->conditions.note, sizeof self->conditions.note);
     halt_cost_begin(&self->halts, device, &clock);
-    struct engine *engine = device->debugger != NULL ? debugger_engine_new(device) : direct_new(device);
+    struct engine *engine = session_engine(session, error);
     if (engine == NULL)
-        return error_set(error, ERROR_SYSTEM, "out of memory");
+        return false;
     struct deadline deadline = session_deadline(session);
     bool ok = here ? debugger_engine_calibrate_here(engine, REHITS, STEPS, &sink, &deadline, error)
                    : calibrate_there(self, engine, &sink, error);
     struct error after = {0};
-    if (!session_insist(session, disarm_engine, engine, &after))
+    if (!session_disarm(session, engine, &after))
         ok = error_add(error, &after);
     engine->ops->free(engine);
     halt_cost_end(&self->halts);
@@ -148,7 +143,7 @@ static void print(const struct calibrate_command *self)
                      each > 0 ? terminal_or("±", "+-") : "",
                      each > 0 ? number_unsigned(error, sizeof error, each) : "", each > 0 ? " per hit" : "");
         else
-            snprintf(line, sizeof line, "halt overhead at %s: %s <not counted>: no trial came out well", name,
+            snprintf(line, sizeof line, "halt overhead at %s: %s <not counted>: no trial succeeded", name,
                      counted);
         fold_text(out, terminal_columns(out), 2, line);
     }
@@ -167,10 +162,8 @@ int command_calibrate(const struct context *context, struct error *error)
         ok = put_json(self) || error_set(error, ERROR_SYSTEM, "the output could not be written");
     else if (ok)
         print(self);
-    struct error after = {0};
     counting_close(&self->counting);
-    if (!session_close(&self->session, &after))
-        ok = error_add(error, &after);
+    int code = session_finish(&self->session, ok, error);
     free(self);
-    return ok ? EXIT_DONE : error_exit_code(error->kind);
+    return code;
 }

@@ -1,15 +1,14 @@
 /*
  * Commands: one file each, options in, library calls, result to report/. Each returns the exit code.
  *
- * A new command takes a COMMAND_ below, a row in command.c, and its bit in each row of option_table.c whose
- * option it uses: all others are refused by name before anything is connected. tests/golden/options shows
- * the table.
+ * A new command takes a COMMAND_ below, a row in command.c, and its bit in each row of option_table in
+ * options.c whose option it uses: all others are refused by name before anything is connected.
+ * tests/golden/options shows the table.
  */
 #pragma once
 
 #include "base/log.h"
 #include "commands/options.h"
-#include "measure/result.h"
 
 #include <signal.h>
 #include <stdbool.h>
@@ -20,20 +19,20 @@ struct context {
     const struct options *options;
     const volatile sig_atomic_t *cancel;
     FILE *out;
-    bool *result;          /* NULL: nobody asks */
+    bool *result;          /* see command_has_result; may be NULL */
     const struct log *log; /* NULL without -v */
 };
 
 /* 2 and 3 are those of errors: base/error.c. */
 enum { EXIT_DONE = 0, EXIT_REGRESSED = 1, EXIT_INCONCLUSIVE = 4, EXIT_UNHEALTHY = 5 };
 
-/* What is in `out` by now is worth keeping, even if the command fails. */
+/* The output so far is worth keeping, even if the command fails. */
 void command_has_result(const struct context *context);
 
 struct command {
     const char *name, *operands;
     const char *does;     /* one line; NULL: not shown in the overview */
-    const char *about;    /* further words for `help NAME`; "" */
+    const char *about;    /* more for `help NAME`; may be "" */
     const char *examples; /* lines */
     const char *needs;    /* what its operands are, for when one is missing */
     unsigned least, most; /* operands */
@@ -43,7 +42,7 @@ struct command {
 
 /* By their ids. */
 extern const struct command commands[COMMANDS];
-/* NULL: there is none; the error says what comes near. */
+/* NULL: no such command; the error suggests similar names. */
 const struct command *command_find(const char *name, struct error *error);
 
 int command_probes(const struct context *context, struct error *error);
@@ -64,30 +63,49 @@ int command_stub(const struct context *context, struct error *error);
  */
 void help_print(FILE *out);                     /* --help: all of it */
 void help_command(FILE *out, const char *name); /* help NAME, NAME --help */
-void help_usage(FILE *out);                     /* for somebody who types nothing but the name */
+void help_usage(FILE *out);                     /* no command given */
+void help_manual(FILE *out);                    /* the manual page, for man */
 
 /*
- * Outcome: what a run of `delta` ends in: its summary in the format that was asked for and, with --baseline,
- * the comparison with an earlier run and the exit code that follows from it.
+ * Of `list`: what --cpu takes.
  */
-struct session;
-struct verdict_output; /* what to compare with, read before anything is measured */
-
-/* *out is NULL without --baseline. False: the baseline or the threshold cannot be used. */
-bool verdict_output_begin(const struct context *context, struct verdict_output **out, struct error *error);
-void verdict_output_free(struct verdict_output *check); /* NULL is allowed */
-/* Writes the summary and the comparison; false when it could not be written. *code is left alone without a
- * baseline. */
-bool verdict_output_write(const struct context *context, const struct summary *summary,
-                          struct verdict_output *check, int *code);
+enum { LIST_SETS = 2 };
+const char *list_cpu(size_t i); /* the i-th; NULL: there are no more */
+/* The sets of events that a core of this name has; 0: it is not known. */
+size_t list_sets(const char *cpu, const char *sets[LIST_SETS]);
 
 /*
- * Of `doctor`: which lines of the program write the counter. On a Cortex-M a watchpoint tells; of an A or R
- * core the ELF is searched for instructions that can.
+ * Completion: prints what can take the place of the last of these words (the command line behind pmu-probe,
+ * up to the cursor), a candidate a line with a tab and a short help behind it. ":files" and ":folders" stand
+ * for those that the shell knows. The scripts in completions/ call it.
  */
-/* The one that was found WRITTEN, be it before it could be taken; NULL: none is known. */
-const struct counter_block *doctor_written_block(const struct session *session);
-/* Behind a trial that found the counter WRITTEN, for the reason `why`. It also reports what goes wrong. */
-void doctor_name_writers(struct session *session, const struct error *why);
-/* Of one that stands though it was switched on. */
-void doctor_name_stoppers(const struct session *session);
+void complete_print(FILE *out, int argc, char **argv);
+
+/*
+ * Output: where a command writes. A plain file is written as FILE.part-XXXXXX and renamed to FILE at the end,
+ * if it has a result. Until then, and after a failure, FILE stays as it was. A pipe or a device is written to
+ * directly.
+ */
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+enum output_way {
+    OUTPUT_AS_IT_IS, /* standard output too */
+    OUTPUT_BESIDE,
+    OUTPUT_COPIED, /* no rename possible: several names, another owner, a folder that is not writable */
+};
+
+struct output {
+    FILE *file;       /* to write to */
+    const char *name; /* as the user gave it; NULL: standard output */
+    enum output_way way;
+    char *path;   /* all symbolic links resolved; may be NULL with OUTPUT_AS_IT_IS */
+    char *beside; /* the file being written, with OUTPUT_BESIDE */
+};
+
+/* `name` NULL: standard output. */
+bool output_open(struct output *output, const char *name, const volatile sig_atomic_t *cancel,
+                 struct error *error);
+/* `result`: the output takes its place. False: not all of it could be written. */
+bool output_close(struct output *output, bool result, struct error *error);

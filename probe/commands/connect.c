@@ -1,7 +1,7 @@
 #include "commands/session.h"
 
 #include "base/socket.h"
-#include "commands/values.h"
+#include "commands/options.h"
 #include "debuggers/debugger.h"
 #include "debuggers/gdb_python.h"
 #include "debuggers/gdb_remote.h"
@@ -19,7 +19,7 @@
 enum { CONNECT_MS = 5000, START_MS = 20000, LIST_MS = 3000, OPENOCD_TCL_PORT = 6666 };
 enum { INSTALLED = 3, INSTALLED_ROOM = PATH_MAX + 64 };
 
-/* ":HOST", ":HOST:PORT", ":[::1]:PORT"; what is missing stays as it is */
+/* ":HOST", ":HOST:PORT", ":[::1]:PORT"; a missing part stays unchanged */
 static bool read_place(const char *place, char *host, size_t size, uint16_t *port, struct error *error)
 {
     if (place[0] == '\0')
@@ -66,7 +66,7 @@ static struct link *connect_openocd(const struct context *context, const char *p
     return openocd_connect(host, port, context->log, &deadline, error);
 }
 
-/* A port of its own for each server: none is the usual one. */
+/* GDB servers have no usual port. */
 static struct link *connect_gdb(const struct context *context, const char *probe, struct error *error)
 {
     char host[256] = "localhost";
@@ -87,7 +87,7 @@ static struct link *connect_gdb(const struct context *context, const char *probe
     return debugger == NULL ? NULL : debugger_link_new(debugger, error);
 }
 
-/* "door:N": the descriptor at whose other end GDB's Python is, which started this process. */
+/* "door:N": GDB's Python, which started this process, is at the other end of this descriptor. */
 static struct link *connect_door(const struct context *context, const char *probe, struct error *error)
 {
     enum { FIRST = 3 };
@@ -129,7 +129,7 @@ size_t connect_list(const struct context *context, struct dap_listed *out, size_
     return dap_list(out, room, &deadline);
 }
 
-/* Board files are found by their names alone: where `make install` has put them, beside this program. */
+/* Finds board files by name where `make install` puts them, relative to this program. */
 static size_t add_installed(const char **words, size_t n, char (*folders)[INSTALLED_ROOM])
 {
     static const char *const parts[INSTALLED] = {"/openocd-cfg/boards", "/openocd-cfg", ""};
@@ -163,7 +163,7 @@ static struct link *start_openocd(const struct context *context, struct error *e
     return openocd_start(words, n, options->n_openocd, context->log, &deadline, error);
 }
 
-/* Nobody said which: what is there decides, and only when there is no choice. */
+/* No probe was named: takes the only one there is. */
 static struct link *connect_default(const struct context *context, struct error *error)
 {
     struct dap_listed probes[CONNECT_PROBES];
@@ -185,7 +185,7 @@ static struct link *connect_default(const struct context *context, struct error 
     return connect_dap(context, "cmsis-dap", error);
 }
 
-/* OpenOCD and debuggers have the wires in their own hands. */
+/* OpenOCD and debuggers configure the wires themselves. */
 static bool check_wires(const struct options *options, struct error *error)
 {
     const char *which = options->transport != NULL ? "--transport"
@@ -197,7 +197,7 @@ static bool check_wires(const struct options *options, struct error *error)
     if (options->n_openocd > 0)
         return error_set(
             error, ERROR_USAGE,
-            "%s belongs to a CMSIS-DAP probe: to OpenOCD say -c 'adapter speed 4000' or -c 'transport "
+            "%s belongs to a CMSIS-DAP probe: for OpenOCD use -c 'adapter speed 4000' or -c 'transport "
             "select swd'",
             which);
     return error_set(error, ERROR_USAGE, "%s belongs to a CMSIS-DAP probe, not to %.64s", which,
@@ -227,7 +227,7 @@ static struct link *connect_control(const struct context *context, struct error 
                                          : connect_openocd(context, options->probe, error);
 }
 
-/* Both are named, since a pair is made on purpose. */
+/* With --counters both links must be named. */
 static bool check_pair(const struct options *options, struct error *error)
 {
     if (!msr_spec_is(options->counters))
@@ -235,7 +235,7 @@ static bool check_pair(const struct options *options, struct error *error)
                          options->counters);
     bool control = options->n_openocd > 0 || (options->probe != NULL && !msr_spec_is(options->probe));
     return control || error_set(error, ERROR_USAGE,
-                                "--counters needs run control from elsewhere: --probe gdb:HOST:PORT");
+                                "--counters needs another link for run control: --probe gdb:HOST:PORT");
 }
 
 static struct link *connect_all(const struct context *context, struct error *error)

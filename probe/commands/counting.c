@@ -26,9 +26,9 @@ static bool read_requests(const struct session *session, struct event_request *r
 
 /* ---- metrics */
 
-enum { OWN }; /* of the metric sets: ours; the others are the user's files */
+enum { OWN }; /* the built-in set of metrics; the others are the user's files */
 
-/* A file of the user's is told from a name by what names have not. */
+/* A file name has a character that no metric's name has. */
 static bool is_path(const char *text)
 {
     return strpbrk(text, "/.") != NULL;
@@ -89,7 +89,7 @@ static bool add_metric(struct counting *counting, const struct session *session,
     if (counting->n_metrics == COUNTING_METRICS)
         return error_set(error, ERROR_USAGE, "more than %d metrics", COUNTING_METRICS);
     counting->metrics[counting->n_metrics++] = metric;
-    /* Those that nobody has asked for yet, in one pass if that can be */
+    /* Adds the events that were not requested yet, in one pass if possible */
     unsigned group = 0;
     size_t first = *n;
     for (size_t i = 0; i < first; i++)
@@ -105,21 +105,21 @@ static bool add_metric(struct counting *counting, const struct session *session,
         requests[*n] = (struct event_request){.group = group + 1};
         memcpy(requests[(*n)++].name, metric->events[i], sizeof metric->events[i]);
     }
-    /* Events that one counter alone can count are better counted in turns than not at all */
+    /* If they do not fit together, count them in turns */
     if (*n > first && !fit_together(counting, session, requests + first, *n - first))
         for (size_t i = first; i < *n; i++)
             requests[i].group = 0;
     return true;
 }
 
-/* What comes near, else all that these counters can be made into. */
+/* Suggests similar names, else lists all metrics that these counters support. */
 static bool refuse_metric(const struct metric_set *set, const char *name, struct knowledge *knowledge,
                           struct error *error)
 {
     char room[NEAR_NAMES * (NEAR_LENGTH + 2) + 32], list[512] = "";
     struct near near;
     size_t used = 0;
-    bool elsewhere = metric_set_find(set, name, NULL, NULL) != NULL;
+    bool exists = metric_set_find(set, name, NULL, NULL) != NULL;
     near_init(&near, name, strlen(name));
     for (size_t i = 0; i < metric_set_count(set); i++) {
         const struct metric *metric = metric_set_at(set, i);
@@ -130,11 +130,12 @@ static bool refuse_metric(const struct metric_set *set, const char *name, struct
             used +=
                 (size_t)snprintf(list + used, sizeof list - used, "%s%s", used > 0 ? ", " : "", metric->name);
     }
-    const char *what = elsewhere ? "these counters have not the events for the metric" : "unknown metric";
-    if (!elsewhere && near.count > 0)
-        return error_set(error, ERROR_USAGE, "%s %.48s%s", what, name, near_text(&near, room, sizeof room));
-    return error_set(error, ERROR_USAGE, "%s %.48s; %s%s", what, name,
-                     used > 0 ? "there are: " : "for them there is none", list);
+    const char *what = exists ? "these counters do not have the events for the metric" : "unknown metric";
+    if (!exists && near.count > 0)
+        return error_advise(error, ERROR_USAGE, "pmu-probe list shows the metrics of this core.",
+                            "%s %.48s%s", what, name, near_text(&near, room, sizeof room));
+    return error_advise(error, ERROR_USAGE, "pmu-probe list shows the metrics of this core.",
+                        "%s %.48s; %s%s", what, name, used > 0 ? "there are: " : "they support none", list);
 }
 
 static bool add_named_metric(struct counting *counting, const struct session *session, const char *name,
@@ -150,7 +151,7 @@ static bool add_named_metric(struct counting *counting, const struct session *se
         return refuse_metric(own, name, &knowledge, error);
     for (size_t i = 0; i < counting->n_metrics; i++)
         if (counting->metrics[i] == metric)
-            return error_set(error, ERROR_USAGE, "the metric %s is asked for twice", metric->name);
+            return error_set(error, ERROR_USAGE, "the metric %s is given twice", metric->name);
     return add_metric(counting, session, metric, requests, n, error);
 }
 
@@ -178,10 +179,9 @@ static bool add_metric_list(struct counting *counting, const struct session *ses
         size_t length = strcspn(text, ",");
         more = text[length] == ',';
         if (length == 0)
-            return error_set(error, ERROR_USAGE,
-                             "-M: a name is missing: a metric is left out between its commas");
+            return error_set(error, ERROR_USAGE, "-M: a name is missing between two commas");
         if (length >= sizeof one)
-            return error_set(error, ERROR_USAGE, "-M: too long a name");
+            return error_set(error, ERROR_USAGE, "-M: a name is too long");
         memcpy(one, text, length);
         one[length] = '\0';
         text += length + more;
@@ -202,7 +202,7 @@ static bool add_metrics(struct counting *counting, struct session *session, stru
     return true;
 }
 
-/* Why its value is not a number. */
+/* Says why the metric has no value. */
 static void explain(const struct counting *counting, const struct metric *metric, const double *counts,
                     double hz, struct metric_result *out)
 {
@@ -253,12 +253,12 @@ size_t counting_metrics(const struct counting *counting, counting_mean *mean, co
     return counting->n_metrics;
 }
 
-/* ---- what is read beside the counters */
+/* ---- further words that are read with the counters */
 
 static bool has_word(const struct session *session, const char *name, uint64_t *address, uint64_t *size)
 {
     return session->symbols != NULL && symbols_object(session->symbols, name, address, size) &&
-           (*size <= 4 || *size == 8); /* of eight bytes the low four change */
+           (*size <= 4 || *size == 8); /* of eight bytes the low four are enough */
 }
 
 static bool find_word(struct session *session, const char *name, struct address *out)
@@ -282,7 +282,7 @@ bool counting_check_tick(const struct session *session, struct error *error)
     return error_set(error, ERROR_SYMBOL, "the ELF has no variable \"%.64s\" of up to 8 bytes", name);
 }
 
-/* How much the variable goes up by at a time: ST's HAL keeps that in another one. */
+/* The increment of the tick variable: ST's HAL keeps it in another variable. */
 static bool read_each(struct session *session, const char *name, uint64_t *each, struct error *error)
 {
     struct address at;
@@ -293,8 +293,8 @@ static bool read_each(struct session *session, const char *name, uint64_t *each,
     return ledger_read(session->device.ledger, at, each, &deadline, error);
 }
 
-/* FreeRTOS counts ticks that come while its scheduler is suspended here, and adds them to xTickCount later:
- * without it they would be missing from every measurement that such a time is in. */
+/* While its scheduler is suspended, FreeRTOS counts ticks here and adds them to xTickCount later. Without
+ * this variable a measurement would miss them. */
 static bool find_pended(struct session *session, struct address *out, struct error *error)
 {
     static const char *const names[] = {"xPendedTicks",
@@ -331,7 +331,7 @@ static bool take_tick(struct counting *counting, struct session *session, const 
            wrap_evidence_check(&counting->evidence, &session->device, clock, &deadline, error);
 }
 
-/* A counter that wraps within a slice of a wait needs something slower beside it. */
+/* A counter that may wrap between two readings needs a slower one as evidence. */
 static bool take_beside(struct counting *counting, struct session *session, const struct clock *clock,
                         struct error *error)
 {

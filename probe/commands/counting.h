@@ -17,7 +17,7 @@ enum { COUNTING_METRICS = RESULT_METRICS, COUNTING_METRIC_SETS = 1 + RESULT_METR
 
 struct counting {
     struct event_set *set;
-    struct metric_set *metric_sets[COUNTING_METRIC_SETS]; /* the built-in ones, and a file each */
+    struct metric_set *metric_sets[COUNTING_METRIC_SETS]; /* the built-in set, then one per file */
     const struct metric *metrics[COUNTING_METRICS];
     size_t n_metric_sets, n_metrics;
     struct plan *plan;
@@ -25,17 +25,17 @@ struct counting {
     struct at_end at_end;
 };
 
-/* Whether the ELF has what --tick names: the target is not needed for that. */
+/* Whether the ELF has the variable that --tick names. Needs no target. */
 bool counting_check_tick(const struct session *session, struct error *error);
-/* The session has taken its target. Programs the first pass. */
+/* Programs the first pass. The session must have taken its target. */
 bool counting_open(struct counting *counting, struct session *session, const struct clock *clock,
                    struct error *error);
 void counting_close(struct counting *counting);
-/* What was counted of a column of the plan, on average; NaN: nothing, or only a bound. */
+/* The mean count of a column of the plan; NaN: not counted, or only a bound is known. */
 typedef double counting_mean(const void *context, size_t column);
-/* Returns how many there are; `out` has room for RESULT_METRICS. */
+/* Returns the number of metrics; `out` has room for RESULT_METRICS. */
 size_t counting_metrics(const struct counting *counting, counting_mean *mean, const void *context, double hz,
                         struct metric_result *out);
-/* What --on-max names; `names` gets them as they are shown. */
+/* The words that --on-max names; `names` gets them as they are shown. */
 bool counting_words(struct counting *counting, struct session *session, struct result_words *names,
                     struct error *error);

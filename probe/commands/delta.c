@@ -63,7 +63,7 @@ static enum core_register register_of(const struct frame_base *base)
     return base->is_sp ? CORE_SP : (enum core_register)(CORE_R0 + base->number);
 }
 
-/* What the ELF says about calls and frames there. */
+/* Asks the ELF about calls and frames in the region. */
 static bool look_into_region(struct delta_command *self, struct error *error)
 {
     struct symbols *symbols = self->session.symbols;
@@ -159,13 +159,8 @@ static void describe_region(struct delta_command *self)
     conditions->end_address = self->region.end;
 }
 
-static bool disarm_engine(void *engine, const struct deadline *deadline, struct error *error)
-{
-    return ((struct engine *)engine)->ops->disarm(engine, deadline, error);
-}
-
-/* After a reset it is not what it is later: the program sets it up, often in the midst of what is measured.
- */
+/* After a reset the clock is not yet what it will be: the program sets it up, often in the middle of the
+ * region. */
 static bool clock_of_boot(struct session *session, struct clock *clock, struct error *error)
 {
     if (session->context->options->freq_hz > 0)
@@ -177,7 +172,7 @@ static bool clock_of_boot(struct session *session, struct clock *clock, struct e
 /* Two accesses at 10 MHz SWD are some 10 us apart. */
 enum { SLOW_HZ = 4000000 };
 
-/* With the counter that is taken. */
+/* With the counter that the session has taken. */
 static bool measure_once(struct delta_command *self, const struct clock *clock, double seen_hz,
                          struct error *error)
 {
@@ -200,8 +195,7 @@ static bool measure_once(struct delta_command *self, const struct clock *clock, 
                                    .plan = self->counting.plan,
                                    .at_end = self->counting.at_end.n > 0 ? &self->counting.at_end : NULL};
     struct delta_sink sink = {.context = self, .hit = on_hit, .tick = on_tick};
-    struct engine *engine = session->device.debugger != NULL ? debugger_engine_new(&session->device)
-                                                             : direct_new(&session->device);
+    struct engine *engine = session_engine(session, error);
     if (options->reset)
         engine = reset_engine_new(&session->device, engine);
     if (engine == NULL)
@@ -209,7 +203,7 @@ static bool measure_once(struct delta_command *self, const struct clock *clock, 
     struct deadline deadline = session_deadline(session);
     session->device.chosen->core.slow = clock->hz > 0 && clock->hz < SLOW_HZ;
     bool ok = engine->ops->arm(engine, &self->region, &deadline, error);
-    if (ok) { /* what cannot be told of a hit is known only now */
+    if (ok) { /* only now are the engine's limits known */
         session_conditions(session, clock, &self->conditions);
         describe_region(self);
         add_note(&self->conditions, engine->limit);
@@ -222,9 +216,8 @@ static bool measure_once(struct delta_command *self, const struct clock *clock, 
     progress_clear(&self->progress);
     struct error after = {0};
     struct deadline last = session_last_deadline();
-    if (!session_insist(session, disarm_engine, engine, &after) ||
-        !device_check_witness(&session->device, &last, &after))
-        ok = error_set(error, after.kind, "%s", after.text);
+    if (!session_disarm(session, engine, &after) || !device_check_witness(&session->device, &last, &after))
+        ok = error_copy(error, &after);
     if (error->kind == ERROR_FOREIGN_STOP) {
         char place[512], stop[sizeof error->text];
         session_place(session, engine->stopped_at, place, sizeof place);
@@ -240,8 +233,8 @@ static bool measure_once(struct delta_command *self, const struct clock *clock, 
     return ok;
 }
 
-/* Between taking the target and putting it back. Nothing is printed yet of what a written counter counted,
- * unless hits are printed as they come: then it is measured once more. */
+/* If something else writes the counter, measures once more with another one, unless hits were printed
+ * already. */
 static bool measure(struct delta_command *self, struct error *error)
 {
     struct session *session = &self->session;
@@ -256,79 +249,14 @@ static bool measure(struct delta_command *self, struct error *error)
         return true;
     if (why.kind != ERROR_WRITTEN || session->context->options->format == FORMAT_JSON ||
         !session_take_other(session, &why, &clock, &seen_hz, error))
-        return error_set(error, why.kind, "%s", why.text);
+        return error_copy(error, &why);
     summary_free(&self->summary);
     counting_close(&self->counting);
     self->summary = (struct summary){0};
     return measure_once(self, &clock, seen_hz, error);
 }
 
-static double column_mean(const void *context, size_t i)
-{
-    const struct column *column = &((const struct summary *)context)->columns[i];
-    if (column->at_least > 0 || statistics_count(column->statistics) == 0)
-        return (double)NAN;
-    return statistics_mean(column->statistics);
-}
-
-/* A region with a reset in it, or readings that mean nothing, must not end in a table. */
-static bool is_printable(const struct delta_command *self, const struct error *error)
-{
-    return error->kind == ERROR_NONE ||
-           (self->summary.hits > 0 && error->kind != ERROR_NO_COUNTER && error->kind != ERROR_WRITTEN);
-}
-
-static bool check_run_control(const struct session *session, struct error *error)
-{
-    return session->device.debugger != NULL || session->device.chosen->core.ops->add_run != NULL ||
-           error_set(error, ERROR_USAGE,
-                     "delta needs run control, and a processor's MSRs have none: --probe gdb:HOST:PORT gives "
-                     "it, with "
-                     "--counters for the MSRs; stat and watch count over time");
-}
-
-int command_delta(const struct context *context, struct error *error)
-{
-    struct delta_command self = {.session = {.context = context, .may_stop = true}};
-    struct verdict_output *check = NULL;
-    int code = EXIT_DONE;
-    if (!context->options->quiet)
-        progress_begin(&self.progress, stderr);
-    bool ok = verdict_output_begin(context, &check, error) && session_open_elf(&self.session, error) &&
-              counting_check_tick(&self.session, error) && locate_region(&self, context->options, error) &&
-              look_into_region(&self, error) && session_open_target(&self.session, error) &&
-              check_run_control(&self.session, error) && session_take(&self.session, error) &&
-              measure(&self, error);
-    struct error after = {0};
-    bool closed = session_close(&self.session, &after);
-    if (self.summary.n > 0 && is_printable(&self, error)) {
-        self.summary.n_metrics = counting_metrics(&self.counting, column_mean, &self.summary,
-                                                  self.conditions.clock_hz, self.summary.metrics);
-        self.summary.conditions = self.conditions;
-        if (self.counting.evidence.wants_clock && self.summary.columns[0].at_least > 0)
-            snprintf(self.summary.advice, sizeof self.summary.advice,
-                     "--freq HZ lets the RP2040's timer count beyond a period of SysTick");
-        if (error->kind != ERROR_NONE)
-            snprintf(self.summary.ended, sizeof self.summary.ended, "%.255s",
-                     error->kind == ERROR_CANCELLED ? "Ctrl-C" : error->text);
-        if (self.summary.hits > 0)
-            command_has_result(context);
-        self.unwritten = !verdict_output_write(context, &self.summary, check, &code) || self.unwritten;
-    }
-    /* Ctrl-C is how one ends a measurement that has enough. */
-    if (error->kind == ERROR_CANCELLED && self.summary.hits > 0) {
-        error_clear(error);
-        ok = true;
-    }
-    verdict_output_free(check);
-    summary_free(&self.summary);
-    counting_close(&self.counting);
-    if (!closed)
-        ok = error_add(error, &after);
-    if (self.unwritten)
-        ok = error_set(error, ERROR_SYSTEM, "the output could not be written");
-    return ok ? code : error_exit_code(error->kind);
-}
+/* ---- the end of a run: the summary and, with --baseline, the comparison and the exit code that follows */
 
 struct verdict_output {
     struct baseline baseline;
@@ -337,7 +265,7 @@ struct verdict_output {
     struct comparison comparison;
 };
 
-/* Who writes 5 means 5 %. */
+/* A bare 5 is refused: it would be 500 %, and the user means 5 %. */
 static bool read_threshold(const char *text, double *out, struct error *error)
 {
     if (verdict_threshold(text, out))
@@ -350,7 +278,9 @@ static bool read_threshold(const char *text, double *out, struct error *error)
     return error_set(error, ERROR_USAGE, "--threshold takes a part such as 2%% or 0.02, not \"%.32s\"", text);
 }
 
-bool verdict_output_begin(const struct context *context, struct verdict_output **out, struct error *error)
+/* *out is NULL without --baseline. False: the baseline or the threshold cannot be used. */
+static bool verdict_output_begin(const struct context *context, struct verdict_output **out,
+                                 struct error *error)
 {
     const struct options *options = context->options;
     *out = NULL;
@@ -370,11 +300,6 @@ bool verdict_output_begin(const struct context *context, struct verdict_output *
     check->any_elf = options->any_elf;
     *out = check;
     return true;
-}
-
-void verdict_output_free(struct verdict_output *check)
-{
-    free(check);
 }
 
 static int code_of(enum verdict verdict)
@@ -412,8 +337,9 @@ static bool write_summary(FILE *out, const struct options *options, const struct
     return comparison_print(out, comparison);
 }
 
-bool verdict_output_write(const struct context *context, const struct summary *summary,
-                          struct verdict_output *check, int *code)
+/* Writes the summary and the comparison; false if the output failed. Sets *code with a baseline only. */
+static bool verdict_output_write(const struct context *context, const struct summary *summary,
+                                 struct verdict_output *check, int *code)
 {
     const struct comparison *comparison = NULL;
     if (check != NULL) {
@@ -422,4 +348,73 @@ bool verdict_output_write(const struct context *context, const struct summary *s
         *code = code_of(comparison->verdict);
     }
     return write_summary(context->out, context->options, summary, comparison);
+}
+
+/* ---- the command */
+
+static double column_mean(const void *context, size_t i)
+{
+    const struct column *column = &((const struct summary *)context)->columns[i];
+    if (column->at_least > 0 || statistics_count(column->statistics) == 0)
+        return (double)NAN;
+    return statistics_mean(column->statistics);
+}
+
+/* A region with a reset in it, or readings that mean nothing, must not end in a table. */
+static bool is_printable(const struct delta_command *self, const struct error *error)
+{
+    return error->kind == ERROR_NONE ||
+           (self->summary.hits > 0 && error->kind != ERROR_NO_COUNTER && error->kind != ERROR_WRITTEN);
+}
+
+static bool check_run_control(const struct session *session, struct error *error)
+{
+    return session->device.debugger != NULL || session->device.chosen->core.ops->add_run != NULL ||
+           error_advise(
+               error, ERROR_USAGE, "",
+               "delta needs run control, and a processor's MSRs have none: --probe gdb:HOST:PORT gives it, "
+               "with --counters for the MSRs; stat and watch count over time");
+}
+
+int command_delta(const struct context *context, struct error *error)
+{
+    struct delta_command self = {.session = {.context = context, .may_stop = true}};
+    struct verdict_output *check = NULL;
+    int code = EXIT_DONE;
+    if (!context->options->quiet)
+        progress_begin(&self.progress, stderr);
+    bool ok = verdict_output_begin(context, &check, error) && session_open_elf(&self.session, error) &&
+              counting_check_tick(&self.session, error) && locate_region(&self, context->options, error) &&
+              look_into_region(&self, error) && session_open_target(&self.session, error) &&
+              check_run_control(&self.session, error) && session_take(&self.session, error) &&
+              measure(&self, error);
+    struct error after = {0};
+    bool closed = session_close(&self.session, &after);
+    if (self.summary.n > 0 && is_printable(&self, error)) {
+        self.summary.n_metrics = counting_metrics(&self.counting, column_mean, &self.summary,
+                                                  self.conditions.clock_hz, self.summary.metrics);
+        self.summary.conditions = self.conditions;
+        if (self.counting.evidence.wants_clock && self.summary.columns[0].at_least > 0)
+            snprintf(self.summary.advice, sizeof self.summary.advice,
+                     "--freq HZ lets the RP2040's timer count beyond a period of SysTick");
+        if (error->kind != ERROR_NONE)
+            snprintf(self.summary.ended, sizeof self.summary.ended, "%.255s",
+                     error->kind == ERROR_CANCELLED ? "Ctrl-C" : error->text);
+        if (self.summary.hits > 0)
+            command_has_result(context);
+        self.unwritten = !verdict_output_write(context, &self.summary, check, &code) || self.unwritten;
+    }
+    /* Ctrl-C ends a measurement that has enough hits. */
+    if (error->kind == ERROR_CANCELLED && self.summary.hits > 0) {
+        error_clear(error);
+        ok = true;
+    }
+    free(check);
+    summary_free(&self.summary);
+    counting_close(&self.counting);
+    if (!closed)
+        ok = error_add(error, &after);
+    if (self.unwritten)
+        ok = error_set(error, ERROR_SYSTEM, "the output could not be written");
+    return ok ? code : error_exit_code(error->kind);
 }

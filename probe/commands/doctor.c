@@ -2,7 +2,6 @@
 #include "device/doctor.h"
 #include "commands/command.h"
 #include "commands/session.h"
-#include "debuggers/debugger.h"
 #include "device/writers.h"
 #include "measure/plausible.h"
 #include "report/fold.h"
@@ -13,7 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
-#include <time.h>
 
 /* The pause between two looks doubles until the counter has moved: a core may get little time, in a model. */
 enum { PAUSE_MS = 20, PAUSES = 6, LEFT = 64, INDENT = 2 };
@@ -23,250 +21,8 @@ static bool is_json(const struct session *session)
     return session->context->options->format == FORMAT_JSON;
 }
 
-static void put_core(struct session *session)
-{
-    const struct device *device = &session->device;
-    const struct core *core = &device->chosen->core;
-    struct json_part line = json_part_new("core");
-    char link[128];
-    link_describe(session->link, link, sizeof link);
-    json_command_header(session->context->out, "doctor", link);
-    json_part_unsigned(&line, "number", (uint64_t)(device->chosen - device->cores));
-    json_part_text(&line, "name", core->name);
-    if (core->debug_base != 0)
-        json_part_hex(&line, "debug_base", core->debug_base);
-    if (core->pmu_base != 0)
-        json_part_hex(&line, "pmu_base", core->pmu_base);
-    json_part_write(session->context->out, line);
-}
-
-static void put_tests(FILE *out, const struct diagnosis *diagnosis)
-{
-    static const char *const findings[] = {
-        [FINDING_OK] = "ok", [FINDING_BAD] = "bad", [FINDING_UNKNOWN] = "unknown"};
-    for (size_t i = 0; i < diagnosis->n; i++) {
-        const struct doctor_test *test = &diagnosis->tests[i];
-        struct json_part line = json_part_new("test");
-        json_part_text(&line, "name", test->name);
-        json_part_text(&line, "finding", findings[test->finding]);
-        json_part_text(&line, "state", test->state);
-        json_part_text(&line, "detail", test->detail);
-        json_part_write(out, line);
-    }
-}
-
-static void put_counter(FILE *out, const struct device *device, uint64_t first, uint64_t second, int ms)
-{
-    struct json_part line = json_part_new("counter");
-    json_part_text(&line, "name", device->reading.counters[0].name);
-    json_part_text(&line, "text", device->block->text);
-    json_part_text(&line, "state", device->block->state);
-    json_part_unsigned(&line, "first", first);
-    json_part_unsigned(&line, "second", second);
-    json_part_unsigned(&line, "ms", (uint64_t)ms);
-    json_part_bool(&line, "moves", first != second);
-    json_part_write(out, line);
-}
-
-/* It may have been found before the counter could be taken. */
-static void put_written(struct session *session, const struct error *why)
-{
-    FILE *out = session->context->out;
-    const struct counter_block *block = doctor_written_block(session);
-    if (is_json(session)) {
-        struct json_part line = json_part_new("counter");
-        json_part_text(&line, "name", block != NULL ? block->counters[0].name : "");
-        json_part_text(&line, "text", block != NULL ? block->text : "");
-        json_part_bool(&line, "written", true);
-        json_part_write(out, line);
-    } else {
-        fprintf(out, "  %-15s %-10s %s\n", "counter", "WRITTEN", block != NULL ? block->text : "");
-    }
-    doctor_name_writers(session, why);
-}
-
-static bool put_summary(const struct session *session, const struct diagnosis *diagnosis, bool mended,
-                        struct error *error)
-{
-    struct json_part line = json_part_new("summary");
-    json_part_bool(&line, "healthy", diagnosis->healthy);
-    if (!diagnosis->healthy) {
-        json_part_text(&line, "reason", diagnosis->reason);
-        json_part_text(&line, "advice", diagnosis->advice);
-        json_part_bool(&line, "mendable", diagnosis->mendable);
-        json_part_bool(&line, "mended", mended);
-    }
-    return json_part_write(session->context->out, line) ||
-           error_set(error, ERROR_SYSTEM, "the output could not be written");
-}
-
-static void print_core(FILE *out, const struct device *device)
-{
-    const struct core *core = &device->chosen->core;
-    fprintf(out, "core %d   %s", (int)(device->chosen - device->cores), core->name);
-    if (core->debug_base != 0)
-        fprintf(out, "   debug 0x%08" PRIX64, core->debug_base);
-    if (core->pmu_base != 0)
-        fprintf(out, "   PMU 0x%08" PRIX64, core->pmu_base);
-    fprintf(out, "\n\n");
-}
-
-static void print_tests(FILE *out, const struct diagnosis *diagnosis)
-{
-    for (size_t i = 0; i < diagnosis->n; i++) {
-        char left[LEFT];
-        snprintf(left, sizeof left, "  %-15s %-10s ", diagnosis->tests[i].name, diagnosis->tests[i].state);
-        fold_beside(out, terminal_columns(out), left, diagnosis->tests[i].detail);
-    }
-}
-
-/* For a moment. A debugger has halted the core, and does it again. */
-static bool let_run(struct device *device, int ms, const struct deadline *deadline, struct error *error)
-{
-    if (device->debugger != NULL)
-        return debugger_run_for(device->debugger, ms, deadline, error);
-    nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L}, NULL);
-    return true;
-}
-
-/* *second is *first: it stood still for *ms. */
-static bool read_twice(struct device *device, uint64_t *first, uint64_t *second, int *ms,
-                       const struct deadline *deadline, struct error *error)
-{
-    uint64_t values[READING_ROOM], before, after;
-    if (!device_read(device, values, &before, &after, deadline, error))
-        return false;
-    *first = *second = values[0];
-    *ms = 0;
-    for (int i = 0, pause = PAUSE_MS; i < PAUSES && *second == *first; i++, pause *= 2) {
-        if (!let_run(device, pause, deadline, error) ||
-            !device_read(device, values, &before, &after, deadline, error))
-            return false;
-        *second = values[0];
-        *ms += pause;
-    }
-    return true;
-}
-
-static bool check_movement(const struct session *session, bool moves, uint64_t status, struct error *error)
-{
-    const struct core *counted = &device_counted(&session->device)->core;
-    if (moves || counted->ops->state(counted, status) == CORE_ASLEEP)
-        return true;
-    doctor_name_stoppers(session);
-    return error_set(error, ERROR_NO_COUNTER, "%s stands still while the core runs",
-                     session->device.reading.counters[0].name);
-}
-
-/* The counter itself: on a running core it moves between two reads. */
-static bool try_counter(struct session *session, struct error *error)
-{
-    FILE *out = session->context->out;
-    struct device *device = &session->device;
-    const struct core *counted = &device_counted(device)->core;
-    uint64_t first, second, status;
-    int ms;
-    struct deadline deadline = session_deadline(session);
-    struct clock clock;
-    double seen_hz;
-    if (!session_take(session, error) || !session_clock(session, &clock, error) ||
-        !plausible_trial(device, &clock, &seen_hz, &deadline, error)) {
-        if (error->kind == ERROR_WRITTEN)
-            put_written(session, error);
-        else if (error->kind == ERROR_NO_COUNTER && error->subject != NULL)
-            doctor_name_writers(session, error);
-        return false;
-    }
-    if (!read_twice(device, &first, &second, &ms, &deadline, error) ||
-        !ledger_read(device->ledger, counted->ops->status(counted), &status, &deadline, error))
-        return false;
-    const char *name = device->reading.counters[0].name;
-    bool moves = first != second;
-    if (is_json(session)) {
-        put_counter(out, device, first, second, ms);
-        return check_movement(session, moves, status, error);
-    }
-    fprintf(out, "  %-15s %-10s %s: %" PRIu64 ", and %d ms later %" PRIu64 "\n", "counter",
-            moves ? "ok" : "STANDS", name, first, ms, second);
-    fprintf(out, "  %-15s %-10s %s\n", "in use", device->block->state, device->block->text);
-    return check_movement(session, moves, status, error);
-}
-
-static bool mend(struct session *session, const struct diagnosis *diagnosis, struct error *error)
-{
-    struct ledger *ledger = session->device.ledger;
-    struct deadline deadline = session_deadline(session);
-    const struct setting *setting = &diagnosis->mend;
-    if (!ledger_apply(ledger, setting, &deadline, error))
-        return false;
-    ledger_forget(ledger, setting->at); /* it is to stay */
-    if (!is_json(session))
-        fprintf(session->context->out, "\nMended, and left so: 0x%08" PRIX64 " was written.\n",
-                setting->at.offset);
-    return true;
-}
-
-static bool examine_as_json(struct session *session, bool *healthy, struct error *error)
-{
-    struct diagnosis diagnosis;
-    struct deadline deadline = session_deadline(session);
-    put_core(session);
-    if (!doctor_examine(&session->device, session->device.chosen, &diagnosis, &deadline, error))
-        return false;
-    put_tests(session->context->out, &diagnosis);
-    *healthy = diagnosis.healthy;
-    bool mending = !diagnosis.healthy && diagnosis.mendable && session->context->options->mend;
-    return (!diagnosis.healthy || try_counter(session, error)) &&
-           (!mending || mend(session, &diagnosis, error)) && put_summary(session, &diagnosis, mending, error);
-}
-
-static bool examine(struct session *session, bool *healthy, struct error *error)
-{
-    FILE *out = session->context->out;
-    struct diagnosis diagnosis;
-    struct deadline deadline = session_deadline(session);
-    if (is_json(session))
-        return examine_as_json(session, healthy, error);
-    print_core(out, &session->device);
-    if (!doctor_examine(&session->device, session->device.chosen, &diagnosis, &deadline, error))
-        return false;
-    print_tests(out, &diagnosis);
-    *healthy = diagnosis.healthy;
-    if (diagnosis.healthy)
-        return try_counter(session, error);
-    char reason[sizeof diagnosis.reason + 64];
-    snprintf(reason, sizeof reason, "The counters cannot be read: %s.", diagnosis.reason);
-    fputc('\n', out);
-    fold_text(out, terminal_columns(out), INDENT, reason);
-    fold_text(out, terminal_columns(out), INDENT, diagnosis.advice);
-    if (!diagnosis.mendable)
-        return true;
-    if (session->context->options->mend)
-        return mend(session, &diagnosis, error);
-    fprintf(out, "To mend it and leave it so:  pmu-probe -C %d doctor --mend\n",
-            (int)(session->device.chosen - session->device.cores));
-    return true;
-}
-
-int command_doctor(const struct context *context, struct error *error)
-{
-    struct session session = {.context = context};
-    bool healthy = true;
-    bool ok = session_open_elf(&session, error) && session_open_target(&session, error) &&
-              examine(&session, &healthy, error);
-    /* A counter that stands still, or that somebody writes, is what was looked for */
-    bool found = error->kind == ERROR_NO_COUNTER || error->kind == ERROR_WRITTEN;
-    if (found)
-        command_has_result(context);
-    if (error->kind == ERROR_WRITTEN)
-        error->kind = ERROR_WRITER_SOUGHT;
-    struct error after = {0};
-    if (!session_close(&session, &after))
-        ok = error_add(error, &after);
-    if (!ok)
-        return found ? EXIT_UNHEALTHY : error_exit_code(error->kind);
-    return healthy || context->options->mend ? EXIT_DONE : EXIT_UNHEALTHY;
-}
+/* ---- which lines of the program write the counter: a watchpoint tells on a Cortex-M; of an A or R core the
+ * ELF is searched for instructions that can */
 
 enum { CANDIDATES = 6, PLACE = 512 };
 
@@ -300,7 +56,7 @@ static void print_row(const struct session *session, const char *what, const cha
     fold_beside(out, terminal_columns(out), left, text);
 }
 
-/* A line of JSON that names an instruction; what is known by how is added to it. */
+/* A line of JSON that names an instruction; the caller adds what its method knows. */
 static struct json_part writer_line(const struct session *session, const char *name, uint64_t address,
                                     const char *how)
 {
@@ -315,7 +71,7 @@ static struct json_part writer_line(const struct session *session, const char *n
     return line;
 }
 
-/* --- by the code ---------------------------------------------------------------------------------------- */
+/* ---- by the code */
 
 static void put_candidate(const struct session *session, const char *name, uint64_t address)
 {
@@ -337,8 +93,7 @@ static void tell_candidates(const struct session *session, size_t n)
     tell(session, text);
 }
 
-/* Of a Cortex-M: of one register, or NULL: of all. Where the code has the addresses of the registers as
- * constants. */
+/* Lists a Cortex-M's stores to one register, or to all (NULL), whose address is a constant in the code. */
 static void list_stores(const struct session *session, const struct counter_block *block, const char *only)
 {
     const char *name;
@@ -374,9 +129,9 @@ static void search(const struct session *session, const char *first)
              "program or another debugger does.");
 }
 
-/* --- by a watchpoint ------------------------------------------------------------------------------------ */
+/* ---- by a watchpoint */
 
-/* One store, and all stops behind it. */
+/* One store, and how often the core stopped after it. */
 struct seen {
     const char *name;
     uint64_t at; /* the store, or where the core stopped */
@@ -436,7 +191,7 @@ static void put_end(const struct session *session, const struct writers *writers
                  writers->n_watched > 0 ? " to the end" : "", writers->hindrance);
         tell(session, text);
     }
-    if (session->device.leave_halted) {
+    if (session->device.leave == LEAVE_HALTED_FOREIGN) {
         place_of(session, session->device.stopped_at, place, sizeof place);
         snprintf(text, sizeof text, "The core stands at %.200s.", place);
         tell(session, text);
@@ -456,7 +211,8 @@ static void put_end(const struct session *session, const struct writers *writers
     tell(session, text);
 }
 
-const struct counter_block *doctor_written_block(const struct session *session)
+/* The counter that was found WRITTEN, perhaps before it could be taken; NULL: none is known. */
+static const struct counter_block *written_block(const struct session *session)
 {
     const struct device_core *core = session->device.chosen;
     const char *name = session->context->options->counter;
@@ -476,7 +232,7 @@ static void watch(struct session *session, const char *first)
     struct error failed = {0};
     const char *unclear = NULL;
     struct deadline deadline = session_deadline(session);
-    const struct counter_block *block = doctor_written_block(session);
+    const struct counter_block *block = written_block(session);
     if (block == NULL)
         return;
     bool ok = writers_watch(&session->device, block, first, &writers, &deadline, &failed);
@@ -499,7 +255,8 @@ static bool is_searched(const struct session *session)
     return family == CORE_ARMV7 || family == CORE_ARMV8;
 }
 
-void doctor_name_writers(struct session *session, const struct error *why)
+/* After a trial that found the counter WRITTEN for the reason `why`. Prints its own failures. */
+static void name_writers(struct session *session, const struct error *why)
 {
     if (writers_can_watch(&session->device))
         watch(session, why->subject);
@@ -507,8 +264,244 @@ void doctor_name_writers(struct session *session, const struct error *why)
         search(session, why->subject);
 }
 
-void doctor_name_stoppers(const struct session *session)
+/* The counter is enabled and stands still. */
+static void name_stoppers(const struct session *session)
 {
     if (is_searched(session) && session->device.remote == NULL)
         search(session, "PMCR");
+}
+
+/* ---- the tests and the counter itself */
+
+static void put_core(struct session *session)
+{
+    const struct device *device = &session->device;
+    const struct core *core = &device->chosen->core;
+    struct json_part line = json_part_new("core");
+    char link[128];
+    link_describe(session->link, link, sizeof link);
+    json_command_header(session->context->out, "doctor", link);
+    json_part_unsigned(&line, "number", (uint64_t)(device->chosen - device->cores));
+    json_part_text(&line, "name", core->name);
+    if (core->debug_base != 0)
+        json_part_hex(&line, "debug_base", core->debug_base);
+    if (core->pmu_base != 0)
+        json_part_hex(&line, "pmu_base", core->pmu_base);
+    json_part_write(session->context->out, line);
+}
+
+static void put_tests(FILE *out, const struct diagnosis *diagnosis)
+{
+    static const char *const findings[] = {
+        [FINDING_OK] = "ok", [FINDING_BAD] = "bad", [FINDING_UNKNOWN] = "unknown"};
+    for (size_t i = 0; i < diagnosis->n; i++) {
+        const struct doctor_test *test = &diagnosis->tests[i];
+        struct json_part line = json_part_new("test");
+        json_part_text(&line, "name", test->name);
+        json_part_text(&line, "finding", findings[test->finding]);
+        json_part_text(&line, "state", test->state);
+        json_part_text(&line, "detail", test->detail);
+        json_part_write(out, line);
+    }
+}
+
+static void put_counter(FILE *out, const struct device *device, uint64_t first, uint64_t second, int ms)
+{
+    struct json_part line = json_part_new("counter");
+    json_part_text(&line, "name", device->reading.counters[0].name);
+    json_part_text(&line, "text", device->block->text);
+    json_part_text(&line, "state", device->block->state);
+    json_part_unsigned(&line, "first", first);
+    json_part_unsigned(&line, "second", second);
+    json_part_unsigned(&line, "ms", (uint64_t)ms);
+    json_part_bool(&line, "moves", first != second);
+    json_part_write(out, line);
+}
+
+static void put_written(struct session *session, const struct error *why)
+{
+    FILE *out = session->context->out;
+    const struct counter_block *block = written_block(session);
+    if (is_json(session)) {
+        struct json_part line = json_part_new("counter");
+        json_part_text(&line, "name", block != NULL ? block->counters[0].name : "");
+        json_part_text(&line, "text", block != NULL ? block->text : "");
+        json_part_bool(&line, "written", true);
+        json_part_write(out, line);
+    } else {
+        fprintf(out, "  %-15s %-10s %s\n", "counter", "WRITTEN", block != NULL ? block->text : "");
+    }
+    name_writers(session, why);
+}
+
+static bool put_summary(const struct session *session, const struct diagnosis *diagnosis, bool mended,
+                        struct error *error)
+{
+    struct json_part line = json_part_new("summary");
+    json_part_bool(&line, "healthy", diagnosis->healthy);
+    if (!diagnosis->healthy) {
+        json_part_text(&line, "reason", diagnosis->reason);
+        json_part_text(&line, "advice", diagnosis->advice);
+        json_part_bool(&line, "mendable", diagnosis->mendable);
+        json_part_bool(&line, "mended", mended);
+    }
+    return json_part_write(session->context->out, line) ||
+           error_set(error, ERROR_SYSTEM, "the output could not be written");
+}
+
+static void print_core(FILE *out, const struct device *device)
+{
+    const struct core *core = &device->chosen->core;
+    fprintf(out, "core %d   %s", (int)(device->chosen - device->cores), core->name);
+    if (core->debug_base != 0)
+        fprintf(out, "   debug 0x%08" PRIX64, core->debug_base);
+    if (core->pmu_base != 0)
+        fprintf(out, "   PMU 0x%08" PRIX64, core->pmu_base);
+    fprintf(out, "\n\n");
+}
+
+static void print_tests(FILE *out, const struct diagnosis *diagnosis)
+{
+    for (size_t i = 0; i < diagnosis->n; i++) {
+        char left[LEFT];
+        snprintf(left, sizeof left, "  %-15s %-10s ", diagnosis->tests[i].name, diagnosis->tests[i].state);
+        fold_beside(out, terminal_columns(out), left, diagnosis->tests[i].detail);
+    }
+}
+
+/* *second equals *first if the counter stood still for *ms. */
+static bool read_twice(struct device *device, uint64_t *first, uint64_t *second, int *ms,
+                       const struct deadline *deadline, struct error *error)
+{
+    uint64_t values[READING_ROOM], before, after;
+    if (!device_read(device, values, &before, &after, deadline, error))
+        return false;
+    *first = *second = values[0];
+    *ms = 0;
+    for (int i = 0, pause = PAUSE_MS; i < PAUSES && *second == *first; i++, pause *= 2) {
+        if (!device_run_for(device, pause, deadline, error) ||
+            !device_read(device, values, &before, &after, deadline, error))
+            return false;
+        *second = values[0];
+        *ms += pause;
+    }
+    return true;
+}
+
+static bool check_movement(const struct session *session, bool moves, uint64_t status, struct error *error)
+{
+    const struct core *counted = &device_counted(&session->device)->core;
+    if (moves || counted->ops->state(counted, status) == CORE_ASLEEP)
+        return true;
+    name_stoppers(session);
+    return error_set(error, ERROR_NO_COUNTER, "%s stands still while the core runs",
+                     session->device.reading.counters[0].name);
+}
+
+/* The counter itself: on a running core it moves between two reads. */
+static bool try_counter(struct session *session, struct error *error)
+{
+    FILE *out = session->context->out;
+    struct device *device = &session->device;
+    const struct core *counted = &device_counted(device)->core;
+    uint64_t first, second, status;
+    int ms;
+    struct deadline deadline = session_deadline(session);
+    struct clock clock;
+    double seen_hz;
+    if (!session_take(session, error) || !session_clock(session, &clock, error) ||
+        !plausible_trial(device, &clock, &seen_hz, &deadline, error)) {
+        if (error->kind == ERROR_WRITTEN)
+            put_written(session, error);
+        else if (error->kind == ERROR_NO_COUNTER && error->subject != NULL)
+            name_writers(session, error);
+        return false;
+    }
+    if (!read_twice(device, &first, &second, &ms, &deadline, error) ||
+        !ledger_read(device->ledger, counted->ops->status(counted), &status, &deadline, error))
+        return false;
+    const char *name = device->reading.counters[0].name;
+    bool moves = first != second;
+    if (is_json(session)) {
+        put_counter(out, device, first, second, ms);
+        return check_movement(session, moves, status, error);
+    }
+    fprintf(out, "  %-15s %-10s %s: %" PRIu64 ", and %d ms later %" PRIu64 "\n", "counter",
+            moves ? "ok" : "STANDS", name, first, ms, second);
+    fprintf(out, "  %-15s %-10s %s\n", "in use", device->block->state, device->block->text);
+    return check_movement(session, moves, status, error);
+}
+
+static bool mend(struct session *session, const struct diagnosis *diagnosis, struct error *error)
+{
+    struct ledger *ledger = session->device.ledger;
+    struct deadline deadline = session_deadline(session);
+    const struct setting *setting = &diagnosis->mend;
+    if (!ledger_apply(ledger, setting, &deadline, error))
+        return false;
+    ledger_forget(ledger, setting->at); /* so that it is not undone */
+    if (!is_json(session))
+        fprintf(session->context->out, "\nMended, and left so: 0x%08" PRIX64 " was written.\n",
+                setting->at.offset);
+    return true;
+}
+
+static bool examine_as_json(struct session *session, bool *healthy, struct error *error)
+{
+    struct diagnosis diagnosis;
+    struct deadline deadline = session_deadline(session);
+    put_core(session);
+    if (!doctor_examine(&session->device, session->device.chosen, &diagnosis, &deadline, error))
+        return false;
+    put_tests(session->context->out, &diagnosis);
+    *healthy = diagnosis.healthy;
+    bool mending = !diagnosis.healthy && diagnosis.mendable && session->context->options->mend;
+    return (!diagnosis.healthy || try_counter(session, error)) &&
+           (!mending || mend(session, &diagnosis, error)) && put_summary(session, &diagnosis, mending, error);
+}
+
+static bool examine(struct session *session, bool *healthy, struct error *error)
+{
+    FILE *out = session->context->out;
+    struct diagnosis diagnosis;
+    struct deadline deadline = session_deadline(session);
+    if (is_json(session))
+        return examine_as_json(session, healthy, error);
+    print_core(out, &session->device);
+    if (!doctor_examine(&session->device, session->device.chosen, &diagnosis, &deadline, error))
+        return false;
+    print_tests(out, &diagnosis);
+    *healthy = diagnosis.healthy;
+    if (diagnosis.healthy)
+        return try_counter(session, error);
+    char reason[sizeof diagnosis.reason + 64];
+    snprintf(reason, sizeof reason, "The counters cannot be read: %s.", diagnosis.reason);
+    fputc('\n', out);
+    fold_text(out, terminal_columns(out), INDENT, reason);
+    fold_text(out, terminal_columns(out), INDENT, diagnosis.advice);
+    if (!diagnosis.mendable)
+        return true;
+    if (session->context->options->mend)
+        return mend(session, &diagnosis, error);
+    fprintf(out, "To mend it and leave it so:  pmu-probe -C %d doctor --mend\n",
+            (int)(session->device.chosen - session->device.cores));
+    return true;
+}
+
+int command_doctor(const struct context *context, struct error *error)
+{
+    struct session session = {.context = context};
+    bool healthy = true;
+    bool ok = session_open_elf(&session, error) && session_open_target(&session, error) &&
+              examine(&session, &healthy, error);
+    /* A counter that stands still, or that something else writes, is a finding */
+    bool found = error->kind == ERROR_NO_COUNTER || error->kind == ERROR_WRITTEN;
+    if (found)
+        command_has_result(context);
+    if (error->kind == ERROR_WRITTEN)
+        error->kind = ERROR_WRITER_SOUGHT;
+    int code = session_finish(&session, ok, error);
+    if (code != EXIT_DONE)
+        return found ? EXIT_UNHEALTHY : code;
+    return healthy || context->options->mend ? EXIT_DONE : EXIT_UNHEALTHY;
 }

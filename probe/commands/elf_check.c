@@ -9,7 +9,7 @@
 
 /* ---- the machine */
 
-/* Tag_CPU_arch of the M profile, and of what is not M. */
+/* Tag_CPU_arch: the M profile, and others. */
 enum { V7 = 10, V6_M = 11, V6S_M = 12, V7E_M = 13, V8_A = 14, V8_R = 15, V8_M_BASE = 16, V8_M_MAIN = 17 };
 enum { V81_A = 18, V83_A = 20, V81_M_MAIN = 21, V9_A = 22 };
 /* CPUID: Architecture says whether it has the main extension; Arm's part numbers from 0xD00 on are Armv8's.
@@ -30,7 +30,7 @@ static bool fits_cortex_m(const struct symbols_machine *machine, const struct co
         return false;
     switch (machine->architecture) {
     case V7:
-    case V7E_M: /* for a Cortex-M3 too: what it lacks may not be used */
+    case V7E_M: /* may run on a Cortex-M3 too, if it avoids what that core lacks */
         return main;
     case V8_M_BASE:
         return v8;
@@ -92,8 +92,7 @@ static bool check_machine(struct session *session, struct error *error)
 static const uint64_t VECTOR_CHECKSUM = 0x1C;
 enum { WORDS = 64 };
 
-/* The words of a piece of the file as the target has them; *n of them, at most WORDS, from `*skip` bytes on.
- */
+/* Reads from the target *n words of a piece of the file, at most WORDS, from its byte *skip on. */
 static bool read_piece(struct session *session, const struct segment *piece, uint64_t *results, size_t *skip,
                        size_t *n, struct error *error)
 {
@@ -104,10 +103,10 @@ static bool read_piece(struct session *session, const struct segment *piece, uin
         steps_add(&list, step_read(core_word(&session->device.chosen->core, piece->address + at)));
     *n = list.n;
     struct deadline deadline = session_deadline(session);
-    return list.n == 0 || device_run(&session->device, &list, results, &deadline, error);
+    return list.n == 0 || ledger_run(session->device.ledger, &list, results, &deadline, error);
 }
 
-/* Words of a piece, from `skip` bytes on, with what the file has there. */
+/* Compares words of the target with a piece of the file, from its byte `skip` on. */
 static bool compare(const struct segment *piece, size_t skip, const uint64_t *words, size_t n,
                     struct error *error)
 {
@@ -125,9 +124,9 @@ static bool compare(const struct segment *piece, size_t skip, const uint64_t *wo
     return true;
 }
 
-/* ---- the same, as the core sees it */
+/* ---- the same through the core */
 
-/* A cache of the core's may be ahead of memory, and what an MMU has at an address is not what a bus has. */
+/* The core's cache may be ahead of memory, and the MMU may map an address to another place. */
 static bool may_see_more(const struct session *session)
 {
     const struct device *device = &session->device;
@@ -179,7 +178,7 @@ static bool stops_there(enum error_kind kind)
            kind == ERROR_FOREIGN_STOP || kind == ERROR_RESET || kind == ERROR_SYSTEM;
 }
 
-/* Compares the beginning of a piece of the file with the target; flash that differs at all differs soon. */
+/* Compares the beginning of a piece of the file with the target: another program differs early. */
 static bool check_piece(struct session *session, const struct segment *piece, struct error *error)
 {
     uint64_t results[WORDS];
@@ -194,12 +193,12 @@ static bool check_piece(struct session *session, const struct segment *piece, st
         if (session->may_stop && compare_by_core(session, piece, &by_core))
             return true;
         if (stops_there(by_core.kind))
-            return error_set(error, by_core.kind, "%s", by_core.text);
+            return error_copy(error, &by_core);
         if (!session->may_stop)
             return error_set(error, differs.kind,
                              "%s. Caches may be ahead of memory: delta looks through the core", differs.text);
     }
-    return error_set(error, differs.kind, "%s", differs.text);
+    return error_copy(error, &differs);
 }
 
 /* ---- the build ID */
@@ -211,7 +210,7 @@ struct build_id {
     size_t size; /* of the whole ID */
 };
 
-/* The ID of a note that begins here, as words of memory; false: there is none. */
+/* Reads the ID of a note that begins here, as words of memory; false: no note. */
 static bool take_id(const uint64_t *words, size_t n, struct build_id *out)
 {
     enum { NAME = sizeof ELF_NOTE_GNU, GNU = 0x00554E47 };
@@ -224,8 +223,8 @@ static bool take_id(const uint64_t *words, size_t n, struct build_id *out)
     return true;
 }
 
-/* Memory in which another build of the program would have its note: from where ours begins to some way behind
- * its end, and not farther, for a register may mind being read. */
+/* The memory in which another build would have its note: the segment of our note and a bit more. Not farther,
+ * as a read may disturb a peripheral. */
 static struct segment neighbourhood(const struct segment *segments, size_t n, const struct segment *note)
 {
     enum { LEAST = 4096, MOST = 65536 };
@@ -237,9 +236,8 @@ static struct segment neighbourhood(const struct segment *segments, size_t n, co
     return *note;
 }
 
-/* The note of whatever is flashed, looked for from where ours would be on, to both sides, as long as nobody
- * minds.
- */
+/* Searches for the note of the program that is flashed, from the address of ours outwards. A side ends where
+ * the target refuses to be read. */
 static bool find_id(struct session *session, const struct segment *around, uint64_t from,
                     struct build_id *out)
 {
@@ -274,7 +272,7 @@ static void show_id(const struct build_id *id, char *out, size_t room)
                  i + 1 == ID_SHOWN && id->size > ID_SHOWN ? "..." : "");
 }
 
-/* Says which build is there in place of which, instead of words that differ, if the linker marked both. */
+/* Names the two builds instead of the words that differ, if both have a build ID. */
 static void name_builds(struct session *session, const struct segment *segments, size_t n,
                         struct error *error)
 {
@@ -315,12 +313,12 @@ static bool check_segment(struct session *session, const struct segment *segment
     return true;
 }
 
-/* The beginning, the middle and the end of each segment, and the linker's mark of the build. */
+/* Compares the beginning, middle and end of each segment, and the build ID. */
 static bool check_memory(struct session *session, struct error *error)
 {
     enum { SEGMENTS = 16 };
     struct segment segments[SEGMENTS + 1];               /* and the note */
-    if (session->device.chosen->core.family == CORE_KNC) /* a card's memory is not seen */
+    if (session->device.chosen->core.family == CORE_KNC) /* a card's memory is not readable */
         return true;
     size_t n = symbols_segments(session->symbols, segments, SEGMENTS);
     n += symbols_build_note(session->symbols, &segments[n]);
@@ -332,13 +330,13 @@ static bool check_memory(struct session *session, struct error *error)
     return true;
 }
 
-/* What was done to look through the core is undone before anything else is. */
+/* Undoes what it did to look through the core. */
 static bool let_go(struct session *session, struct error *error)
 {
     if (session->by_core == NULL)
         return true;
     if (!session_undo(session, error))
-        return false; /* and tried again when the session is closed */
+        return false; /* session_close tries again */
     injected_free(session->by_core);
     session->by_core = NULL;
     return true;

@@ -1,6 +1,4 @@
 /* info: cores, counters and breakpoints, and who uses them already. Changes nothing. */
-#include "commands/info.h"
-
 #include "commands/command.h"
 #include "commands/session.h"
 #include "debuggers/debugger.h"
@@ -14,7 +12,13 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LEFT = 192, STATE = 544 };
+enum { LEFT = 192, STATE = 544, COMPARATORS = 32 };
+
+/* The addresses of the comparators that are enabled. */
+struct comparators {
+    uint64_t used[COMPARATORS];
+    size_t n;
+};
 
 static void describe_state(struct session *session, const struct device_core *core, char *out, size_t size)
 {
@@ -36,8 +40,8 @@ static void describe_state(struct session *session, const struct device_core *co
     snprintf(out, size, "halted at %s", place);
 }
 
-bool info_comparators(struct session *session, const struct core *core, struct info_comparators *out,
-                      struct error *error)
+static bool read_comparators(struct session *session, const struct core *core, struct comparators *out,
+                             struct error *error)
 {
     struct deadline deadline = session_deadline(session);
     struct setting on = core->ops->comparators_on(core);
@@ -51,16 +55,16 @@ bool info_comparators(struct session *session, const struct core *core, struct i
             if (!ledger_read(session->device.ledger, core->ops->comparator(core, i, w), &words[w], &deadline,
                              error))
                 return false;
-        if (enabled && out->n < INFO_COMPARATORS && core->ops->comparator_used(core, words, &address))
+        if (enabled && out->n < COMPARATORS && core->ops->comparator_used(core, words, &address))
             out->used[out->n++] = address;
     }
     return true;
 }
 
-/* What of a block is in the way of measuring with it, or what it does. Where its registers refuse to be read,
- * the same tests as doctor's say why. */
-const char *info_block_state(struct session *session, const struct device_core *core,
-                             const struct counter_block *block, struct diagnosis *diagnosis)
+/* What keeps a block from measuring, or what it does. If its registers refuse to be read, doctor's tests say
+ * why. */
+static const char *block_state(struct session *session, const struct device_core *core,
+                               const struct counter_block *block, struct diagnosis *diagnosis)
 {
     struct error ignored = {0};
     struct deadline deadline = session_deadline(session);
@@ -73,9 +77,9 @@ const char *info_block_state(struct session *session, const struct device_core *
 static bool print_comparators(struct session *session, const struct core *core, FILE *out,
                               struct error *error)
 {
-    struct info_comparators found;
+    struct comparators found;
     char left[LEFT], place[512], piece[sizeof place + 2];
-    if (!info_comparators(session, core, &found, error))
+    if (!read_comparators(session, core, &found, error))
         return false;
     int width = snprintf(left, sizeof left, "  %-12s %u,", "breakpoints", core->comparators);
     struct fold fold = {
@@ -91,19 +95,22 @@ static bool print_comparators(struct session *session, const struct core *core, 
     return true;
 }
 
-bool info_has_own_comparators(const struct session *session, const struct device_core *core)
+/* False: run control and the breakpoints are the debugger's. */
+static bool has_own_comparators(const struct session *session, const struct device_core *core)
 {
     const struct debugger *debugger = session->device.debugger;
     return debugger == NULL || (core->core.comparators > 0 && !debugger->facts.is_emulator);
 }
 
-bool info_is_shown(const struct session *session, const struct device_core *core)
+/* False: -C asks for another core. */
+static bool is_shown(const struct session *session, const struct device_core *core)
 {
     return session->context->options->core < 0 || core == session->device.chosen ||
            core == session->device.remote;
 }
 
-int info_owner(const struct session *session, const struct component *component)
+/* The number of the core that a component belongs to; -1: none. */
+static int owner_of(const struct session *session, const struct component *component)
 {
     for (size_t k = 0; component->base != 0 && k < session->device.n_cores; k++) {
         const struct core *core = &session->device.cores[k].core;
@@ -129,9 +136,9 @@ static bool print_core(struct session *session, size_t number, struct error *err
         struct diagnosis diagnosis;
         char left[LEFT];
         snprintf(left, sizeof left, "  %-12s %-36s ", block->kind->name, block->text);
-        fold_beside(out, terminal_columns(out), left, info_block_state(session, core, block, &diagnosis));
+        fold_beside(out, terminal_columns(out), left, block_state(session, core, block, &diagnosis));
     }
-    if (!info_has_own_comparators(session, core)) {
+    if (!has_own_comparators(session, core)) {
         fprintf(out, "  %-12s %s\n", "breakpoints", "the debugger's own");
         return true;
     }
@@ -141,7 +148,7 @@ static bool print_core(struct session *session, size_t number, struct error *err
     return true;
 }
 
-/* What its ROM tables say is on a debug bus. */
+/* The components that the ROM tables of a debug bus list. */
 static void print_bus(struct session *session, const struct device_bus *bus)
 {
     FILE *out = session->context->out;
@@ -155,7 +162,7 @@ static void print_bus(struct session *session, const struct device_bus *bus)
         char name[64];
         component_name(component, name, sizeof name);
         char owner[32] = "";
-        int number = info_owner(session, component);
+        int number = owner_of(session, component);
         if (number >= 0)
             snprintf(owner, sizeof owner, "core %d", number);
         if (component->readable)
@@ -168,8 +175,8 @@ static void print_bus(struct session *session, const struct device_bus *bus)
         fprintf(out, "  and more\n");
 }
 
-/* Measuring would need a core of our own. */
-bool info_clock(struct session *session, uint64_t *hz)
+/* SystemCoreClock as core 0 sees it: measuring would disturb the core. False: not known. */
+static bool read_clock(struct session *session, uint64_t *hz)
 {
     uint64_t address, size;
     struct error ignored = {0};
@@ -183,7 +190,7 @@ bool info_clock(struct session *session, uint64_t *hz)
 static void print_clock(struct session *session)
 {
     uint64_t hz;
-    if (info_clock(session, &hz))
+    if (read_clock(session, &hz))
         fprintf(session->context->out, "\nclock    %.6g MHz   SystemCoreClock\n", (double)hz / 1e6);
 }
 
@@ -191,12 +198,12 @@ static bool is_any_shown(const struct session *session, const struct device_core
                          size_t to)
 {
     for (size_t i = from; i < to; i++)
-        if (info_is_shown(session, &cores[i]))
+        if (is_shown(session, &cores[i]))
             return true;
     return false;
 }
 
-/* Threads whose counters are alike, in one line: a card has hundreds. They stand together. */
+/* One line for a run of threads whose counters are in the same state: a card has hundreds. */
 static void print_threads(const struct session *session)
 {
     FILE *out = session->context->out;
@@ -235,7 +242,7 @@ static void print_threads(const struct session *session)
     }
 }
 
-/* How the PMU is reached through a debugger, and why not in the other ways. */
+/* How the PMU is reached through a debugger, and why the other ways failed. */
 static void print_access(const struct debugger *debugger, FILE *out)
 {
     if (debugger == NULL || !debugger->access.settled)
@@ -268,7 +275,7 @@ static bool print(struct session *session, bool opened, struct error *error)
         print_bus(session, &session->device.buses[i]);
     for (size_t i = 0; i < session->device.n_cores; i++) {
         const struct device_core *core = &session->device.cores[i];
-        if (core->core.family != CORE_KNC && info_is_shown(session, core) && !print_core(session, i, error))
+        if (core->core.family != CORE_KNC && is_shown(session, core) && !print_core(session, i, error))
             return false;
     }
     if (session->device.buses_cut)
@@ -281,19 +288,7 @@ static bool print(struct session *session, bool opened, struct error *error)
     return true;
 }
 
-int command_info(const struct context *context, struct error *error)
-{
-    struct session session = {.context = context};
-    bool ok = session_open_elf(&session, error) && session_open_target(&session, error);
-    if (context->options->format == FORMAT_JSON)
-        ok = ok && info_json(&session, error);
-    else
-        ok = print(&session, ok, error);
-    struct error after = {0};
-    if (!session_close(&session, &after))
-        ok = error_add(error, &after);
-    return ok ? EXIT_DONE : error_exit_code(error->kind);
-}
+/* ---- as JSON lines */
 
 static const char *state_of(const struct session *session, const struct device_core *core)
 {
@@ -334,14 +329,14 @@ static bool put_breakpoints(struct session *session, const struct device_core *c
                             struct error *error)
 {
     struct json_part part = json_part_new(NULL);
-    struct info_comparators found = {.n = 0};
+    struct comparators found = {.n = 0};
     bool ok = true;
-    if (!info_has_own_comparators(session, core)) {
+    if (!has_own_comparators(session, core)) {
         json_part_text(&part, "of", "debugger");
     } else {
         json_part_unsigned(&part, "count", core->core.comparators);
         if (core->state != CORE_HIDDEN)
-            ok = info_comparators(session, &core->core, &found, error);
+            ok = read_comparators(session, &core->core, &found, error);
     }
     json_t *used = json_array();
     for (size_t i = 0; i < found.n; i++)
@@ -375,7 +370,7 @@ static bool put_core(struct session *session, size_t number, bool *written, stru
         json_part_text(&one, "kind", block->kind->name);
         json_part_text(&one, "text", block->text);
         json_part_bool(&one, "usable", block->unusable[0] == '\0');
-        json_part_text(&one, "state", info_block_state(session, core, block, &diagnosis));
+        json_part_text(&one, "state", block_state(session, core, block, &diagnosis));
         json_part_append(&line, blocks, take(&line, one));
     }
     json_part_array(&line, "counters", blocks);
@@ -395,7 +390,7 @@ static bool put_bus(const struct session *session, const struct device_bus *bus)
         const struct component *component = &bus->coresight.components[i];
         struct json_part one = json_part_new(NULL);
         char name[64];
-        int owner = info_owner(session, component);
+        int owner = owner_of(session, component);
         json_part_hex(&one, "base", component->base);
         component_name(component, name, sizeof name);
         json_part_text(&one, "name", name);
@@ -426,7 +421,7 @@ static bool put_access(const struct session *session, const struct debugger *deb
     return written;
 }
 
-bool info_json(struct session *session, struct error *error)
+static bool print_json(struct session *session, struct error *error)
 {
     FILE *out = session->context->out;
     const struct debugger *debugger = link_debugger(session->link);
@@ -439,7 +434,7 @@ bool info_json(struct session *session, struct error *error)
     for (size_t i = 0; i < session->device.n_buses; i++)
         written = put_bus(session, &session->device.buses[i]) && written;
     for (size_t i = 0; ok && i < session->device.n_cores; i++) {
-        if (!info_is_shown(session, &session->device.cores[i]))
+        if (!is_shown(session, &session->device.cores[i]))
             continue;
         ok = put_core(session, i, &written, error);
         shown++;
@@ -452,7 +447,7 @@ bool info_json(struct session *session, struct error *error)
         json_part_bool(&line, "more_buses", true);
     if (session->device.cores_cut)
         json_part_bool(&line, "more_cores", true);
-    if (session->device.chosen->core.family != CORE_KNC && info_clock(session, &hz)) {
+    if (session->device.chosen->core.family != CORE_KNC && read_clock(session, &hz)) {
         struct json_part clock = json_part_new(NULL);
         json_part_unsigned(&clock, "hz", hz);
         json_part_text(&clock, "source", "SystemCoreClock");
@@ -460,4 +455,15 @@ bool info_json(struct session *session, struct error *error)
     }
     written = json_part_write(out, line) && written;
     return written || error_set(error, ERROR_SYSTEM, "the output could not be written");
+}
+
+int command_info(const struct context *context, struct error *error)
+{
+    struct session session = {.context = context};
+    bool ok = session_open_elf(&session, error) && session_open_target(&session, error);
+    if (context->options->format == FORMAT_JSON)
+        ok = ok && print_json(&session, error);
+    else
+        ok = print(&session, ok, error);
+    return session_finish(&session, ok, error);
 }

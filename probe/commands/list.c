@@ -1,4 +1,4 @@
-/* list: what a core can count, and the metrics that are made of it. Needs no target with --cpu. */
+/* list: the events of a core and the metrics made of them; probes: the links that can be reached. */
 #include "commands/command.h"
 #include "commands/session.h"
 #include "counters/events.h"
@@ -15,10 +15,10 @@
 
 enum { MOST_GROUPS = 8 };
 
-/* What one block of counters can count. */
+/* The events of one block of counters. */
 struct group {
     char name[64];
-    struct event_set *set; /* NULL: the counter has an event of its own, and no other */
+    struct event_set *set; /* NULL: the counter has one fixed event, `only` */
     char only[EVENT_NAME];
 };
 
@@ -28,12 +28,12 @@ struct listing {
     struct metric_set *metrics;
     struct group groups[MOST_GROUPS];
     size_t n, events, shown_metrics;
-    bool ok; /* what was written is written */
+    bool ok; /* the output did not fail */
 };
 
 /* Cores that have no PMU: their counters are those of their profile (DDI 0403 C1.8, B3.3; DDI 0419 B3.3). */
 static const struct {
-    const char *cpu, *groups[2];
+    const char *cpu, *sets[LIST_SETS];
 } profiles[] = {
     {"cortex-m0", {"systick", NULL}},   {"cortex-m0plus", {"systick", NULL}},
     {"cortex-m0+", {"systick", NULL}},  {"cortex-m1", {"systick", NULL}},
@@ -60,7 +60,7 @@ static bool is_wanted(const struct listing *self, const char *name, const char *
     return self->pattern == NULL || contains(name, self->pattern) || contains(words, self->pattern);
 }
 
-/* ---- what there is */
+/* ---- which events exist */
 
 static bool add_group(struct listing *self, const char *name, struct event_set *set, const char *only)
 {
@@ -81,35 +81,48 @@ static bool add_set(struct listing *self, const char *name, struct error *error)
     return set != NULL && add_group(self, name, set, "");
 }
 
-/* Its own name in the tables, of "Cortex-A9", "a9" and so on. */
-static const char *find_cpu(const char *cpu, char *full, size_t size)
+const char *list_cpu(size_t i)
 {
     const char *const *names;
     size_t n = event_cpus(&names);
+    return i < n ? names[i] : i < n + PROFILES ? profiles[i - n].cpu : NULL;
+}
+
+/* The name in the tables for "Cortex-A9", "a9" and so on; NULL: unknown. */
+static const char *find_cpu(const char *cpu)
+{
+    char full[64];
     for (int longer = 0; longer < 2; longer++) {
-        snprintf(full, size, "%s%.48s", longer ? "cortex-" : "", cpu);
-        for (size_t i = 0; i < n; i++)
-            if (strcasecmp(names[i], full) == 0)
-                return names[i];
-        for (size_t i = 0; i < PROFILES; i++)
-            if (strcasecmp(profiles[i].cpu, full) == 0)
-                return profiles[i].cpu;
+        snprintf(full, sizeof full, "%s%.48s", longer ? "cortex-" : "", cpu);
+        for (size_t i = 0; list_cpu(i) != NULL; i++)
+            if (strcasecmp(list_cpu(i), full) == 0)
+                return list_cpu(i);
     }
     return NULL;
+}
+
+size_t list_sets(const char *cpu, const char *sets[LIST_SETS])
+{
+    const char *name = find_cpu(cpu);
+    sets[0] = name;
+    for (size_t i = 0; i < PROFILES && name != NULL; i++)
+        if (strcmp(profiles[i].cpu, name) == 0) {
+            memcpy(sets, profiles[i].sets, sizeof profiles[i].sets);
+            return sets[1] != NULL ? 2 : 1;
+        }
+    return name != NULL ? 1 : 0;
 }
 
 static bool refuse_cpu(const char *cpu, struct error *error)
 {
     char room[NEAR_NAMES * (NEAR_LENGTH + 2) + 32], list[768] = "";
     struct near near;
-    const char *const *names;
-    size_t n = event_cpus(&names), used = 0;
+    size_t used = 0;
     near_init(&near, cpu, strlen(cpu));
-    for (size_t i = 0; i < n + PROFILES; i++) {
-        const char *name = i < n ? names[i] : profiles[i - n].cpu;
-        near_offer(&near, name);
-        if (used + strlen(name) + 2 < sizeof list)
-            used += (size_t)snprintf(list + used, sizeof list - used, " %s", name);
+    for (size_t i = 0; list_cpu(i) != NULL; i++) {
+        near_offer(&near, list_cpu(i));
+        if (used + strlen(list_cpu(i)) + 2 < sizeof list)
+            used += (size_t)snprintf(list + used, sizeof list - used, " %s", list_cpu(i));
     }
     if (near.count > 0)
         return error_set(error, ERROR_USAGE, "no events are known for \"%.64s\"%s", cpu,
@@ -119,15 +132,12 @@ static bool refuse_cpu(const char *cpu, struct error *error)
 
 static bool add_cpu(struct listing *self, const char *cpu, struct error *error)
 {
-    char full[64];
-    const char *name = find_cpu(cpu, full, sizeof full);
-    if (name == NULL)
-        return refuse_cpu(cpu, error);
-    for (size_t i = 0; i < PROFILES; i++)
-        if (strcmp(profiles[i].cpu, name) == 0)
-            return add_set(self, profiles[i].groups[0], error) &&
-                   (profiles[i].groups[1] == NULL || add_set(self, profiles[i].groups[1], error));
-    return add_set(self, name, error);
+    const char *sets[LIST_SETS];
+    size_t n = list_sets(cpu, sets);
+    bool ok = n > 0 || refuse_cpu(cpu, error);
+    for (size_t i = 0; i < n && ok; i++)
+        ok = add_set(self, sets[i], error);
+    return ok;
 }
 
 /* The blocks of the core that is there. */
@@ -142,10 +152,11 @@ static bool add_target(struct listing *self, struct session *session, struct err
                                     : add_group(self, block->kind->name, NULL, block->counters[0].name)))
             return false;
     }
-    return self->n > 0 || error_set(error, ERROR_NO_COUNTER, "the core has no counter that can be used");
+    return self->n > 0 || error_advise(error, ERROR_NO_COUNTER, "pmu-probe doctor says why.",
+                                       "the core has no counter that can be used");
 }
 
-/* ---- what is shown of it */
+/* ---- printing them */
 
 static const char *meaning_of(const struct group *group)
 {
@@ -159,7 +170,7 @@ static bool has_event(void *self, const char *event)
     return group->set != NULL && event_set_find(group->set, event) != NULL;
 }
 
-/* The i-th metric, where this block can make it and its events, or it itself, are wanted. */
+/* The i-th metric; NULL: this block does not support it, or it does not match the pattern. */
 static const struct metric *metric_of(const struct listing *self, struct group *group, size_t i)
 {
     const struct metric *metric = metric_set_at(self->metrics, i);
@@ -188,7 +199,7 @@ static void print_line(FILE *out, const char *first, const char *name, const cha
     fprintf(out, "  %-8s%s", first, name);
     if (words[0] == '\0') {
         fputc('\n', out);
-    } else if (length + 2 > column) { /* such a name has its line */
+    } else if (length + 2 > column) { /* a long name has its own line */
         fprintf(out, "\n%*s", (int)column, "");
         fold_text_at(out, TERMINAL_COLUMNS, column, column, words);
     } else {
@@ -292,8 +303,8 @@ static bool show(struct listing *self, const char *link, struct error *error)
     for (size_t i = 0; i < self->n; i++)
         json ? put_group(self, &self->groups[i]) : print_group(self, &self->groups[i], width);
     if (self->events + self->shown_metrics == 0)
-        return error_set(error, ERROR_USAGE, "no event or metric here has \"%.64s\" in its name or meaning",
-                         self->pattern);
+        return error_advise(error, ERROR_USAGE, "pmu-probe list without a pattern shows all.",
+                            "no event or metric here has \"%.64s\" in its name or meaning", self->pattern);
     if (json) {
         struct json_part line = json_part_new("summary");
         json_part_unsigned(&line, "events", self->events);
@@ -320,13 +331,11 @@ int command_list(const struct context *context, struct error *error)
             link_describe(session.link, link, sizeof link);
     }
     ok = ok && show(&self, link, error);
-    struct error after = {0};
-    if (!session_close(&session, &after))
-        ok = error_add(error, &after);
+    int code = session_finish(&session, ok, error);
     for (size_t i = 0; i < self.n; i++)
         event_set_free(self.groups[i].set);
     metric_set_free(self.metrics);
-    return ok ? EXIT_DONE : error_exit_code(error->kind);
+    return code;
 }
 
 static const char *state_word(const struct link_view *view)
@@ -475,7 +484,7 @@ static int end(const struct context *context, size_t probes, const struct error 
     return EXIT_DONE;
 }
 
-/* Nothing is no failure: there is just nothing. Something on OpenOCD's port that is none is one. */
+/* To find nothing is no failure, but another program on OpenOCD's port is one. */
 static int tell_nothing(const struct context *context, const struct error *no_server, struct error *error)
 {
     if (no_server->kind != ERROR_NO_PROBE) {
@@ -485,11 +494,11 @@ static int tell_nothing(const struct context *context, const struct error *no_se
     if (!is_json(context))
         fprintf(context->out,
                 "no probe found: no CMSIS-DAP probe and no other debug adapter is plugged in, and %s\n%s\n",
-                no_server->text, error_advice(ERROR_NO_PROBE));
+                no_server->text, error_advice(no_server));
     return end(context, 0, error);
 }
 
-/* Everything that is there: a running OpenOCD, and whatever is plugged in. */
+/* Lists a running OpenOCD and all probes and adapters that are plugged in. */
 static int list_all(const struct context *context, struct error *error)
 {
     struct dap_listed listed[CONNECT_PROBES];

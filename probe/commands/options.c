@@ -1,7 +1,6 @@
 #include "commands/options.h"
 
 #include "commands/command.h"
-#include "commands/values.h"
 #include "counters/events.h"
 #include "report/fold.h"
 #include "report/terminal.h"
@@ -14,16 +13,17 @@
 
 enum { MOST_WISHES = 64 };
 
-/* What was read so far; `typed` has how each option was written on the command line, NULL: it was not. */
+/* The state of reading; `typed` has each option as it stands on the command line, "" if it does not. */
 struct reader {
     struct options *options;
     char typed[OPTION_MOST][24];
     enum command_id command;
     bool has_command;
+    const struct option *waiting; /* the last word, which needs a value after it; NULL: it needs none */
     struct error *error;
 };
 
-static bool was_said(const struct reader *r, const struct option *option)
+static bool was_given(const struct reader *r, const struct option *option)
 {
     return r->typed[option - option_table][0] != '\0';
 }
@@ -61,7 +61,7 @@ static bool add_word(const char **words, size_t *n, const char *text, const char
     return true;
 }
 
-/* What is wrong with them by themselves; which there are, the core says. */
+/* Checks the syntax only: which events exist depends on the core. */
 static bool check_events(const char *text, struct error *error)
 {
     struct event_request requests[MOST_WISHES];
@@ -158,19 +158,25 @@ static bool is_flag(const struct option *option)
 
 /* ---- the command line */
 
+/* `before` is "--" on the command line. */
+static const char *find_near(const char *name, size_t length, const char *before, char *out, size_t size)
+{
+    struct near near;
+    near_init(&near, name, length);
+    for (size_t i = 0; i < option_count; i++) {
+        char offered[32];
+        snprintf(offered, sizeof offered, "%s%s", before, option_table[i].name);
+        near_offer(&near, offered);
+    }
+    return near_text(&near, out, size);
+}
+
 static bool refuse_unknown(const char *word, struct error *error)
 {
     char room[384];
-    struct near near;
     size_t length = strcspn(word, "=");
-    near_init(&near, word, length);
-    for (size_t i = 0; word[1] == '-' && i < option_count; i++) {
-        char name[32];
-        snprintf(name, sizeof name, "--%s", option_table[i].name);
-        near_offer(&near, name);
-    }
     return error_set(error, ERROR_USAGE, "unknown option %.*s%s", (int)(length < 64 ? length : 64), word,
-                     near_text(&near, room, sizeof room));
+                     word[1] == '-' ? find_near(word, length, "--", room, sizeof room) : "");
 }
 
 static bool read_argument(struct reader *r, int argc, char **argv, int *i)
@@ -199,9 +205,11 @@ static bool read_argument(struct reader *r, int argc, char **argv, int *i)
         return error_set(r->error, ERROR_USAGE, "%s takes no value; got \"%.64s\"", typed, value);
     if (!is_flag(option) && value == NULL) {
         const struct option_words *words = &option_words[option->kind];
-        if (*i + 1 >= argc)
+        if (*i + 1 >= argc) {
+            r->waiting = option;
             return error_set(r->error, ERROR_USAGE, "%s needs %s after it: %s %s", typed, words->noun, typed,
                              words->example != NULL ? words->example : option->value);
+        }
         value = argv[++*i];
     }
     snprintf(r->typed[option - option_table], sizeof r->typed[0], "%s", typed);
@@ -232,7 +240,7 @@ static bool read_words(struct reader *r, int argc, char **argv)
 
 /* ---- what goes together */
 
-/* `help`, `help NAME` and `version` are what their options are. */
+/* The commands `help`, `help NAME` and `version` mean the same as the options. */
 static void take_words_for_options(struct options *options)
 {
     if (options->command != NULL && strcmp(options->command, "help") == 0) {
@@ -283,7 +291,7 @@ static bool refuse_format(const struct reader *r)
                                                                : ", ",
                                      names[i]);
     for (size_t i = 0; i < option_count; i++)
-        if (was_said(r, &option_table[i]) && sets_format(&option_table[i]))
+        if (was_given(r, &option_table[i]) && sets_format(&option_table[i]))
             typed = r->typed[i];
     return error_set(r->error, ERROR_USAGE, "%s: %s prints %s, not %s", typed, commands[r->command].name,
                      list, names[r->options->format]);
@@ -302,7 +310,7 @@ static bool check_rivals(const struct reader *r)
     for (size_t i = 0; i < option_count; i++)
         for (size_t k = i + 1; k < option_count; k++) {
             const struct option *one = &option_table[i], *other = &option_table[k];
-            if (was_said(r, one) && was_said(r, other) && !is_gdbs_own(r, one) &&
+            if (was_given(r, one) && was_given(r, other) && !is_gdbs_own(r, one) &&
                 !option_goes_with(one, other, &why))
                 return error_set(r->error, ERROR_USAGE, "%s and %s: %s; leave one of them out", r->typed[i],
                                  r->typed[k], why);
@@ -310,11 +318,11 @@ static bool check_rivals(const struct reader *r)
     return true;
 }
 
-static bool check_said(const struct reader *r)
+static bool check_given(const struct reader *r)
 {
     for (size_t i = 0; i < option_count; i++) {
         const struct option *option = &option_table[i];
-        if (was_said(r, option) && !is_for(r, option) && (!sets_format(option) || has_format(r)))
+        if (was_given(r, option) && !is_for(r, option) && (!sets_format(option) || has_format(r)))
             return option_refuse(option, r->typed[i], r->command, r->error);
     }
     return has_format(r) ? check_rivals(r) : refuse_format(r);
@@ -332,20 +340,20 @@ static char *trim(char *text)
     return text;
 }
 
-/* Whether the command line leaves it something to say. */
+/* Whether a line of pmu-probe.conf counts: the command line goes first. */
 static bool is_wanted(const struct reader *r, const struct option *option)
 {
     const char *why;
-    bool wanted = is_for(r, option) && !was_said(r, option);
+    bool wanted = is_for(r, option) && !was_given(r, option);
     for (size_t i = 0; i < option_count && wanted; i++)
-        wanted = !was_said(r, &option_table[i]) || option_goes_with(option, &option_table[i], &why);
-    /* The first line of several counts, and what $PMU_PROBE says before them */
+        wanted = !was_given(r, &option_table[i]) || option_goes_with(option, &option_table[i], &why);
+    /* The first of several lines counts, and $PMU_PROBE before them */
     return wanted && (option->kind != OPTION_TEXT || *(char **)((char *)r->options + option->offset) == NULL);
 }
 
 static bool read_config_line(struct reader *r, char *line, unsigned number)
 {
-    char *key = trim(line), typed[32];
+    char *key = trim(line), typed[32], room[384];
     if (*key == '\0' || *key == '#')
         return true;
     char *equals = strchr(key, '=');
@@ -355,7 +363,8 @@ static bool read_config_line(struct reader *r, char *line, unsigned number)
     key = trim(key);
     const struct option *option = option_find(key, strlen(key));
     if (option == NULL)
-        return error_set(r->error, ERROR_USAGE, "pmu-probe.conf:%u: unknown option \"%.64s\"", number, key);
+        return error_set(r->error, ERROR_USAGE, "pmu-probe.conf:%u: unknown option \"%.64s\"%s", number, key,
+                         find_near(key, strlen(key), "", room, sizeof room));
     if (option->offset == offsetof(struct options, help) ||
         option->offset == offsetof(struct options, version))
         return error_set(r->error, ERROR_USAGE, "pmu-probe.conf:%u: %s belongs to the command line", number,
@@ -365,7 +374,7 @@ static bool read_config_line(struct reader *r, char *line, unsigned number)
     if (!is_flag(option) && value == NULL)
         return error_set(r->error, ERROR_USAGE, "pmu-probe.conf:%u: write %s = %s", number, option->name,
                          option->value);
-    /* What is not wanted must be right all the same */
+    /* A line that does not count must be right all the same */
     struct options unwanted = *r->options;
     snprintf(typed, sizeof typed, "%s", option->name);
     return store(is_wanted(r, option) ? r->options : &unwanted, option, typed, value != NULL ? value : "",
@@ -398,35 +407,35 @@ static bool read_config(struct reader *r)
     return true;
 }
 
-/* The ways to the target and the words for a format are alike: what was said of one is said of all. */
-static void spread_what_was_said(struct reader *r, bool *openocd, bool *format)
+/* Options for OpenOCD count as one, and so do those for a format. */
+static void spread_groups(struct reader *r, bool *openocd, bool *format)
 {
     for (size_t i = 0; i < option_count; i++) {
         enum option_kind kind = option_table[i].kind;
-        bool said = was_said(r, &option_table[i]);
-        *openocd = *openocd || (said && kind == OPTION_OPENOCD);
-        *format = *format || (said && sets_format(&option_table[i]));
-        r->options->interval_said = r->options->interval_said || (said && kind == OPTION_MILLISECONDS);
-        r->options->wires_said =
-            r->options->wires_said ||
-            (said && (kind == OPTION_SPEED || option_table[i].offset == offsetof(struct options, transport) ||
-                      option_table[i].offset == offsetof(struct options, packets)));
+        bool given = was_given(r, &option_table[i]);
+        *openocd = *openocd || (given && kind == OPTION_OPENOCD);
+        *format = *format || (given && sets_format(&option_table[i]));
+        r->options->interval_said = r->options->interval_said || (given && kind == OPTION_MILLISECONDS);
+        r->options->wires_said = r->options->wires_said ||
+                                 (given && (kind == OPTION_SPEED ||
+                                            option_table[i].offset == offsetof(struct options, transport) ||
+                                            option_table[i].offset == offsetof(struct options, packets)));
     }
     for (size_t i = 0; *openocd && i < option_count; i++)
-        if (option_table[i].kind == OPTION_OPENOCD && !was_said(r, &option_table[i]))
+        if (option_table[i].kind == OPTION_OPENOCD && !was_given(r, &option_table[i]))
             snprintf(r->typed[i], sizeof r->typed[0], "-%c", option_table[i].letter);
 }
 
-/* Behind the command line. */
+/* After the command line: the environment, then pmu-probe.conf. */
 static bool read_the_rest(struct reader *r)
 {
     struct options *options = r->options;
     const struct option *probe = option_find("probe", strlen("probe"));
     const char *from_environment = getenv("PMU_PROBE");
-    bool openocd_said = false, format_said = false, threshold_said = options->threshold != NULL,
-         any_elf_said = options->any_elf;
-    spread_what_was_said(r, &openocd_said, &format_said);
-    if (!was_said(r, probe) && !openocd_said && is_for(r, probe) && from_environment != NULL &&
+    bool openocd_given = false, format_given = false, threshold_given = options->threshold != NULL,
+         any_elf_given = options->any_elf;
+    spread_groups(r, &openocd_given, &format_given);
+    if (!was_given(r, probe) && !openocd_given && is_for(r, probe) && from_environment != NULL &&
         *from_environment != '\0') {
         options->probe = from_environment;
         snprintf(r->typed[probe - option_table], sizeof r->typed[0], "$PMU_PROBE");
@@ -434,11 +443,11 @@ static bool read_the_rest(struct reader *r)
     enum format format = options->format;
     if (!read_config(r))
         return false;
-    if (format_said || !has_format(r))
+    if (format_given || !has_format(r))
         options->format = format;
-    if (!threshold_said && options->baseline == NULL)
+    if (!threshold_given && options->baseline == NULL)
         options->threshold = NULL;
-    options->any_elf = options->any_elf && (any_elf_said || options->baseline != NULL);
+    options->any_elf = options->any_elf && (any_elf_given || options->baseline != NULL);
     return true;
 }
 
@@ -458,7 +467,22 @@ bool options_read(struct options *options, int argc, char **argv, struct error *
     }
     if (options->help || options->version || !r->has_command)
         return true;
-    return check_operands(r) && check_said(r) && read_the_rest(r);
+    return check_operands(r) && check_given(r) && read_the_rest(r);
+}
+
+const struct option *options_read_partly(struct options *options, int argc, char **argv)
+{
+    struct error ignored = {0};
+    struct reader reader = {.options = options, .error = &ignored}, *r = &reader;
+    *options = (struct options){.core = -1};
+    read_words(r, argc, argv);
+    for (size_t i = 0; options->command != NULL && i < COMMANDS && !r->has_command; i++) {
+        r->has_command = strcmp(commands[i].name, options->command) == 0;
+        r->command = (enum command_id)i;
+    }
+    error_clear(&ignored);
+    read_config(r);
+    return r->waiting;
 }
 
 void options_free(struct options *options)
@@ -494,16 +518,16 @@ const struct option option_table[] = {
      "openocd[:HOST[:PORT]], cmsis-dap[:SERIAL], cmsis-dap-tcp:HOST[:PORT], gdb:HOST:PORT, msr[:CPU] or "
      "msr-agent:HOST[:PORT]"},
     {0, "counters", "PROBE", OPTION_TEXT, AT(counters), PROBES | INFO | DELTA | DOCTOR | LIST,
-     "msr[:CPU] or msr-agent:HOST[:PORT]: take the counters there, while --probe does the run control"},
+     "msr[:CPU] or msr-agent:HOST[:PORT]: read the counters there, and let --probe do the run control"},
     {0, "transport", "WIRES", OPTION_TEXT, AT(transport), ALL,
      "cmsis-dap: swd or jtag; default: what answers"},
     {0, "speed", "HZ", OPTION_SPEED, AT(speed_hz), ALL,
      "cmsis-dap: SWD or JTAG clock; default: the fastest that works"},
     {0, "packets", "N", OPTION_COUNT, AT(packets), ALL,
-     "cmsis-dap: packets in flight at most; default: what its firmware is known to bear"},
-    {'f', "file", "FILE", OPTION_OPENOCD, 0, ALL, "start an OpenOCD of our own with this file"},
-    {'c', "tcl", "TCL", OPTION_OPENOCD, 0, ALL, "and with this command, as OpenOCD's -c"},
-    {'s', "search", "DIR", OPTION_OPENOCD, 0, ALL, "and with this folder for files, as OpenOCD's -s"},
+     "cmsis-dap: packets in flight at most; default: as many as its firmware can take"},
+    {'f', "file", "FILE", OPTION_OPENOCD, 0, ALL, "start OpenOCD with this file"},
+    {'c', "tcl", "TCL", OPTION_OPENOCD, 0, ALL, "start OpenOCD with this command, its -c"},
+    {'s', "search", "DIR", OPTION_OPENOCD, 0, ALL, "start OpenOCD with this folder for files, its -s"},
     {0, "elf", "FILE", OPTION_TEXT, AT(elf), PROGRAM, "the program on the target, for names and lines"},
     {'C', "core", "N", OPTION_CORE, AT(core), TARGET, "which core, as info numbers them"},
     {'a', "all-cpus", NULL, OPTION_FLAG, AT(all_cpus), STAT | WATCH,
@@ -511,17 +535,18 @@ const struct option option_table[] = {
     {0, "counter", "BLOCK", OPTION_TEXT, AT(counter), TAKING,
      "dwt, systick or pmu; default: the best there is"},
     {0, "debug-base", "AP:ADDR", OPTION_PLACE, AT(debug_base), TARGET,
-     "a core's debug registers, where no ROM table names them"},
-    {0, "pmu-base", "AP:ADDR", OPTION_PLACE, AT(pmu_base), TARGET, "likewise its PMU"},
-    {0, "cti", "AP:ADDR", OPTION_PLACE, AT(cti), TARGET, "likewise its cross trigger interface"},
+     "base of a core's debug registers, if no ROM table lists them"},
+    {0, "pmu-base", "AP:ADDR", OPTION_PLACE, AT(pmu_base), TARGET, "the base of the PMU, as --debug-base"},
+    {0, "cti", "AP:ADDR", OPTION_PLACE, AT(cti), TARGET,
+     "the base of the cross trigger interface, as --debug-base"},
     {0, "divide64", NULL, OPTION_FLAG, AT(divide64), TAKING,
      "count every 64th cycle: the counter wraps later and is less exact"},
     {0, "freq", "HZ", OPTION_FREQUENCY, AT(freq_hz), TAKING,
-     "the core's clock (12M, 125MHz), where the program does not tell"},
+     "the core's clock (12M, 125MHz), if the program has no SystemCoreClock"},
     {'e', "event", "EVENTS", OPTION_EVENT, 0, COUNTING,
      "what to count, by name or raw code (r11, 0x11): A,B,{C,D}; braces: in one pass"},
     {'M', "metric", "METRICS", OPTION_METRIC, 0, DELTA | STAT | WATCH,
-     "what to compute of the counts: A,B as list shows them, or a file of metrics"},
+     "what to compute from the counts: A,B as list shows them, or a file of metrics"},
     {'r', "repeat", "N", OPTION_COUNT, AT(hits), DELTA,
      "number of hits (200, 10k); default: 100 or 2 s, whichever comes first"},
     {0, "for", "TIME", OPTION_SECONDS, AT(for_s), DELTA | STAT | WATCH,
@@ -532,21 +557,21 @@ const struct option option_table[] = {
     {0, "timeout", "TIME", OPTION_SECONDS, AT(timeout_s), DELTA | CALIBRATE,
      "give up when the start or the end is not reached within this time (default 10s)"},
     {0, "context", "ID", OPTION_PROCESS, AT(process), DELTA | CALIBRATE,
-     "only where CONTEXTIDR is ID; or any: user mode, in any process"},
+     "count only while CONTEXTIDR is ID; any: user mode, in any process"},
     {0, "tick", "SYMBOL", OPTION_TEXT, AT(tick), DELTA,
-     "the program's tick variable: it tells how often a SysTick wrapped that reloads fast"},
+     "the program's tick variable, which shows how often a fast SysTick wrapped"},
     {0, "on-max", "WORDS", OPTION_TEXT, AT(on_max), DELTA,
      "r0,sp,lr,*0x20000000,variable,...: show them as they were at each new maximum"},
     {0, "no-calibrate", NULL, OPTION_FLAG, AT(no_calibrate), DELTA | SERVE,
-     "do not measure what a halt adds, and do not remove it"},
+     "do not measure and remove what a halt adds"},
     {0, "baseline", "FILE", OPTION_TEXT, AT(baseline), DELTA, "compare with an earlier run's JSON lines"},
     {0, "threshold", "PART", OPTION_TEXT, AT(threshold), DELTA,
      "allowed slowdown against the baseline (2%, 0.02); default 0"},
     {0, "any-elf", NULL, OPTION_FLAG, AT(any_elf), DELTA, "compare although that run's ELF has another name"},
-    {0, "reset", NULL, OPTION_FLAG, AT(reset), DELTA, "reset the target, and measure from there on"},
+    {0, "reset", NULL, OPTION_FLAG, AT(reset), DELTA, "reset the target, and measure from the reset on"},
     {0, "halt", NULL, OPTION_FLAG, AT(halt), RESET, "stop at the first instruction"},
     {0, "resume", NULL, OPTION_FLAG, AT(resume), TAKING, "let a halted core run, measure, and halt it again"},
-    {0, "mend", NULL, OPTION_FLAG, AT(mend), DOCTOR, "repair it, and leave it so"},
+    {0, "mend", NULL, OPTION_FLAG, AT(mend), DOCTOR, "repair it, and leave it repaired"},
     {0, "cpu", "NAME", OPTION_TEXT, AT(cpu), LIST,
      "the events of this core (cortex-a9, cortex-m4, ...), without a target"},
     {'j', "json", NULL, OPTION_JSON, 0, ALL & ~(STUB | RELEASE | RESET | SERVE),
@@ -555,11 +580,11 @@ const struct option option_table[] = {
      "CSV with this character between fields (\\t: a tab)"},
     {0, "format", "FORMAT", OPTION_FORMAT, 0, ALL & ~SERVE, "text, json, csv, junit or markdown"},
     {'o', "output", "FILE", OPTION_TEXT, AT(output), ALL & ~SERVE,
-     "write there instead of to standard output"},
+     "write to this file instead of standard output"},
     {'v', "verbose", NULL, OPTION_VERBOSE, AT(verbose), ALL,
-     "tell on standard error what is connected to; -vv: all that is sent and comes back"},
+     "print the connection on standard error; -vv: all that is sent and received"},
     {'q', "quiet", NULL, OPTION_FLAG, AT(quiet), ALL, "no progress and no notes on standard error"},
-    {'h', "help", NULL, OPTION_FLAG, AT(help), ALL, "this text; with a command, that of the command"},
+    {'h', "help", NULL, OPTION_FLAG, AT(help), ALL, "this text; with a command, the text for it"},
     {'V', "version", NULL, OPTION_FLAG, AT(version), ALL, "the version"},
 };
 
@@ -586,7 +611,7 @@ const struct option_words option_words[OPTION_KINDS] = {
     [OPTION_PROCESS] = {"an ID such as 0x2A, or any", "an ID", "0x2A"},
 };
 
-/* What takes an option's place where somebody expects it. */
+/* What to do instead, for options that users expect with a command. */
 static const struct {
     const char *option;
     unsigned commands;
@@ -656,7 +681,7 @@ bool option_refuse(const struct option *option, const char *typed, enum command_
                      commands[command].name, option->help);
 }
 
-/* What one of them says leaves nothing for the other to say. */
+/* Pairs of options that exclude each other. */
 static const struct {
     const char *one, *other, *why;
 } rivals[] = {
@@ -693,6 +718,26 @@ bool option_goes_with(const struct option *one, const struct option *other, cons
             return false;
     }
     return true;
+}
+
+/* The values of options that take one of a few. A value with a colon at its end goes on. */
+static const struct {
+    const char *option, *values;
+} known_values[] = {
+    {"probe", "openocd cmsis-dap cmsis-dap-tcp: gdb: msr msr-agent:"},
+    {"counters", "msr msr-agent:"},
+    {"transport", "swd jtag"},
+    {"counter", "dwt systick pmu"},
+    {"context", "any"},
+    {"format", "text json csv junit markdown"},
+};
+
+const char *option_values(const struct option *option)
+{
+    for (size_t i = 0; i < sizeof known_values / sizeof *known_values; i++)
+        if (strcmp(known_values[i].option, option->name) == 0)
+            return known_values[i].values;
+    return "";
 }
 
 void option_print(FILE *out, const struct option *option)

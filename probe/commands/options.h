@@ -1,6 +1,6 @@
 /*
  * Options: what the user typed, before or after the command, or wrote into pmu-probe.conf. The table in
- * option_table.c says which there are and which commands take them.
+ * options.c names all options and the commands that take them.
  */
 #pragma once
 
@@ -43,13 +43,13 @@ struct options {
     const char *separator;             /* of FORMAT_CSV */
     const char *openocd[OPTION_WORDS]; /* -f FILE, -c TCL, -s DIR in the user's order */
     size_t n_openocd;
-    int core; /* -1: not said */
+    int core; /* -1: not given */
     struct place debug_base, pmu_base, cti;
     struct process process;
     double freq_hz, speed_hz;
     unsigned verbose; /* -v, -vv */
-    uint64_t hits;    /* 0: not said */
-    uint64_t packets; /* in flight; 0: not said */
+    uint64_t hits;    /* 0: not given */
+    uint64_t packets; /* in flight; 0: not given */
     int64_t interval_ms;
     bool interval_said;      /* on the command line, as are those below */
     bool wires_said;         /* --transport, --speed or --packets */
@@ -63,8 +63,8 @@ struct options {
 };
 
 /*
- * Command line first, then $PMU_PROBE, then pmu-probe.conf in the current folder; what is said first counts.
- * On the command line an option that the command does not take is an error, so is a word too many. A
+ * Command line first, then $PMU_PROBE, then pmu-probe.conf in the current folder; the first value counts.
+ * On the command line an option that the command does not take is an error, and so is a word too many. A
  * pmu-probe.conf is for all commands: each takes its own from it. For help and version it is not read.
  */
 bool options_read(struct options *options, int argc, char **argv, struct error *error);
@@ -104,16 +104,16 @@ struct option {
     const char *help;
 };
 
-enum { OPTION_MOST = 64 }; /* that there may be */
+enum { OPTION_MOST = 64 }; /* upper bound */
 
 extern const struct option option_table[];
 extern const size_t option_count;
 
-/* Both NULL: there is none. */
+/* NULL: no such option. */
 const struct option *option_find(const char *name, size_t length);
 const struct option *option_find_letter(char letter);
 
-/* What a kind of value looks like. */
+/* The words for a kind of value. */
 struct option_words {
     const char *takes;   /* "a whole number from 1 up, such as 200" */
     const char *noun;    /* "a number" */
@@ -124,8 +124,35 @@ extern const struct option_words option_words[OPTION_KINDS];
 /* Always false: `option`, typed as `typed`, is not for this command. */
 bool option_refuse(const struct option *option, const char *typed, enum command_id command,
                    struct error *error);
-/* False: `one` says what `other` would be for, so that `other` has no effect beside it. */
+/* False: the two exclude each other, and *why says why. */
 bool option_goes_with(const struct option *one, const struct option *other, const char **why);
 
-/* A line or more an option, in 80 columns. */
+/* The values that it takes, with blanks between; "": too many to list. */
+const char *option_values(const struct option *option);
+/* For completion: what can be read of an unfinished command line, and pmu-probe.conf. Returns the option
+ * whose value comes next; NULL: none. */
+const struct option *options_read_partly(struct options *options, int argc, char **argv);
+
+/* Prints an option's help, in 80 columns. */
 void option_print(FILE *out, const struct option *option);
+
+/*
+ * Values: the text after an option. Each function returns false if it cannot read all of the text. None takes
+ * signs, blanks, hexadecimal fractions or ambiguous text.
+ */
+/* "12M", "125MHz", "48k"; not "12m", which would be a millihertz. */
+bool value_frequency(const char *text, double *out);
+/* "500ms", "2s", "1.5min", "1h"; a number without a unit is multiplied by `plain`. */
+bool value_seconds(const char *text, double plain, double *out);
+/* Decimal, or hexadecimal after 0x. */
+bool value_count(const char *text, uint64_t most, uint64_t *out);
+/* "200", and other ways to write a whole number: "10k", "1e3", "2M". */
+bool value_many(const char *text, uint64_t most, uint64_t *out);
+bool value_port(const char *text, uint16_t *out);
+/* One character, or \t for a tab. */
+bool value_separator(const char *text, const char **out);
+bool value_format(const char *text, enum format *out);
+/* "any", or a CONTEXTIDR */
+bool value_process(const char *text, struct process *out);
+/* AP:ADDR */
+bool value_place(const char *text, struct place *out);

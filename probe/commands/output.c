@@ -1,4 +1,4 @@
-#include "commands/output.h"
+#include "commands/command.h"
 
 #include "base/file.h"
 
@@ -40,7 +40,7 @@ static bool take_descriptor(struct output *output, int fd, struct error *error)
     return refuse(output, reason, error);
 }
 
-/* 1 or 2 where `status` is that of standard output or of standard error, else -1. */
+/* 1 or 2 if `status` is that of standard output or standard error, else -1. */
 static int standard_stream(const struct stat *status)
 {
     struct stat own;
@@ -50,7 +50,7 @@ static int standard_stream(const struct stat *status)
     return -1;
 }
 
-/* As that of a file made by open(2). */
+/* The mode of a file that open(2) creates. */
 static mode_t default_mode(void)
 {
     mode_t mask = umask(0);
@@ -58,7 +58,7 @@ static mode_t default_mode(void)
     return 0666 & ~mask;
 }
 
-/* -1: what took its place would not be the same file to others, or nothing can be made in that folder. */
+/* -1: a new file could not stand in for the old one, or the folder is not writable. */
 static int open_beside(struct output *output, const struct stat *before)
 {
     if (before != NULL && before->st_nlink > 1)
@@ -95,7 +95,7 @@ static bool open_plain(struct output *output, const struct stat *before, struct 
     int fd = open_beside(output, before);
     if (fd >= 0)
         return take_descriptor(output, fd, error);
-    if (before == NULL) /* there is nothing that could be lost, and the reason comes with it */
+    if (before == NULL) /* nothing can be lost, and open(2) gives the reason */
         return take_descriptor(output, open(output->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666), error);
     output->way = OUTPUT_COPIED;
     output->file = tmpfile();
@@ -112,7 +112,7 @@ bool output_open(struct output *output, const char *name, const volatile sig_ato
     if (stat(name, &status) != 0) {
         if (errno != ENOENT || lstat(name, &link) != 0)
             return errno == ENOENT ? open_plain(output, NULL, error) : refuse(output, errno, error);
-        /* A symbolic link to a file that is not there yet */
+        /* A symbolic link to a file that does not exist yet */
         return take_descriptor(output, open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0666), error);
     }
     int standard = standard_stream(&status);
@@ -143,7 +143,7 @@ static bool copy(FILE *from, const char *path)
     return whole;
 }
 
-/* False with errno, 0 where the reason is no longer known. */
+/* False with errno, which is 0 if the reason is no longer known. */
 static bool finish(struct output *output, bool take)
 {
     bool whole = !ferror(output->file);

@@ -19,13 +19,13 @@ static bool print_place(struct session *session, struct error *error)
     return true;
 }
 
-/* As the board file says. */
+/* In the way that the board file sets up. */
 static bool reset_by_server(struct session *session, bool halt, struct error *error)
 {
     struct device *device = &session->device;
     struct deadline deadline = session_deadline(session);
     if (!link_hold(session->link, true, error) || !link_hold(session->link, false, error))
-        return false; /* its polling is on again, if somebody who was killed had switched it off */
+        return false; /* its polling is on again, if a client that was killed had switched it off */
     if (!link_server_reset(session->link, device->chosen->server_unit, halt, &deadline, error))
         return false;
     fprintf(session->context->out, "reset, %s\n", halt ? "halted at the first instruction" : "running");
@@ -39,7 +39,7 @@ static bool reset_by_core(struct session *session, bool halt, struct error *erro
     if (!device_keep(device, &deadline, error) || !reset_and_halt(device, &deadline, error))
         return false;
     if (halt) {
-        device->leave_halted = true;
+        device_leave_as(device, LEAVE_HALTED_RESET);
         return print_place(session, error);
     }
     if (!reset_run(device, &deadline, error))
@@ -55,7 +55,7 @@ static bool reset(struct session *session, struct error *error)
         return error_set(error, ERROR_USAGE,
                          "reset needs OpenOCD's Tcl port or a CMSIS-DAP probe; through a GDB server its own "
                          "`monitor reset` does it");
-    if (session->device.chosen->state == CORE_LOCKUP) /* of which a reset is the way out */
+    if (session->device.chosen->state == CORE_LOCKUP) /* a reset ends a lockup */
         session->device.chosen->state = CORE_RUNNING;
     return link_has_server(session->link) ? reset_by_server(session, halt, error)
                                           : reset_by_core(session, halt, error);
@@ -66,10 +66,7 @@ int command_reset(const struct context *context, struct error *error)
     struct session session = {.context = context};
     bool ok =
         session_open_elf(&session, error) && session_reach_target(&session, error) && reset(&session, error);
-    struct error after = {0};
-    if (!session_close(&session, &after))
-        ok = error_add(error, &after);
-    return ok ? EXIT_DONE : error_exit_code(error->kind);
+    return session_finish(&session, ok, error);
 }
 
 struct release_command {
@@ -111,7 +108,7 @@ static bool release_code_of_elf(struct release_command *self, const struct relea
     return true;
 }
 
-/* Where it was, and that it runs now; or why it does not. */
+/* Prints where the core was halted, and whether it runs now. */
 static bool print_end(struct release_command *self, const struct release *end, struct error *error)
 {
     FILE *out = self->session.context->out;
@@ -150,7 +147,7 @@ static bool free_core(struct release_command *self, struct error *error)
     fprintf(session->context->out, "core %zu   %s\n", number, session->device.chosen->core.name);
     if (!release_first(&session->device, &sink, &again, &deadline, error))
         return false;
-    if (again && !session_look_again(session, (int)number, error)) /* who looks now finds it free */
+    if (again && !session_look_again(session, (int)number, error)) /* now it must be free */
         return false;
     if (!release_stops(&session->device, &sink, &deadline, error) || !release_code_of_elf(self, &sink, error))
         return false;
@@ -159,7 +156,7 @@ static bool free_core(struct release_command *self, struct error *error)
     return release_run(&session->device, &end, &deadline, error) && print_end(self, &end, error);
 }
 
-/* Locks and the like are put back before the next core is looked at. */
+/* Restores locks and the like before the next core. */
 static bool release_core(struct release_command *self, struct error *error)
 {
     struct deadline last = session_last_deadline();
@@ -167,12 +164,11 @@ static bool release_core(struct release_command *self, struct error *error)
     bool ok = free_core(self, error);
     if (!device_undo(&self->session.device, &last, &after))
         ok = error_add(error, &after);
-    self->session.device.leave_halted = false;
     return ok;
 }
 
-/* All of them, for who was killed is not there to say which it had; or the one that is named. One that cannot
- * be reached has not been taken either. */
+/* All cores, as it is not known which of them the killed run had; or the one that -C names. A core that
+ * cannot be reached was not taken either. */
 static bool release_all(struct release_command *self, struct error *error)
 {
     struct session *session = &self->session;
@@ -194,12 +190,12 @@ static bool release_all(struct release_command *self, struct error *error)
         else
             ok = error_add(error, &failed);
     }
-    if (ok) /* who was killed had switched it on */
+    if (ok) /* the killed run had switched it on */
         link_leave_power(session->link, LINK_POWER_DOWN);
     return ok;
 }
 
-/* A server carries out what a killed run had sent, even after our first look. */
+/* A server still executes what a killed run had sent, even after our first look. */
 static void let_server_settle(const struct session *session)
 {
     enum { SETTLE_MS = 300 };
@@ -219,8 +215,5 @@ int command_release(const struct context *context, struct error *error)
         fprintf(context->out, "%s\n", text);
         ok = release_all(&self, error);
     }
-    struct error after = {0};
-    if (!session_close(session, &after))
-        ok = error_add(error, &after);
-    return ok ? EXIT_DONE : error_exit_code(error->kind);
+    return session_finish(session, ok, error);
 }

@@ -1,15 +1,14 @@
 /*
- * serve: for GDB's Python. The counters count for as long as it lasts, and are read at each stop; standard
- * input says when that is, a word a line:
+ * serve: for GDB's Python. The counters count while it runs, and it reads them at each stop. Standard input
+ * tells it about the stops, one per line:
  *
  *   resumed         the core runs from now on
- *   stopped N       it stands; N halts were in it, 0: nobody knows how many
- *   look            likewise, but what went by then still counts as part of what comes up to the next
- * `stopped`
+ *   stopped N       the core has halted after N halts, 0: an unknown number
+ *   look            the core is halted, and the interval goes on up to the next `stopped`
  *
- * Each of the last two is answered by lines: "value NAME COUNT TOTAL" for each event, with > or < in front of
- * a number that is a bound, then "text ..." for people. `ready` comes once, before the first. At the end of
- * the input everything is put back.
+ * The answer to each of the last two is a line "value NAME COUNT TOTAL" for each event, with > or < before a
+ * number that is a bound, then "text ..." for people. `ready` comes once, before the first. At the end of the
+ * input everything is restored.
  */
 #include "commands/command.h"
 #include "commands/counting.h"
@@ -29,7 +28,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LINE = 128, REHITS = 8, HALTS = 64, WAIT_MS = 200 }; /* HALTS: of GDB's own, at most */
+enum { LINE = 128, REHITS = 8, HALTS = 64, WAIT_MS = 200 }; /* HALTS: GDB's own, at most */
 
 struct serve_command {
     struct session session;
@@ -45,7 +44,7 @@ struct serve_command {
     size_t used;
 };
 
-/* The next line of standard input; false at its end, and when cancelled. */
+/* The next line of standard input; false at its end, or if cancelled. */
 static bool next_line(struct serve_command *self, char *out)
 {
     const struct context *context = self->session.context;
@@ -104,7 +103,7 @@ static void print_text(const struct serve_command *self, const struct halt_cost_
     fprintf(out, "\n");
 }
 
-/* Where the core stands; at a branch it cannot be had, and the next stop is tried. */
+/* At the core's location. At a branch this fails, and the next stop tries again. */
 static bool calibrate(struct serve_command *self, struct error *error)
 {
     const struct engine_sink sink = {.context = &self->halts, .rehit = halt_cost_rehit};
@@ -185,19 +184,14 @@ static bool begin(struct serve_command *self, struct error *error)
     halt_cost_begin(&self->halts, &session->device, &clock);
     self->plausible =
         plausible_begin(&session->device.reading, session->device.block->counts_cycles, &clock, 0);
-    self->engine = debugger_engine_new(&session->device);
+    self->engine = session_engine(session, error);
     if (self->engine == NULL)
-        return error_set(error, ERROR_SYSTEM, "out of memory");
+        return false;
     if (!calibrate(self, error))
         return false;
     text_header(session->context->out, &self->conditions);
     fprintf(session->context->out, "ready\n");
     return fflush(session->context->out) == 0;
-}
-
-static bool disarm_engine(void *engine, const struct deadline *deadline, struct error *error)
-{
-    return ((struct engine *)engine)->ops->disarm(engine, deadline, error);
 }
 
 int command_serve(const struct context *context, struct error *error)
@@ -213,14 +207,12 @@ int command_serve(const struct context *context, struct error *error)
         ok = obey(self, line, error);
     struct error after = {0};
     if (self->engine != NULL) {
-        if (!session_insist(&self->session, disarm_engine, self->engine, &after))
+        if (!session_disarm(&self->session, self->engine, &after))
             ok = error_add(error, &after);
         self->engine->ops->free(self->engine);
     }
     counting_close(&self->counting);
-    after = (struct error){0};
-    if (!session_close(&self->session, &after))
-        ok = error_add(error, &after);
+    int code = session_finish(&self->session, ok, error);
     free(self);
-    return ok ? EXIT_DONE : error_exit_code(error->kind);
+    return code;
 }

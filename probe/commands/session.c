@@ -58,7 +58,8 @@ static bool find_target(struct session *session, int number, struct error *error
 {
     const struct options *options = session->context->options;
     const struct device_request request = {
-        .core = options->counters != NULL ? -1 : options->core, /* of a pair it is the CPU that counts */
+        .core = options->counters != NULL ? -1
+                                          : options->core, /* with --counters, -C names the CPU that counts */
         .debug = options->debug_base,
         .pmu = options->pmu_base,
         .cti = options->cti};
@@ -131,11 +132,11 @@ static bool clock_from_program(struct session *session, struct clock *out)
 bool session_sees_running(const struct session *session, const char *command, struct error *error)
 {
     return session->device.debugger == NULL ||
-           error_set(error, ERROR_USAGE,
-                     "through a GDB server a core can be looked at only while it is halted: %s has nothing "
-                     "to read. "
-                     "It works through OpenOCD's Tcl port or a CMSIS-DAP probe; delta works here as well",
-                     command);
+           error_advise(error, ERROR_USAGE, "",
+                        "through a GDB server a core can be looked at only while it is halted: %s has "
+                        "nothing to read. "
+                        "It works through OpenOCD's Tcl port or a CMSIS-DAP probe; delta works here as well",
+                        command);
 }
 
 bool session_clock(struct session *session, struct clock *out, struct error *error)
@@ -147,7 +148,7 @@ bool session_clock(struct session *session, struct clock *out, struct error *err
     }
     if (session->device.block->counts_cycles && clock_from_program(session, out))
         return true;
-    /* The counters show themselves only between two halts, or are those of somebody else's clock */
+    /* The counters can be read only between two halts, or they run on another clock */
     if (session->device.debugger != NULL || session->device.remote != NULL) {
         *out = clock_unknown();
         return true;
@@ -156,7 +157,7 @@ bool session_clock(struct session *session, struct clock *out, struct error *err
     return clock_measure(&session->device, CLOCK_MS, out, &deadline, error);
 }
 
-/* One that nobody uses, or that can be read beside whoever does: it wraps slowly. */
+/* A block that is free, or that wraps slowly and can be read while the program uses it. */
 static struct counter_block *find_other(const struct device *device)
 {
     static const uint64_t SLOW = 1 << 20;
@@ -184,10 +185,10 @@ bool session_take_other(struct session *session, const struct error *why, struct
     struct deadline deadline = session_deadline(session);
     const struct counter_block *written = session->device.block;
     struct counter_block *other = find_other(&session->device);
-    /* The events that were asked for belong to the block that has them */
+    /* The requested events belong to the block that has them */
     if (why->kind != ERROR_WRITTEN || other == NULL || options->counter != NULL || options->n_events > 0 ||
         options->n_metrics > 0)
-        return error_set(error, why->kind, "%s", why->text);
+        return error_copy(error, why);
     if (!device_take_block(&session->device, other->kind->name, &deadline, error) ||
         !try_counter(session, clock, seen_hz, error))
         return false;
@@ -256,6 +257,25 @@ bool session_undo(struct session *session, struct error *error)
     return session_insist(session, undo_target, &session->device, error);
 }
 
+struct engine *session_engine(struct session *session, struct error *error)
+{
+    struct device *device = &session->device;
+    struct engine *engine = device->debugger != NULL ? debugger_engine_new(device) : direct_new(device);
+    if (engine == NULL)
+        error_set(error, ERROR_SYSTEM, "out of memory");
+    return engine;
+}
+
+static bool disarm_engine(void *engine, const struct deadline *deadline, struct error *error)
+{
+    return ((struct engine *)engine)->ops->disarm(engine, deadline, error);
+}
+
+bool session_disarm(struct session *session, struct engine *engine, struct error *error)
+{
+    return session_insist(session, disarm_engine, engine, error);
+}
+
 bool session_close(struct session *session, struct error *error)
 {
     bool ok = session->link == NULL || session_undo(session, error);
@@ -268,4 +288,12 @@ bool session_close(struct session *session, struct error *error)
     symbols_close(session->symbols);
     session->symbols = NULL;
     return ok;
+}
+
+int session_finish(struct session *session, bool ok, struct error *error)
+{
+    struct error after = {0};
+    if (!session_close(session, &after))
+        ok = error_add(error, &after);
+    return ok ? EXIT_DONE : error_exit_code(error->kind);
 }

@@ -1,11 +1,12 @@
 /*
- * A session: what every measuring command opens and must close whatever happens: the ELF, the link and the
- * target behind it.
+ * A session: the ELF, the link and the target. Every measuring command opens it, and must close it whatever
+ * happens.
  */
 #pragma once
 
 #include "commands/command.h"
 #include "device/device.h"
+#include "engine/engine.h"
 #include "links/dap/dap.h"
 #include "links/link.h"
 #include "measure/clock.h"
@@ -20,44 +21,50 @@ struct session {
     struct link *link;
     struct device device;
     bool may_stop;                 /* the command stops the core anyway */
-    struct injected_code *by_core; /* what the core sees of memory is looked at through this; NULL: not yet */
+    struct injected_code *by_core; /* reads memory as the core sees it; NULL: not needed yet */
 };
 
 bool session_open_elf(struct session *session, struct error *error);
 /* Link, target and the chosen core. */
 bool session_reach_target(struct session *session, struct error *error);
-/* Finds the target anew, once what was done to it is undone. */
+/* Finds the target again, after everything done to it is undone. */
 bool session_look_again(struct session *session, int number, struct error *error);
-/* Link, target and the chosen core; checks that the target runs the ELF. Nothing is changed yet. */
+/* The same, and checks that the target runs the ELF. Changes nothing yet. */
 bool session_open_target(struct session *session, struct error *error);
-/* Takes the core and its counter; from here on the target is ours. */
+/* Takes the core and its counter: from here on the target is changed. */
 bool session_take(struct session *session, struct error *error);
-/* False with ERROR_USAGE when nothing can be read while the core runs, as `command` has to. */
+/* False with ERROR_USAGE if nothing can be read while the core runs, which `command` needs. */
 bool session_sees_running(const struct session *session, const char *command, struct error *error);
 bool session_clock(struct session *session, struct clock *out, struct error *error);
-/* The clock, and a trial of the counter; where that one is written by somebody, session_take_other. */
+/* Measures the clock and tries the counter; if something else writes it, session_take_other. */
 bool session_trial(struct session *session, struct clock *clock, double *seen_hz, struct error *error);
-/* Another counter of the core's that can be used, and the same for it; where there is none, or `why` is no
- * reason for it, or the user named a counter or events, false with `why`. */
+/* The same with another counter of the core. False with `why` if it has none, if `why` is no reason for
+ * another one, or if the user named a counter or events. */
 bool session_take_other(struct session *session, const struct error *why, struct clock *clock,
                         double *seen_hz, struct error *error);
 /* Fills what the session knows of the conditions. */
 void session_conditions(struct session *session, const struct clock *clock, struct conditions *out);
 /* "main.c:88, main+0x12" or "0x10000200" */
 void session_place(const struct session *session, uint64_t address, char *out, size_t size);
-/* Does `undo` again: a few times, and for as long as a link that was lost may come back. */
+/* Repeats `undo` until it works: a few times, or for as long as a lost link may come back. */
 bool session_insist(struct session *session, bool (*undo)(void *, const struct deadline *, struct error *),
                     void *what, struct error *error);
-/* Puts the target back; the core goes on. */
+/* Restores the target; the core goes on. */
 bool session_undo(struct session *session, struct error *error);
-/* Puts the target back and closes everything; false with `error` when something could not be put back. */
+/* The engine that suits the run control of the chosen core. NULL on error. */
+struct engine *session_engine(struct session *session, struct error *error);
+/* Takes the engine's breakpoints away, with session_insist. */
+bool session_disarm(struct session *session, struct engine *engine, struct error *error);
+/* Restores the target and closes everything; false with `error` if something could not be restored. */
 bool session_close(struct session *session, struct error *error);
-/* For cleaning up: not to be cancelled by the Ctrl-C that made it necessary. */
+/* The same at the end of a command that did its work (`ok`) or failed with `error`. Returns the exit code. */
+int session_finish(struct session *session, bool ok, struct error *error);
+/* For cleaning up: Ctrl-C, which often is its cause, does not cancel it. */
 struct deadline session_last_deadline(void);
 struct deadline session_deadline(const struct session *session);
 
 /*
- * Connecting: the link that the options name, or the one that is there to be found.
+ * Connecting: the link that the options name, or the only one there is.
  */
 enum { CONNECT_PROBES = 16 };
 
@@ -67,10 +74,10 @@ struct link *connect_link(const struct context *context, struct error *error);
 size_t connect_list(const struct context *context, struct dap_listed *out, size_t room);
 
 /*
- * The ELF check: the file is for a core like the chosen one, and the target runs it. Every address is taken
- * from the file, so another program's would make numbers of something else.
+ * The ELF check: the file is for a core like the chosen one, and the target runs it. Every address comes from
+ * the file: with another program the numbers would be wrong.
  */
-/* Whether a core can run such code, as far as both say what they are. Pure. */
+/* Whether a core can run such code, as far as the two identify themselves. Pure. */
 bool elf_fits(const struct symbols_machine *machine, const struct core *core);
-/* Of a session whose core is chosen; true without an ELF. */
+/* The session must have chosen its core; true without an ELF. */
 bool elf_check(struct session *session, struct error *error);

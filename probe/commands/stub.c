@@ -1,4 +1,4 @@
-/* stub: the target stub through the probe: lets the program read its own counters, and takes that back. */
+/* stub: does through the probe what the target stub does: lets the program read its own counters, or not. */
 #include "stub/stub.h"
 #include "commands/command.h"
 #include "commands/session.h"
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { WORK_MS = 60000 }; /* thousands of accesses, through whatever is between */
+enum { WORK_MS = 60000 }; /* enough for thousands of accesses over a slow link */
 enum action { LOAD, ENABLE, DISABLE, STATUS, ACTIONS };
 
 struct stub_command {
@@ -29,10 +29,10 @@ static bool read_action(struct stub_command *self, const struct options *options
                          options->operands[0]);
     self->has_place = options->n_operands == 2;
     return self->has_place || self->action != LOAD ||
-           error_set(error, ERROR_USAGE, "stub load takes the place in RAM that the code is to stay at");
+           error_set(error, ERROR_USAGE, "stub load needs a LOCATION: RAM in which its code can stay");
 }
 
-/* A variable that is room for it, or any other location. */
+/* A variable that has room for the code, or any other location. */
 static bool find_place(struct stub_command *self, const struct options *options, struct error *error)
 {
     uint64_t size;
@@ -117,9 +117,7 @@ int command_stub(const struct context *context, struct error *error)
               work(&self, error);
     if (ok)
         print(&self);
-    struct error after = {0};
-    if (!session_close(&self.session, &after))
-        ok = error_add(error, &after);
+    int code = session_finish(&self.session, ok, error);
     stub_close(&self.stub);
-    return ok ? EXIT_DONE : error_exit_code(error->kind);
+    return code;
 }

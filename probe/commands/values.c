@@ -1,4 +1,4 @@
-#include "commands/values.h"
+#include "commands/options.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -13,7 +13,7 @@ static size_t digits(const char *text)
     return strspn(text, "0123456789");
 }
 
-/* Digits with at most one point among them and perhaps an exponent; *end is what stands behind. */
+/* Digits with at most one point and perhaps an exponent; *end points after them. */
 static bool read_decimal(const char *text, double *out, const char **end)
 {
     char number[64];
@@ -159,7 +159,7 @@ bool value_process(const char *text, struct process *out)
     return true;
 }
 
-/* A component begins on a page of its own. */
+/* A component begins at a page boundary. */
 bool value_place(const char *text, struct place *out)
 {
     enum { PAGE = 4096, PORTS = 255 };

@@ -1,11 +1,15 @@
 #include "debuggers/debugger.h"
 
-#include "debuggers/openocd_monitor.h"
-
-#include <stdio.h>
 #include <string.h>
 
 enum { HALT_MS = 3000 };
+
+const char *access_name(enum access_way way)
+{
+    static const char *const names[ACCESS_WAYS] = {
+        [ACCESS_MEMORY] = "memory", [ACCESS_OPENOCD] = "OpenOCD's monitor"};
+    return way < ACCESS_WAYS ? names[way] : "none";
+}
 
 const char *debugger_server_of(const char *version)
 {
@@ -17,13 +21,25 @@ const char *debugger_server_of(const char *version)
     return "";
 }
 
-void debugger_core_of(const char *about, char *out, size_t size)
+bool debugger_may_ask(const struct deadline *deadline, const char *who, struct error *error)
 {
-    static const char name[] = "Name: ", state[] = ", state: ";
-    const char *end = strstr(about, state);
-    bool is_core = end != NULL && strncmp(about, name, sizeof name - 1) == 0 && end > about + sizeof name - 1;
-    snprintf(out, size, "%.*s", is_core ? (int)(end - about - (ptrdiff_t)(sizeof name - 1)) : 0,
-             is_core ? about + sizeof name - 1 : "");
+    if (!deadline_passed(deadline))
+        return true;
+    return deadline_cancelled(deadline) ? error_set(error, ERROR_CANCELLED, "cancelled")
+                                        : error_set(error, ERROR_ASLEEP, "no time is left for %s", who);
+}
+
+struct deadline debugger_answer_deadline(const struct deadline *deadline, int64_t least_ms,
+                                         int64_t cancelled_ms)
+{
+    struct deadline answer = {.at_us = deadline->at_us};
+    struct deadline least = deadline_in_ms(patience_ms(least_ms), NULL),
+                    most = deadline_in_ms(patience_ms(cancelled_ms), NULL);
+    if (answer.at_us < least.at_us)
+        answer.at_us = least.at_us;
+    if (deadline_cancelled(deadline) && answer.at_us > most.at_us)
+        answer.at_us = most.at_us;
+    return answer;
 }
 
 bool debugger_halt(struct debugger *debugger, struct debugger_stop *stop, struct error *error)
@@ -45,9 +61,31 @@ bool debugger_halt(struct debugger *debugger, struct debugger_stop *stop, struct
     return false;
 }
 
+/*
+ * OpenOCD polls for a stop only ten times a second, and that cannot be set. So it gets a handler for one
+ * "gdb-start", the event after GDB's resume, that polls in a loop. The loop is short, because OpenOCD serves
+ * nothing else meanwhile. The handler first puts back the one that was there. If the event never came, the
+ * handler is still there at the next run, and is not set again.
+ */
+static void poll_openocd_soon(struct debugger *debugger, const struct deadline *deadline)
+{
+    static const char script[] =
+        "proc pmu_look {own theirs} {"
+        "$own configure -event gdb-start $theirs; eval $theirs; set until [expr {[ms] + 30}]; "
+        "while {[$own curstate] eq {running} && [ms] < $until} {"
+        "foreach one [target names] {if {[$one curstate] eq {running}} {catch {$one arp_poll}}}}}; "
+        "if {![string match {pmu_look *} [[target current] cget -event gdb-start]]} {"
+        "[target current] configure -event gdb-start "
+        "[list pmu_look [target current] [[target current] cget -event gdb-start]]}; format {}";
+    char printed[256];
+    struct error none = {0};
+    if (debugger->ops->monitor != NULL && strcmp(debugger->facts.server, "OpenOCD") == 0)
+        (void)debugger->ops->monitor(debugger, script, printed, sizeof printed, deadline, &none);
+}
+
 bool debugger_run(struct debugger *debugger, const struct deadline *deadline, struct error *error)
 {
-    openocd_look_soon(debugger, deadline);
+    poll_openocd_soon(debugger, deadline);
     return debugger->ops->go(debugger, DEBUGGER_RUN, deadline, error);
 }
 
@@ -60,22 +98,4 @@ bool debugger_run_for(struct debugger *debugger, int64_t ms, const struct deadli
         return false;
     return debugger->ops->wait(debugger, &stop, &slice, error) != DEBUGGER_GONE &&
            debugger_halt(debugger, &stop, error);
-}
-
-/* The event "gdb-start" comes when the core has been resumed and GDB waits for it. Whoever has a handler for
- * it gets it back before it runs. OpenOCD serves nobody while this looks: so not for long. */
-static const char once[] =
-    "proc pmu_look {own theirs} {"
-    "$own configure -event gdb-start $theirs; eval $theirs; set until [expr {[ms] + 30}]; "
-    "while {[$own curstate] eq {running} && [ms] < $until} {"
-    "foreach one [target names] {if {[$one curstate] eq {running}} {catch {$one arp_poll}}}}}; "
-    "[target current] configure -event gdb-start "
-    "[list pmu_look [target current] [[target current] cget -event gdb-start]]; format {}";
-
-void openocd_look_soon(struct debugger *debugger, const struct deadline *deadline)
-{
-    char ignored[256];
-    struct error none = {0};
-    if (debugger->ops->monitor != NULL && strcmp(debugger->facts.server, "OpenOCD") == 0)
-        (void)debugger->ops->monitor(debugger, once, ignored, sizeof ignored, deadline, &none);
 }

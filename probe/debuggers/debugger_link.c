@@ -1,33 +1,36 @@
 #include "debuggers/debugger.h"
 
-#include "debuggers/access.h"
 #include "debuggers/openocd_monitor.h"
-#include "debuggers/register_pmu.h"
 #include "links/openocd.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { SLICE_MS = 50, WORD = 4, GATHERED = 64, OPEN_MS = 5000 };
 
-/* DDI 0403 B3.1: below it nothing minds how it is read, code and RAM; a core's own registers from there on.
- */
-static const uint64_t PLAIN_MEMORY = 0x40000000, SYSTEM = 0xE0000000;
+/* DDI 0403 B3.1: code and RAM are below it, and may be read in pieces of any size. */
+static const uint64_t PLAIN_MEMORY = 0x40000000;
+/* DDI 0403 B3.2.3, C1.6.2 and C1.6.4. */
+static const uint64_t CPUID = 0xE000ED00, DHCSR = 0xE000EDF0, DCRDR = 0xE000EDF8;
+static const uint32_t DHCSR_S_HALT = 1U << 17, DHCSR_RESERVED = 0xF8000000;
 
 struct debugger_link {
     struct link link; /* first */
     struct debugger *debugger;
     struct openocd_monitor monitor;
-    struct link *beside;  /* OpenOCD's monitor, where the core's memory does not show its PMU; else NULL */
-    struct error refusal; /* why there is no way to the PMU at all */
+    struct link *openocd; /* through its monitor, if the core's memory does not show its PMU; else NULL */
+    struct error refusal; /* why nothing can be measured, or ERROR_NONE */
 };
 
 static struct debugger_link *self_of(struct link *link)
 {
     return (struct debugger_link *)link;
 }
+
+/* --- steps --------------------------------------------------------------------------------------------- */
 
 static struct outcome fault(const struct error *why, struct error *error)
 {
@@ -37,22 +40,31 @@ static struct outcome fault(const struct error *why, struct error *error)
     return (struct outcome){.why = lost ? LINK_LOST : wait ? NOT_YET : TARGET_FAULT};
 }
 
-/* Registers of the system go by the way that was settled for them, all else by memory. */
-static enum access_way way_to(const struct debugger *debugger, uint64_t at)
+static uint64_t little_endian(const uint8_t *bytes, size_t n)
 {
-    return debugger->access.settled && at >= SYSTEM ? debugger->access.used : ACCESS_MEMORY;
+    uint64_t value = 0;
+    while (n-- > 0)
+        value = value << 8 | bytes[n];
+    return value;
 }
 
-static bool read_word(struct debugger *debugger, const struct address *at, uint64_t *out,
-                      const struct deadline *deadline, struct error *why)
-{
-    return access_read(debugger, way_to(debugger, at->offset), at->offset, at->size, out, deadline, why);
-}
-
-static bool write_word(struct debugger *debugger, const struct address *at, uint64_t value,
+static bool read_value(struct debugger *debugger, uint64_t at, unsigned size, uint64_t *out,
                        const struct deadline *deadline, struct error *why)
 {
-    return access_write(debugger, way_to(debugger, at->offset), at->offset, at->size, value, deadline, why);
+    uint8_t bytes[8] = {0};
+    if (!debugger->ops->read_memory(debugger, at, bytes, size, deadline, why))
+        return false;
+    *out = little_endian(bytes, size);
+    return true;
+}
+
+static bool write_value(struct debugger *debugger, uint64_t at, unsigned size, uint64_t value,
+                        const struct deadline *deadline, struct error *why)
+{
+    uint8_t bytes[8];
+    for (size_t i = 0; i < size; i++)
+        bytes[i] = (uint8_t)(value >> 8 * i);
+    return debugger->ops->write_memory(debugger, at, bytes, size, deadline, why);
 }
 
 /* How many steps from here read words of plain memory in a row. */
@@ -72,10 +84,8 @@ static bool read_words(struct debugger *debugger, const struct step *steps, size
     uint8_t bytes[WORD * GATHERED];
     if (!debugger->ops->read_memory(debugger, steps[0].at.offset, bytes, WORD * n, deadline, why))
         return false;
-    for (size_t i = 0; i < n; i++) {
-        const uint8_t *word = bytes + WORD * i;
-        results[i] = word[0] | (uint64_t)word[1] << 8 | (uint64_t)word[2] << 16 | (uint64_t)word[3] << 24;
-    }
+    for (size_t i = 0; i < n; i++)
+        results[i] = little_endian(bytes + WORD * i, WORD);
     return true;
 }
 
@@ -90,20 +100,20 @@ static struct outcome execute_one(struct debugger *debugger, const struct step *
         return (struct outcome){.why = DONE};
     case OP_WRITE:
         *result = 0;
-        if (!write_word(debugger, &step->at, step->value, deadline, &why))
+        if (!write_value(debugger, step->at.offset, step->at.size, step->value, deadline, &why))
             return fault(&why, error);
         return (struct outcome){.why = DONE};
     case OP_READ:
     case OP_UNTIL:
     case OP_EXPECT:
         break;
-    case OP_COPY: /* link_execute does these itself */
+    case OP_COPY: /* link_execute carries these out */
     case OP_CHECK:
-        error_set(error, ERROR_SYSTEM, "a step on a result came to a link");
+        error_set(error, ERROR_SYSTEM, "a step on a result reached a link");
         return (struct outcome){.why = TARGET_FAULT};
     }
     do {
-        if (!read_word(debugger, &step->at, result, deadline, &why))
+        if (!read_value(debugger, step->at.offset, step->at.size, result, deadline, &why))
             return fault(&why, error);
         if (step->op == OP_READ || (*result & step->mask) == step->value)
             return (struct outcome){.why = DONE};
@@ -115,14 +125,14 @@ static struct outcome execute(struct link *link, const struct step *steps, size_
                               const struct deadline *deadline, struct error *error)
 {
     struct debugger *debugger = self_of(link)->debugger;
-    struct link *beside = self_of(link)->beside;
-    if (beside != NULL)
-        return beside->ops->execute(beside, steps, n, results, deadline, error);
+    struct link *openocd = self_of(link)->openocd;
+    if (openocd != NULL)
+        return openocd->ops->execute(openocd, steps, n, results, deadline, error);
     for (size_t done = 0; done < n;) {
         const struct step *step = &steps[done];
         struct error why = {0};
         if (step->op != OP_TIME && (step->at.space != SPACE_MEMORY || step->at.unit != 0)) {
-            error_set(error, ERROR_FAULT, "a GDB server shows a core's memory and nothing else");
+            error_set(error, ERROR_FAULT, "a GDB server shows only a core's memory");
             return (struct outcome){.why = TARGET_FAULT, .done = done};
         }
         size_t row = gather(step, n - done);
@@ -131,7 +141,7 @@ static struct outcome execute(struct link *link, const struct step *steps, size_
             row = 1;
             outcome = execute_one(debugger, step, results + done, deadline, error);
         } else if (!read_words(debugger, step, row, results + done, deadline, &why)) {
-            /* One by one, to find the one at fault */
+            /* One by one, to find the step at fault */
             row = 1;
             outcome = why.kind == ERROR_FAULT ? execute_one(debugger, step, results + done, deadline, error)
                                               : fault(&why, error);
@@ -148,11 +158,11 @@ static struct outcome execute(struct link *link, const struct step *steps, size_
 static size_t views(struct link *link, struct link_view *out, size_t room, struct error *error)
 {
     const struct debugger_facts *facts = &self_of(link)->debugger->facts;
-    struct link *beside = self_of(link)->beside;
-    if (beside != NULL)
-        return beside->ops->views(beside, out, room, error);
+    struct link *openocd = self_of(link)->openocd;
+    if (openocd != NULL)
+        return openocd->ops->views(openocd, out, room, error);
     bool is_program = facts->profile == PROFILE_X86_64;
-    if (!is_program && facts->profile != PROFILE_M && facts->profile != PROFILE_UNKNOWN) {
+    if (self_of(link)->refusal.kind != ERROR_NONE) {
         *error = self_of(link)->refusal;
         return 0;
     }
@@ -170,10 +180,8 @@ static size_t views(struct link *link, struct link_view *out, size_t room, struc
 static void describe(struct link *link, char *out, size_t size)
 {
     const struct debugger_facts *facts = &self_of(link)->debugger->facts;
-    const struct access *access = &self_of(link)->debugger->access;
-    bool by_monitor = access->settled && access->used != ACCESS_MEMORY && access->used != ACCESS_WAYS;
     snprintf(out, size, "%s%s%s%s", facts->name, facts->server[0] != '\0' ? "  " : "", facts->server,
-             by_monitor ? ", PMU by its monitor" : "");
+             self_of(link)->openocd != NULL ? ", PMU by its monitor" : "");
 }
 
 static struct debugger *debugger_of(struct link *link)
@@ -184,14 +192,115 @@ static struct debugger *debugger_of(struct link *link)
 static void close_link(struct link *link)
 {
     struct debugger *debugger = self_of(link)->debugger;
-    link_close(self_of(link)->beside);
+    link_close(self_of(link)->openocd);
     debugger->ops->close(debugger, !debugger->stays_halted);
     free(link);
 }
 
-/* The debug registers of a Cortex-A or R are not in what the core sees, nor is its PMU: OpenOCD reaches them.
+/* --- access to the PMU --------------------------------------------------------------------------------- */
+
+static void explain(struct debugger *debugger, enum access_way way, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void explain(struct debugger *debugger, enum access_way way, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(debugger->access.why[way], sizeof debugger->access.why[way], format, arguments);
+    va_end(arguments);
+}
+
+static bool is_openocd(const struct debugger *debugger)
+{
+    return strcmp(debugger->facts.server, "OpenOCD") == 0;
+}
+
+static void explain_no_openocd(struct debugger *debugger)
+{
+    if (debugger->facts.server[0] != '\0')
+        explain(debugger, ACCESS_OPENOCD, "the server is %s", debugger->facts.server);
+    else
+        explain(debugger, ACCESS_OPENOCD, "the server is not OpenOCD");
+}
+
+/* DCRDR keeps what is written to it while no register is transferred: writes another value and restores it.
  */
-static bool open_beside(struct debugger_link *self, const struct deadline *deadline, struct error *error)
+static bool writes_work(struct debugger *debugger, bool *work, uint64_t *kept,
+                        const struct deadline *deadline, struct error *why)
+{
+    uint64_t after;
+    if (!read_value(debugger, DCRDR, WORD, kept, deadline, why) ||
+        !write_value(debugger, DCRDR, WORD, *kept ^ UINT32_MAX, deadline, why) ||
+        !read_value(debugger, DCRDR, WORD, &after, deadline, why))
+        return false;
+    *work = after == (*kept ^ UINT32_MAX);
+    return !*work || write_value(debugger, DCRDR, WORD, *kept, deadline, why);
+}
+
+/* On silicon the core's own register says halted, too, if the debugger says so. */
+static bool find_emulator(struct debugger *debugger, const struct deadline *deadline, struct error *why)
+{
+    uint64_t status;
+    if (!read_value(debugger, DHCSR, WORD, &status, deadline, why))
+        return false;
+    debugger->facts.is_emulator |= (status & DHCSR_S_HALT) == 0 || (status & DHCSR_RESERVED) != 0;
+    return true;
+}
+
+/* A Cortex-M's PMU is in its memory. Some servers show it there and ignore what is written. */
+static bool try_memory(struct debugger_link *self, const struct deadline *deadline, struct error *why)
+{
+    struct debugger *debugger = self->debugger;
+    uint64_t id, kept;
+    bool work;
+    if (!read_value(debugger, CPUID, WORD, &id, deadline, why)) {
+        if (why->kind == ERROR_FAULT)
+            error_set(&self->refusal, ERROR_NO_CORE,
+                      "%s. A Cortex-M is measured through a server whose memory packets reach its registers "
+                      "(0xE0000000 and up), such as OpenOCD or pyOCD",
+                      why->text);
+        return false;
+    }
+    if (id == 0 || id == UINT32_MAX) {
+        explain(debugger, ACCESS_MEMORY, "no Cortex-M is there: CPUID 0x%08" PRIX64, id);
+        return true;
+    }
+    if (!writes_work(debugger, &work, &kept, deadline, why))
+        return false;
+    debugger->access.only_looks = !work;
+    if (work)
+        explain(debugger, ACCESS_MEMORY, "in use");
+    else
+        explain(debugger, ACCESS_MEMORY,
+                "what is written is ignored: DCRDR stays 0x%08" PRIX64
+                ". A server whose memory packets write there is needed, such as OpenOCD or pyOCD",
+                kept);
+    return work || find_emulator(debugger, deadline, why);
+}
+
+static bool settle_m(struct debugger_link *self, const struct deadline *deadline, struct error *error)
+{
+    struct debugger *debugger = self->debugger;
+    struct error why = {0};
+    debugger->access = (struct access){.settled = true, .used = ACCESS_MEMORY, .only_looks = true};
+    if (!try_memory(self, deadline, &why)) {
+        if (why.kind != ERROR_FAULT)
+            return error_set(error, why.kind, "%s", why.text);
+        if (debugger->access.why[ACCESS_MEMORY][0] == '\0')
+            explain(debugger, ACCESS_MEMORY, "%s", why.text);
+    }
+    if (!debugger->access.only_looks)
+        explain(debugger, ACCESS_OPENOCD, "not needed");
+    else if (is_openocd(debugger))
+        explain(debugger, ACCESS_OPENOCD, "reads the same memory of a Cortex-M");
+    else
+        explain_no_openocd(debugger);
+    return true;
+}
+
+/* The debug registers and the PMU of a Cortex-A or R are not in the core's memory: only OpenOCD reaches them.
+ */
+static bool open_openocd(struct debugger_link *self, const struct deadline *deadline, struct error *error)
 {
     struct debugger_facts *facts = &self->debugger->facts;
     struct access *access = &self->debugger->access;
@@ -199,8 +308,8 @@ static bool open_beside(struct debugger_link *self, const struct deadline *deadl
     if (!facts->has_cores &&
         !openocd_monitor_target(&self->monitor, facts->core, sizeof facts->core, deadline, error))
         return false;
-    self->beside = openocd_through(&self->monitor.transport, facts->name, deadline, error);
-    if (self->beside == NULL)
+    self->openocd = openocd_through(&self->monitor.transport, facts->name, deadline, error);
+    if (self->openocd == NULL)
         return false;
     access->used = ACCESS_OPENOCD;
     return openocd_monitor_way(&self->monitor, access->why[ACCESS_OPENOCD],
@@ -209,34 +318,31 @@ static bool open_beside(struct debugger_link *self, const struct deadline *deadl
 
 static bool settle_arm(struct debugger_link *self, const struct deadline *deadline, struct error *error)
 {
-    const struct debugger_facts *facts = &self->debugger->facts;
-    struct access *access = &self->debugger->access;
-    bool is_openocd = strcmp(facts->server, "OpenOCD") == 0;
-    access->settled = true;
-    access->used = ACCESS_WAYS;
-    access_say(access, ACCESS_MEMORY, "what the core itself sees has no PMU in it");
-    register_pmu_refuse(self->debugger, deadline, &self->refusal);
-    if (self->refusal.kind != ERROR_NO_COUNTER)
-        return error_set(error, self->refusal.kind, "%s", self->refusal.text);
-    if (is_openocd && !open_beside(self, deadline, error))
-        return false;
-    access_say_not_openocd(access, facts->server);
-    access_say(access, ACCESS_JLINK, is_openocd ? "not needed" : "sees what the core sees");
-    access_say(access, ACCESS_PYOCD, is_openocd ? "not needed" : "sees what the core sees");
+    struct debugger *debugger = self->debugger;
+    const struct debugger_facts *facts = &debugger->facts;
+    debugger->access = (struct access){.settled = true, .used = ACCESS_WAYS};
+    explain(debugger, ACCESS_MEMORY, "the core itself sees no PMU in its memory");
+    if (is_openocd(debugger))
+        return open_openocd(self, deadline, error);
+    explain_no_openocd(debugger);
+    error_set(
+        &self->refusal, ERROR_NO_COUNTER,
+        "%s shows a core of architecture \"%s\" by its memory and registers, where no PMU is. A Cortex-A "
+        "or R is measured through OpenOCD, whose monitor reaches its debug registers",
+        facts->server[0] != '\0' ? facts->server : "the GDB server", facts->architecture);
     return true;
 }
 
-/* How the PMU is reached: see access.h. A program's is another link's. */
+/* A program's counters are on another link: nothing is settled for them. */
 static bool settle_access(struct debugger_link *self, struct error *error)
 {
-    struct debugger *debugger = self->debugger;
     struct deadline soon = deadline_in_ms(patience_ms(OPEN_MS), NULL);
-    switch (debugger->facts.profile) {
+    switch (self->debugger->facts.profile) {
     case PROFILE_X86_64:
         return true;
     case PROFILE_M:
     case PROFILE_UNKNOWN:
-        return access_settle_m(debugger, &soon, error);
+        return settle_m(self, &soon, error);
     case PROFILE_ARM:
     case PROFILE_AARCH64:
     case PROFILE_OTHER:

@@ -14,10 +14,10 @@ struct reader {
     const struct gdb_documents *documents;
     struct error *error;
     size_t bytes, n_documents;
-    unsigned next; /* number of the next register that does not say */
+    unsigned next; /* number of the next register without one */
 };
 
-/* One document under way; includes are read after it would be wrong: they stand where they stand. */
+/* A document that is being read. An include is read where it stands, not afterwards. */
 struct document {
     struct reader *reader;
     XML_Parser parser;
@@ -42,7 +42,7 @@ static const char *attribute(const char **attributes, const char *name)
     return NULL;
 }
 
-/* False when it is there and no number up to `most`. */
+/* True without the attribute; false if it is no number up to `most`. */
 static bool number_attribute(const char **attributes, const char *name, unsigned most, unsigned *out)
 {
     const char *text = attribute(attributes, name);
@@ -116,7 +116,7 @@ static void XMLCALL on_text(void *data, const char *text, int length)
     out[used] = '\0';
 }
 
-/* Nobody needs entities to describe registers. */
+/* Registers can be described without entities. */
 static void XMLCALL on_entity(void *data, const char *name, int parameter, const char *value, int length,
                               const char *base, const char *system, const char *public_id,
                               const char *notation)
@@ -165,7 +165,7 @@ static bool read_document(struct reader *reader, const char *name, const struct 
     reader->bytes += length;
     if (reader->bytes > GDB_XML_BYTES)
         return error_set(reader->error, ERROR_LINK_PROTOCOL, "the server's target description is too long");
-    char *copy = malloc(length + 1); /* an include takes the place of what was fetched */
+    char *copy = malloc(length + 1); /* an include overwrites the fetched text */
     if (copy == NULL)
         return error_set(reader->error, ERROR_SYSTEM, "out of memory");
     memcpy(copy, text, length);
@@ -217,7 +217,7 @@ void gdb_features_assume_arm(struct gdb_features *features)
         (struct gdb_register){.name = "cpsr", .number = CPSR, .bits = 32, .offset = CPSR_OFFSET};
 }
 
-/* What some servers call by number. */
+/* Some servers name these by number. */
 static const char *other_name(const char *name)
 {
     static const char *const pairs[][2] = {{"sp", "r13"}, {"lr", "r14"}, {"pc", "r15"}, {"xpsr", "cpsr"}};
@@ -233,13 +233,5 @@ const struct gdb_register *gdb_features_find(const struct gdb_features *features
         for (size_t i = 0; i < features->n; i++)
             if (strcasecmp(features->registers[i].name, name) == 0)
                 return &features->registers[i];
-    return NULL;
-}
-
-const struct gdb_register *gdb_features_number(const struct gdb_features *features, unsigned number)
-{
-    for (size_t i = 0; i < features->n; i++)
-        if (features->registers[i].number == number)
-            return &features->registers[i];
     return NULL;
 }

@@ -1,8 +1,7 @@
 /*
- * Features: what a GDB server's target description (target.xml and what it includes, GDB manual, appendix G)
- * says: the architecture, and which registers there are, by name, number and size. Bounded in depth,
- * documents, bytes and registers, whatever the server sends. The XML is read by expat, in which entities are
- * switched off.
+ * Features: a GDB server's target description (target.xml and its includes, GDB manual, appendix G): the
+ * architecture, and the registers by name, number and size. Depth, documents, bytes and registers are
+ * bounded. Expat reads the XML; entities are refused.
  */
 #pragma once
 
@@ -27,13 +26,13 @@ struct gdb_register {
 };
 
 struct gdb_features {
-    char architecture[48]; /* "arm", "aarch64"; "" if it is not said */
+    char architecture[48]; /* "arm", "aarch64"; "" if unknown */
     bool m_profile;        /* a feature org.gnu.gdb.arm.m-profile */
     struct gdb_register registers[GDB_REGISTERS];
     size_t n;
 };
 
-/* Where documents come from: false with `error` when there is none of that name. `text` stays until the next
+/* Where documents come from: false with `error` if there is none of that name. `text` is valid until the next
  * call. */
 struct gdb_documents {
     void *context;
@@ -42,8 +41,7 @@ struct gdb_documents {
 
 bool gdb_features_read(struct gdb_features *features, const struct gdb_documents *documents,
                        struct error *error);
-/* Those of a server that describes nothing: r0 to r15 and cpsr, as GDB numbers them on Arm. */
+/* For a server that describes nothing: r0 to r15 and cpsr, as GDB numbers them on Arm. */
 void gdb_features_assume_arm(struct gdb_features *features);
 /* By name, in any case; NULL: there is none. */
 const struct gdb_register *gdb_features_find(const struct gdb_features *features, const char *name);
-const struct gdb_register *gdb_features_number(const struct gdb_features *features, unsigned number);

@@ -1,6 +1,6 @@
 /*
  * Packets of the GDB remote protocol, both ways: framing, checksums, escapes and run lengths (GDB manual,
- * appendix E "GDB Remote Serial Protocol"). Pure: bytes in, events out. Nothing that arrives can take more
+ * appendix E "GDB Remote Serial Protocol"). The decoder is pure: bytes in, events out. No packet takes more
  * room than the caller gave.
  */
 #pragma once
@@ -16,15 +16,15 @@
 enum gdb_event {
     GDB_NOTHING,      /* more bytes are needed */
     GDB_PACKET,       /* a whole one, with the right checksum */
-    GDB_NOTIFICATION, /* likewise; never acknowledged */
+    GDB_NOTIFICATION, /* a whole one, never acknowledged */
     GDB_ACK,
     GDB_NAK,
-    GDB_DAMAGED,  /* a wrong checksum, or run lengths and escapes that make no sense */
+    GDB_DAMAGED,  /* a wrong checksum, run length or escape */
     GDB_TOO_LONG, /* did not fit, and was dropped */
 };
 
 struct gdb_decoder {
-    char *payload; /* the caller's; what is decoded so far, and a NUL after a whole packet */
+    char *payload; /* the caller's; ends with a NUL after a whole packet */
     size_t room, used;
     enum gdb_decoder_state {
         GDB_BETWEEN,
@@ -43,35 +43,33 @@ void gdb_decoder_init(struct gdb_decoder *decoder, char *payload, size_t room);
 /* Takes bytes up to the next event; `taken` of them. */
 enum gdb_event gdb_decoder_take(struct gdb_decoder *decoder, const uint8_t *bytes, size_t n, size_t *taken);
 
-/* Frames a payload, escaped where it must be; returns the length, 0 when it does not fit. */
+/* Frames and escapes a payload; returns the length, 0 if it does not fit. */
 size_t gdb_packet_frame(const void *payload, size_t n, char *out, size_t room);
 
-/* -1: no digit of that kind */
+/* -1: no hexadecimal digit */
 int gdb_hex_digit(char c);
-/* Pairs of digits into bytes; false when `text` is not exactly that, or does not fit. */
+/* Pairs of digits into bytes; false if `text` is anything else, or does not fit. */
 bool gdb_hex_read(const char *text, size_t length, void *out, size_t room, size_t *n);
 /* `out` has room for 2 n + 1 characters. */
 void gdb_hex_write(const void *bytes, size_t n, char *out);
-/* A number in hexadecimal digits, up to the first that is none; false without any, or when it is too large.
- */
+/* A number in hexadecimal digits, up to the first other character; false without digits, or if too large. */
 bool gdb_number_read(const char *text, uint64_t *value, const char **end);
 
 /*
- * The wire to a GDB server: packets out and in, acknowledged for as long as the server wants that, and each
- * wait with an end. All room that it takes is in the struct. What cannot be understood any more (silence
- * where an answer is due, damage again and again) makes the wire lost: an answer must never be taken for that
- * of another question.
+ * The wire to a GDB server: packets out and in, acknowledged as long as the server wants it. Each wait has an
+ * end. All its memory is in the struct. The wire is lost after silence in place of an answer, or repeated
+ * damage: an answer must never be taken for the answer to another question.
  */
 enum { GDB_PAYLOAD = 32 * 1024, GDB_FRAME = 2 * GDB_PAYLOAD + 8, GDB_CHUNK = 4096 };
 
 struct gdb_wire {
     int fd;
     bool acks, lost, hung_up;      /* hung_up: by the other end */
-    char payload[GDB_PAYLOAD + 1]; /* what came last */
+    char payload[GDB_PAYLOAD + 1]; /* received last */
     struct gdb_decoder decoder;
     uint8_t in[GDB_CHUNK];
     size_t in_n, in_taken;
-    char out[GDB_FRAME]; /* what was sent last, to be sent again */
+    char out[GDB_FRAME]; /* the last packet, to be sent again */
     size_t out_n;
     unsigned repeats, damages;
     const struct log *log;
@@ -79,12 +77,12 @@ struct gdb_wire {
 
 enum gdb_came { GDB_CAME, GDB_CAME_NOT, GDB_CAME_NEVER };
 
-/* `fd` is non-blocking, and belongs to the wire from now on. */
+/* Takes over `fd`, which is non-blocking. */
 void gdb_wire_init(struct gdb_wire *wire, int fd);
 void gdb_wire_close(struct gdb_wire *wire);
 bool gdb_wire_send(struct gdb_wire *wire, const void *payload, size_t n, const struct deadline *deadline,
                    struct error *error);
-/* One byte outside of packets. */
+/* One byte outside packets. */
 bool gdb_wire_send_raw(struct gdb_wire *wire, char byte, const struct deadline *deadline,
                        struct error *error);
 /* The next packet, into wire->payload, acknowledged. GDB_CAME_NOT: the deadline passed; `error` is set for

@@ -15,14 +15,24 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { VERSION = 1, MEMORY_MOST = 1024, COMMAND_MOST = 4096, PATIENCE_MS = 10000, HEIR_MS = 5000 };
+enum {
+    VERSION = 1,
+    LINE_ROOM = 40 * 1024,
+    MEMORY_MOST = 1024,
+    COMMAND_MOST = 4096,
+    ANSWER_MS = 10000,
+    FALLBACK_MS = 5000
+};
 
 struct gdb_python {
     struct debugger debugger; /* first */
-    struct gdb_python_lines lines;
-    bool running;
+    int fd;
+    bool lost, running;
+    char in[LINE_ROOM + 1]; /* received, up to `used` */
+    size_t used, taken;     /* `taken`: of the line that was handed out, to be dropped */
+    char out[LINE_ROOM + 1];
     char place[48];            /* HOST:PORT of GDB's server; "" */
-    struct debugger *fallback; /* that server itself, when GDB has died and there is something to put back */
+    struct debugger *fallback; /* that server itself, if GDB has died and registers must be restored */
 };
 
 static struct gdb_python *gdb_python_of(struct debugger *debugger)
@@ -30,15 +40,93 @@ static struct gdb_python *gdb_python_of(struct debugger *debugger)
     return (struct gdb_python *)debugger;
 }
 
-/* An answer that is due is waited for, even after Ctrl-C: else the next wish would get it. */
-static struct deadline answer_deadline(const struct deadline *deadline)
+/* --- lines --------------------------------------------------------------------------------------------- */
+
+/* After this GDB is asked nothing more; always false. */
+static bool gdb_python_lose(struct gdb_python *python, enum error_kind kind, const char *why,
+                            struct error *error)
 {
-    struct deadline most = {.at_us = deadline->at_us},
-                    patience = deadline_in_ms(patience_ms(PATIENCE_MS), NULL);
-    return most.at_us > patience.at_us ? most : patience;
+    python->lost = true;
+    return error_set(error, kind, "%s", why);
 }
 
-/* What the debugger refused, as `kind`. */
+static bool send_line(struct gdb_python *python, size_t n, const struct deadline *deadline,
+                      struct error *error)
+{
+    const char *bytes = python->out;
+    if (python->lost)
+        return error_set(error, ERROR_LINK_LOST, "the way to GDB is lost");
+    while (n > 0) {
+        ssize_t sent = send(python->fd, bytes, n, MSG_NOSIGNAL);
+        if (sent > 0) {
+            bytes += sent;
+            n -= (size_t)sent;
+        } else if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+            if (!socket_wait(python->fd, POLLOUT, deadline))
+                return gdb_python_lose(python, ERROR_LINK_LOST, "GDB takes no more requests", error);
+        } else if (sent < 0 && errno != EINTR) {
+            return gdb_python_lose(python, ERROR_LINK_LOST, "GDB is gone", error);
+        }
+    }
+    return true;
+}
+
+/* Sends a line; the format has no line end. */
+static bool gdb_python_say(struct gdb_python *python, const struct deadline *deadline, struct error *error,
+                           const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    int n = vsnprintf(python->out, sizeof python->out, format, arguments);
+    va_end(arguments);
+    if (n < 0 || (size_t)n >= sizeof python->out - 1)
+        return error_set(error, ERROR_SYSTEM, "a request to GDB is too long");
+    python->out[n] = '\n';
+    return send_line(python, (size_t)n + 1, deadline, error);
+}
+
+/* Appends received bytes; false if there are none yet, or the socket is lost. */
+static bool fill(struct gdb_python *python, struct error *error)
+{
+    if (python->used == LINE_ROOM)
+        return gdb_python_lose(python, ERROR_LINK_PROTOCOL, "GDB answers in too long lines", error);
+    ssize_t got = recv(python->fd, python->in + python->used, LINE_ROOM - python->used, 0);
+    if (got > 0) {
+        python->used += (size_t)got;
+        return true;
+    }
+    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
+        return false;
+    return gdb_python_lose(python, ERROR_LINK_LOST, "GDB is gone", error);
+}
+
+/* The next line, valid until the next call; NULL: none before the deadline, or the socket is lost. */
+static char *gdb_python_receive(struct gdb_python *python, const struct deadline *deadline,
+                                struct error *error)
+{
+    if (python->lost) {
+        error_set(error, ERROR_LINK_LOST, "the way to GDB is lost");
+        return NULL;
+    }
+    memmove(python->in, python->in + python->taken, python->used - python->taken);
+    python->used -= python->taken;
+    python->taken = 0;
+    for (;;) {
+        char *end = memchr(python->in, '\n', python->used);
+        if (end != NULL) {
+            *end = '\0';
+            python->taken = (size_t)(end - python->in) + 1;
+            return python->in;
+        }
+        if (fill(python, error))
+            continue;
+        if (python->lost || !socket_wait(python->fd, POLLIN, deadline))
+            return NULL;
+    }
+}
+
+/* --- questions ----------------------------------------------------------------------------------------- */
+
 static bool refused(const char *line, enum error_kind kind, const char *what, struct error *error)
 {
     return error_set(error, kind, "GDB %s: %.256s", what, line + 3);
@@ -49,16 +137,14 @@ static bool is_refusal(const char *line)
     return strncmp(line, "no ", 3) == 0;
 }
 
-/*
- * The answer to what was said, behind its "ok"; NULL on error. `what` words a refusal: "cannot read".
- */
+/* The answer behind its "ok"; NULL on error. `what` words a refusal: "cannot read". */
 static const char *answer(struct gdb_python *python, enum error_kind kind, const char *what,
                           const struct deadline *deadline, struct error *error)
 {
-    struct deadline most = answer_deadline(deadline);
-    const char *line = gdb_python_receive(&python->lines, &most, error);
+    struct deadline most = debugger_answer_deadline(deadline, ANSWER_MS, ANSWER_MS);
+    const char *line = gdb_python_receive(python, &most, error);
     if (line == NULL) {
-        gdb_python_lose(&python->lines, ERROR_LINK_LOST, "GDB does not answer", error);
+        gdb_python_lose(python, ERROR_LINK_LOST, "GDB does not answer", error);
         return NULL;
     }
     if (is_refusal(line)) {
@@ -69,30 +155,28 @@ static const char *answer(struct gdb_python *python, enum error_kind kind, const
         return line + 2;
     if (strncmp(line, "ok ", 3) == 0)
         return line + 3;
-    gdb_python_lose(&python->lines, ERROR_LINK_PROTOCOL, "GDB answers what it was not asked", error);
+    gdb_python_lose(python, ERROR_LINK_PROTOCOL, "GDB answers what it was not asked", error);
     return NULL;
 }
 
 static bool may_ask(const struct gdb_python *python, const struct deadline *deadline, struct error *error)
 {
     if (python->running)
-        return error_set(error, ERROR_FAULT, "through GDB a core can be looked at only while it is halted");
-    if (!deadline_passed(deadline))
-        return true;
-    return deadline_cancelled(deadline) ? error_set(error, ERROR_CANCELLED, "cancelled")
-                                        : error_set(error, ERROR_ASLEEP, "no time is left for GDB");
+        return error_advise(
+            error, ERROR_FAULT,
+            "stat, watch and doctor need OpenOCD's Tcl port or a CMSIS-DAP probe; delta works here.",
+            "through GDB a core can be looked at only while it is halted");
+    return debugger_may_ask(deadline, "GDB", error);
 }
 
-/* --- wishes --------------------------------------------------------------------------------------------- */
-
-/* When GDB has died, its server is free: what was changed on the target is put back through that. */
+/* When GDB has died, its server is free: registers are restored through it. */
 static struct debugger *fallback_of(struct gdb_python *python)
 {
     struct error none = {0};
-    struct deadline soon = deadline_in_ms(patience_ms(HEIR_MS), NULL);
+    struct deadline soon = deadline_in_ms(patience_ms(FALLBACK_MS), NULL);
     char host[sizeof python->place];
     const char *colon = strrchr(python->place, ':');
-    if (!python->lines.lost || python->fallback != NULL || colon == NULL)
+    if (!python->lost || python->fallback != NULL || colon == NULL)
         return python->fallback;
     snprintf(host, sizeof host, "%.*s", (int)(colon - python->place), python->place);
     unsigned long port = strtoul(colon + 1, NULL, 10);
@@ -103,11 +187,6 @@ static struct debugger *fallback_of(struct gdb_python *python)
     return python->fallback;
 }
 
-static size_t at_most(size_t n, size_t most)
-{
-    return n < most ? n : most;
-}
-
 static bool read_memory(struct debugger *debugger, uint64_t at, void *out, size_t n,
                         const struct deadline *deadline, struct error *error)
 {
@@ -116,15 +195,15 @@ static bool read_memory(struct debugger *debugger, uint64_t at, void *out, size_
     if (fallback != NULL)
         return fallback->ops->read_memory(fallback, at, out, n, deadline, error);
     for (size_t done = 0, got; done < n; done += got) {
-        size_t some = at_most(n - done, MEMORY_MOST);
+        size_t some = debugger_at_most(n - done, MEMORY_MOST);
         if (!may_ask(python, deadline, error) ||
-            !gdb_python_say(&python->lines, deadline, error, "read %" PRIx64 " %zx", at + done, some))
+            !gdb_python_say(python, deadline, error, "read %" PRIx64 " %zx", at + done, some))
             return false;
         const char *hex = answer(python, ERROR_FAULT, "cannot read", deadline, error);
         if (hex == NULL)
             return false;
         if (!gdb_hex_read(hex, strlen(hex), (char *)out + done, some, &got) || got != some)
-            return gdb_python_lose(&python->lines, ERROR_LINK_PROTOCOL, "GDB's memory makes no sense", error);
+            return gdb_python_lose(python, ERROR_LINK_PROTOCOL, "GDB's memory makes no sense", error);
     }
     return true;
 }
@@ -138,10 +217,10 @@ static bool write_memory(struct debugger *debugger, uint64_t at, const void *byt
         return fallback->ops->write_memory(fallback, at, bytes, n, deadline, error);
     for (size_t done = 0; done < n;) {
         char hex[2 * MEMORY_MOST + 1];
-        size_t some = at_most(n - done, MEMORY_MOST);
+        size_t some = debugger_at_most(n - done, MEMORY_MOST);
         gdb_hex_write((const char *)bytes + done, some, hex);
         if (!may_ask(python, deadline, error) ||
-            !gdb_python_say(&python->lines, deadline, error, "write %" PRIx64 " %s", at + done, hex) ||
+            !gdb_python_say(python, deadline, error, "write %" PRIx64 " %s", at + done, hex) ||
             answer(python, ERROR_FAULT, "cannot write", deadline, error) == NULL)
             return false;
         done += some;
@@ -156,8 +235,7 @@ static bool breakpoint(struct debugger *debugger, uint64_t at, unsigned size, bo
     char what[64];
     snprintf(what, sizeof what, "cannot %s a breakpoint at 0x%08" PRIX64, set ? "set" : "clear", at);
     return may_ask(python, deadline, error) &&
-           gdb_python_say(&python->lines, deadline, error, "%s %" PRIx64 " %x", set ? "break" : "clear", at,
-                          size) &&
+           gdb_python_say(python, deadline, error, "%s %" PRIx64 " %x", set ? "break" : "clear", at, size) &&
            answer(python, ERROR_ADDRESS, what, deadline, error) != NULL;
 }
 
@@ -166,7 +244,7 @@ static bool go(struct debugger *debugger, enum debugger_go how, const struct dea
 {
     struct gdb_python *python = gdb_python_of(debugger);
     if (!may_ask(python, deadline, error) ||
-        !gdb_python_say(&python->lines, deadline, error, how == DEBUGGER_STEP ? "go step" : "go run"))
+        !gdb_python_say(python, deadline, error, how == DEBUGGER_STEP ? "go step" : "go run"))
         return false;
     python->running = true;
     return true;
@@ -177,7 +255,6 @@ static void take_word(const char *word, char *out, size_t size)
     snprintf(out, size, "%s", strcmp(word, "-") == 0 ? "" : word);
 }
 
-/* "THREAD HALTS CORE" */
 static bool take_thread(const char *text, enum debugger_why why, struct debugger_stop *stop)
 {
     enum { HALTS_MOST = 1 << 24 };
@@ -215,19 +292,18 @@ static enum debugger_wait wait_for(struct debugger *debugger, struct debugger_st
                                    const struct deadline *deadline, struct error *error)
 {
     struct gdb_python *python = gdb_python_of(debugger);
-    const char *line = gdb_python_receive(&python->lines, deadline, error);
+    const char *line = gdb_python_receive(python, deadline, error);
     if (line == NULL)
-        return python->lines.lost ? DEBUGGER_GONE : DEBUGGER_RUNS;
+        return python->lost ? DEBUGGER_GONE : DEBUGGER_RUNS;
     python->running = false;
     if (take_stop(line, stop)) {
         if (stop->why != DEBUGGER_ENDED)
             return DEBUGGER_STOPPED;
-        gdb_python_lose(&python->lines, ERROR_LINK_LOST, "GDB has lost its target", error);
+        gdb_python_lose(python, ERROR_LINK_LOST, "GDB has lost its target", error);
     } else if (is_refusal(line)) {
         refused(line, ERROR_FAULT, "does not let the core go on", error);
     } else {
-        gdb_python_lose(&python->lines, ERROR_LINK_PROTOCOL, "GDB tells of a stop that makes no sense",
-                        error);
+        gdb_python_lose(python, ERROR_LINK_PROTOCOL, "GDB reports a stop that makes no sense", error);
     }
     return DEBUGGER_GONE;
 }
@@ -235,8 +311,8 @@ static enum debugger_wait wait_for(struct debugger *debugger, struct debugger_st
 static bool interrupt(struct debugger *debugger, struct error *error)
 {
     struct gdb_python *python = gdb_python_of(debugger);
-    struct deadline soon = deadline_in_ms(patience_ms(PATIENCE_MS), NULL);
-    return !python->running || gdb_python_say(&python->lines, &soon, error, "interrupt");
+    struct deadline soon = deadline_in_ms(patience_ms(ANSWER_MS), NULL);
+    return !python->running || gdb_python_say(python, &soon, error, "interrupt");
 }
 
 static bool read_register(struct debugger *debugger, const char *name, uint64_t *out,
@@ -247,23 +323,13 @@ static bool read_register(struct debugger *debugger, const char *name, uint64_t 
     const char *end;
     if (fallback != NULL)
         return fallback->ops->read_register(fallback, name, out, deadline, error);
-    if (!may_ask(python, deadline, error) ||
-        !gdb_python_say(&python->lines, deadline, error, "register %s", name))
+    if (!may_ask(python, deadline, error) || !gdb_python_say(python, deadline, error, "register %s", name))
         return false;
     const char *value = answer(python, ERROR_FAULT, "does not tell a register", deadline, error);
     if (value == NULL)
         return false;
     return (gdb_number_read(value, out, &end) && *end == '\0') ||
-           gdb_python_lose(&python->lines, ERROR_LINK_PROTOCOL, "GDB's register makes no sense", error);
-}
-
-static bool write_register(struct debugger *debugger, const char *name, uint64_t value,
-                           const struct deadline *deadline, struct error *error)
-{
-    struct gdb_python *python = gdb_python_of(debugger);
-    return may_ask(python, deadline, error) &&
-           gdb_python_say(&python->lines, deadline, error, "set %s %" PRIx64, name, value) &&
-           answer(python, ERROR_FAULT, "does not write a register", deadline, error) != NULL;
+           gdb_python_lose(python, ERROR_LINK_PROTOCOL, "GDB's register makes no sense", error);
 }
 
 static bool monitor(struct debugger *debugger, const char *command, char *out, size_t size,
@@ -278,17 +344,16 @@ static bool monitor(struct debugger *debugger, const char *command, char *out, s
     if (length > COMMAND_MOST)
         return error_set(error, ERROR_SYSTEM, "a command for the GDB server is too long");
     gdb_hex_write(command, length, hex);
-    if (!may_ask(python, deadline, error) ||
-        !gdb_python_say(&python->lines, deadline, error, "monitor %s", hex))
+    if (!may_ask(python, deadline, error) || !gdb_python_say(python, deadline, error, "monitor %s", hex))
         return false;
     const char *printed =
         answer(python, ERROR_FAULT, "does not take a command of the server's", deadline, error);
     if (printed == NULL)
         return false;
-    size_t digits = at_most(strlen(printed), 2 * (size - 1));
+    size_t digits = debugger_at_most(strlen(printed), 2 * (size - 1));
     if (strlen(printed) % 2 != 0 || !gdb_hex_read(printed, digits, out, size - 1, &n))
-        return gdb_python_lose(&python->lines, ERROR_LINK_PROTOCOL,
-                               "what GDB's server printed makes no sense", error);
+        return gdb_python_lose(python, ERROR_LINK_PROTOCOL, "what GDB's server printed makes no sense",
+                               error);
     out[n] = '\0';
     return true;
 }
@@ -298,18 +363,18 @@ static bool is_running(const struct debugger *debugger)
     return ((const struct gdb_python *)debugger)->running;
 }
 
-/* The core stays as GDB has it: it is the user's. */
-static void close_door(struct debugger *debugger, bool run)
+/* The core stays as the user has it in GDB. */
+static void close_python(struct debugger *debugger, bool run)
 {
     struct gdb_python *python = gdb_python_of(debugger);
     (void)run;
     if (python->fallback != NULL)
         python->fallback->ops->close(python->fallback, !python->fallback->facts.was_halted);
-    close(python->lines.fd);
+    close(python->fd);
     free(python);
 }
 
-/* --- greeting ------------------------------------------------------------------------------------------- */
+/* --- greeting ------------------------------------------------------------------------------------------ */
 
 static bool tell_server(struct debugger *debugger, const struct deadline *deadline, struct error *error)
 {
@@ -347,13 +412,13 @@ static bool greet(struct debugger *debugger, const struct deadline *deadline, st
     struct debugger_facts *facts = &debugger->facts;
     char words[3][48] = {"", "", ""};
     int used = 0;
-    if (!gdb_python_say(&python->lines, deadline, error, "hello %x", (unsigned)VERSION))
+    if (!gdb_python_say(python, deadline, error, "hello %x", (unsigned)VERSION))
         return false;
     const char *line = answer(python, ERROR_NO_PROBE, "has nothing to measure", deadline, error);
     if (line == NULL)
         return false;
     if (sscanf(line, "%47s %47s %47s %n", words[0], words[1], words[2], &used) != 3 || line[used] == '\0')
-        return gdb_python_lose(&python->lines, ERROR_LINK_PROTOCOL, "GDB's greeting makes no sense", error);
+        return gdb_python_lose(python, ERROR_LINK_PROTOCOL, "GDB's greeting makes no sense", error);
     take_word(words[0], facts->architecture, sizeof facts->architecture);
     take_word(line + used, facts->core, sizeof facts->core);
     facts->has_cores = facts->core[0] != '\0';
@@ -375,109 +440,21 @@ struct debugger *gdb_python_open(int fd, const struct deadline *deadline, struct
                                             .wait = wait_for,
                                             .interrupt = interrupt,
                                             .read_register = read_register,
-                                            .write_register = write_register,
                                             .monitor = monitor,
                                             .is_running = is_running,
-                                            .close = close_door};
+                                            .close = close_python};
     struct gdb_python *python = calloc(1, sizeof *python);
-    if (python == NULL || !gdb_python_begin(&python->lines, fd)) {
-        error_set(error, ERROR_SYSTEM,
-                  python == NULL ? "out of memory" : "there is no door at that descriptor");
+    int flags = fcntl(fd, F_GETFL);
+    if (python == NULL || flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0) {
+        error_set(error, ERROR_SYSTEM, python == NULL ? "out of memory" : "descriptor %d is no socket", fd);
         close(fd);
         free(python);
         return NULL;
     }
+    python->fd = fd;
     python->debugger.ops = &ops;
     if (greet(&python->debugger, deadline, error))
         return &python->debugger;
-    close_door(&python->debugger, false);
+    close_python(&python->debugger, false);
     return NULL;
-}
-
-bool gdb_python_begin(struct gdb_python_lines *python, int fd)
-{
-    int flags = fcntl(fd, F_GETFL);
-    python->fd = fd;
-    return flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0;
-}
-
-bool gdb_python_lose(struct gdb_python_lines *python, enum error_kind kind, const char *why,
-                     struct error *error)
-{
-    python->lost = true;
-    return error_set(error, kind, "%s", why);
-}
-
-static bool send_line(struct gdb_python_lines *python, size_t n, const struct deadline *deadline,
-                      struct error *error)
-{
-    const char *bytes = python->out;
-    if (python->lost)
-        return error_set(error, ERROR_LINK_LOST, "the way to GDB is lost");
-    while (n > 0) {
-        ssize_t sent = send(python->fd, bytes, n, MSG_NOSIGNAL);
-        if (sent > 0) {
-            bytes += sent;
-            n -= (size_t)sent;
-        } else if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-            if (!socket_wait(python->fd, POLLOUT, deadline))
-                return gdb_python_lose(python, ERROR_LINK_LOST, "GDB takes no more wishes", error);
-        } else if (sent < 0 && errno != EINTR) {
-            return gdb_python_lose(python, ERROR_LINK_LOST, "GDB is gone", error);
-        }
-    }
-    return true;
-}
-
-bool gdb_python_say(struct gdb_python_lines *python, const struct deadline *deadline, struct error *error,
-                    const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    int n = vsnprintf(python->out, sizeof python->out, format, arguments);
-    va_end(arguments);
-    if (n < 0 || (size_t)n >= sizeof python->out - 1)
-        return error_set(error, ERROR_SYSTEM, "a wish for GDB grew too long");
-    python->out[n] = '\n';
-    return send_line(python, (size_t)n + 1, deadline, error);
-}
-
-/* More bytes behind those that are there; false when there are none yet, or never will be. */
-static bool fill(struct gdb_python_lines *python, struct error *error)
-{
-    if (python->used == DOOR_LINE)
-        return gdb_python_lose(python, ERROR_LINK_PROTOCOL,
-                               "GDB answers in longer lines than it was asked for", error);
-    ssize_t got = recv(python->fd, python->in + python->used, DOOR_LINE - python->used, 0);
-    if (got > 0) {
-        python->used += (size_t)got;
-        return true;
-    }
-    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
-        return false;
-    return gdb_python_lose(python, ERROR_LINK_LOST, "GDB is gone", error);
-}
-
-char *gdb_python_receive(struct gdb_python_lines *python, const struct deadline *deadline,
-                         struct error *error)
-{
-    if (python->lost) {
-        error_set(error, ERROR_LINK_LOST, "the way to GDB is lost");
-        return NULL;
-    }
-    memmove(python->in, python->in + python->taken, python->used - python->taken);
-    python->used -= python->taken;
-    python->taken = 0;
-    for (;;) {
-        char *end = memchr(python->in, '\n', python->used);
-        if (end != NULL) {
-            *end = '\0';
-            python->taken = (size_t)(end - python->in) + 1;
-            return python->in;
-        }
-        if (fill(python, error))
-            continue;
-        if (python->lost || !socket_wait(python->fd, POLLIN, deadline))
-            return NULL;
-    }
 }

@@ -31,8 +31,10 @@ static struct gdb_session *session_of(struct debugger *debugger)
 static bool must_be_halted(const struct gdb_session *session, struct error *error)
 {
     return !session->running ||
-           error_set(error, ERROR_FAULT,
-                     "through a GDB server a core can be looked at only while it is halted");
+           error_advise(
+               error, ERROR_FAULT,
+               "stat, watch and doctor need OpenOCD's Tcl port or a CMSIS-DAP probe; delta works here.",
+               "through a GDB server a core can be looked at only while it is halted");
 }
 
 /* Memory and registers are those of the thread that stopped. */
@@ -50,11 +52,6 @@ static bool select_thread(struct gdb_session *session, const struct deadline *de
                          session->thread);
     snprintf(session->selected, sizeof session->selected, "%s", session->thread);
     return true;
-}
-
-static size_t at_most(size_t n, size_t most)
-{
-    return n < most ? n : most;
 }
 
 static bool read_some(struct gdb_session *session, uint64_t at, void *out, size_t n,
@@ -79,11 +76,11 @@ static bool read_memory(struct debugger *debugger, uint64_t at, void *out, size_
                         const struct deadline *deadline, struct error *error)
 {
     struct gdb_session *session = session_of(debugger);
-    size_t most = at_most(session->packet_size / 2 - 8, READ_MOST);
+    size_t most = debugger_at_most(session->packet_size / 2 - 8, READ_MOST);
     if (!must_be_halted(session, error) || !select_thread(session, deadline, error))
         return false;
     for (size_t done = 0; done < n;) {
-        size_t some = at_most(n - done, most);
+        size_t some = debugger_at_most(n - done, most);
         if (!read_some(session, at + done, (char *)out + done, some, deadline, error))
             return false;
         done += some;
@@ -118,11 +115,11 @@ static bool write_memory(struct debugger *debugger, uint64_t at, const void *byt
                          const struct deadline *deadline, struct error *error)
 {
     struct gdb_session *session = session_of(debugger);
-    size_t most = at_most(session->packet_size / 2 - 24, WRITE_MOST);
+    size_t most = debugger_at_most(session->packet_size / 2 - 24, WRITE_MOST);
     if (!must_be_halted(session, error) || !select_thread(session, deadline, error))
         return false;
     for (size_t done = 0; done < n;) {
-        size_t some = at_most(n - done, most);
+        size_t some = debugger_at_most(n - done, most);
         if (!write_some(session, at + done, (const char *)bytes + done, some, deadline, error))
             return false;
         done += some;
@@ -159,7 +156,7 @@ static bool go(struct debugger *debugger, enum debugger_go how, const struct dea
         return false;
     if (!session->has_vcont)
         snprintf(question, sizeof question, how == DEBUGGER_STEP ? "s" : "c");
-    else if (how == DEBUGGER_STEP) /* the others stand still meanwhile */
+    else if (how == DEBUGGER_STEP) /* the other threads stay halted */
         snprintf(question, sizeof question, "vCont;s%s%s", colon, session->thread);
     else
         snprintf(question, sizeof question, "vCont;c");
@@ -185,8 +182,8 @@ static enum debugger_wait wait_for(struct debugger *debugger, struct debugger_st
             return DEBUGGER_GONE;
         if (session->wire.payload[0] != 'O' && gdb_is_refusal(session)) {
             session->running = false;
-            error_set(error, ERROR_FAULT, "the GDB server does not let the core go on (%.16s)",
-                      session->wire.payload);
+            error_advise(error, ERROR_FAULT, "", "the GDB server does not let the core go on (%.16s)",
+                         session->wire.payload);
             return DEBUGGER_GONE;
         }
         if (session->wire.payload[0] != 'O' && gdb_take_stop(session, stop)) {
@@ -205,7 +202,7 @@ static enum debugger_wait wait_for(struct debugger *debugger, struct debugger_st
                 gdb_wire_lose(&session->wire, ERROR_LINK_LOST, "the GDB server has lost its core", error);
             return DEBUGGER_GONE;
         }
-    } while (!deadline_passed(deadline)); /* console output may come without an end */
+    } while (!deadline_passed(deadline)); /* console output may be endless */
     return DEBUGGER_RUNS;
 }
 
@@ -245,7 +242,7 @@ static bool read_one(struct gdb_session *session, const struct gdb_register *whi
     if (gdb_is_refusal(session))
         session->no_single_registers = true;
     else
-        gdb_cache(session, which->number, session->wire.payload, at_most(length, hex_digits(which)));
+        gdb_cache(session, which->number, session->wire.payload, debugger_at_most(length, hex_digits(which)));
     return true;
 }
 
@@ -272,7 +269,7 @@ static bool read_register(struct debugger *debugger, const char *name, uint64_t 
     if (!must_be_halted(session, error))
         return false;
     if (which == NULL || which->bits > 64)
-        return error_set(error, ERROR_FAULT, "the GDB server has no register %s", name);
+        return error_advise(error, ERROR_FAULT, "", "the GDB server has no register %s", name);
     const struct gdb_value *value = cached(session, which->number);
     if (value == NULL) {
         if (!select_thread(session, deadline, error) || !read_one(session, which, deadline, error))
@@ -285,33 +282,9 @@ static bool read_register(struct debugger *debugger, const char *name, uint64_t 
         value = cached(session, which->number);
     }
     if (value == NULL)
-        return error_set(error, ERROR_FAULT, "the GDB server does not tell its register %s", name);
+        return error_advise(error, ERROR_FAULT, "", "the GDB server does not tell its register %s", name);
     *out = value->value;
     return true;
-}
-
-static bool write_register(struct debugger *debugger, const char *name, uint64_t value,
-                           const struct deadline *deadline, struct error *error)
-{
-    struct gdb_session *session = session_of(debugger);
-    const struct gdb_register *which = gdb_features_find(&session->features, name);
-    char question[64];
-    uint8_t bytes[8];
-    size_t length;
-    if (!must_be_halted(session, error))
-        return false;
-    if (which == NULL || which->bits > 64)
-        return error_set(error, ERROR_FAULT, "the GDB server has no register %s", name);
-    for (size_t i = 0; i < sizeof bytes; i++)
-        bytes[i] = (uint8_t)(value >> 8 * i);
-    int used = snprintf(question, sizeof question, "P%x=", which->number);
-    gdb_hex_write(bytes, hex_digits(which) / 2, question + used);
-    session->n_cached = 0;
-    if (!select_thread(session, deadline, error) || !gdb_ask(session, question, &length, deadline, error))
-        return false;
-    return gdb_is_ok(session) ||
-           error_set(error, ERROR_FAULT, "the GDB server does not write its register %s (%.16s)", name,
-                     session->wire.payload);
 }
 
 static bool monitor(struct debugger *debugger, const char *command, char *out, size_t size,
@@ -326,8 +299,8 @@ static bool is_running(const struct debugger *debugger)
     return ((const struct gdb_remote *)debugger)->session.running;
 }
 
-/* Lets the core run, and stays for as long as a belated request may take to stop it. False: it stopped for
- * another reason, which is somebody's. */
+/* Lets the core run, and waits for as long as a belated request may take to stop it. False: it stopped for
+ * another reason. */
 static bool outlast_request(struct debugger *debugger)
 {
     struct deadline limit = deadline_in_ms(patience_ms(OWED_MS), NULL);
@@ -337,7 +310,7 @@ static bool outlast_request(struct debugger *debugger)
            wait_for(debugger, &stop, &limit, &ignored) != DEBUGGER_STOPPED;
 }
 
-/* A server that shares its core with nobody reads no packet while the core runs. */
+/* A server with one client reads no packet while the core runs. */
 static void stand_still(struct debugger *debugger, const struct deadline *deadline)
 {
     struct debugger_stop stop;
@@ -346,7 +319,7 @@ static void stand_still(struct debugger *debugger, const struct deadline *deadli
         wait_for(debugger, &stop, deadline, &ignored);
 }
 
-/* The protocol's D lets a core run on. To OpenOCD it is a good-bye only. */
+/* D lets the core run on, but not with OpenOCD. */
 static void close_session(struct debugger *debugger, bool run)
 {
     struct gdb_remote *remote = (struct gdb_remote *)debugger;
@@ -377,7 +350,6 @@ struct debugger *gdb_remote_open(int fd, const char *name, const struct log *log
                                             .wait = wait_for,
                                             .interrupt = interrupt,
                                             .read_register = read_register,
-                                            .write_register = write_register,
                                             .monitor = monitor,
                                             .is_running = is_running,
                                             .close = close_session};
@@ -393,7 +365,7 @@ struct debugger *gdb_remote_open(int fd, const char *name, const struct log *log
     remote->session.wire.log = log;
     if (gdb_session_begin(&remote->session, &remote->debugger.facts, deadline, error))
         return &remote->debugger;
-    /* It was ours only to look at: it runs on */
+    /* The core was halted only by our connection */
     close_session(&remote->debugger, !remote->session.wire.lost);
     return NULL;
 }

@@ -6,7 +6,7 @@
 
 enum {
     GRACE_MS = 250,
-    PATIENCE_MS = 2000,
+    CANCELLED_MS = 2000,
     STRAY = 256,
     SMALLEST_PACKET = 64,
     ASKED_FOR = 0x1000,
@@ -14,32 +14,18 @@ enum {
     COMMAND_MOST = 3072
 };
 
-/* An answer that is due is waited for even after Ctrl-C, for a moment: else the next question would get it.
- */
-static struct deadline answer_deadline(const struct deadline *deadline)
-{
-    struct deadline most = {.at_us = deadline->at_us};
-    struct deadline grace = deadline_in_ms(patience_ms(GRACE_MS), NULL),
-                    patience = deadline_in_ms(patience_ms(PATIENCE_MS), NULL);
-    if (most.at_us < grace.at_us)
-        most.at_us = grace.at_us;
-    if (deadline_cancelled(deadline) && most.at_us > patience.at_us)
-        most.at_us = patience.at_us;
-    return most;
-}
-
 static bool is_hex(char c)
 {
     return gdb_hex_digit(c) >= 0;
 }
 
-/* Late, or twice, and no answer to any question but '?'. */
+/* A stop reply that is late or comes twice; it answers only the question '?'. */
 static bool is_stop(const char *payload)
 {
     return (payload[0] == 'T' || payload[0] == 'S') && is_hex(payload[1]) && is_hex(payload[2]);
 }
 
-/* Console output; without any it is how OpenOCD says that it is still there. */
+/* Console output. By an empty one OpenOCD says that it is still there. */
 static bool is_console(const char *payload, size_t length)
 {
     return payload[0] == 'O' && length % 2 == 1 && (length == 1 || is_hex(payload[1]));
@@ -64,17 +50,8 @@ static bool receive_answer(struct gdb_session *session, bool stops_count, size_t
     return gdb_wire_lose(wire, ERROR_LINK_PROTOCOL, "the GDB server answers what it was not asked", error);
 }
 
-static bool may_ask(const struct deadline *deadline, struct error *error)
-{
-    if (!deadline_passed(deadline))
-        return true;
-    return deadline_cancelled(deadline)
-               ? error_set(error, ERROR_CANCELLED, "cancelled")
-               : error_set(error, ERROR_ASLEEP, "no time is left for the GDB server");
-}
-
-/* An answer that came twice would be taken for the next question's: what has come already must be a stop or
- * console output. With acknowledgements an answer may be repeated. */
+/* An answer that came twice would be taken for the next question's: only stops and console output may have
+ * come already. With acknowledgements an answer may be repeated. */
 static bool nothing_waits(struct gdb_session *session, struct error *error)
 {
     struct gdb_wire *wire = &session->wire;
@@ -95,14 +72,14 @@ static bool nothing_waits(struct gdb_session *session, struct error *error)
 static bool ask(struct gdb_session *session, const void *question, size_t n, const struct deadline *deadline,
                 const struct deadline *most, struct error *error)
 {
-    return may_ask(deadline, error) && nothing_waits(session, error) &&
+    return debugger_may_ask(deadline, "the GDB server", error) && nothing_waits(session, error) &&
            gdb_wire_send(&session->wire, question, n, most, error);
 }
 
 bool gdb_ask_bytes(struct gdb_session *session, const void *question, size_t n, size_t *length,
                    const struct deadline *deadline, struct error *error)
 {
-    struct deadline most = answer_deadline(deadline);
+    struct deadline most = debugger_answer_deadline(deadline, GRACE_MS, CANCELLED_MS);
     return ask(session, question, n, deadline, &most, error) &&
            receive_answer(session, n == 1 && *(const char *)question == '?', length, &most, error);
 }
@@ -133,7 +110,7 @@ bool gdb_monitor(struct gdb_session *session, const char *command, char *out, si
     struct gdb_wire *wire = &session->wire;
     char question[sizeof verb + (size_t)2 * COMMAND_MOST];
     size_t length = strlen(command), used = 0, n;
-    struct deadline most = answer_deadline(deadline);
+    struct deadline most = debugger_answer_deadline(deadline, GRACE_MS, CANCELLED_MS);
     if (length > COMMAND_MOST || sizeof verb + 2 * length > session->packet_size)
         return error_set(error, ERROR_SYSTEM, "a command for the GDB server is too long");
     memcpy(question, verb, sizeof verb);
@@ -170,180 +147,7 @@ bool gdb_monitor(struct gdb_session *session, const char *command, char *out, si
     }
 }
 
-/* --- greeting ------------------------------------------------------------------------------------------- */
-
-static void take_supported(struct gdb_session *session)
-{
-    char *rest = NULL;
-    uint64_t value;
-    const char *end;
-    for (char *word = strtok_r(session->wire.payload, ";", &rest); word != NULL;
-         word = strtok_r(NULL, ";", &rest)) {
-        if (strncmp(word, "PacketSize=", 11) == 0 && gdb_number_read(word + 11, &value, &end) &&
-            value >= SMALLEST_PACKET)
-            session->packet_size = value < GDB_PAYLOAD ? (size_t)value : GDB_PAYLOAD;
-        session->has_xfer |= strcmp(word, "qXfer:features:read+") == 0;
-        session->has_pass_signals |= strcmp(word, "QPassSignals+") == 0;
-        session->has_no_ack |= strcmp(word, "QStartNoAckMode+") == 0;
-    }
-}
-
-struct source {
-    struct gdb_session *session;
-    const struct deadline *deadline;
-    char *text;
-    size_t length;
-};
-
-/* In pieces: 'm' and more is to come, 'l' and it was the last. */
-static bool fetch(void *context, const char *name, const char **text, size_t *length, struct error *error)
-{
-    struct source *source = context;
-    struct gdb_session *session = source->session;
-    source->length = 0;
-    for (unsigned pieces = 0;; pieces++) {
-        char question[128];
-        size_t n;
-        if (strlen(name) > 64 || strpbrk(name, ":;,#$") != NULL)
-            return error_set(error, ERROR_LINK_PROTOCOL,
-                             "the GDB server's description names a file that makes no sense");
-        snprintf(question, sizeof question, "qXfer:features:read:%s:%zx,%x", name, source->length, ASKED_FOR);
-        if (!gdb_ask(session, question, &n, source->deadline, error))
-            return false;
-        const char *payload = session->wire.payload;
-        if (n == 0 || (payload[0] != 'm' && payload[0] != 'l') || (payload[0] == 'm' && n == 1))
-            return error_set(error, ERROR_LINK_PROTOCOL, "the GDB server does not tell what is in %.64s",
-                             name);
-        if (source->length + n > GDB_XML_BYTES || pieces == PIECES)
-            return error_set(error, ERROR_LINK_PROTOCOL, "the GDB server's %.64s is too long", name);
-        char *longer = realloc(source->text, source->length + n);
-        if (longer == NULL)
-            return error_set(error, ERROR_SYSTEM, "out of memory");
-        source->text = longer;
-        memcpy(source->text + source->length, payload + 1, n - 1);
-        source->length += n - 1;
-        if (payload[0] == 'l')
-            break;
-    }
-    *text = source->text;
-    *length = source->length;
-    return true;
-}
-
-static bool read_features(struct gdb_session *session, const struct deadline *deadline, struct error *error)
-{
-    struct source source = {.session = session, .deadline = deadline};
-    const struct gdb_documents documents = {.context = &source, .fetch = fetch};
-    if (!session->has_xfer) {
-        gdb_features_assume_arm(&session->features);
-        return true;
-    }
-    /* gdbserver has nothing to describe, and dies of that, before a thread is chosen: any */
-    size_t ignored;
-    if (!gdb_ask(session, "Hg0", &ignored, deadline, error))
-        return false;
-    bool ok = gdb_features_read(&session->features, &documents, error);
-    free(source.text);
-    return ok;
-}
-
-static void tell_profile(const struct gdb_features *features, struct debugger_facts *facts)
-{
-    snprintf(facts->architecture, sizeof facts->architecture, "%s", features->architecture);
-    if (features->m_profile)
-        facts->profile = PROFILE_M;
-    else if (strncmp(features->architecture, "aarch64", 7) == 0)
-        facts->profile = PROFILE_AARCH64;
-    else if (strncmp(features->architecture, "arm", 3) == 0)
-        facts->profile = PROFILE_ARM;
-    else if (strncmp(features->architecture, "i386:x86-64", 11) == 0 ||
-             strncmp(features->architecture, "k1om", 4) == 0) /* as BFD calls Knights Corner's */
-        facts->profile = PROFILE_X86_64;
-    else
-        facts->profile = features->architecture[0] != '\0' ? PROFILE_OTHER : PROFILE_UNKNOWN;
-}
-
-/* QEMU answers a question of its own; others know the command "version", or say that they do not. */
-static bool tell_server(struct gdb_session *session, struct debugger_facts *facts,
-                        const struct deadline *deadline, struct error *error)
-{
-    char text[512];
-    size_t length;
-    struct error refused = {0};
-    if (!gdb_ask(session, "qqemu.sstepbits", &length, deadline, error))
-        return false;
-    if (strncmp(session->wire.payload, "ENABLE=", 7) == 0) {
-        snprintf(facts->server, sizeof facts->server, "QEMU");
-        facts->is_emulator = true;
-        return true;
-    }
-    if (!gdb_monitor(session, "version", text, sizeof text, deadline, &refused))
-        return refused.kind == ERROR_FAULT || error_set(error, refused.kind, "%s", refused.text);
-    snprintf(facts->server, sizeof facts->server, "%s", debugger_server_of(text));
-    return true;
-}
-
-/* Signals of a program's everyday life go to it without a stop: HUP, PIPE, ALRM, URG, CHLD, IO, VTALRM, PROF,
- * WINCH, USR1, USR2 and the real-time ones, by GDB's numbers (include/gdb/signals.def). */
-static bool pass_signals(struct gdb_session *session, const struct deadline *deadline, struct error *error)
-{
-    enum { REAL_TIME_33 = 45, REAL_TIME_63 = 75 };
-    char question[160] = "QPassSignals:1;d;e;10;14;17;1a;1b;1c;1e;1f";
-    size_t length;
-    if (!session->has_pass_signals)
-        return true;
-    for (unsigned number = REAL_TIME_33; number <= REAL_TIME_63; number++) {
-        size_t used = strlen(question);
-        snprintf(question + used, sizeof question - used, ";%x", number);
-    }
-    return gdb_ask(session, question, &length, deadline, error); /* refused, they stop it */
-}
-
-bool gdb_session_begin(struct gdb_session *session, struct debugger_facts *facts,
-                       const struct deadline *deadline, struct error *error)
-{
-    size_t length;
-    struct debugger_stop stop;
-    struct error why = {0};
-    session->packet_size = 400; /* what every server takes, GDB manual E.4 */
-    /* An answer that went astray with whoever was connected before would else be taken for ours */
-    if (!gdb_wire_send_raw(&session->wire, '+', deadline, &why) ||
-        !gdb_ask(session, "qSupported:swbreak+;hwbreak+;vContSupported+;xmlRegisters=arm,i386", &length,
-                 deadline, &why))
-        return session->wire.hung_up
-                   ? error_set(error, ERROR_NO_PROBE,
-                               "%s when it is greeted: it may serve one client at a time, and have one",
-                               why.text)
-                   : error_set(error, why.kind, "%s", why.text);
-    take_supported(session);
-    if (session->has_no_ack) {
-        if (!gdb_ask(session, "QStartNoAckMode", &length, deadline, error))
-            return false;
-        session->wire.acks = !gdb_is_ok(session);
-    }
-    if (!read_features(session, deadline, error) || !gdb_ask(session, "?", &length, deadline, error))
-        return false;
-    if (!gdb_take_stop(session, &stop))
-        return error_set(error, ERROR_NOT_A_PROBE, "the GDB server does not say where the core is");
-    if (stop.why == DEBUGGER_ENDED)
-        return error_set(error, ERROR_NO_CORE, "the GDB server has no core to debug");
-    if (!gdb_ask(session, "vCont?", &length, deadline, error))
-        return false;
-    session->has_vcont = strncmp(session->wire.payload, "vCont;", 6) == 0;
-    tell_profile(&session->features, facts);
-    facts->has_cpu = stop.has_cpu;
-    facts->cpu = stop.cpu;
-    if ((facts->profile == PROFILE_X86_64 && !pass_signals(session, deadline, error)) ||
-        !tell_server(session, facts, deadline, error))
-        return false;
-    if (!gdb_find_cores(session, facts, &stop, deadline, error))
-        return false;
-    /* OpenOCD halts on its own when we come, and says so; others say "trap" whatever it was */
-    facts->was_halted = strcmp(facts->server, "OpenOCD") == 0 && stop.why != DEBUGGER_REQUESTED;
-    return true;
-}
-
-/* --- stops ---------------------------------------------------------------------------------------------- */
+/* --- stops --------------------------------------------------------------------------------------------- */
 
 void gdb_cache(struct gdb_session *session, unsigned number, const char *hex, size_t digits)
 {
@@ -367,7 +171,7 @@ static bool read_cpu(const char *text, size_t digits, unsigned *out)
     return true;
 }
 
-/* Pairs "name:value;", of which those whose name is a number are registers. */
+/* Pairs "name:value;". A name that is a number is a register's. */
 static void take_pairs(struct gdb_session *session, const char *at, struct debugger_stop *stop)
 {
     while (*at != '\0') {
@@ -416,6 +220,17 @@ bool gdb_take_stop(struct gdb_session *session, struct debugger_stop *stop)
     return true;
 }
 
+/* OpenOCD's "hwthread" names the core of a thread: "Name: cpu1, state: breakpoint". "": the thread is no
+ * core. */
+static void take_core_name(const char *about, char *out, size_t size)
+{
+    static const char name[] = "Name: ", state[] = ", state: ";
+    const char *end = strstr(about, state);
+    bool is_core = end != NULL && strncmp(about, name, sizeof name - 1) == 0 && end > about + sizeof name - 1;
+    snprintf(out, size, "%.*s", is_core ? (int)(end - about - (ptrdiff_t)(sizeof name - 1)) : 0,
+             is_core ? about + sizeof name - 1 : "");
+}
+
 bool gdb_name_core(struct gdb_session *session, const struct debugger_facts *facts,
                    struct debugger_stop *stop, const struct deadline *deadline, struct error *error)
 {
@@ -430,13 +245,13 @@ bool gdb_name_core(struct gdb_session *session, const struct debugger_facts *fac
         !gdb_hex_read(session->wire.payload, length, about, sizeof about - 1, &n))
         return true;
     about[n] = '\0';
-    debugger_core_of(about, stop->core, sizeof stop->core);
+    take_core_name(about, stop->core, sizeof stop->core);
     return true;
 }
 
-/* OpenOCD does not say in its first stop which thread that is of. */
-bool gdb_find_cores(struct gdb_session *session, struct debugger_facts *facts, struct debugger_stop *stop,
-                    const struct deadline *deadline, struct error *error)
+/* Whether the server's threads are cores. OpenOCD's first stop does not name its thread. */
+static bool find_cores(struct gdb_session *session, struct debugger_facts *facts, struct debugger_stop *stop,
+                       const struct deadline *deadline, struct error *error)
 {
     size_t length;
     if (stop->thread[0] == '\0' && strcmp(facts->server, "OpenOCD") == 0) {
@@ -461,4 +276,177 @@ bool gdb_is_belated(struct gdb_session *session, const struct debugger_stop *sto
     else if (session->asked)
         session->owed = true;
     return belated;
+}
+
+/* --- greeting ------------------------------------------------------------------------------------------ */
+
+static void take_supported(struct gdb_session *session)
+{
+    char *rest = NULL;
+    uint64_t value;
+    const char *end;
+    for (char *word = strtok_r(session->wire.payload, ";", &rest); word != NULL;
+         word = strtok_r(NULL, ";", &rest)) {
+        if (strncmp(word, "PacketSize=", 11) == 0 && gdb_number_read(word + 11, &value, &end) &&
+            value >= SMALLEST_PACKET)
+            session->packet_size = value < GDB_PAYLOAD ? (size_t)value : GDB_PAYLOAD;
+        session->has_xfer |= strcmp(word, "qXfer:features:read+") == 0;
+        session->has_pass_signals |= strcmp(word, "QPassSignals+") == 0;
+        session->has_no_ack |= strcmp(word, "QStartNoAckMode+") == 0;
+    }
+}
+
+struct source {
+    struct gdb_session *session;
+    const struct deadline *deadline;
+    char *text;
+    size_t length;
+};
+
+/* In pieces: 'm' begins one that has a next one, 'l' the last. */
+static bool fetch(void *context, const char *name, const char **text, size_t *length, struct error *error)
+{
+    struct source *source = context;
+    struct gdb_session *session = source->session;
+    source->length = 0;
+    for (unsigned pieces = 0;; pieces++) {
+        char question[128];
+        size_t n;
+        if (strlen(name) > 64 || strpbrk(name, ":;,#$") != NULL)
+            return error_set(error, ERROR_LINK_PROTOCOL,
+                             "the GDB server's description names a file that makes no sense");
+        snprintf(question, sizeof question, "qXfer:features:read:%s:%zx,%x", name, source->length, ASKED_FOR);
+        if (!gdb_ask(session, question, &n, source->deadline, error))
+            return false;
+        const char *payload = session->wire.payload;
+        if (n == 0 || (payload[0] != 'm' && payload[0] != 'l') || (payload[0] == 'm' && n == 1))
+            return error_set(error, ERROR_LINK_PROTOCOL, "the GDB server does not tell what is in %.64s",
+                             name);
+        if (source->length + n > GDB_XML_BYTES || pieces == PIECES)
+            return error_set(error, ERROR_LINK_PROTOCOL, "the GDB server's %.64s is too long", name);
+        char *longer = realloc(source->text, source->length + n);
+        if (longer == NULL)
+            return error_set(error, ERROR_SYSTEM, "out of memory");
+        source->text = longer;
+        memcpy(source->text + source->length, payload + 1, n - 1);
+        source->length += n - 1;
+        if (payload[0] == 'l')
+            break;
+    }
+    *text = source->text;
+    *length = source->length;
+    return true;
+}
+
+static bool read_features(struct gdb_session *session, const struct deadline *deadline, struct error *error)
+{
+    struct source source = {.session = session, .deadline = deadline};
+    const struct gdb_documents documents = {.context = &source, .fetch = fetch};
+    if (!session->has_xfer) {
+        gdb_features_assume_arm(&session->features);
+        return true;
+    }
+    /* gdbserver crashes if it is asked for its description before a thread is chosen */
+    size_t ignored;
+    if (!gdb_ask(session, "Hg0", &ignored, deadline, error))
+        return false;
+    bool ok = gdb_features_read(&session->features, &documents, error);
+    free(source.text);
+    return ok;
+}
+
+static void tell_profile(const struct gdb_features *features, struct debugger_facts *facts)
+{
+    snprintf(facts->architecture, sizeof facts->architecture, "%s", features->architecture);
+    if (features->m_profile)
+        facts->profile = PROFILE_M;
+    else if (strncmp(features->architecture, "aarch64", 7) == 0)
+        facts->profile = PROFILE_AARCH64;
+    else if (strncmp(features->architecture, "arm", 3) == 0)
+        facts->profile = PROFILE_ARM;
+    else if (strncmp(features->architecture, "i386:x86-64", 11) == 0 ||
+             strncmp(features->architecture, "k1om", 4) == 0) /* as BFD calls Knights Corner's */
+        facts->profile = PROFILE_X86_64;
+    else
+        facts->profile = features->architecture[0] != '\0' ? PROFILE_OTHER : PROFILE_UNKNOWN;
+}
+
+/* QEMU answers a question of its own; other servers know the command "version", or refuse it. */
+static bool tell_server(struct gdb_session *session, struct debugger_facts *facts,
+                        const struct deadline *deadline, struct error *error)
+{
+    char text[512];
+    size_t length;
+    struct error refused = {0};
+    if (!gdb_ask(session, "qqemu.sstepbits", &length, deadline, error))
+        return false;
+    if (strncmp(session->wire.payload, "ENABLE=", 7) == 0) {
+        snprintf(facts->server, sizeof facts->server, "QEMU");
+        facts->is_emulator = true;
+        return true;
+    }
+    if (!gdb_monitor(session, "version", text, sizeof text, deadline, &refused))
+        return refused.kind == ERROR_FAULT || error_set(error, refused.kind, "%s", refused.text);
+    snprintf(facts->server, sizeof facts->server, "%s", debugger_server_of(text));
+    return true;
+}
+
+/* These signals go to the program without a stop: HUP, PIPE, ALRM, URG, CHLD, IO, VTALRM, PROF,
+ * WINCH, USR1, USR2 and the real-time ones, by GDB's numbers (include/gdb/signals.def). */
+static bool pass_signals(struct gdb_session *session, const struct deadline *deadline, struct error *error)
+{
+    enum { REAL_TIME_33 = 45, REAL_TIME_63 = 75 };
+    char question[160] = "QPassSignals:1;d;e;10;14;17;1a;1b;1c;1e;1f";
+    size_t length;
+    if (!session->has_pass_signals)
+        return true;
+    for (unsigned number = REAL_TIME_33; number <= REAL_TIME_63; number++) {
+        size_t used = strlen(question);
+        snprintf(question + used, sizeof question - used, ";%x", number);
+    }
+    return gdb_ask(session, question, &length, deadline, error); /* if refused, they stop it */
+}
+
+bool gdb_session_begin(struct gdb_session *session, struct debugger_facts *facts,
+                       const struct deadline *deadline, struct error *error)
+{
+    size_t length;
+    struct debugger_stop stop;
+    struct error why = {0};
+    session->packet_size = 400; /* what every server takes, GDB manual E.4 */
+    /* A late answer to an earlier client would else be taken for ours */
+    if (!gdb_wire_send_raw(&session->wire, '+', deadline, &why) ||
+        !gdb_ask(session, "qSupported:swbreak+;hwbreak+;vContSupported+;xmlRegisters=arm,i386", &length,
+                 deadline, &why))
+        return session->wire.hung_up
+                   ? error_set(error, ERROR_NO_PROBE,
+                               "%s during the greeting: it may serve one client at a time, and have one",
+                               why.text)
+                   : error_set(error, why.kind, "%s", why.text);
+    take_supported(session);
+    if (session->has_no_ack) {
+        if (!gdb_ask(session, "QStartNoAckMode", &length, deadline, error))
+            return false;
+        session->wire.acks = !gdb_is_ok(session);
+    }
+    if (!read_features(session, deadline, error) || !gdb_ask(session, "?", &length, deadline, error))
+        return false;
+    if (!gdb_take_stop(session, &stop))
+        return error_set(error, ERROR_NOT_A_PROBE, "the GDB server does not say where the core is");
+    if (stop.why == DEBUGGER_ENDED)
+        return error_set(error, ERROR_NO_CORE, "the GDB server has no core to debug");
+    if (!gdb_ask(session, "vCont?", &length, deadline, error))
+        return false;
+    session->has_vcont = strncmp(session->wire.payload, "vCont;", 6) == 0;
+    tell_profile(&session->features, facts);
+    facts->has_cpu = stop.has_cpu;
+    facts->cpu = stop.cpu;
+    if ((facts->profile == PROFILE_X86_64 && !pass_signals(session, deadline, error)) ||
+        !tell_server(session, facts, deadline, error))
+        return false;
+    if (!find_cores(session, facts, &stop, deadline, error))
+        return false;
+    /* OpenOCD halts the core when we connect, and says so; others always say "trap" */
+    facts->was_halted = strcmp(facts->server, "OpenOCD") == 0 && stop.why != DEBUGGER_REQUESTED;
+    return true;
 }

@@ -1,5 +1,5 @@
 /*
- * A session with a GDB server: questions and answers, what the server said of itself, and its stops. For
+ * A session with a GDB server: questions and answers, the server's description of itself, and its stops. For
  * gdb_remote.c and gdb_session.c only.
  */
 #pragma once
@@ -21,27 +21,27 @@ struct gdb_session {
     bool has_vcont, has_xfer, has_no_ack, has_pass_signals;
     bool running;
     bool asked; /* to stop, in this run */
-    bool owed;  /* it stopped for something else just then: what was asked may stop the next run */
+    bool owed;  /* it stopped for another reason at that moment: the request may stop the next run */
     bool no_single_registers; /* it does not answer `p` */
-    bool no_binary;           /* nor takes `X` */
-    char thread[GDB_THREAD];  /* that stopped last; "" when it was not said */
+    bool no_binary;           /* it does not take `X` */
+    char thread[GDB_THREAD];  /* that stopped last; "" if unknown */
     char selected[GDB_THREAD];
-    struct gdb_value { /* registers of this stop, as far as they are known */
+    struct gdb_value { /* the known registers of this stop */
         unsigned number;
         uint64_t value;
     } cache[GDB_CACHE];
     size_t n_cached;
 };
 
-/* Asks, and leaves the answer in wire.payload. */
+/* Asks; the answer is in wire.payload. */
 bool gdb_ask(struct gdb_session *session, const char *question, size_t *length,
              const struct deadline *deadline, struct error *error);
 bool gdb_ask_bytes(struct gdb_session *session, const void *question, size_t n, size_t *length,
                    const struct deadline *deadline, struct error *error);
-/* The answer is "OK". False without an error: it is not. */
+/* The answer is "OK". */
 bool gdb_is_ok(const struct gdb_session *session);
 bool gdb_is_refusal(const struct gdb_session *session);
-/* Greets the server and reads what it says of itself. */
+/* Greets the server and reads its description of itself. */
 bool gdb_session_begin(struct gdb_session *session, struct debugger_facts *facts,
                        const struct deadline *deadline, struct error *error);
 bool gdb_monitor(struct gdb_session *session, const char *command, char *out, size_t size,
@@ -51,14 +51,12 @@ bool gdb_take_stop(struct gdb_session *session, struct debugger_stop *stop);
 void gdb_cache(struct gdb_session *session, unsigned number, const char *hex, size_t digits);
 
 /*
- * What a stop is: nobody's wish any more, and of several cores that are threads of one GDB server, which
- * one's. OpenOCD does so for cores that it was told belong together (`target smp`, hwthread).
+ * If several cores are threads of one GDB server, as OpenOCD's are that it was told belong together (`target
+ * smp`, hwthread), each stop has a core.
  */
-/* On which core a stop was; nothing where the server's threads are no cores. */
+/* Names the core of a stop; nothing if the server's threads are no cores. */
 bool gdb_name_core(struct gdb_session *session, const struct debugger_facts *facts,
                    struct debugger_stop *stop, const struct deadline *deadline, struct error *error);
-/* Likewise of the first stop, which settles whether they are. */
-bool gdb_find_cores(struct gdb_session *session, struct debugger_facts *facts, struct debugger_stop *stop,
-                    const struct deadline *deadline, struct error *error);
-/* OpenOCD keeps a request that came too late, until the core runs again: that stop is nobody's wish. */
+/* OpenOCD keeps a request that came too late until the core runs again: that stop is not asked for any more.
+ */
 bool gdb_is_belated(struct gdb_session *session, const struct debugger_stop *stop);

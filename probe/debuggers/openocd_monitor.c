@@ -4,10 +4,10 @@
 #include <string.h>
 
 /*
- * A command is one line of bounded length, and what it returns comes in one packet, perhaps behind what
- * OpenOCD logs: scripts go in pieces, as Tcl strings, and answers come in pieces between two marks, the first
- * of which is followed by + where more is to come. Printed by `echo`, they would appear on OpenOCD's
- * terminal.
+ * A command is one line of bounded length, and its result comes in one packet, perhaps behind log messages.
+ * So scripts go in pieces, as Tcl strings, and answers come in pieces between two marks; a + behind the first
+ * mark says that more follows. Commands return the pieces: `echo` would print them on OpenOCD's terminal,
+ * too.
  */
 enum { MARK_BEGIN = 0x02, MARK_END = 0x03, PIECE = 2400, SMALL = 512 };
 
@@ -25,7 +25,7 @@ static enum openocd_end end_of(const struct error *why)
                                                                             : OPENOCD_SILENT;
 }
 
-/* As a part of a Tcl string in quotes; returns how many characters that took, at most four. */
+/* Quotes a character for a Tcl string in quotes; returns the number of characters, at most four. */
 static size_t put_quoted(char c, char *out)
 {
     size_t n = 0;
@@ -47,7 +47,7 @@ static bool tell(struct openocd_monitor *monitor, const struct deadline *deadlin
                                            sizeof monitor->reply, deadline, error);
 }
 
-/* What stands between the marks. */
+/* The text between the marks. */
 static enum openocd_end take_piece(const char *reply, char *out, size_t room, size_t *length, bool *more)
 {
     const char *begin = strchr(reply, MARK_BEGIN), *end = strrchr(reply, MARK_END);
@@ -63,7 +63,7 @@ static enum openocd_end take_piece(const char *reply, char *out, size_t room, si
     return OPENOCD_ANSWERED;
 }
 
-/* Runs the line that has been put together, and gets all of its answer. */
+/* Runs monitor->line and gets its whole answer. */
 static enum openocd_end answer_to(struct openocd_monitor *monitor, char *answer, size_t room,
                                   size_t *answer_length, const struct deadline *deadline)
 {

@@ -1,6 +1,6 @@
 /*
- * OpenOCD's Tcl interpreter by way of a debugger's `monitor` command: the same conversation as on its Tcl
- * port. It reaches what the core itself cannot see, such as the debug registers of a Cortex-A.
+ * OpenOCD's Tcl interpreter through a debugger's `monitor` command: the same conversation as on its Tcl port.
+ * It reaches registers that the core itself cannot see, such as the debug registers of a Cortex-A.
  */
 #pragma once
 
@@ -19,16 +19,9 @@ struct openocd_monitor {
 };
 
 void openocd_monitor_init(struct openocd_monitor *monitor, struct debugger *debugger);
-/* Which of OpenOCD's targets the debugger has: what `target current` says. */
+/* The name of the debugger's OpenOCD target: `target current`. */
 bool openocd_monitor_target(struct openocd_monitor *monitor, char *out, size_t size,
                             const struct deadline *deadline, struct error *error);
-/* How the link through it (links/openocd.h), once it is open, reaches that target, in words. */
+/* How the open link through it (links/openocd.h) reaches that target, in words. */
 bool openocd_monitor_way(struct openocd_monitor *monitor, char *out, size_t size,
                          const struct deadline *deadline, struct error *error);
-
-/*
- * OpenOCD looks for a stop ten times a second only, and that cannot be set. So before the core runs it is
- * asked to look at once, over and over for a moment, when GDB's resume has been carried out.
- */
-/* Holds for one resume. Any other server is left alone, and so is one that does not take it. */
-void openocd_look_soon(struct debugger *debugger, const struct deadline *deadline);

@@ -1,7 +1,6 @@
 #include "cores/architectures.h"
 #include "cores/instructions.h"
-#include "device/blocks.h"
-#include "device/remote_counters.h"
+#include "device/settings.h"
 #include "engine/debugger_stops.h"
 #include "engine/engine.h"
 #include "engine/stops.h"
@@ -35,7 +34,7 @@ static bool is_pending(struct debugger_engine *self, bool *pending, const struct
     *pending = false;
     if (at == SIZE_MAX)
         return true;
-    if (!device_run(self->device, &list, results, &limit, error))
+    if (!ledger_run(self->device->ledger, &list, results, &limit, error))
         return false;
     *pending = self->core->ops->pending(self->core, results[at]);
     return true;
@@ -141,7 +140,7 @@ static bool find_return(struct debugger_engine *self, bool *inner, const struct 
     uint64_t frame = ops->frame(self->core, self->entry_lr, self->entry_sp, 0);
     for (unsigned i = 0; i < FRAME_WORDS; i++)
         steps_add(&list, step_read(core_word(self->core, frame + UINT64_C(4) * i)));
-    if (!device_run(self->device, &list, words, &limit, error))
+    if (!ledger_run(self->device->ledger, &list, words, &limit, error))
         return false;
     self->place = ops->frame_return(self->core, self->entry_lr, frame, words);
     *inner = self->place.pc >= self->region.low && self->place.pc < self->region.high;
@@ -258,7 +257,7 @@ static bool reach_end(struct debugger_engine *self, bool *again, const struct de
         if (*again)
             return true;
         if (ours)
-            return remote_counters_check(self->device, &self->stop, error);
+            return device_check_remote(self->device, &self->stop, error);
         if (!debugger_engine_step(self, deadline, error))
             return false;
         self->hit.pairs += 2;
@@ -308,7 +307,7 @@ static bool reach_start(struct debugger_engine *self, bool *again, const struct 
         return false;
     self->at_start = false;
     if (!debugger_engine_prove(self, self->region.start, deadline, error) ||
-        !remote_counters_check(self->device, &self->stop, error))
+        !device_check_remote(self->device, &self->stop, error))
         return false;
     snprintf(self->thread, sizeof self->thread, "%s", self->stop.thread);
     if (self->region.in_function)
@@ -378,7 +377,7 @@ static bool stands_still(struct debugger_engine *self, const struct deadline *de
             return error_set(
                 error, ERROR_NO_COUNTER,
                 "%s goes on while the core is halted: what it would count is the debugger's time%s",
-                reading->counters[i].name, remote_counters_advice(self->device));
+                reading->counters[i].name, device_remote_advice(self->device));
     return true;
 }
 
@@ -437,7 +436,7 @@ static bool debugger_engine_arm(struct engine *engine, const struct region *regi
     self->region.end = core_code(self->core, region->end, region->end_is_thumb);
     if (!process_check_debugged(&region->process, error))
         return false;
-    if (!device_apply_core(self->device->ledger, self->core, APPLY_ALL, deadline, error))
+    if (!settings_apply_core(self->device->ledger, self->core, APPLY_ALL, deadline, error))
         return false;
     /* Both ends, to know at once that they can be had */
     return stands_still(self, deadline, error) &&
@@ -477,7 +476,8 @@ static bool debugger_engine_disarm(struct engine *engine, const struct deadline 
         self->foreign = core_place(self->core, pc) != core_place(self->core, self->point) &&
                         !is_other(self, core_place(self->core, pc));
     }
-    self->device->leave_halted = self->foreign;
+    if (self->foreign)
+        device_leave_as(self->device, LEAVE_HALTED_FOREIGN);
     return clear_guard(self, deadline, error) && set_others(self, false, deadline, error) &&
            debugger_engine_move(self, POINT_NONE, deadline, error);
 }
@@ -521,7 +521,7 @@ bool debugger_engine_read(struct debugger_engine *self, uint64_t *values, bool *
     if (reset != NULL)
         witness_add(&self->device->witness, self->core, &list, &places);
     size_t reset_at = may_reset ? ops->add_reset_seen(self->core, &list) : SIZE_MAX;
-    if (!device_run(self->device, &list, results, &limit, error))
+    if (!ledger_run(self->device->ledger, &list, results, &limit, error))
         return false;
     reading_take(&self->device->reading, false, results, at, values);
     if (pending != NULL)

@@ -1,5 +1,5 @@
 #include "cores/architectures.h"
-#include "device/blocks.h"
+#include "device/settings.h"
 #include "engine/direct_list.h"
 #include "engine/engine.h"
 #include "engine/stops.h"
@@ -586,7 +586,7 @@ bool direct_arm(struct engine *engine, const struct region *region, const struct
         unsigned exits = region->n_exits > 1 ? (unsigned)region->n_exits - 1 : 0, call = region->may_be_left;
         breakpoints_want_extra(&self->breakpoints, exits > call ? exits : call);
     }
-    if (!device_apply_core(self->device->ledger, self->core, APPLY_ALL, deadline, error))
+    if (!settings_apply_core(self->device->ledger, self->core, APPLY_ALL, deadline, error))
         return false;
     if (!breakpoints_prepare(&self->breakpoints, self->region.start, deadline, error) ||
         (!region->to_return && !breakpoints_prepare(&self->breakpoints, self->region.end, deadline, error)))
@@ -645,7 +645,7 @@ static bool leave_stop(struct direct_engine *self, const struct deadline *deadli
     if (!halted)
         return true;
     if (!device_check_left(self->device, &stays)) {
-        self->device->leave_halted = true;
+        device_leave_as(self->device, LEAVE_HALTED_RESET);
         return true;
     }
     if (!direct_look(self, &stop, deadline, error) ||
@@ -656,7 +656,7 @@ static bool leave_stop(struct direct_engine *self, const struct deadline *deadli
     bool ours = busy || other_code || in_handler || stop.cause == STOP_RESET ||
                 stop.pc == self->region.start || stop.pc == direct_end(self) || is_other(self, stop.pc);
     if (self->foreign || !ours) {
-        self->device->leave_halted = true;
+        device_leave_as(self->device, LEAVE_HALTED_FOREIGN);
         self->engine.stopped_at = core_code_place(stop.pc);
         return true;
     }

@@ -21,10 +21,10 @@ struct walk {
     bool one; /* only the component at `wanted` is */
     uint64_t wanted;
     const struct component *found;
-    unsigned asleep; /* words that were waited for in vain */
+    unsigned asleep; /* words for which it waited in vain */
 };
 
-/* Whoever goes on after so many makes a bus that hangs hang the longer. */
+/* After so many a walk ends: going on would only prolong the hang of a bus. */
 enum { ASLEEP_MOST = 2 };
 
 static bool is_over(const struct walk *walk)
@@ -42,7 +42,9 @@ static bool read_word(struct walk *walk, uint64_t at, uint32_t *value)
     if (is_over(walk))
         return false;
     bool read = ledger_read(walk->ledger, address, &word, walk->deadline, &why);
-    if (!read && why.kind == ERROR_FAULT) { /* just once? The next core must not take the number of this */
+    if (!read &&
+        why.kind ==
+            ERROR_FAULT) { /* it may have been a passing fault: the next core must not take its number */
         error_clear(&why);
         read = ledger_read(walk->ledger, address, &word, walk->deadline, &why);
     }
@@ -58,18 +60,20 @@ static bool read_word(struct walk *walk, uint64_t at, uint32_t *value)
     return true;
 }
 
-/* In one go, if nothing is in the way. */
+/* Reads them in one list, and one by one from a failure on. */
 static bool read_words(struct walk *walk, uint64_t base, const uint16_t *offsets, size_t n, uint32_t *values)
 {
-    struct step steps[IDENTITY];
+    struct step items[IDENTITY];
     uint64_t words[IDENTITY];
+    struct steps list = {.items = items, .room = IDENTITY};
     struct error why = {0};
     for (size_t i = 0; i < n; i++)
-        steps[i] = step_read((struct address){
-            .space = SPACE_MEMORY, .size = 4, .unit = walk->unit, .offset = base + offsets[i]});
+        steps_add(&list,
+                  step_read((struct address){
+                      .space = SPACE_MEMORY, .size = 4, .unit = walk->unit, .offset = base + offsets[i]}));
     if (is_over(walk))
         return false;
-    struct outcome outcome = ledger_execute(walk->ledger, steps, n, words, walk->deadline, &why);
+    struct outcome outcome = ledger_execute(walk->ledger, &list, 0, words, walk->deadline, &why);
     if (outcome.why == LINK_LOST) {
         walk->lost = true;
         return error_set(walk->error, why.kind, "%s", why.text);
@@ -132,7 +136,7 @@ static void add_component(struct walk *walk, uint64_t base, unsigned depth)
         walk_table(walk, component, depth - 1);
 }
 
-/* 0 ends it; an entry that is not present is skipped. */
+/* An entry of 0 ends a table; an entry that is not present is skipped. */
 static void walk_table(struct walk *walk, const struct component *table, unsigned depth)
 {
     bool old = table->class == CLASS_ROM;

@@ -200,8 +200,8 @@ static bool refuse_unknown(const struct planning *p, const char *name, struct er
         near_offer(&near, p->block->counters[i].name);
     for (size_t i = 0; p->set != NULL && i < event_set_count(p->set); i++)
         near_offer(&near, event_set_at(p->set, i)->name);
-    return error_set(error, ERROR_USAGE, "unknown event %s%s\npmu-probe list shows those of this core.", name,
-                     near_text(&near, room, sizeof room));
+    return error_advise(error, ERROR_USAGE, "pmu-probe list shows the events of this core.",
+                        "unknown event %s%s", name, near_text(&near, room, sizeof room));
 }
 
 static bool resolve(const struct planning *p, const struct event_request *request, uint32_t *code,
@@ -358,5 +358,6 @@ bool plan_make(struct plan *plan, const struct counter_block *block, const struc
         begin_pass(plan, block, &plan->passes[0]);
     }
     return plan->n_passes > 0 ||
-           error_set(error, ERROR_NO_COUNTER, "none of these events can be counted here");
+           error_advise(error, ERROR_NO_COUNTER, "pmu-probe list shows the events of this core.",
+                        "none of these events can be counted here");
 }

@@ -1,12 +1,10 @@
 #include "measure/wrap_evidence.h"
 
-#include "debuggers/debugger.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 /* DDI 0403 B3.2.4. RETTOBASE: no exception is active below the one in VECTACTIVE. */
 enum { ICSR = 0xE000ED04, ICSR_PENDSTSET = 1 << 26, ICSR_RETTOBASE = 1 << 11, ICSR_VECTACTIVE = 0x1FF };
@@ -131,15 +129,6 @@ void wrap_evidence_narrow(const struct wrap_evidence *evidence, const struct cou
         narrow_by_timer(evidence, from, to, bounds);
 }
 
-/* A debugger keeps the core halted unless asked to run it. */
-static bool let_run(struct device *device, const struct deadline *deadline, struct error *error)
-{
-    if (device->debugger != NULL)
-        return debugger_run_for(device->debugger, CHECK_MS, deadline, error);
-    nanosleep(&(struct timespec){.tv_nsec = CHECK_MS * 1000000L}, NULL);
-    return true;
-}
-
 bool wrap_evidence_check(const struct wrap_evidence *evidence, struct device *device,
                          const struct clock *clock, const struct deadline *deadline, struct error *error)
 {
@@ -150,7 +139,8 @@ bool wrap_evidence_check(const struct wrap_evidence *evidence, struct device *de
     if (!device_read(device, first, &from_us, &ignored, deadline, error))
         return false;
     for (int i = 0; i < CHECKS; i++) {
-        if (!let_run(device, deadline, error) || !device_read(device, now, &before, &to_us, deadline, error))
+        if (!device_run_for(device, CHECK_MS, deadline, error) ||
+            !device_read(device, now, &before, &to_us, deadline, error))
             return false;
         int64_t ticks = ticks_between(evidence, first, now);
         double most =

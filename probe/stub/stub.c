@@ -1,8 +1,30 @@
 #include "stub/stub.h"
 
+#include "cores/injected.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+/* One way to do the stub's work: by the PMU's registers, by the DWT's, or by code. */
+struct stub_way {
+    bool (*look)(struct stub *, struct stub_state *out, const struct deadline *, struct error *);
+    /* Through the ledger, so that it is undone unless stub_stays follows. */
+    bool (*enable)(struct stub *, const struct stub_state *found, const struct deadline *, struct error *);
+    bool (*disable)(struct stub *, const struct stub_state *found, const struct deadline *, struct error *);
+    void (*stays)(struct stub *);
+};
+
+/* Bits of PMCR, and of PMCNTENSET, PMCNTENCLR and PMUSERENR. */
+enum {
+    PMCR_E = 1 << 0,
+    PMCR_P = 1 << 1,
+    PMCR_C = 1 << 2,
+    PMCR_D = 1 << 3,
+    PMCR_LC = 1 << 6,
+    PMUSERENR_EN = 1 << 0
+};
+static const uint32_t CYCLES = UINT32_C(1) << 31;
 
 /* target-stub/pushed_*.S: where its entries are, in words, and what they return. */
 enum { ENABLE, DISABLE, STATUS };
@@ -32,15 +54,15 @@ static bool look_by_code(struct stub *stub, struct stub_state *out, const struct
     uint64_t results[INJECTED_GENERAL];
     if (!injected_run(stub->injected, STATUS, none, results, deadline, error))
         return false;
-    uint32_t user = (uint32_t)results[RETURNED_USER] & ~STUB_CYCLES;
+    uint32_t user = (uint32_t)results[RETURNED_USER] & ~CYCLES;
     uint32_t control = (uint32_t)results[RETURNED_CONTROL], enabled = (uint32_t)results[RETURNED_ENABLED];
     stub->before[0] = (uint32_t)results[RETURNED_USER];
     stub->before[1] = control;
     *out = (struct stub_state){.has_user = true,
-                               .user = (user & STUB_EN) != 0,
-                               .enabled = (control & STUB_E) != 0,
-                               .cycles = (enabled & STUB_CYCLES) != 0,
-                               .events = enabled & ~STUB_CYCLES};
+                               .user = (user & PMUSERENR_EN) != 0,
+                               .enabled = (control & PMCR_E) != 0,
+                               .cycles = (enabled & CYCLES) != 0,
+                               .events = enabled & ~CYCLES};
     snprintf(out->registers, sizeof out->registers,
              "PMCR 0x%08" PRIX32 ", PMCNTENSET 0x%08" PRIX32 ", PMUSERENR 0x%08" PRIX32, control, enabled,
              user);
@@ -62,14 +84,14 @@ static bool enable_by_code(struct stub *stub, const struct stub_state *found, co
     return change_by_code(stub, ENABLE, stub->before, deadline, error);
 }
 
-/* LC is what the way in sets along with E. */
+/* The enabling code sets LC along with E. */
 static bool disable_by_code(struct stub *stub, const struct stub_state *found,
                             const struct deadline *deadline, struct error *error)
 {
-    uint32_t with_e = STUB_E | (stub->device->chosen->core.family == CORE_ARMV8 ? STUB_LC : 0);
-    uint64_t to[2] = {stub->before[0] & ~(uint64_t)STUB_EN, stub->before[1]};
+    uint32_t with_e = PMCR_E | (stub->device->chosen->core.family == CORE_ARMV8 ? PMCR_LC : 0);
+    uint64_t to[2] = {stub->before[0] & ~(uint64_t)PMUSERENR_EN, stub->before[1]};
     if (found->events == 0) {
-        to[0] &= ~(uint64_t)STUB_CYCLES;
+        to[0] &= ~(uint64_t)CYCLES;
         to[1] &= ~(uint64_t)with_e;
     }
     return change_by_code(stub, DISABLE, to, deadline, error);
@@ -93,101 +115,10 @@ static bool load_code(struct stub *stub, uint64_t at, const struct deadline *dea
               : injected_load(stub->injected, code_v8, sizeof code_v8 / sizeof *code_v8, at, deadline, error);
 }
 
-/* --- which way ------------------------------------------------------------------------------------------ */
+/* --- by registers --------------------------------------------------------------------------------------- */
 
-static bool has_block(const struct device_core *core, const char *name)
-{
-    for (size_t i = 0; i < core->n_blocks; i++)
-        if (core->blocks[i].unusable[0] == '\0' && strcmp(core->blocks[i].kind->name, name) == 0)
-            return true;
-    return false;
-}
-
-static const struct stub_way *way_by_registers(const struct device_core *core)
-{
-    if (core->core.family == CORE_ARMV8) /* PMUSERENR_EL0 is not among those that a debugger sees */
-        return NULL;
-    if (core->core.family == CORE_ARMV7 && core->core.pmu_base == 0) /* a PMU in CP15 alone */
-        return NULL;
-    if (has_block(core, "pmu"))
-        return &stub_by_pmu;
-    return core->core.family == CORE_M && has_block(core, "dwt") ? &stub_by_dwt : NULL;
-}
-
-bool stub_open(struct stub *stub, struct device *device, const uint64_t *at, const struct deadline *deadline,
-               struct error *error)
-{
-    *stub = (struct stub){.device = device};
-    if (device->debugger != NULL)
-        return error_set(error, ERROR_STATE,
-                         "stub goes through a probe or OpenOCD, not through a GDB server");
-    if (!device_keep(device, deadline, error))
-        return false;
-    const struct device_core *core = device->chosen;
-    stub->way = way_by_registers(core);
-    if (core->core.family != CORE_M && (at != NULL || stub->way == NULL))
-        return load_code(stub, at != NULL ? *at : 0, deadline, error);
-    if (stub->way == NULL)
-        return error_set(error, ERROR_NO_COUNTER,
-                         "this core has neither CYCCNT nor a PMU: nothing is to be switched on");
-    return at == NULL || error_set(error, ERROR_USAGE, "this core needs no code: leave the location out");
-}
-
-void stub_close(struct stub *stub)
-{
-    injected_free(stub->injected);
-    stub->injected = NULL;
-}
-
-bool stub_look(struct stub *stub, struct stub_state *out, const struct deadline *deadline,
-               struct error *error)
-{
-    return stub->way->look(stub, out, deadline, error);
-}
-
-bool stub_enable(struct stub *stub, struct stub_state *found, struct stub_state *now,
-                 const struct deadline *deadline, struct error *error)
-{
-    uint64_t before[2];
-    if (!stub_look(stub, found, deadline, error))
-        return false;
-    memcpy(before, stub->before, sizeof before);
-    if (!stub->way->enable(stub, found, deadline, error) || !stub_look(stub, now, deadline, error))
-        return false;
-    memcpy(stub->before, before, sizeof before);
-    if ((now->has_user && !now->user) || !now->enabled || !now->cycles)
-        return error_set(error, ERROR_NO_COUNTER, "the counters do not take it: %s", now->registers);
-    stub->way->stays(stub);
-    return true;
-}
-
-bool stub_disable(struct stub *stub, struct stub_state *found, struct stub_state *now,
-                  const struct deadline *deadline, struct error *error)
-{
-    uint64_t before[2];
-    if (!stub_look(stub, found, deadline, error))
-        return false;
-    memcpy(before, stub->before, sizeof before);
-    if (!stub->way->disable(stub, found, deadline, error) || !stub_look(stub, now, deadline, error))
-        return false;
-    memcpy(stub->before, before, sizeof before);
-    if (now->user || (found->events == 0 && now->cycles))
-        return error_set(error, ERROR_NO_COUNTER, "the counters do not take it: %s", now->registers);
-    stub->way->stays(stub);
-    return true;
-}
-
-bool stub_leave_code(struct stub *stub, struct error *error)
-{
-    if (stub->injected == NULL)
-        return error_set(error, ERROR_USAGE,
-                         "no code is needed here: stub enable writes the registers itself");
-    injected_leave_image(stub->injected);
-    return true;
-}
-
-/* A PMU: offsets of Armv7 (DDI 0406C table D2-1) and Armv8.1-M (DDI 0553B D1.2.2), which has them at the same
- * places, and no PMUSERENR. */
+/* The PMU's registers: Armv7 (DDI 0406C table D2-1); Armv8.1-M has them at the same offsets, but no PMUSERENR
+ * (DDI 0553B D1.2.2). */
 enum { CNTENSET = 0xC00, CNTENCLR = 0xC20, PMCR = 0xE04, PMUSERENR = 0xE08, LAR = 0xFB0, LSR = 0xFB4 };
 enum { LSR_LOCKED = 1 << 1 };
 static const uint32_t KEY = 0xC5ACCE55;
@@ -253,7 +184,7 @@ static bool switch_trace_on(struct stub *stub, const struct deadline *deadline, 
             change(stub, core_word(core, DEMCR), demcr | TRCENA, (struct restore){0}, deadline, error));
 }
 
-/* Unless something else is behind it; a server switches it on for itself. */
+/* Unless something else uses it, or a server switched it on for itself. */
 static bool switch_trace_off(struct stub *stub, const struct deadline *deadline, struct error *error)
 {
     const struct core *core = &stub->device->chosen->core;
@@ -301,10 +232,10 @@ static bool look_at_pmu(struct stub *stub, struct stub_state *out, const struct 
         (has_user && !read_word(stub, pmu_word(core, PMUSERENR), &user, deadline, error)))
         return false;
     *out = (struct stub_state){.has_user = has_user,
-                               .user = (user & STUB_EN) != 0,
-                               .enabled = traced && (control & STUB_E) != 0,
-                               .cycles = (enabled & STUB_CYCLES) != 0,
-                               .events = enabled & ~STUB_CYCLES};
+                               .user = (user & PMUSERENR_EN) != 0,
+                               .enabled = traced && (control & PMCR_E) != 0,
+                               .cycles = (enabled & CYCLES) != 0,
+                               .events = enabled & ~CYCLES};
     int used =
         snprintf(out->registers, sizeof out->registers, "%s 0x%08" PRIX32 ", %s 0x%08" PRIX32,
                  has_user ? "PMCR" : "PMU_CTRL", control, has_user ? "PMCNTENSET" : "PMU_CNTENSET", enabled);
@@ -314,7 +245,7 @@ static bool look_at_pmu(struct stub *stub, struct stub_state *out, const struct 
     return true;
 }
 
-/* It ignores writes while its software lock is closed; that is closed again. */
+/* The PMU ignores writes while its software lock is closed. The ledger closes the lock again. */
 static bool open_lock(struct stub *stub, const struct deadline *deadline, struct error *error)
 {
     const struct core *core = &stub->device->chosen->core;
@@ -331,12 +262,13 @@ static bool set_user(struct stub *stub, const struct stub_state *found, bool use
 {
     const struct core *core = &stub->device->chosen->core;
     return !found->has_user || found->user == user ||
-           change(stub, pmu_word(core, PMUSERENR), user ? STUB_EN : 0, (struct restore){0}, deadline, error);
+           change(stub, pmu_word(core, PMUSERENR), user ? PMUSERENR_EN : 0, (struct restore){0}, deadline,
+                  error);
 }
 
 static struct restore of_pair(const struct core *core)
 {
-    return (struct restore){.how = RESTORE_PAIR, .mask = STUB_CYCLES, .clear = pmu_word(core, CNTENCLR)};
+    return (struct restore){.how = RESTORE_PAIR, .mask = CYCLES, .clear = pmu_word(core, CNTENCLR)};
 }
 
 /* P and C, which would reset counters, are never written. */
@@ -346,11 +278,11 @@ static bool set_control(struct stub *stub, bool on, const struct deadline *deadl
     uint32_t control;
     if (!read_word(stub, pmu_word(core, PMCR), &control, deadline, error))
         return false;
-    if (((control & STUB_E) != 0) == on)
+    if (((control & PMCR_E) != 0) == on)
         return true;
-    control &= ~(uint32_t)(STUB_E | STUB_P | STUB_C | (on ? STUB_D : 0));
-    return change(stub, pmu_word(core, PMCR), control | (on ? STUB_E : 0),
-                  (struct restore){.mask = UINT32_MAX & ~(uint32_t)(STUB_P | STUB_C)}, deadline, error);
+    control &= ~(uint32_t)(PMCR_E | PMCR_P | PMCR_C | (on ? PMCR_D : 0));
+    return change(stub, pmu_word(core, PMCR), control | (on ? PMCR_E : 0),
+                  (struct restore){.mask = UINT32_MAX & ~(uint32_t)(PMCR_P | PMCR_C)}, deadline, error);
 }
 
 static bool enable_pmu(struct stub *stub, const struct stub_state *found, const struct deadline *deadline,
@@ -360,7 +292,7 @@ static bool enable_pmu(struct stub *stub, const struct stub_state *found, const 
     return switch_trace_on(stub, deadline, error) && open_lock(stub, deadline, error) &&
            set_user(stub, found, true, deadline, error) &&
            (found->cycles ||
-            change(stub, pmu_word(core, CNTENSET), STUB_CYCLES, of_pair(core), deadline, error)) &&
+            change(stub, pmu_word(core, CNTENSET), CYCLES, of_pair(core), deadline, error)) &&
            set_control(stub, true, deadline, error);
 }
 
@@ -368,19 +300,18 @@ static bool disable_pmu(struct stub *stub, const struct stub_state *found, const
                         struct error *error)
 {
     const struct core *core = &stub->device->chosen->core;
-    const struct restore nothing_came_up = {.how = RESTORE_CLEAR_NEW, .mask = STUB_CYCLES};
+    const struct restore nothing_came_up = {.how = RESTORE_CLEAR_NEW, .mask = CYCLES};
     if (!open_lock(stub, deadline, error) || !set_user(stub, found, false, deadline, error))
         return false;
     if (found->events != 0)
         return true;
-    if (found->cycles &&
-        (!change(stub, pmu_word(core, CNTENSET), 0, of_pair(core), deadline, error) ||
-         !change(stub, pmu_word(core, CNTENCLR), STUB_CYCLES, nothing_came_up, deadline, error)))
+    if (found->cycles && (!change(stub, pmu_word(core, CNTENSET), 0, of_pair(core), deadline, error) ||
+                          !change(stub, pmu_word(core, CNTENCLR), CYCLES, nothing_came_up, deadline, error)))
         return false;
     return set_control(stub, false, deadline, error) && switch_trace_off(stub, deadline, error);
 }
 
-const struct stub_way stub_by_pmu = {look_at_pmu, enable_pmu, disable_pmu, stays};
+static const struct stub_way by_pmu = {look_at_pmu, enable_pmu, disable_pmu, stays};
 
 /* --- the DWT -------------------------------------------------------------------------------------------- */
 
@@ -422,4 +353,99 @@ static bool disable_dwt(struct stub *stub, const struct stub_state *found, const
            (set_cyccnt(stub, false, deadline, error) && switch_trace_off(stub, deadline, error));
 }
 
-const struct stub_way stub_by_dwt = {look_at_dwt, enable_dwt, disable_dwt, stays};
+static const struct stub_way by_dwt = {look_at_dwt, enable_dwt, disable_dwt, stays};
+
+/* --- which way ------------------------------------------------------------------------------------------ */
+
+static bool has_block(const struct device_core *core, const char *name)
+{
+    for (size_t i = 0; i < core->n_blocks; i++)
+        if (core->blocks[i].unusable[0] == '\0' && strcmp(core->blocks[i].kind->name, name) == 0)
+            return true;
+    return false;
+}
+
+static const struct stub_way *way_by_registers(const struct device_core *core)
+{
+    if (core->core.family == CORE_ARMV8) /* PMUSERENR_EL0 is not on the debug bus */
+        return NULL;
+    if (core->core.family == CORE_ARMV7 && core->core.pmu_base == 0) /* a PMU in CP15 alone */
+        return NULL;
+    if (has_block(core, "pmu"))
+        return &by_pmu;
+    return core->core.family == CORE_M && has_block(core, "dwt") ? &by_dwt : NULL;
+}
+
+bool stub_open(struct stub *stub, struct device *device, const uint64_t *at, const struct deadline *deadline,
+               struct error *error)
+{
+    *stub = (struct stub){.device = device};
+    if (device->debugger != NULL)
+        return error_set(error, ERROR_STATE,
+                         "stub goes through a probe or OpenOCD, not through a GDB server");
+    if (!device_keep(device, deadline, error))
+        return false;
+    const struct device_core *core = device->chosen;
+    stub->way = way_by_registers(core);
+    if (core->core.family != CORE_M && (at != NULL || stub->way == NULL))
+        return load_code(stub, at != NULL ? *at : 0, deadline, error);
+    if (stub->way == NULL)
+        return error_advise(error, ERROR_NO_COUNTER, "",
+                            "this core has neither CYCCNT nor a PMU: nothing is to be switched on");
+    return at == NULL || error_set(error, ERROR_USAGE, "this core needs no code: leave the location out");
+}
+
+void stub_close(struct stub *stub)
+{
+    injected_free(stub->injected);
+    stub->injected = NULL;
+}
+
+bool stub_look(struct stub *stub, struct stub_state *out, const struct deadline *deadline,
+               struct error *error)
+{
+    return stub->way->look(stub, out, deadline, error);
+}
+
+bool stub_enable(struct stub *stub, struct stub_state *found, struct stub_state *now,
+                 const struct deadline *deadline, struct error *error)
+{
+    uint64_t before[2];
+    if (!stub_look(stub, found, deadline, error))
+        return false;
+    memcpy(before, stub->before, sizeof before);
+    if (!stub->way->enable(stub, found, deadline, error) || !stub_look(stub, now, deadline, error))
+        return false;
+    memcpy(stub->before, before, sizeof before);
+    if ((now->has_user && !now->user) || !now->enabled || !now->cycles)
+        return error_advise(error, ERROR_NO_COUNTER, "pmu-probe doctor says what keeps them off.",
+                            "the counters do not take it: %s", now->registers);
+    stub->way->stays(stub);
+    return true;
+}
+
+bool stub_disable(struct stub *stub, struct stub_state *found, struct stub_state *now,
+                  const struct deadline *deadline, struct error *error)
+{
+    uint64_t before[2];
+    if (!stub_look(stub, found, deadline, error))
+        return false;
+    memcpy(before, stub->before, sizeof before);
+    if (!stub->way->disable(stub, found, deadline, error) || !stub_look(stub, now, deadline, error))
+        return false;
+    memcpy(stub->before, before, sizeof before);
+    if (now->user || (found->events == 0 && now->cycles))
+        return error_advise(error, ERROR_NO_COUNTER, "pmu-probe doctor says what keeps them off.",
+                            "the counters do not take it: %s", now->registers);
+    stub->way->stays(stub);
+    return true;
+}
+
+bool stub_leave_code(struct stub *stub, struct error *error)
+{
+    if (stub->injected == NULL)
+        return error_set(error, ERROR_USAGE,
+                         "no code is needed here: stub enable writes the registers itself");
+    injected_leave_image(stub->injected);
+    return true;
+}

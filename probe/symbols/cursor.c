@@ -31,7 +31,7 @@ uint64_t cursor_unsigned(struct cursor *cursor, size_t width)
     return value;
 }
 
-/* The raw bits of either kind of LEB128, and how many there were */
+/* The raw bits of a signed or unsigned LEB128, and their number. */
 static uint64_t leb(struct cursor *cursor, unsigned *bits, bool *negative)
 {
     uint64_t value = 0;

@@ -1,6 +1,6 @@
 /*
- * Cursor: reads the integers and strings of ELF and DWARF out of bytes that nobody vouches for. Past
- * the end everything is 0 or "" and `bad` is set, so a reader may check once for many fields.
+ * Cursor: reads the integers and strings of ELF and DWARF from bytes that may be damaged. Past the end
+ * everything is 0 or "" and `bad` is set, so a reader may check once for many fields.
  */
 #pragma once
 

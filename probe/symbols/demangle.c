@@ -11,7 +11,7 @@
 
 enum { MANGLED_ROOM = 2048 };
 
-/* ---- what compilers append */
+/* --- what compilers append ----------------------------------------------------------------------------- */
 
 static bool is_number(const char *text, size_t length)
 {
@@ -37,7 +37,7 @@ static enum likeness word_likeness(const char *word, size_t length)
     return UNLIKE;
 }
 
-/* The last dot that has something before it; 0: there is none */
+/* The last dot that is not the first character; 0: there is none. */
 static size_t last_dot(const char *text, size_t length)
 {
     while (length > 1)
@@ -46,7 +46,7 @@ static size_t last_dot(const char *text, size_t length)
     return 0;
 }
 
-/* The length without ".isra.0" and the like; *likeness falls to what they make of it */
+/* The length without ".isra.0" and the like; lowers *likeness accordingly. */
 static size_t strip_suffixes(const char *text, size_t length, enum likeness *likeness)
 {
     for (;;) {
@@ -61,16 +61,16 @@ static size_t strip_suffixes(const char *text, size_t length, enum likeness *lik
                             : word_likeness(text + dot + 1, end - dot - 1);
         if (word == UNLIKE && !numbered)
             return length;
-        length = word != UNLIKE ? before : dot; /* a bare number tells functions of one name apart */
+        length = word != UNLIKE ? before : dot; /* a bare number only distinguishes functions of one name */
         if (word != UNLIKE && word < *likeness)
             *likeness = word;
     }
 }
 
-/* ---- libiberty */
+/* --- libiberty ----------------------------------------------------------------------------------------- */
 
-/* Where its words go. What it makes of a few damaged bytes can be endless, so it is left at the end of the
- * room: its callback interface holds no memory but the stack. */
+/* Receives its output. A few damaged bytes can give endless output, so a jump leaves it at the end of the
+ * room. That is safe: its callback interface uses no memory but the stack. */
 struct sink {
     char *out;
     size_t room, used;
@@ -94,7 +94,7 @@ bool name_is_mangled(const char *symbol)
     return symbol[0] == '_' && (symbol[1] == 'Z' || symbol[1] == 'R');
 }
 
-/* Names of Rust have the hash alone to choose, those of C++ the parameters. */
+/* The choice is the hash for names of Rust, the parameters for names of C++. */
 static bool demangle(const char *mangled, enum form form, char *out, size_t room)
 {
     static const int options[FORMS] = {
@@ -115,7 +115,7 @@ static bool demangle(const char *mangled, enum form form, char *out, size_t room
            out[0] != '\0';
 }
 
-/* ---- one way to write a name */
+/* --- one way to write a name --------------------------------------------------------------------------- */
 
 static bool is_word(char c)
 {
@@ -128,7 +128,7 @@ static size_t begins(const char *text, size_t length, const char *with)
     return length >= n && memcmp(text, with, n) == 0 ? n : 0;
 }
 
-/* What stands here and tells nothing: as many bytes of it */
+/* The number of bytes here that do not distinguish names. */
 static size_t noise(const char *text, size_t length)
 {
     static const char *const words[] = {"(anonymous namespace)::", "{anonymous}::"};
@@ -142,7 +142,7 @@ static size_t noise(const char *text, size_t length)
     return begins(text, length, "::<") ? 2 : 0; /* foo::<u8> and foo<u8> */
 }
 
-/* Blanks stay between two words only */
+/* Keeps blanks only between two words. */
 static void squeeze(char *out, size_t room, const char *text, size_t length)
 {
     size_t used = 0;
@@ -162,13 +162,13 @@ static void squeeze(char *out, size_t room, const char *text, size_t length)
     out[used] = '\0';
 }
 
-/* "operator" is spelt differently when it is mangled, and so is what stands in braces */
+/* Mangling spells "operator" and text in braces differently. */
 static bool is_spelt_out(const char *text)
 {
     return strstr(text, "operator") == NULL && strpbrk(text, "{[") == NULL;
 }
 
-/* The function's own name, which is no argument of a template and no parameter */
+/* The function's own name, without template arguments and parameters. */
 static void find_word(const char *text, char *out, size_t room)
 {
     size_t begin = 0, length = 0;
@@ -232,7 +232,7 @@ void name_query_init(struct name_query *request, const char *text, size_t length
     find_word(request->squeezed, request->word, sizeof request->word);
 }
 
-/* The parameters end what must be written: const and & behind them need not be */
+/* Nothing behind the parameters, such as const and &, must be written. */
 static bool is_spelling(const char *wanted, const char *name)
 {
     size_t length = strlen(wanted);

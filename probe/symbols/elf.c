@@ -1,6 +1,5 @@
 #include "symbols/cursor.h"
 #include "symbols/internal.h"
-#include "symbols/names.h"
 
 #include <elfutils/libdwelf.h>
 #include <errno.h>
@@ -11,6 +10,134 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* --- sections ------------------------------------------------------------------------------------------ */
+
+bool elf_is_code(const struct symbols *symbols, uint64_t address)
+{
+    size_t low = 0;
+    size_t high = symbols->code_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (address < symbols->code[middle].low)
+            high = middle;
+        else if (address >= symbols->code[middle].high)
+            low = middle + 1;
+        else
+            return true;
+    }
+    return false;
+}
+
+struct debug_section elf_section(struct symbols *symbols, const char *name)
+{
+    size_t names = 0;
+    if (elf_getshdrstrndx(symbols->elf, &names) != 0)
+        return (struct debug_section){NULL, 0};
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(symbols->elf, section)) != NULL;) {
+        GElf_Shdr header;
+        if (gelf_getshdr(section, &header) == NULL || header.sh_type == SHT_NOBITS)
+            continue;
+        const char *found = elf_strptr(symbols->elf, names, header.sh_name);
+        if (found == NULL || strcmp(found, name) != 0)
+            continue;
+        Elf_Data *data = elf_rawdata(section, NULL);
+        if (data != NULL && data->d_buf != NULL)
+            return (struct debug_section){data->d_buf, data->d_size};
+    }
+    return (struct debug_section){NULL, 0};
+}
+
+const uint8_t *elf_code(const struct symbols *symbols, uint64_t address, size_t *n)
+{
+    GElf_Shdr header;
+    *n = 0;
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(symbols->elf, section)) != NULL;) {
+        if (gelf_getshdr(section, &header) == NULL || header.sh_type != SHT_PROGBITS ||
+            (header.sh_flags & SHF_EXECINSTR) == 0 || address < header.sh_addr ||
+            address - header.sh_addr >= header.sh_size)
+            continue;
+        Elf_Data *data = elf_rawdata(section, NULL);
+        if (data == NULL || data->d_buf == NULL || address - header.sh_addr >= data->d_size)
+            return NULL;
+        *n = data->d_size - (address - header.sh_addr);
+        return (const uint8_t *)data->d_buf + (address - header.sh_addr);
+    }
+    return NULL;
+}
+
+/* --- attributes ---------------------------------------------------------------------------------------- */
+
+/*
+ * Two facts of the .ARM.attributes section matter here: the version of the architecture and its profile. An
+ * M-profile core runs only Thumb code, even if symbols are missing. Format: "Addenda to, and Errata in, the
+ * ABI for the Arm Architecture", build attributes.
+ */
+struct attributes {
+    char profile;          /* Tag_CPU_arch_profile: 'A', 'R', 'M', 'S'; 0: unknown */
+    unsigned architecture; /* Tag_CPU_arch; 0: unknown */
+};
+
+enum {
+    TAG_FILE = 1,
+    TAG_CPU_RAW_NAME = 4,
+    TAG_CPU_NAME = 5,
+    TAG_CPU_ARCH = 6,
+    TAG_PROFILE = 7,
+    TAG_COMPATIBILITY = 32
+};
+
+/* The whole file's attributes: pairs of a tag and a value, whose form depends on the tag. */
+static void read_tags(struct cursor tags, struct attributes *out)
+{
+    while (cursor_more(&tags)) {
+        uint64_t tag = cursor_uleb(&tags);
+        if (tag == TAG_COMPATIBILITY) {
+            cursor_uleb(&tags);
+            cursor_string(&tags);
+            continue;
+        }
+        if (tag == TAG_CPU_RAW_NAME || tag == TAG_CPU_NAME || (tag > TAG_COMPATIBILITY && tag % 2 == 1)) {
+            cursor_string(&tags);
+            continue;
+        }
+        uint64_t value = cursor_uleb(&tags);
+        if (tag == TAG_PROFILE && value != 0 && value < 0x80)
+            out->profile = (char)value;
+        if (tag == TAG_CPU_ARCH)
+            out->architecture = (unsigned)(value < UINT8_MAX ? value : 0);
+    }
+}
+
+/* A length that counts itself; `before` bytes of it are already read */
+static struct cursor block(struct cursor *cursor, uint64_t before)
+{
+    uint64_t size = cursor_unsigned(cursor, 4);
+    return cursor_part(cursor, size < before + 4 ? UINT64_MAX : size - before - 4);
+}
+
+static struct attributes read_attributes(struct debug_section section, bool big_endian)
+{
+    struct attributes found = {.profile = 0};
+    if (section.size == 0 || section.bytes[0] != 'A')
+        return found;
+    struct cursor all = {
+        .at = section.bytes + 1, .end = section.bytes + section.size, .big_endian = big_endian};
+    while (cursor_more(&all)) {
+        struct cursor vendor = block(&all, 0);
+        if (strcmp(cursor_string(&vendor), "aeabi") != 0)
+            continue;
+        while (cursor_more(&vendor)) {
+            uint64_t tag = cursor_uleb(&vendor);
+            struct cursor tags = block(&vendor, 1);
+            if (tag == TAG_FILE)
+                read_tags(tags, &found);
+        }
+    }
+    return found;
+}
+
+/* --- opening ------------------------------------------------------------------------------------------- */
 
 static bool refuse(struct symbols *symbols, const uint8_t *bytes, size_t size, struct error *error)
 {
@@ -147,10 +274,9 @@ static struct symbols *open_image(uint8_t *image, size_t size, const char *file,
     code_merge(symbols);
     if (symbols->machine == EM_ARM) {
         struct attributes found =
-            attributes_read(elf_section(symbols, ".ARM.attributes"), symbols->big_endian);
+            read_attributes(elf_section(symbols, ".ARM.attributes"), symbols->big_endian);
         symbols->profile = found.profile;
         symbols->architecture = found.architecture;
-        symbols->is_m_profile = found.profile == 'M';
     }
     return symbols;
 }
@@ -167,7 +293,7 @@ struct symbols *symbols_open_memory(const void *bytes, size_t size, struct error
     return open_image(image, size, "the ELF file", error);
 }
 
-/* All of a file of at most `size` bytes; returns what there was, -1 and errno on failure */
+/* Reads up to `size` bytes; returns how many, or -1 and errno. */
 static ssize_t read_all(int fd, uint8_t *out, size_t size)
 {
     size_t done = 0;
@@ -186,7 +312,7 @@ static ssize_t read_all(int fd, uint8_t *out, size_t size)
 
 /*
  * The file is copied, not mapped: the next build may overwrite it while we run, and a mapped file that
- * shrinks would kill us with SIGBUS before the target is put back as it was.
+ * shrinks would kill us with SIGBUS before the target is restored.
  */
 struct symbols *symbols_open(const char *path, struct error *error)
 {
@@ -236,58 +362,7 @@ void symbols_close(struct symbols *symbols)
     free(symbols);
 }
 
-bool elf_is_code(const struct symbols *symbols, uint64_t address)
-{
-    size_t low = 0;
-    size_t high = symbols->code_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (address < symbols->code[middle].low)
-            high = middle;
-        else if (address >= symbols->code[middle].high)
-            low = middle + 1;
-        else
-            return true;
-    }
-    return false;
-}
-
-struct debug_section elf_section(struct symbols *symbols, const char *name)
-{
-    size_t names = 0;
-    if (elf_getshdrstrndx(symbols->elf, &names) != 0)
-        return (struct debug_section){NULL, 0};
-    for (Elf_Scn *section = NULL; (section = elf_nextscn(symbols->elf, section)) != NULL;) {
-        GElf_Shdr header;
-        if (gelf_getshdr(section, &header) == NULL || header.sh_type == SHT_NOBITS)
-            continue;
-        const char *found = elf_strptr(symbols->elf, names, header.sh_name);
-        if (found == NULL || strcmp(found, name) != 0)
-            continue;
-        Elf_Data *data = elf_rawdata(section, NULL);
-        if (data != NULL && data->d_buf != NULL)
-            return (struct debug_section){data->d_buf, data->d_size};
-    }
-    return (struct debug_section){NULL, 0};
-}
-
-const uint8_t *elf_code(const struct symbols *symbols, uint64_t address, size_t *n)
-{
-    GElf_Shdr header;
-    *n = 0;
-    for (Elf_Scn *section = NULL; (section = elf_nextscn(symbols->elf, section)) != NULL;) {
-        if (gelf_getshdr(section, &header) == NULL || header.sh_type != SHT_PROGBITS ||
-            (header.sh_flags & SHF_EXECINSTR) == 0 || address < header.sh_addr ||
-            address - header.sh_addr >= header.sh_size)
-            continue;
-        Elf_Data *data = elf_rawdata(section, NULL);
-        if (data == NULL || data->d_buf == NULL || address - header.sh_addr >= data->d_size)
-            return NULL;
-        *n = data->d_size - (address - header.sh_addr);
-        return (const uint8_t *)data->d_buf + (address - header.sh_addr);
-    }
-    return NULL;
-}
+/* --- what is in the target ----------------------------------------------------------------------------- */
 
 struct collection {
     struct segment *out;
@@ -305,8 +380,8 @@ static void collect(struct symbols *symbols, struct collection *collection, uint
 }
 
 /*
- * GNU ld makes one writable segment of code and whatever writable lies beside it (.init_array is
- * enough): only the sections in it can tell which bytes the program never changes.
+ * GNU ld makes one writable segment of the code and any writable section next to it, even .init_array: only
+ * the sections in it say which bytes the program never changes.
  */
 static void collect_read_only_sections(struct symbols *symbols, struct collection *collection,
                                        const GElf_Phdr *segment)
@@ -371,7 +446,7 @@ const char *symbols_build_id(struct symbols *symbols)
     return symbols->build_id;
 }
 
-/* In a segment that is in memory where the file says, as symbols_segments has them */
+/* In a segment that symbols_segments returns. */
 static bool is_loaded(struct symbols *symbols, const GElf_Shdr *section)
 {
     size_t count = 0;
@@ -414,64 +489,7 @@ bool symbols_build_note(struct symbols *symbols, struct segment *out)
     return false;
 }
 
-enum {
-    TAG_FILE = 1,
-    TAG_CPU_RAW_NAME = 4,
-    TAG_CPU_NAME = 5,
-    TAG_CPU_ARCH = 6,
-    TAG_PROFILE = 7,
-    TAG_COMPATIBILITY = 32
-};
-
-/* The whole file's attributes: tag and value pairs, whose form follows from the tag */
-static void read_tags(struct cursor tags, struct attributes *out)
-{
-    while (cursor_more(&tags)) {
-        uint64_t tag = cursor_uleb(&tags);
-        if (tag == TAG_COMPATIBILITY) {
-            cursor_uleb(&tags);
-            cursor_string(&tags);
-            continue;
-        }
-        if (tag == TAG_CPU_RAW_NAME || tag == TAG_CPU_NAME || (tag > TAG_COMPATIBILITY && tag % 2 == 1)) {
-            cursor_string(&tags);
-            continue;
-        }
-        uint64_t value = cursor_uleb(&tags);
-        if (tag == TAG_PROFILE && value != 0 && value < 0x80)
-            out->profile = (char)value;
-        if (tag == TAG_CPU_ARCH)
-            out->architecture = (unsigned)(value < UINT8_MAX ? value : 0);
-    }
-}
-
-/* A length that counts itself; `before` bytes of it are already read */
-static struct cursor block(struct cursor *cursor, uint64_t before)
-{
-    uint64_t size = cursor_unsigned(cursor, 4);
-    return cursor_part(cursor, size < before + 4 ? UINT64_MAX : size - before - 4);
-}
-
-struct attributes attributes_read(struct debug_section section, bool big_endian)
-{
-    struct attributes found = {.profile = 0};
-    if (section.size == 0 || section.bytes[0] != 'A')
-        return found;
-    struct cursor all = {
-        .at = section.bytes + 1, .end = section.bytes + section.size, .big_endian = big_endian};
-    while (cursor_more(&all)) {
-        struct cursor vendor = block(&all, 0);
-        if (strcmp(cursor_string(&vendor), "aeabi") != 0)
-            continue;
-        while (cursor_more(&vendor)) {
-            uint64_t tag = cursor_uleb(&vendor);
-            struct cursor tags = block(&vendor, 1);
-            if (tag == TAG_FILE)
-                read_tags(tags, &found);
-        }
-    }
-    return found;
-}
+/* --- machine ------------------------------------------------------------------------------------------- */
 
 static const struct {
     unsigned number;

@@ -1,9 +1,7 @@
 /*
- * Inside of symbols/: the open file, and what its parts ask of each other. elf.c opens the file and
- * knows sections and segments; table.c the symbol table; lines.c the DWARF line tables; scopes.c the
- * DWARF functions; inlined.c those that are only inlined; locate.c turns text into addresses and addresses
- * into text. Symbol table and DWARF are read when they are first asked for. Wherever the file contradicts
- * itself there is less to tell, never an error in the middle: only opening can fail.
+ * Inside symbols/: the open file, and what its parts ask of each other. Symbol table and DWARF are read when
+ * they are first needed. If the file contradicts itself, less is known, but there is never an error in the
+ * middle: only opening can fail.
  */
 #pragma once
 
@@ -23,12 +21,12 @@ struct symbol {
     const char *file; /* of a local symbol, by the symbol table; may be NULL */
     uint64_t address; /* Thumb bit cleared */
     uint64_t size;
-    uint64_t limit; /* where its section ends */
+    uint64_t limit; /* the end of its section */
     unsigned char type, bind;
     bool thumb;
 };
 
-/* $a, $t, $d, $x: what the bytes from here on are */
+/* A mapping symbol $a, $t, $d or $x: the kind of the bytes from here on. */
 struct mark {
     uint64_t address, limit;
     char kind;
@@ -42,7 +40,7 @@ struct table {
     size_t mark_count;
 };
 
-/* A compilation unit, and where its line table is */
+/* A compilation unit, and the offset of its line table. */
 struct unit {
     Dwarf_Die die;
     uint64_t lines;
@@ -63,13 +61,12 @@ struct symbols {
     uint64_t entry;
     bool big_endian;
 
-    struct extent *sections; /* by section index; empty where nothing is loaded */
+    struct extent *sections; /* by section index; empty if it is not loaded */
     size_t section_count;
     struct extent *code; /* where instructions can be: sorted, merged */
     size_t code_count;
-    bool is_m_profile;
-    char profile; /* see struct symbols_machine */
-    unsigned architecture;
+    char profile;          /* of Arm: see struct symbols_machine */
+    unsigned architecture; /* of Arm: the same */
     char build_id[2 * 64 + 1];
 
     struct table table;
@@ -81,29 +78,22 @@ struct symbols {
     struct debug_section line, line_str, str;
 };
 
-/* elf.c */
+/* --- elf.c: sections and segments ---------------------------------------------------------------------- */
+
 bool elf_is_code(const struct symbols *symbols, uint64_t address);
-/* The code from `address` on, in the file; NULL, and *n 0, where there is none. */
+/* The code from `address` on, in the file; NULL, and *n 0, if there is none. */
 const uint8_t *elf_code(const struct symbols *symbols, uint64_t address, size_t *n);
 struct debug_section elf_section(struct symbols *symbols, const char *name);
 
-/* stack.c: an instruction, the one before it and the one behind it; of two halfwords the first one is the
- * upper */
-struct stack_code {
-    uint32_t before, here, next;
-};
-bool stack_is_set(enum instruction_set isa, const struct stack_code *code);
+/* --- table.c: the symbol table ------------------------------------------------------------------------- */
 
-/* table.c */
 const struct table *table_get(struct symbols *symbols);
-/* The function that has `address` in it; outside all functions, the label before it; else NULL */
+/* The function that contains `address`; outside all functions, the label before it; else NULL. */
 const struct symbol *table_around(struct symbols *symbols, uint64_t address, struct extent *extent);
-bool table_has_code_symbol(struct symbols *symbols, uint64_t address);
 enum instruction_set table_isa(struct symbols *symbols, uint64_t address);
 bool table_is_data(struct symbols *symbols, uint64_t address); /* constants among the code */
 bool symbol_is_function(const struct symbol *symbol);
 bool table_is_object(const struct symbols *symbols, const struct symbol *symbol);
-
 /*
  * Whether a DWARF range or row sequence that begins here describes code of this program. Linkers leave the
  * DWARF of functions that they dropped in place, at address 0 (GNU) or all ones (LLVM), and flash at 0 is
@@ -111,64 +101,76 @@ bool table_is_object(const struct symbols *symbols, const struct symbol *symbol)
  */
 bool table_is_kept(struct symbols *symbols, uint64_t begin);
 
-/* lines.c */
+/* --- code.c: instructions ------------------------------------------------------------------------------ */
+
+/* Over all code, or over [low, high). */
+struct code_walk {
+    struct symbols *symbols;
+    uint64_t low, high;
+    Elf_Scn *section;
+    uint64_t base;
+    const uint8_t *bytes;
+    size_t n, first, at;
+};
+
+/* Of two halfwords the first one is the upper. */
+struct code_instruction {
+    uint64_t address;
+    enum instruction_set isa;
+    unsigned size;
+    uint32_t code, next; /* itself, and the one behind it */
+    bool is_data;        /* by the mapping symbols; then `code` is 0 */
+    bool is_first;       /* this walk has none before it */
+};
+
+/* False: there is no more. */
+bool code_next(struct code_walk *walk, struct code_instruction *out);
+/* The instruction at the beginning of `bytes`; 0 if there is none. */
+uint32_t code_at(const struct symbols *symbols, const uint8_t *bytes, size_t n, bool thumb, unsigned *size);
+/* Of Thumb, by its first halfword. */
+bool code_is_wide(uint32_t halfword);
+/* Where a B without condition or a BL of Thumb goes; 0 for any other instruction. */
+uint64_t code_branch(const struct code_instruction *instruction);
+
+/* Whether `here` gives the stack pointer a new value, other than to make or end a frame. */
+struct stack_code {
+    uint32_t before, here, next;
+};
+bool stack_is_set(enum instruction_set isa, const struct stack_code *code);
+
+/* --- stores.c: stores of a Cortex-M's code ------------------------------------------------------------- */
+
+/* base + (index << shift) + offset, `size` bytes; then `moves` is added to the base. */
+struct store {
+    unsigned base, index; /* registers; index 16: none */
+    unsigned shift;
+    int32_t offset, moves;
+    uint32_t size;
+};
+
+/* False: the instruction of Thumb stores nothing. */
+bool store_of(uint32_t code, struct store *out);
+/* Whether it stores to part of the word, with the registers before it. */
+bool store_hits(const struct store *store, const uint32_t *registers, uint64_t word);
+
+/* --- lines.c: the DWARF line tables -------------------------------------------------------------------- */
+
 bool lines_load(struct symbols *symbols); /* true: there are line tables */
 /* "fir.c:42" or "" */
 void lines_source(struct symbols *symbols, uint64_t address, char *out, size_t room);
 
-/*
- * scopes.c: the instance of a function of the source that an instruction belongs to, which inlining hides
- * from the symbol table.
- */
-struct scope {
-    uint64_t key;      /* the same for two addresses of one instance; 0 if unknown */
-    const char *name;  /* may be NULL */
-    const char *outer; /* for an inlined one: the function that it is in; else NULL */
-    bool owns_line;    /* the line that was asked for stands in this function */
-};
-bool scopes_unit_covers(struct symbols *symbols, struct unit *unit, uint64_t address, bool *has_ranges);
-/*
- * Of all instances around the address, the one of the function that has this line of this file in it; where
- * none has, the innermost.
- */
-struct scope scopes_find(struct symbols *symbols, uint64_t address, const char *file, uint64_t line);
-
-/* What DWARF says of the function that has an address in it; NULL and 0 where it says nothing. */
-struct function_facts {
-    const char *file; /* where it is written, with its path */
-    int line;
-    const char *unit; /* the file that was compiled */
-    bool never_returns;
-};
-struct function_facts scopes_function(struct symbols *symbols, uint64_t address);
-
-/*
- * Attributes: the .ARM.attributes section, of which two facts matter here: for which version of the
- * architecture the code is, and for which profile. An M-profile core runs Thumb only, whatever symbols are
- * missing. Format: "Addenda to, and Errata in, the ABI for the Arm Architecture", build attributes.
- */
-struct attributes {
-    char profile;          /* Tag_CPU_arch_profile: 'A', 'R', 'M', 'S'; 0: not said */
-    unsigned architecture; /* Tag_CPU_arch; 0: not said */
-};
-
-struct attributes attributes_read(struct debug_section section, bool big_endian);
-
-/*
- * Line search: all addresses that the line tables give for a line of a file, which is named by the
- * end of its path.
- */
+/* All addresses that the line tables give for a line of a file, which is named by the end of its path. */
 enum { LINE_HITS = 256 };
 
 struct line_hits {
     struct line_hit {
         uint64_t address;
-        bool is_statement; /* where the compiler would have a debugger stop */
+        bool is_statement; /* the compiler recommends it for breakpoints */
         bool is_empty;     /* no instruction of its own: the next row has the same address */
     } at[LINE_HITS];
     size_t count;
     bool has_more;       /* than fit here */
-    bool knows_file;     /* some unit was made from it */
+    bool knows_file;     /* some unit was compiled from it */
     uint64_t next, last; /* the next line of the file that has code, and the last one; 0: none */
 };
 
@@ -177,45 +179,36 @@ void line_search(struct symbols *symbols, const char *path, size_t length, uint6
 /* Offers all file names of the line tables. */
 void line_search_near(struct symbols *symbols, struct near *near);
 
-/* Places: the distinct addresses that one location may mean, and how they are told to the user. */
-struct places {
-    struct place {
-        uint64_t address;
-        const struct symbol *symbol; /* of a place that was found by its name */
-        enum likeness likeness;
-        struct scope scope;
-        bool is_statement;
-        bool has_code; /* of this line, not only a place for it */
-    } at[LINE_HITS];   /* by address */
-    size_t count;
-    bool has_more; /* than fit here */
-};
+/* --- scopes.c: the DWARF functions --------------------------------------------------------------------- */
 
-/* What a location names: "function", or "file.c:function". */
-struct place_name {
+bool scopes_unit_covers(struct symbols *symbols, struct unit *unit, uint64_t address, bool *has_ranges);
+
+/* An instance of a function, which inlining hides from the symbol table. */
+struct scope {
+    uint64_t key;      /* the same for two addresses of one instance; 0 if unknown */
+    const char *name;  /* may be NULL */
+    const char *outer; /* if it is inlined: the function around it; else NULL */
+    bool owns_line;    /* the line is written in this function */
+};
+/* The instance around the address whose function contains the line of the file; if none does, the innermost.
+ */
+struct scope scopes_find(struct symbols *symbols, uint64_t address, const char *file, uint64_t line);
+
+/* What DWARF says of the function around an address; NULL and 0 if it says nothing. */
+struct function_facts {
+    const char *file; /* where it is written, with its path */
+    int line;
+    const char *unit; /* the file that was compiled */
+    bool never_returns;
+};
+struct function_facts scopes_function(struct symbols *symbols, uint64_t address);
+
+/* "function", or "file.c:function". */
+struct qualified_name {
     const char *file; /* the end of a path; may be empty */
     size_t file_length;
     const char *name;
     size_t length;
 };
-
-/*
- * All functions and labels in the code that can be meant; aliases of one address are one place. Copies that
- * the compiler made of a function, and parts that it moved out of it, stand in for it only where the function
- * itself is not there.
- */
-void places_of_symbol(struct symbols *symbols, const struct place_name *wanted, struct places *places);
-/* The copies and parts of the function at `address`, whose calls do not pass there: "f.part.0, f.isra.0", or
- * "". */
-void places_beside(struct symbols *symbols, const struct place_name *wanted, uint64_t address, char *out,
-                   size_t room);
-/* One place for each instance of a function that has code of the line: where the line begins in it. */
-void places_of_line(struct symbols *symbols, const struct line_hits *hits, const char *file, uint64_t line,
-                    struct places *places);
-/* ERROR_AMBIGUOUS, with every place as a location that is accepted: by a name where one tells it apart, which
- * the next build has as well. */
-bool places_refuse(struct symbols *symbols, const struct places *places, const char *text, uint64_t offset,
-                   struct error *error);
-
-/* inlined.c: true where that is a function that was inlined wherever it is called; the error says where. */
-bool inlined_refuse(struct symbols *symbols, const struct place_name *wanted, struct error *error);
+/* True if the function is inlined at each of its calls; the error says where. */
+bool inlined_refuse(struct symbols *symbols, const struct qualified_name *wanted, struct error *error);

@@ -1,6 +1,11 @@
+/*
+ * The DWARF line tables: which line an instruction belongs to, and which addresses a line has. The tables are
+ * run by a reader of our own (DWARF 2 to 5). libdw has one, but it sorts the rows of all sequences of a unit
+ * by address: then the rows of functions that the linker dropped, which stay in the table at address 0, are
+ * mixed with the rows of the code that is at 0, as it often is on microcontrollers.
+ */
+#include "symbols/cursor.h"
 #include "symbols/internal.h"
-#include "symbols/line_program.h"
-#include "symbols/names.h"
 
 #include <dwarf.h>
 #include <inttypes.h>
@@ -8,6 +13,369 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* --- a line table: its header -------------------------------------------------------------------------- */
+
+struct line_row {
+    uint64_t address;
+    uint64_t file; /* for line_program_path */
+    uint64_t line; /* 0: the compiler's own */
+    bool is_statement;
+    bool begins_sequence; /* a new run of rising addresses, independent of the rows before */
+    bool ends_sequence;   /* no code of its own: the address behind the last instruction */
+};
+
+struct line_file {
+    const char *name;
+    uint64_t directory;
+};
+
+struct line_program {
+    struct cursor rest;
+    unsigned version;
+    size_t offset_size;
+    uint8_t step, line_range, opcode_base;
+    int8_t line_base;
+    bool starts_as_statement;
+    const uint8_t *operand_counts;
+    struct debug_section line_str, str;
+
+    const char **directories;
+    size_t directory_count, directory_room;
+    struct line_file *files;
+    size_t file_count, file_room;
+
+    struct line_row row;
+    bool in_sequence;
+};
+
+/* Makes room for one more; false if there is no memory. */
+static bool grow(void **array, size_t count, size_t *room, size_t size)
+{
+    if (count < *room)
+        return true;
+    size_t wanted = *room ? 2 * *room : 16;
+    void *grown = realloc(*array, wanted * size);
+    if (grown == NULL)
+        return false;
+    *array = grown;
+    *room = wanted;
+    return true;
+}
+
+static bool add_directory(struct line_program *program, const char *name)
+{
+    void *directories = (void *)program->directories;
+    bool added = grow(&directories, program->directory_count, &program->directory_room, sizeof(const char *));
+    program->directories = directories;
+    if (added)
+        program->directories[program->directory_count++] = name;
+    return added;
+}
+
+static bool add_file(struct line_program *program, const char *name, uint64_t directory)
+{
+    void *files = program->files;
+    bool added = grow(&files, program->file_count, &program->file_room, sizeof(struct line_file));
+    program->files = files;
+    if (added)
+        program->files[program->file_count++] = (struct line_file){name, directory};
+    return added;
+}
+
+/* DWARF 2 to 4: strings, ended by an empty one. Directory 0 and file 0 are not in the lists. */
+static bool read_old_tables(struct line_program *program, struct cursor *header)
+{
+    if (!add_directory(program, NULL) || !add_file(program, NULL, 0))
+        return false;
+    for (const char *name; *(name = cursor_string(header)) != '\0';)
+        if (!add_directory(program, name))
+            return false;
+    for (const char *name; *(name = cursor_string(header)) != '\0';) {
+        uint64_t directory = cursor_uleb(header);
+        cursor_uleb(header); /* time */
+        cursor_uleb(header); /* size */
+        if (!add_file(program, name, directory))
+            return false;
+    }
+    return !header->bad;
+}
+
+static const char *string_at(struct debug_section section, uint64_t offset)
+{
+    if (offset >= section.size)
+        return NULL;
+    struct cursor cursor = {.at = section.bytes + offset, .end = section.bytes + section.size};
+    const char *string = cursor_string(&cursor);
+    return cursor.bad ? NULL : string;
+}
+
+struct value {
+    const char *string;
+    uint64_t number;
+};
+
+static bool read_value(const struct line_program *program, struct cursor *header, uint64_t form,
+                       struct value *value)
+{
+    *value = (struct value){NULL, 0};
+    switch (form) {
+    case DW_FORM_string:
+        value->string = cursor_string(header);
+        break;
+    case DW_FORM_line_strp:
+        value->string = string_at(program->line_str, cursor_unsigned(header, program->offset_size));
+        break;
+    case DW_FORM_strp:
+        value->string = string_at(program->str, cursor_unsigned(header, program->offset_size));
+        break;
+    case DW_FORM_udata:
+        value->number = cursor_uleb(header);
+        break;
+    case DW_FORM_data1:
+        value->number = cursor_unsigned(header, 1);
+        break;
+    case DW_FORM_data2:
+        value->number = cursor_unsigned(header, 2);
+        break;
+    case DW_FORM_data4:
+        value->number = cursor_unsigned(header, 4);
+        break;
+    case DW_FORM_data8:
+        value->number = cursor_unsigned(header, 8);
+        break;
+    case DW_FORM_data16:
+        cursor_skip(header, 16);
+        break;
+    case DW_FORM_block:
+        cursor_skip(header, cursor_uleb(header));
+        break;
+    default:
+        return false;
+    }
+    return !header->bad;
+}
+
+/* DWARF 5: a description of the fields, then the number of entries, then the entries. */
+static bool read_new_table(struct line_program *program, struct cursor *header, bool of_files)
+{
+    struct cursor format = *header;
+    uint64_t fields = cursor_unsigned(header, 1);
+    format.at = header->at;
+    for (uint64_t i = 0; i < 2 * fields; i++)
+        cursor_uleb(header);
+    uint64_t count = cursor_uleb(header);
+    for (uint64_t i = 0; i < count; i++) {
+        const uint8_t *before = header->at;
+        struct cursor field = format;
+        const char *name = NULL;
+        uint64_t directory = 0;
+        for (uint64_t j = 0; j < fields; j++) {
+            uint64_t content = cursor_uleb(&field);
+            struct value value;
+            if (!read_value(program, header, cursor_uleb(&field), &value))
+                return false;
+            if (content == DW_LNCT_path)
+                name = value.string;
+            else if (content == DW_LNCT_directory_index)
+                directory = value.number;
+        }
+        /* an entry of no bytes could be repeated endlessly */
+        if (header->at == before)
+            return false;
+        if (of_files ? !add_file(program, name, directory) : !add_directory(program, name))
+            return false;
+    }
+    return !header->bad;
+}
+
+static bool read_fields(struct line_program *program, struct cursor *header)
+{
+    program->step = (uint8_t)cursor_unsigned(header, 1);
+    if (program->version >= 4)
+        cursor_skip(header, 1); /* operations an instruction: 1 except on VLIW */
+    program->starts_as_statement = cursor_unsigned(header, 1) != 0;
+    program->line_base = (int8_t)cursor_unsigned(header, 1);
+    program->line_range = (uint8_t)cursor_unsigned(header, 1);
+    program->opcode_base = (uint8_t)cursor_unsigned(header, 1);
+    program->operand_counts = header->at;
+    if (header->bad || program->line_range == 0 || program->opcode_base == 0)
+        return false;
+    cursor_skip(header, program->opcode_base - 1U);
+    return !header->bad;
+}
+
+static bool read_header(struct line_program *program, struct symbols *symbols, uint64_t offset)
+{
+    struct debug_section section = symbols->line;
+    if (offset >= section.size)
+        return false;
+    struct cursor all = {
+        .at = section.bytes + offset, .end = section.bytes + section.size, .big_endian = symbols->big_endian};
+    program->offset_size = 4;
+    uint64_t size = cursor_unsigned(&all, 4);
+    if (size == UINT32_MAX) {
+        program->offset_size = 8;
+        size = cursor_unsigned(&all, 8);
+    }
+    program->rest = cursor_part(&all, size);
+    struct cursor *rest = &program->rest;
+    program->version = (unsigned)cursor_unsigned(rest, 2);
+    if (rest->bad || program->version < 2 || program->version > 5)
+        return false;
+    if (program->version == 5)
+        cursor_skip(rest, 2); /* the sizes of addresses and segment selectors */
+    struct cursor header = cursor_part(rest, cursor_unsigned(rest, program->offset_size));
+    if (!read_fields(program, &header))
+        return false;
+    if (program->version < 5)
+        return read_old_tables(program, &header);
+    return read_new_table(program, &header, false) && read_new_table(program, &header, true);
+}
+
+/* False if the table is cut short or its version unknown. The caller closes it in either case. */
+static bool line_program_open(struct line_program *program, struct symbols *symbols, uint64_t offset)
+{
+    *program = (struct line_program){.line_str = symbols->line_str, .str = symbols->str};
+    return read_header(program, symbols, offset);
+}
+
+static void line_program_close(struct line_program *program)
+{
+    free((void *)program->directories);
+    free(program->files);
+    program->directories = NULL;
+    program->files = NULL;
+}
+
+/* --- a line table: its rows ---------------------------------------------------------------------------- */
+
+static void advance(struct line_program *program, uint64_t operations)
+{
+    program->row.address += operations * program->step;
+}
+
+static void run_special(struct line_program *program, uint8_t opcode)
+{
+    unsigned adjusted = (unsigned)opcode - program->opcode_base;
+    advance(program, adjusted / program->line_range);
+    program->row.line += (uint64_t)(int64_t)(program->line_base + (int)(adjusted % program->line_range));
+}
+
+/* True: a row is complete */
+static bool run_extended(struct line_program *program)
+{
+    struct cursor operation = cursor_part(&program->rest, cursor_uleb(&program->rest));
+    uint64_t opcode = cursor_unsigned(&operation, 1);
+    if (opcode == DW_LNE_end_sequence) {
+        program->row.ends_sequence = true;
+        return true;
+    }
+    if (opcode == DW_LNE_set_address) {
+        program->row.address = cursor_unsigned(&operation, (size_t)(operation.end - operation.at));
+    } else if (opcode == DW_LNE_define_file) {
+        const char *name = cursor_string(&operation);
+        if (!operation.bad)
+            add_file(program, name, cursor_uleb(&operation));
+    }
+    return false;
+}
+
+/* True: a row is complete */
+static bool run_standard(struct line_program *program, uint8_t opcode)
+{
+    struct cursor *rest = &program->rest;
+    switch (opcode) {
+    case DW_LNS_copy:
+        return true;
+    case DW_LNS_advance_pc:
+        advance(program, cursor_uleb(rest));
+        return false;
+    case DW_LNS_advance_line:
+        program->row.line += (uint64_t)cursor_sleb(rest);
+        return false;
+    case DW_LNS_set_file:
+        program->row.file = cursor_uleb(rest);
+        return false;
+    case DW_LNS_negate_stmt:
+        program->row.is_statement = !program->row.is_statement;
+        return false;
+    case DW_LNS_const_add_pc:
+        advance(program, (255U - program->opcode_base) / program->line_range);
+        return false;
+    case DW_LNS_fixed_advance_pc:
+        program->row.address += cursor_unsigned(rest, 2);
+        return false;
+    default:
+        for (unsigned i = 0; i < program->operand_counts[opcode - 1]; i++)
+            cursor_uleb(rest);
+        return false;
+    }
+}
+
+static bool run_one(struct line_program *program)
+{
+    uint8_t opcode = (uint8_t)cursor_unsigned(&program->rest, 1);
+    if (opcode >= program->opcode_base) {
+        run_special(program, opcode);
+        return true;
+    }
+    return opcode == 0 ? run_extended(program) : run_standard(program, opcode);
+}
+
+/* The next row; false at the end of the table, or if the table makes no sense from here on. */
+static bool line_program_next(struct line_program *program, struct line_row *row)
+{
+    bool begins = !program->in_sequence;
+    if (begins)
+        program->row = (struct line_row){.file = 1, .line = 1, .is_statement = program->starts_as_statement};
+    while (cursor_more(&program->rest)) {
+        if (!run_one(program))
+            continue;
+        *row = program->row;
+        row->begins_sequence = begins;
+        program->in_sequence = !row->ends_sequence;
+        return !program->rest.bad;
+    }
+    return false;
+}
+
+/* The base name of a row's file; NULL if it has none. */
+static const char *line_program_file(const struct line_program *program, uint64_t file)
+{
+    if (file >= program->file_count || program->files[file].name == NULL)
+        return NULL;
+    return name_of_file(program->files[file].name);
+}
+
+static bool is_absolute(const char *path)
+{
+    bool drive = ((path[0] | 0x20) >= 'a' && (path[0] | 0x20) <= 'z') && path[1] == ':';
+    return path[0] == '/' || path[0] == '\\' || drive;
+}
+
+/* The whole path of a row's file, as far as it is known; false if there is no such file. */
+static bool line_program_path(const struct line_program *program, const char *unit_directory, uint64_t file,
+                              char *out, size_t room)
+{
+    if (file >= program->file_count || program->files[file].name == NULL)
+        return false;
+    const char *name = program->files[file].name;
+    uint64_t number = program->files[file].directory;
+    const char *directory = number < program->directory_count ? program->directories[number] : NULL;
+    const char *base = unit_directory;
+    if (program->version >= 5 && program->directory_count > 0 && program->directories[0] != NULL)
+        base = program->directories[0];
+    if (is_absolute(name))
+        directory = base = NULL;
+    else if (directory == base || (directory != NULL && is_absolute(directory)))
+        base = NULL;
+    snprintf(out, room, "%s%s%s%s%s", base ? base : "", base ? "/" : "", directory ? directory : "",
+             directory ? "/" : "", name);
+    return true;
+}
+
+/* --- all tables ---------------------------------------------------------------------------------------- */
 
 static int unit_order(const void *a, const void *b)
 {
@@ -76,7 +444,7 @@ bool lines_load(struct symbols *symbols)
     return symbols->unit_count > 0 && symbols->line.size > 0;
 }
 
-/* The row that the instruction at `address` belongs to: the last one before the next address */
+/* An instruction belongs to the last row before the next address. */
 static bool source_in_unit(struct symbols *symbols, const struct unit *unit, uint64_t address, char *out,
                            size_t room)
 {
@@ -110,7 +478,7 @@ void lines_source(struct symbols *symbols, uint64_t address, char *out, size_t r
     out[0] = '\0';
     if (!elf_is_code(symbols, address) || !lines_load(symbols))
         return;
-    /* first the units that say that they have the address, then those that say nothing */
+    /* first the units whose ranges contain the address, then the units without ranges */
     for (int pass = 0; pass < 2; pass++) {
         for (size_t i = 0; i < symbols->unit_count; i++) {
             bool has_ranges = false;
@@ -122,7 +490,9 @@ void lines_source(struct symbols *symbols, uint64_t address, char *out, size_t r
     }
 }
 
-/* One separator, no "." and "x/.." parts; leading ".." are dropped, for what they mean is not known here */
+/* --- the addresses of a line --------------------------------------------------------------------------- */
+
+/* One kind of separator, no "." and "x/.." parts. Leading ".." are dropped: their directory is not known. */
 static void path_normalize(char *path)
 {
     char *out = path;
@@ -150,18 +520,10 @@ struct search {
     struct symbols *symbols;
     char path[512];
     size_t length;
-    const char *base; /* the last part of `path`: a cheap first look */
+    const char *base; /* the last part of `path`, compared first because it is cheap */
     uint64_t line;
     struct line_hits *hits;
 };
-
-static bool ends_with(const char *path, const struct search *search)
-{
-    size_t length = strlen(path);
-    if (length < search->length || strcmp(path + length - search->length, search->path) != 0)
-        return false;
-    return length == search->length || search->path[0] == '/' || path[length - search->length - 1] == '/';
-}
 
 static const char *unit_directory(struct unit *unit)
 {
@@ -169,7 +531,7 @@ static const char *unit_directory(struct unit *unit)
     return dwarf_attr(&unit->die, DW_AT_comp_dir, &attribute) != NULL ? dwarf_formstring(&attribute) : NULL;
 }
 
-/* Which files of the table are meant; NULL when none is. The caller frees. */
+/* Which files of the table match; NULL if none does. The caller frees. */
 static bool *match_files(const struct search *search, const struct line_program *program, struct unit *unit)
 {
     bool *matches = NULL;
@@ -180,7 +542,7 @@ static bool *match_files(const struct search *search, const struct line_program 
             !line_program_path(program, unit_directory(unit), i, path, sizeof path))
             continue;
         path_normalize(path);
-        if (!ends_with(path, search))
+        if (!path_ends_with(path, search->path, search->length))
             continue;
         if (matches == NULL)
             matches = calloc(program->file_count, sizeof *matches);
@@ -214,10 +576,10 @@ static void note_line(struct line_hits *hits, uint64_t line, uint64_t wanted)
         hits->last = line;
 }
 
-/* A run of rows for the line; its hits are its first row and its first row that begins a statement */
+/* A run of rows for the line. Its hits are its first row and its first row that begins a statement. */
 struct run {
     struct line_hit hit;
-    bool is_pending; /* the hit is not known to be empty or not */
+    bool is_pending; /* it is not known yet whether the hit is empty */
     bool is_open;
     bool has_statement;
 };
@@ -306,153 +668,4 @@ void line_search_near(struct symbols *symbols, struct near *near)
                 near_offer(near, line_program_file(&program, j));
         line_program_close(&program);
     }
-}
-
-/* Deeper than any compiler nests; what is deeper is a damaged file */
-enum { MOST_NAMESPACES = 16, MOST_BLOCKS = 256, MOST_RANGES = 1 << 16 };
-
-static bool covers(struct symbols *symbols, Dwarf_Die *die, uint64_t address, bool *has_ranges)
-{
-    Dwarf_Addr base = 0;
-    Dwarf_Addr begin = 0;
-    Dwarf_Addr end = 0;
-    ptrdiff_t offset = 0;
-    for (int i = 0; i < MOST_RANGES && (offset = dwarf_ranges(die, offset, &base, &begin, &end)) > 0; i++) {
-        *has_ranges = true;
-        if (begin <= address && address < end && table_is_kept(symbols, begin))
-            return true;
-    }
-    return false;
-}
-
-bool scopes_unit_covers(struct symbols *symbols, struct unit *unit, uint64_t address, bool *has_ranges)
-{
-    *has_ranges = false;
-    return covers(symbols, &unit->die, address, has_ranges);
-}
-
-/* The next sibling; false at the end, and where the file leads back (which libdw would follow for ever) */
-static bool next(Dwarf_Die *die)
-{
-    Dwarf_Off before = dwarf_dieoffset(die);
-    return dwarf_siblingof(die, die) == 0 && dwarf_dieoffset(die) > before;
-}
-
-static bool is_namespace(int tag)
-{
-    return tag == DW_TAG_namespace || tag == DW_TAG_module || tag == DW_TAG_class_type ||
-           tag == DW_TAG_structure_type;
-}
-
-static bool find_function(struct symbols *symbols, Dwarf_Die *parent, uint64_t address, int depth,
-                          Dwarf_Die *out)
-{
-    if (depth > MOST_NAMESPACES || dwarf_child(parent, out) != 0)
-        return false;
-    do {
-        bool has_ranges = false;
-        int tag = dwarf_tag(out);
-        if (tag == DW_TAG_subprogram && covers(symbols, out, address, &has_ranges))
-            return true;
-        Dwarf_Die inner;
-        if (is_namespace(tag) && find_function(symbols, out, address, depth + 1, &inner)) {
-            *out = inner;
-            return true;
-        }
-    } while (next(out));
-    return false;
-}
-
-/* Steps into the block inside `die` that has the address, if there is one */
-static bool enter_block(struct symbols *symbols, Dwarf_Die *die, uint64_t address)
-{
-    Dwarf_Die child;
-    if (dwarf_child(die, &child) != 0)
-        return false;
-    do {
-        bool has_ranges = false;
-        int tag = dwarf_tag(&child);
-        bool is_block = tag == DW_TAG_lexical_block || tag == DW_TAG_inlined_subroutine ||
-                        tag == DW_TAG_try_block || tag == DW_TAG_catch_block || tag == DW_TAG_subprogram;
-        if (is_block && covers(symbols, &child, address, &has_ranges)) {
-            *die = child;
-            return true;
-        }
-    } while (next(&child));
-    return false;
-}
-
-/* Where the function of the scope is declared, if that is at or before the line of the file; else 0 */
-static uint64_t declared_before(Dwarf_Die *die, const char *file, uint64_t line)
-{
-    int declared = 0;
-    if (dwarf_decl_line(die, &declared) != 0 || declared <= 0 || (uint64_t)declared > line)
-        return 0;
-    const char *path = dwarf_decl_file(die);
-    return path != NULL && strcmp(name_of_file(path), file) == 0 ? (uint64_t)declared : 0;
-}
-
-static bool is_instance(Dwarf_Die *die)
-{
-    return dwarf_tag(die) == DW_TAG_inlined_subroutine || dwarf_tag(die) == DW_TAG_subprogram;
-}
-
-/*
- * Functions do not overlap in the source, so the line is in the one that is declared last before it.
- * The innermost instance would be wrong for a line that only calls what is inlined: its first row has
- * the address of the first instruction of the callee.
- */
-static struct scope scope_choose(struct symbols *symbols, Dwarf_Die *function, uint64_t address,
-                                 const char *file, uint64_t line)
-{
-    Dwarf_Die die = *function;
-    struct scope scope = {.key = 0};
-    uint64_t last = 0;
-    for (int depth = 0; depth < MOST_BLOCKS; depth++) {
-        uint64_t declared = is_instance(&die) ? declared_before(&die, file, line) : 0;
-        if (is_instance(&die) && declared >= last) {
-            last = declared;
-            scope = (struct scope){
-                .key = dwarf_dieoffset(&die) | UINT64_C(1) << 63,
-                .name = dwarf_diename(&die),
-                .outer = dwarf_tag(&die) == DW_TAG_inlined_subroutine ? dwarf_diename(function) : NULL,
-                .owns_line = declared > 0,
-            };
-        }
-        if (!enter_block(symbols, &die, address))
-            break;
-    }
-    return scope;
-}
-
-struct scope scopes_find(struct symbols *symbols, uint64_t address, const char *file, uint64_t line)
-{
-    for (size_t i = 0; lines_load(symbols) && i < symbols->unit_count; i++) {
-        bool has_ranges = false;
-        Dwarf_Die function;
-        if (scopes_unit_covers(symbols, &symbols->units[i], address, &has_ranges) &&
-            find_function(symbols, &symbols->units[i].die, address, 0, &function))
-            return scope_choose(symbols, &function, address, file, line);
-    }
-    return (struct scope){.key = 0};
-}
-
-struct function_facts scopes_function(struct symbols *symbols, uint64_t address)
-{
-    for (size_t i = 0; lines_load(symbols) && i < symbols->unit_count; i++) {
-        bool has_ranges = false;
-        Dwarf_Die *unit = &symbols->units[i].die, function;
-        if (!scopes_unit_covers(symbols, &symbols->units[i], address, &has_ranges) ||
-            !find_function(symbols, unit, address, 0, &function))
-            continue;
-        struct function_facts facts = {
-            .unit = dwarf_diename(unit),
-            .file = dwarf_decl_file(&function),
-            .never_returns = dwarf_hasattr_integrate(&function, DW_AT_noreturn) != 0,
-        };
-        if (dwarf_decl_line(&function, &facts.line) != 0)
-            facts.line = 0;
-        return facts;
-    }
-    return (struct function_facts){.line = 0};
 }

@@ -1,32 +1,14 @@
+/*
+ * Locations: turns text into addresses (a symbol, file.c:symbol, file.c:42, *0x10000200) and addresses into
+ * text. A location that may mean several addresses is refused, with a list of locations that each mean one.
+ */
 #include "symbols/internal.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { SHOWN = 128 };
-
-enum found { FOUND_NOTHING, FOUND_ONE, FOUND_TROUBLE };
-
-/* All of `text` as a number of base 10, or 16 behind 0x; no sign, no blanks */
-static bool parse_number(const char *text, uint64_t *value)
-{
-    bool is_hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
-    const char *digits = is_hex ? text + 2 : text;
-    uint64_t base = is_hex ? 16 : 10;
-    size_t length = strspn(digits, is_hex ? "0123456789abcdefABCDEF" : "0123456789");
-    if (length == 0 || digits[length] != '\0')
-        return false;
-    *value = 0;
-    for (size_t i = 0; i < length; i++) {
-        char c = digits[i];
-        uint64_t digit = (uint64_t)(c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
-        if (*value > (UINT64_MAX - digit) / base)
-            return false;
-        *value = *value * base + digit;
-    }
-    return true;
-}
+/* --- addresses ----------------------------------------------------------------------------------------- */
 
 static bool has_thumb_bit(const struct symbols *symbols, uint64_t address)
 {
@@ -52,7 +34,7 @@ void symbols_describe(struct symbols *symbols, uint64_t address, struct location
         return;
     out->low = extent.low;
     out->high = extent.high;
-    /* a label outside all functions that other files know is the function of somebody who wrote no .type */
+    /* a global label outside all functions is a function without .type */
     out->is_function_entry =
         address == extent.low && (symbol_is_function(symbol) || symbol->bind != STB_LOCAL);
     out->never_returns = out->is_function_entry && scopes_function(symbols, address).never_returns;
@@ -64,13 +46,377 @@ void symbols_describe(struct symbols *symbols, uint64_t address, struct location
         snprintf(out->name, sizeof out->name, "%s+0x%" PRIx64, name, address - extent.low);
 }
 
+/* --- matches ------------------------------------------------------------------------------------------- */
+
+/* A location may mean several addresses. */
+struct match {
+    uint64_t address;
+    const struct symbol *symbol; /* if the location is a name */
+    enum likeness likeness;
+    struct scope scope;
+    bool is_statement;
+    bool has_code; /* of the line; false: the line only has a row there */
+};
+
+struct matches {
+    struct match at[LINE_HITS]; /* by address */
+    size_t count;
+    bool has_more; /* than fit here */
+};
+
+/* Inserts by address. Of two matches at one address the likelier one stays. */
+static void add_match(struct matches *matches, const struct match *match)
+{
+    size_t i = 0;
+    while (i < matches->count && matches->at[i].address < match->address)
+        i++;
+    if (i < matches->count && matches->at[i].address == match->address) {
+        if (matches->at[i].likeness < match->likeness)
+            matches->at[i] = *match;
+        return;
+    }
+    if (matches->count == LINE_HITS) {
+        matches->has_more = true;
+        return;
+    }
+    memmove(&matches->at[i + 1], &matches->at[i], (matches->count - i) * sizeof matches->at[0]);
+    matches->at[i] = *match;
+    matches->count++;
+}
+
+static void remove_match(struct matches *matches, size_t i)
+{
+    matches->count--;
+    memmove(&matches->at[i], &matches->at[i + 1], (matches->count - i) * sizeof matches->at[0]);
+}
+
+/* --- matches of a name --------------------------------------------------------------------------------- */
+
+/* The file may be the one it is written in, the one that was compiled, or the symbol table's. */
+static bool is_of_file(struct symbols *symbols, const struct symbol *symbol,
+                       const struct qualified_name *wanted)
+{
+    if (wanted->file_length == 0)
+        return true;
+    const struct function_facts facts = scopes_function(symbols, symbol->address);
+    const char *files[] = {facts.file, facts.unit, symbol->file};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (files[i] != NULL && path_ends_with(files[i], wanted->file, wanted->file_length))
+            return true;
+    return false;
+}
+
+static void add_named(struct symbols *symbols, const struct symbol *of, size_t count,
+                      const struct name_query *request, const struct qualified_name *wanted,
+                      struct matches *matches)
+{
+    for (size_t i = 0; i < count; i++) {
+        enum likeness likeness = name_compare(request, of[i].name);
+        if (likeness != UNLIKE && is_of_file(symbols, &of[i], wanted))
+            add_match(matches,
+                      &(struct match){.address = of[i].address, .symbol = &of[i], .likeness = likeness});
+    }
+}
+
+static void find_named(struct symbols *symbols, const struct qualified_name *wanted, struct matches *matches)
+{
+    const struct table *table = table_get(symbols);
+    struct name_query request;
+    name_query_init(&request, wanted->name, wanted->length);
+    *matches = (struct matches){.count = 0};
+    add_named(symbols, table->functions, table->function_count, &request, wanted, matches);
+    add_named(symbols, table->labels, table->label_count, &request, wanted, matches);
+}
+
+/* Whether the compiler made both from one function of the source. If nothing is known, a part belongs to the
+ * function that has its name, because only that calls it. */
+static bool is_made_of(struct symbols *symbols, const struct match *made, const struct match *function)
+{
+    const struct function_facts a = scopes_function(symbols, made->address);
+    const struct function_facts b = scopes_function(symbols, function->address);
+    if (a.file != NULL && b.file != NULL)
+        return a.line == b.line && strcmp(a.file, b.file) == 0;
+    if (made->symbol->file != NULL && function->symbol->file != NULL)
+        return strcmp(made->symbol->file, function->symbol->file) == 0;
+    return made->likeness == LIKE_PART;
+}
+
+static bool has_original(struct symbols *symbols, const struct matches *matches, const struct match *made)
+{
+    for (size_t i = 0; i < matches->count; i++)
+        if (matches->at[i].likeness > made->likeness && is_made_of(symbols, made, &matches->at[i]))
+            return true;
+    return false;
+}
+
+static bool is_exactly(const char *symbol, const struct qualified_name *wanted)
+{
+    return strncmp(symbol, wanted->name, wanted->length) == 0 && symbol[wanted->length] == '\0';
+}
+
+/* A mangled name means that symbol, if it is there. */
+static void keep_exact(struct matches *matches, const struct qualified_name *wanted)
+{
+    bool exact = false;
+    for (size_t i = 0; i < matches->count; i++)
+        exact |=
+            name_is_mangled(matches->at[i].symbol->name) && is_exactly(matches->at[i].symbol->name, wanted);
+    for (size_t i = matches->count; exact && i-- > 0;)
+        if (!is_exactly(matches->at[i].symbol->name, wanted))
+            remove_match(matches, i);
+}
+
+static void match_symbol(struct symbols *symbols, const struct qualified_name *wanted,
+                         struct matches *matches)
+{
+    find_named(symbols, wanted, matches);
+    keep_exact(matches, wanted);
+    for (size_t i = matches->count; matches->count > 1 && i-- > 0;)
+        if (matches->at[i].likeness < LIKE_SAME && has_original(symbols, matches, &matches->at[i]))
+            remove_match(matches, i);
+}
+
+static void name_copies(struct symbols *symbols, const struct qualified_name *wanted, uint64_t address,
+                        char *out, size_t room)
+{
+    struct matches matches;
+    size_t used = 0, self = 0;
+    find_named(symbols, wanted, &matches);
+    out[0] = '\0';
+    while (self < matches.count && matches.at[self].address != address)
+        self++;
+    for (size_t i = 0; i < matches.count && self < matches.count && used < room; i++) {
+        const struct match *match = &matches.at[i];
+        char name[NEAR_LENGTH];
+        /* the function itself reaches its cold part */
+        if (match->likeness >= matches.at[self].likeness || strstr(match->symbol->name, ".cold") != NULL ||
+            !is_made_of(symbols, match, &matches.at[self]))
+            continue;
+        name_plain(name, sizeof name, match->symbol->name);
+        int wrote = snprintf(out + used, room - used, "%s%s", used > 0 ? ", " : "", name);
+        used += wrote > 0 ? (size_t)wrote : 0;
+    }
+}
+
+/* --- matches of a line --------------------------------------------------------------------------------- */
+
+/* The compiler moves unlikely code out of a function: no line begins there. */
+static bool is_cold(struct symbols *symbols, uint64_t address)
+{
+    struct extent extent;
+    const struct symbol *symbol = table_around(symbols, address, &extent);
+    return symbol != NULL && strstr(symbol->name, ".cold") != NULL;
+}
+
+/* Whether the line begins at `a` rather than at `b`, both in one instance of a function. */
+static bool begins_before(struct symbols *symbols, const struct match *a, const struct match *b)
+{
+    if (a->is_statement != b->is_statement)
+        return a->is_statement;
+    bool a_cold = is_cold(symbols, a->address);
+    return a_cold != is_cold(symbols, b->address) ? !a_cold : a->address < b->address;
+}
+
+static struct match match_of_hit(struct symbols *symbols, const struct line_hit *hit, const char *file,
+                                 uint64_t line)
+{
+    struct match match = {
+        .address = hit->address,
+        .scope = scopes_find(symbols, hit->address, file, line),
+        .is_statement = hit->is_statement,
+    };
+    struct extent extent;
+    if (match.scope.key == 0 && table_around(symbols, hit->address, &extent) != NULL)
+        match.scope.key = extent.low;
+    /* stray instructions that the optimizer moved into another function do not count */
+    match.has_code = !hit->is_empty && (hit->is_statement || match.scope.owns_line);
+    return match;
+}
+
+static void match_line(struct symbols *symbols, const struct line_hits *hits, const char *file, uint64_t line,
+                       struct matches *matches)
+{
+    *matches = (struct matches){.has_more = hits->has_more};
+    bool any_code = false;
+    for (size_t i = 0; i < hits->count; i++) {
+        struct match match = match_of_hit(symbols, &hits->at[i], file, line);
+        any_code |= match.has_code;
+        size_t same = 0;
+        while (same < matches->count &&
+               (match.scope.key == 0 || matches->at[same].scope.key != match.scope.key))
+            same++;
+        if (same < matches->count) {
+            bool has_code = match.has_code | matches->at[same].has_code;
+            if (!begins_before(symbols, &match, &matches->at[same]))
+                match = matches->at[same];
+            match.has_code = has_code;
+            remove_match(matches, same);
+        }
+        add_match(matches, &match);
+    }
+    for (size_t i = matches->count; any_code && i-- > 0;)
+        if (!matches->at[i].has_code)
+            remove_match(matches, i);
+}
+
+/* --- too many matches ---------------------------------------------------------------------------------- */
+
+/* Copies `text` if as a location it finds only this match; `colon` is the end of its file. */
+static bool try_name(struct symbols *symbols, const struct match *match, const char *text, const char *colon,
+                     char *out, size_t room)
+{
+    struct matches found;
+    size_t length = strlen(text);
+    struct qualified_name name = {.name = text, .length = length};
+    if (colon != NULL)
+        name = (struct qualified_name){.file = text,
+                                       .file_length = (size_t)(colon - text),
+                                       .name = colon + 1,
+                                       .length = strlen(colon + 1)};
+    match_symbol(symbols, &name, &found);
+    if (length >= room || found.count != 1 || found.has_more || found.at[0].address != match->address)
+        return false;
+    memcpy(out, text, length + 1);
+    return true;
+}
+
+/* The last `parts` parts of a path. */
+static const char *path_tail(const char *path, int parts)
+{
+    const char *at = path + strlen(path);
+    for (; at > path; at--)
+        if ((at[-1] == '/' || at[-1] == '\\') && --parts == 0)
+            break;
+    return at;
+}
+
+enum { PLAIN, SIGNATURE, SYMBOL, NAMES, NAME_ROOM = 512 };
+
+/* Tries "file.c:function" with that many parts of the file's path, without and with parameters. */
+static bool try_in_file(struct symbols *symbols, const struct match *match, const char *file, int parts,
+                        char names[NAMES][NAME_ROOM], char *out, size_t room)
+{
+    char text[2 * NAME_ROOM];
+    for (int i = PLAIN; i <= SIGNATURE; i++) {
+        const char *tail = path_tail(file, parts);
+        int length = snprintf(text, sizeof text, "%.*s:%s", NAME_ROOM - 1, tail, names[i]);
+        if (length > 0 &&
+            try_name(symbols, match, text, text + (size_t)length - strlen(names[i]) - 1, out, room))
+            return true;
+    }
+    return false;
+}
+
+/* The shortest location that finds only this match, and is valid in another build, too; "" if there is none.
+ */
+static void name_match(struct symbols *symbols, const struct match *match, char *out, size_t room)
+{
+    enum { FILES = 3 };
+    char names[NAMES][NAME_ROOM];
+    const struct function_facts facts = scopes_function(symbols, match->address);
+    const char *files[FILES] = {facts.file, facts.unit, match->symbol->file};
+    name_plain(names[PLAIN], NAME_ROOM, match->symbol->name);
+    name_signature(names[SIGNATURE], NAME_ROOM, match->symbol->name);
+    name_copy(names[SYMBOL], NAME_ROOM, match->symbol->name, strlen(match->symbol->name));
+    out[0] = '\0';
+    if (try_name(symbols, match, names[PLAIN], NULL, out, room) ||
+        try_name(symbols, match, names[SIGNATURE], NULL, out, room))
+        return;
+    for (int parts = 1; parts <= 2; parts++)
+        for (size_t i = 0; i < FILES; i++)
+            if (files[i] != NULL && try_in_file(symbols, match, files[i], parts, names, out, room))
+                return;
+    (void)try_name(symbols, match, names[SYMBOL], NULL, out, room);
+}
+
+static void describe_match(struct symbols *symbols, const struct match *match, uint64_t offset, char *out,
+                           size_t room)
+{
+    struct location location;
+    symbols_describe(symbols, match->address, &location);
+    const struct scope *scope = &match->scope;
+    char name[200] = "", owner[NEAR_LENGTH] = "", address[24], plus[24] = "";
+    snprintf(address, sizeof address, "*0x%08" PRIx64, match->address + offset);
+    if (match->symbol != NULL) {
+        name_match(symbols, match, name, sizeof name);
+        if (offset > 0)
+            snprintf(plus, sizeof plus, "+0x%" PRIx64, offset);
+        if (name[0] == '\0') { /* only its address distinguishes it */
+            name_plain(owner, sizeof owner, match->symbol->name);
+            snprintf(out, room, "\n  %s  %s%s%s", address, owner, location.source[0] != '\0' ? ", " : "",
+                     location.source);
+            return;
+        }
+        snprintf(out, room, "\n  %s%s   %s%s%s", name, plus, address, location.source[0] != '\0' ? ", " : "",
+                 location.source);
+        return;
+    }
+    const char *shown = scope->name != NULL ? scope->name : location.name;
+    name_copy(name, NEAR_LENGTH, shown, strlen(shown));
+    const char *words = scope->outer != NULL ? ", inlined in " : ", ";
+    if (scope->outer != NULL)
+        name_copy(owner, sizeof owner, scope->outer, strlen(scope->outer));
+    else if (scope->key == 0)
+        name_copy(owner, sizeof owner, location.source, strlen(location.source));
+    snprintf(out, room, "\n  %s  %s%s%s", address, name, owner[0] != '\0' ? words : "", owner);
+}
+
+static bool refuse_ambiguous(struct symbols *symbols, const struct matches *matches, const char *text,
+                             uint64_t offset, struct error *error)
+{
+    char list[800] = "";
+    size_t room = sizeof list - sizeof "\n  and 18446744073709551615 more";
+    size_t used = 0;
+    size_t shown = 0;
+    for (; shown < matches->count; shown++) {
+        char line[512];
+        describe_match(symbols, &matches->at[shown], offset, line, sizeof line);
+        if (used + strlen(line) >= room)
+            break;
+        memcpy(list + used, line, strlen(line) + 1);
+        used += strlen(line);
+    }
+    if (shown < matches->count)
+        snprintf(list + used, sizeof list - used, "\n  and %zu more", matches->count - shown);
+    char asked[128];
+    name_copy(asked, sizeof asked, text, strlen(text));
+    return error_set(error, ERROR_AMBIGUOUS, "`%s` is at %s%zu places:%s", asked,
+                     matches->has_more ? "more than " : "", matches->count, list);
+}
+
+/* --- locations ----------------------------------------------------------------------------------------- */
+
+enum { SHOWN = 128 };
+
+enum found { FOUND_NOTHING, FOUND_ONE, FOUND_TROUBLE };
+
+/* All of `text` as a decimal number, or hexadecimal behind 0x; no sign, no blanks. */
+static bool parse_number(const char *text, uint64_t *value)
+{
+    bool is_hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+    const char *digits = is_hex ? text + 2 : text;
+    uint64_t base = is_hex ? 16 : 10;
+    size_t length = strspn(digits, is_hex ? "0123456789abcdefABCDEF" : "0123456789");
+    if (length == 0 || digits[length] != '\0')
+        return false;
+    *value = 0;
+    for (size_t i = 0; i < length; i++) {
+        char c = digits[i];
+        uint64_t digit = (uint64_t)(c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
+        if (*value > (UINT64_MAX - digit) / base)
+            return false;
+        *value = *value * base + digit;
+    }
+    return true;
+}
+
 static bool is_aligned(const struct location *location)
 {
     uint64_t unit = location->isa == ISA_OTHER ? 1 : location->isa == ISA_THUMB ? 2 : 4;
     return location->address % unit == 0;
 }
 
-/* Refuses offsets that lead out of the function or between two instructions */
+/* Refuses offsets out of the function or between two instructions. */
 static enum found locate_in_symbol(struct symbols *symbols, const char *name, uint64_t address,
                                    uint64_t offset, struct location *out, struct error *error)
 {
@@ -102,7 +448,7 @@ static enum found locate_in_symbol(struct symbols *symbols, const char *name, ui
     return FOUND_ONE;
 }
 
-static enum found refuse_data(struct symbols *symbols, const struct place_name *name, struct error *error)
+static enum found refuse_data(struct symbols *symbols, const struct qualified_name *name, struct error *error)
 {
     const struct table *table = table_get(symbols);
     struct name_query request;
@@ -124,11 +470,11 @@ static enum found refuse_data(struct symbols *symbols, const struct place_name *
     return FOUND_NOTHING;
 }
 
-/* What is left of a function that is inlined otherwise: its numbers would be those of half a function */
-static enum found refuse_part(const char *text, const struct place *place, struct error *error)
+/* The rest of the function is inlined: numbers of the part would be numbers of half a function. */
+static enum found refuse_part(const char *text, const struct match *match, struct error *error)
 {
     char part[SHOWN];
-    name_plain(part, sizeof part, place->symbol->name);
+    name_plain(part, sizeof part, match->symbol->name);
     error_set(
         error, ERROR_SYMBOL,
         "`%s` is inlined where it is called; only %s is left, a part that the compiler moved out of it. "
@@ -137,45 +483,45 @@ static enum found refuse_part(const char *text, const struct place *place, struc
     return FOUND_TROUBLE;
 }
 
-/* What its name alone leaves out */
-static void note_copies(struct symbols *symbols, const struct place_name *wanted, const struct place *place,
-                        struct location *out)
+/* Notes the copies and parts of the function whose calls are not measured. */
+static void note_copies(struct symbols *symbols, const struct qualified_name *wanted,
+                        const struct match *match, struct location *out)
 {
     char names[sizeof out->note - 64];
-    if (place->likeness == LIKE_COPY) {
-        name_plain(names, sizeof names, place->symbol->name);
+    if (match->likeness == LIKE_COPY) {
+        name_plain(names, sizeof names, match->symbol->name);
         snprintf(out->note, sizeof out->note, "measured as %s, the compiler's copy of it", names);
         return;
     }
-    places_beside(symbols, wanted, place->address, names, sizeof names);
+    name_copies(symbols, wanted, match->address, names, sizeof names);
     if (names[0] != '\0')
         snprintf(out->note, sizeof out->note, "without the calls of %s, made of it by the compiler", names);
 }
 
-static enum found locate_name(struct symbols *symbols, const char *text, const struct place_name *wanted,
+static enum found locate_name(struct symbols *symbols, const char *text, const struct qualified_name *wanted,
                               uint64_t offset, struct location *out, struct error *error)
 {
-    struct places places;
-    places_of_symbol(symbols, wanted, &places);
-    if (places.count == 0)
+    struct matches matches;
+    match_symbol(symbols, wanted, &matches);
+    if (matches.count == 0)
         return refuse_data(symbols, wanted, error);
-    if (places.count > 1) {
-        places_refuse(symbols, &places, text, offset, error);
+    if (matches.count > 1) {
+        refuse_ambiguous(symbols, &matches, text, offset, error);
         return FOUND_TROUBLE;
     }
     const char *begin = wanted->file_length > 0 ? wanted->file : wanted->name;
     char name[SHOWN - 24];
     name_copy(name, sizeof name, begin, (size_t)(wanted->name + wanted->length - begin));
-    if (places.at[0].likeness == LIKE_PART)
-        return refuse_part(name, &places.at[0], error);
-    enum found found = locate_in_symbol(symbols, name, places.at[0].address, offset, out, error);
+    if (matches.at[0].likeness == LIKE_PART)
+        return refuse_part(name, &matches.at[0], error);
+    enum found found = locate_in_symbol(symbols, name, matches.at[0].address, offset, out, error);
     if (found == FOUND_ONE)
-        note_copies(symbols, wanted, &places.at[0], out);
+        note_copies(symbols, wanted, &matches.at[0], out);
     return found;
 }
 
-/* The name, and if nothing is called so, what is before "+0x10" in it. *wanted is left as the name. */
-static enum found locate_symbol(struct symbols *symbols, const char *text, struct place_name *wanted,
+/* Tries the whole name, then the name without "+0x10". *wanted is the name tried last. */
+static enum found locate_symbol(struct symbols *symbols, const char *text, struct qualified_name *wanted,
                                 struct location *out, struct error *error)
 {
     uint64_t offset = 0;
@@ -188,7 +534,7 @@ static enum found locate_symbol(struct symbols *symbols, const char *text, struc
     return locate_name(symbols, text, wanted, offset, out, error);
 }
 
-/* The colon of "file.c:function", which is none of "::" and in no brackets; NULL: there is none */
+/* The colon of "file.c:function", which is outside brackets and not part of "::"; NULL: there is none. */
 static const char *file_colon(const char *text)
 {
     int depth = 0;
@@ -210,7 +556,7 @@ static enum found locate_in_file(struct symbols *symbols, const char *text, stru
     const char *colon = file_colon(text);
     if (colon == NULL)
         return FOUND_NOTHING;
-    struct place_name wanted = {.file = text, .file_length = (size_t)(colon - text), .name = colon + 1};
+    struct qualified_name wanted = {.file = text, .file_length = (size_t)(colon - text), .name = colon + 1};
     enum found found = locate_symbol(symbols, text, &wanted, out, error);
     if (found == FOUND_NOTHING && inlined_refuse(symbols, &wanted, error))
         return FOUND_TROUBLE;
@@ -257,20 +603,29 @@ static enum found locate_line(struct symbols *symbols, const char *text, struct 
     const char *base = name_of_file(text);
     char file[256];
     snprintf(file, sizeof file, "%.*s", (int)(colon - base), base);
-    struct places places;
-    places_of_line(symbols, &hits, file, line, &places);
-    if (places.count == 0) {
+    struct matches matches;
+    match_line(symbols, &hits, file, line, &matches);
+    if (matches.count == 0) {
         refuse_line(symbols, text, (size_t)(colon - text), line, &hits, error);
         return FOUND_TROUBLE;
     }
-    if (places.count > 1) {
-        places_refuse(symbols, &places, text, 0, error);
+    if (matches.count > 1) {
+        refuse_ambiguous(symbols, &matches, text, 0, error);
         return FOUND_TROUBLE;
     }
-    symbols_describe(symbols, places.at[0].address, out);
-    /* other rows may share the address */
+    symbols_describe(symbols, matches.at[0].address, out);
+    /* rows of other lines may have the same address */
     name_copy(out->source, sizeof out->source, base, strlen(base));
     return FOUND_ONE;
+}
+
+bool symbols_function_name(struct symbols *symbols, size_t i, char *out, size_t room)
+{
+    const struct table *table = table_get(symbols);
+    if (i >= table->function_count)
+        return false;
+    name_plain(out, room, table->functions[i].name);
+    return true;
 }
 
 static void offer_symbols(struct symbols *symbols, struct near *near)
@@ -283,7 +638,7 @@ static void offer_symbols(struct symbols *symbols, struct near *near)
     }
 }
 
-/* Behind "file.c:" the function may be misspelt, or be another file's */
+/* Behind "file.c:" the function may be misspelt, or in another file. */
 static bool refuse_name(struct symbols *symbols, const char *text, struct error *error)
 {
     char name[SHOWN];
@@ -293,13 +648,13 @@ static bool refuse_name(struct symbols *symbols, const char *text, struct error 
         return error_set(error, ERROR_SYMBOL, "no symbol `%s` in %s, nor any other: it is stripped", name,
                          symbols->file);
     const char *colon = file_colon(text), *function = colon != NULL ? colon + 1 : text;
-    struct place_name wanted = {.name = function, .length = strlen(function)};
-    struct places elsewhere = {.count = 0};
+    struct qualified_name wanted = {.name = function, .length = strlen(function)};
+    struct matches in_others = {.count = 0};
     if (colon != NULL)
-        places_of_symbol(symbols, &wanted, &elsewhere);
-    if (elsewhere.count > 0) {
+        match_symbol(symbols, &wanted, &in_others);
+    if (in_others.count > 0) {
         struct location location;
-        symbols_describe(symbols, elsewhere.at[0].address, &location);
+        symbols_describe(symbols, in_others.at[0].address, &location);
         return error_set(error, ERROR_SYMBOL, "no symbol `%s` in %s: %s is in %s", name, symbols->file,
                          location.name, location.source[0] != '\0' ? location.source : "another file");
     }
@@ -324,8 +679,8 @@ bool symbols_locate(struct symbols *symbols, const char *text, struct location *
         name_copy(name, sizeof name, text, strlen(text));
         return error_set(error, ERROR_ELF, "`%s` is a name, and there is no ELF file to look it up in", name);
     }
-    /* names of C++ may have '+' and ':' in them, so a symbol is tried first */
-    struct place_name wanted = {.name = text};
+    /* C++ names may contain '+' and ':', so a symbol is tried first */
+    struct qualified_name wanted = {.name = text};
     enum found found = locate_symbol(symbols, text, &wanted, &location, error);
     if (found == FOUND_NOTHING)
         found = locate_line(symbols, text, &location, error);
@@ -336,323 +691,4 @@ bool symbols_locate(struct symbols *symbols, const char *text, struct location *
     if (found == FOUND_ONE)
         *out = location;
     return found == FOUND_ONE;
-}
-
-/* Keeps them by address; of two at one address, the one that is more like what was asked for */
-static void place_add(struct places *places, const struct place *place)
-{
-    size_t i = 0;
-    while (i < places->count && places->at[i].address < place->address)
-        i++;
-    if (i < places->count && places->at[i].address == place->address) {
-        if (places->at[i].likeness < place->likeness)
-            places->at[i] = *place;
-        return;
-    }
-    if (places->count == LINE_HITS) {
-        places->has_more = true;
-        return;
-    }
-    memmove(&places->at[i + 1], &places->at[i], (places->count - i) * sizeof places->at[0]);
-    places->at[i] = *place;
-    places->count++;
-}
-
-static void place_remove(struct places *places, size_t i)
-{
-    places->count--;
-    memmove(&places->at[i], &places->at[i + 1], (places->count - i) * sizeof places->at[0]);
-}
-
-/* ---- by name */
-
-/* By the file that it is written in, that it is compiled from, or that the symbol table names */
-static bool is_of_file(struct symbols *symbols, const struct symbol *symbol, const struct place_name *wanted)
-{
-    if (wanted->file_length == 0)
-        return true;
-    const struct function_facts facts = scopes_function(symbols, symbol->address);
-    const char *files[] = {facts.file, facts.unit, symbol->file};
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-        if (files[i] != NULL && path_ends_with(files[i], wanted->file, wanted->file_length))
-            return true;
-    return false;
-}
-
-static void add_named(struct symbols *symbols, const struct symbol *of, size_t count,
-                      const struct name_query *request, const struct place_name *wanted,
-                      struct places *places)
-{
-    for (size_t i = 0; i < count; i++) {
-        enum likeness likeness = name_compare(request, of[i].name);
-        if (likeness != UNLIKE && is_of_file(symbols, &of[i], wanted))
-            place_add(places,
-                      &(struct place){.address = of[i].address, .symbol = &of[i], .likeness = likeness});
-    }
-}
-
-static void find_named(struct symbols *symbols, const struct place_name *wanted, struct places *places)
-{
-    const struct table *table = table_get(symbols);
-    struct name_query request;
-    name_query_init(&request, wanted->name, wanted->length);
-    *places = (struct places){.count = 0};
-    add_named(symbols, table->functions, table->function_count, &request, wanted, places);
-    add_named(symbols, table->labels, table->label_count, &request, wanted, places);
-}
-
-/* Whether the compiler made both of one function of the source. Where nothing tells, a part is taken for one
- * of the function that has its name, for it is never called without it. */
-static bool is_made_of(struct symbols *symbols, const struct place *made, const struct place *function)
-{
-    const struct function_facts a = scopes_function(symbols, made->address);
-    const struct function_facts b = scopes_function(symbols, function->address);
-    if (a.file != NULL && b.file != NULL)
-        return a.line == b.line && strcmp(a.file, b.file) == 0;
-    if (made->symbol->file != NULL && function->symbol->file != NULL)
-        return strcmp(made->symbol->file, function->symbol->file) == 0;
-    return made->likeness == LIKE_PART;
-}
-
-static bool is_beside(struct symbols *symbols, const struct places *places, const struct place *made)
-{
-    for (size_t i = 0; i < places->count; i++)
-        if (places->at[i].likeness > made->likeness && is_made_of(symbols, made, &places->at[i]))
-            return true;
-    return false;
-}
-
-static bool is_exactly(const char *symbol, const struct place_name *wanted)
-{
-    return strncmp(symbol, wanted->name, wanted->length) == 0 && symbol[wanted->length] == '\0';
-}
-
-/* Whoever writes a mangled name means that symbol, if it is there */
-static void keep_exact(struct places *places, const struct place_name *wanted)
-{
-    bool exact = false;
-    for (size_t i = 0; i < places->count; i++)
-        exact |=
-            name_is_mangled(places->at[i].symbol->name) && is_exactly(places->at[i].symbol->name, wanted);
-    for (size_t i = places->count; exact && i-- > 0;)
-        if (!is_exactly(places->at[i].symbol->name, wanted))
-            place_remove(places, i);
-}
-
-void places_of_symbol(struct symbols *symbols, const struct place_name *wanted, struct places *places)
-{
-    find_named(symbols, wanted, places);
-    keep_exact(places, wanted);
-    for (size_t i = places->count; places->count > 1 && i-- > 0;)
-        if (places->at[i].likeness < LIKE_SAME && is_beside(symbols, places, &places->at[i]))
-            place_remove(places, i);
-}
-
-void places_beside(struct symbols *symbols, const struct place_name *wanted, uint64_t address, char *out,
-                   size_t room)
-{
-    struct places places;
-    size_t used = 0, self = 0;
-    find_named(symbols, wanted, &places);
-    out[0] = '\0';
-    while (self < places.count && places.at[self].address != address)
-        self++;
-    for (size_t i = 0; i < places.count && self < places.count && used < room; i++) {
-        const struct place *place = &places.at[i];
-        char name[NEAR_LENGTH];
-        /* what is cold is reached from the function itself */
-        if (place->likeness >= places.at[self].likeness || strstr(place->symbol->name, ".cold") != NULL ||
-            !is_made_of(symbols, place, &places.at[self]))
-            continue;
-        name_plain(name, sizeof name, place->symbol->name);
-        int wrote = snprintf(out + used, room - used, "%s%s", used > 0 ? ", " : "", name);
-        used += wrote > 0 ? (size_t)wrote : 0;
-    }
-}
-
-/* ---- by line */
-
-/* The compiler moves what it thinks unlikely out of a function: no place where a line begins */
-static bool is_cold(struct symbols *symbols, uint64_t address)
-{
-    struct extent extent;
-    const struct symbol *symbol = table_around(symbols, address, &extent);
-    return symbol != NULL && strstr(symbol->name, ".cold") != NULL;
-}
-
-/* Which of two places in one instance of a function is where the line begins */
-static bool begins_before(struct symbols *symbols, const struct place *a, const struct place *b)
-{
-    if (a->is_statement != b->is_statement)
-        return a->is_statement;
-    bool a_cold = is_cold(symbols, a->address);
-    return a_cold != is_cold(symbols, b->address) ? !a_cold : a->address < b->address;
-}
-
-static struct place place_of_hit(struct symbols *symbols, const struct line_hit *hit, const char *file,
-                                 uint64_t line)
-{
-    struct place place = {
-        .address = hit->address,
-        .scope = scopes_find(symbols, hit->address, file, line),
-        .is_statement = hit->is_statement,
-    };
-    struct extent extent;
-    if (place.scope.key == 0 && table_around(symbols, hit->address, &extent) != NULL)
-        place.scope.key = extent.low;
-    /* stray instructions that the optimizer left in another function are no place of their own */
-    place.has_code = !hit->is_empty && (hit->is_statement || place.scope.owns_line);
-    return place;
-}
-
-void places_of_line(struct symbols *symbols, const struct line_hits *hits, const char *file, uint64_t line,
-                    struct places *places)
-{
-    *places = (struct places){.has_more = hits->has_more};
-    bool any_code = false;
-    for (size_t i = 0; i < hits->count; i++) {
-        struct place place = place_of_hit(symbols, &hits->at[i], file, line);
-        any_code |= place.has_code;
-        size_t same = 0;
-        while (same < places->count &&
-               (place.scope.key == 0 || places->at[same].scope.key != place.scope.key))
-            same++;
-        if (same < places->count) {
-            bool has_code = place.has_code | places->at[same].has_code;
-            if (!begins_before(symbols, &place, &places->at[same]))
-                place = places->at[same];
-            place.has_code = has_code;
-            place_remove(places, same);
-        }
-        place_add(places, &place);
-    }
-    for (size_t i = places->count; any_code && i-- > 0;)
-        if (!places->at[i].has_code)
-            place_remove(places, i);
-}
-
-/* ---- telling them */
-
-/* Copies `text` if it is a location by which the place, and no other, is found; at `colon` its file ends */
-static bool take_name(struct symbols *symbols, const struct place *place, const char *text, const char *colon,
-                      char *out, size_t room)
-{
-    struct places found;
-    size_t length = strlen(text);
-    struct place_name name = {.name = text, .length = length};
-    if (colon != NULL)
-        name = (struct place_name){.file = text,
-                                   .file_length = (size_t)(colon - text),
-                                   .name = colon + 1,
-                                   .length = strlen(colon + 1)};
-    places_of_symbol(symbols, &name, &found);
-    if (length >= room || found.count != 1 || found.has_more || found.at[0].address != place->address)
-        return false;
-    memcpy(out, text, length + 1);
-    return true;
-}
-
-/* The last `parts` parts of a path */
-static const char *path_tail(const char *path, int parts)
-{
-    const char *at = path + strlen(path);
-    for (; at > path; at--)
-        if ((at[-1] == '/' || at[-1] == '\\') && --parts == 0)
-            break;
-    return at;
-}
-
-enum { PLAIN, SIGNATURE, SYMBOL, NAMES, NAME_ROOM = 512 };
-
-/* As "file.c:function", with so many parts of the file's path, without and with parameters */
-static bool take_in_file(struct symbols *symbols, const struct place *place, const char *file, int parts,
-                         char names[NAMES][NAME_ROOM], char *out, size_t room)
-{
-    char text[2 * NAME_ROOM];
-    for (int i = PLAIN; i <= SIGNATURE; i++) {
-        const char *tail = path_tail(file, parts);
-        int length = snprintf(text, sizeof text, "%.*s:%s", NAME_ROOM - 1, tail, names[i]);
-        if (length > 0 &&
-            take_name(symbols, place, text, text + (size_t)length - strlen(names[i]) - 1, out, room))
-            return true;
-    }
-    return false;
-}
-
-/* The shortest location that names the place and no other, and that another build has too; "" if there is
- * none
- */
-static void name_place(struct symbols *symbols, const struct place *place, char *out, size_t room)
-{
-    enum { FILES = 3 };
-    char names[NAMES][NAME_ROOM];
-    const struct function_facts facts = scopes_function(symbols, place->address);
-    const char *files[FILES] = {facts.file, facts.unit, place->symbol->file};
-    name_plain(names[PLAIN], NAME_ROOM, place->symbol->name);
-    name_signature(names[SIGNATURE], NAME_ROOM, place->symbol->name);
-    name_copy(names[SYMBOL], NAME_ROOM, place->symbol->name, strlen(place->symbol->name));
-    out[0] = '\0';
-    if (take_name(symbols, place, names[PLAIN], NULL, out, room) ||
-        take_name(symbols, place, names[SIGNATURE], NULL, out, room))
-        return;
-    for (int parts = 1; parts <= 2; parts++)
-        for (size_t i = 0; i < FILES; i++)
-            if (files[i] != NULL && take_in_file(symbols, place, files[i], parts, names, out, room))
-                return;
-    (void)take_name(symbols, place, names[SYMBOL], NULL, out, room);
-}
-
-static void describe_place(struct symbols *symbols, const struct place *place, uint64_t offset, char *out,
-                           size_t room)
-{
-    struct location location;
-    symbols_describe(symbols, place->address, &location);
-    const struct scope *scope = &place->scope;
-    char name[200] = "", owner[NEAR_LENGTH] = "", address[24], plus[24] = "";
-    snprintf(address, sizeof address, "*0x%08" PRIx64, place->address + offset);
-    if (place->symbol != NULL) {
-        name_place(symbols, place, name, sizeof name);
-        if (offset > 0)
-            snprintf(plus, sizeof plus, "+0x%" PRIx64, offset);
-        if (name[0] == '\0') { /* nothing tells it apart but where it is */
-            name_plain(owner, sizeof owner, place->symbol->name);
-            snprintf(out, room, "\n  %s  %s%s%s", address, owner, location.source[0] != '\0' ? ", " : "",
-                     location.source);
-            return;
-        }
-        snprintf(out, room, "\n  %s%s   %s%s%s", name, plus, address, location.source[0] != '\0' ? ", " : "",
-                 location.source);
-        return;
-    }
-    const char *shown = scope->name != NULL ? scope->name : location.name;
-    name_copy(name, NEAR_LENGTH, shown, strlen(shown));
-    const char *words = scope->outer != NULL ? ", inlined in " : ", ";
-    if (scope->outer != NULL)
-        name_copy(owner, sizeof owner, scope->outer, strlen(scope->outer));
-    else if (scope->key == 0)
-        name_copy(owner, sizeof owner, location.source, strlen(location.source));
-    snprintf(out, room, "\n  %s  %s%s%s", address, name, owner[0] != '\0' ? words : "", owner);
-}
-
-bool places_refuse(struct symbols *symbols, const struct places *places, const char *text, uint64_t offset,
-                   struct error *error)
-{
-    char list[800] = "";
-    size_t room = sizeof list - sizeof "\n  and 18446744073709551615 more";
-    size_t used = 0;
-    size_t shown = 0;
-    for (; shown < places->count; shown++) {
-        char line[512];
-        describe_place(symbols, &places->at[shown], offset, line, sizeof line);
-        if (used + strlen(line) >= room)
-            break;
-        memcpy(list + used, line, strlen(line) + 1);
-        used += strlen(line);
-    }
-    if (shown < places->count)
-        snprintf(list + used, sizeof list - used, "\n  and %zu more", places->count - shown);
-    char asked[128];
-    name_copy(asked, sizeof asked, text, strlen(text));
-    return error_set(error, ERROR_AMBIGUOUS, "`%s` is at %s%zu places:%s", asked,
-                     places->has_more ? "more than " : "", places->count, list);
 }

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The length of the character that may be shown here, 0 if none may */
+/* The length of the printable character here; 0 if there is none. */
 static size_t character(const char *text, size_t length)
 {
     const uint8_t *byte = (const uint8_t *)text;
@@ -82,9 +82,9 @@ static unsigned char lower(char c)
 }
 
 /*
- * The number of edits, two letters that changed places being one, or more than `most`. Only the diagonal band
- * that can stay within `most` is computed and a hopeless row ends it, so that a wrong name in a table of
- * 100000 costs milliseconds.
+ * The number of edits, or more than `most`. Two swapped letters are one edit. Only the diagonal band that can
+ * stay within `most` is computed, and a hopeless row ends it: so a wrong name in a table of 100000 costs
+ * milliseconds.
  */
 static unsigned edits(const char *a, size_t a_length, const char *b, size_t b_length, unsigned most)
 {
@@ -139,7 +139,7 @@ static unsigned score_of(const struct near *near, const char *name, size_t lengt
     return MOST_EDITS + (inside == name ? 1 : 2);
 }
 
-/* Where "::" stands outside of brackets, behind it; NULL: nowhere. A name of an operator ends it. */
+/* Behind the next "::" outside brackets; NULL: there is none. The name of an operator ends the search. */
 static const char *behind_colons(const char *name)
 {
     int depth = 0;
@@ -151,7 +151,7 @@ static const char *behind_colons(const char *name)
     return NULL;
 }
 
-/* People leave out namespaces: what comes behind them counts too, a little less */
+/* Users leave out namespaces: the name behind them counts, too, a little less. */
 static unsigned score(const struct near *near, const char *name)
 {
     unsigned best = score_of(near, name, strlen(name));
@@ -173,7 +173,6 @@ void near_init(struct near *near, const char *wanted, size_t length)
     memcpy(near->wanted, wanted, near->length);
 }
 
-/* Whether a comes before b */
 static bool better(const struct near_name *a, const struct near_name *b)
 {
     if (a->score != b->score)

@@ -1,15 +1,15 @@
 /*
- * Names: makes what a file calls things fit to be shown, and guesses what a misspelt one meant.
+ * Names: makes the names in a file printable, and suggests near names for a misspelt one.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Copies what fits of `text`, whole characters only; control characters and broken UTF-8 become '?'. */
+/* Copies the whole characters that fit; control characters and broken UTF-8 become '?'. */
 void name_copy(char *out, size_t room, const char *text, size_t length);
 const char *name_of_file(const char *path); /* behind the last / or \ */
-/* Whether its last parts are these. */
+/* Whether `tail` is the last parts of `path`. */
 bool path_ends_with(const char *path, const char *tail, size_t length);
 
 /* The best five of the names that are offered. */
@@ -27,5 +27,5 @@ struct near {
 
 void near_init(struct near *near, const char *wanted, size_t length);
 void near_offer(struct near *near, const char *name);
-/* "; did you mean a, b?", or "" when nothing comes near */
+/* "; did you mean a, b?", or "" if no name is near. */
 const char *near_text(const struct near *near, char *out, size_t room);

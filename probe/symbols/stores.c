@@ -1,15 +1,15 @@
-/* Which store of a Cortex-M's program writes to an address: by the constants in the code, or by the registers
- * of the core where it has just done so. */
-#include "symbols/stores.h"
-
-#include "symbols/code.h"
+/*
+ * Which instruction of the program writes to a place: a Cortex-M's stores to a word, by the constants in the
+ * code or by the registers of a core that stopped just behind one; an A or R core's writes to its PMU.
+ */
+#include "symbols/internal.h"
 
 #include <stdio.h>
 #include <string.h>
 
 enum { SP = 13, LR = 14, PC = 15, NONE = 16 };
 
-/* --- one instruction ------------------------------------------------------------------------------------ */
+/* --- one instruction ----------------------------------------------------------------------------------- */
 
 static int32_t signed_of(uint32_t number, bool up)
 {
@@ -18,7 +18,7 @@ static int32_t signed_of(uint32_t number, bool up)
 
 static struct store plain(unsigned base, uint32_t offset, uint32_t size)
 {
-    return (struct store){.base = base, .beside = NONE, .offset = (int32_t)offset, .size = size};
+    return (struct store){.base = base, .index = NONE, .offset = (int32_t)offset, .size = size};
 }
 
 /* DDI 0403 A5.2.4, and A7.7.159 (STM). */
@@ -31,7 +31,7 @@ static bool narrow_store(uint32_t code, struct store *out)
         if ((code >> 9 & 3) == 3)
             return false;
         *out = plain(base, 0, sizes[code >> 9 & 3]);
-        out->beside = code >> 6 & 7;
+        out->index = code >> 6 & 7;
         return true;
     case 0xC:
         *out = plain(base, 4 * number, 4);
@@ -54,7 +54,7 @@ static bool narrow_store(uint32_t code, struct store *out)
     }
 }
 
-/* The three ways in which a number goes with a base: before, behind, not at all into it. */
+/* Offset, pre-indexed and post-indexed addressing. */
 static void index_by(struct store *out, int32_t number, bool before, bool back)
 {
     out->offset = before ? number : 0;
@@ -73,7 +73,7 @@ static bool wide_single(uint32_t first, uint32_t second, struct store *out)
         return true;
     out->offset = 0;
     if ((second & 0xFC0) == 0) {
-        out->beside = second & 0xF;
+        out->index = second & 0xF;
         out->shift = second >> 4 & 3;
         return true;
     }
@@ -111,29 +111,14 @@ bool store_of(uint32_t code, struct store *out)
 bool store_hits(const struct store *store, const uint32_t *registers, uint64_t word)
 {
     uint32_t from = registers[store->base] + (uint32_t)store->offset;
-    if (store->beside != NONE)
-        from += registers[store->beside] << store->shift;
+    if (store->index != NONE)
+        from += registers[store->index] << store->shift;
     return from < word + 4 && word < (uint64_t)from + store->size;
 }
 
-/* --- jumps -----------------------------------------------------------------------------------------------
- */
+/* --- jumps --------------------------------------------------------------------------------------------- */
 
-/* BL and B, DDI 0403 A7.7.12, A7.7.18; 0: it is none of them. */
-static uint64_t device_of(const struct code_instruction *one)
-{
-    uint32_t code = one->code;
-    uint32_t sign = code >> 26 & 1, j1 = code >> 13 & 1, j2 = code >> 11 & 1;
-    uint32_t bits = sign << 24 | (uint32_t)(j1 == sign) << 23 | (uint32_t)(j2 == sign) << 22 |
-                    (code >> 16 & 0x3FF) << 12 | (code & 0x7FF) << 1;
-    if (one->size == 2 && code >> 11 == 0x1C)
-        return one->address + 4 + (uint64_t)(int64_t)((int32_t)(code << 21) >> 20);
-    if (one->size != 4 || (code & 0xF8009000) != 0xF0009000)
-        return 0;
-    return one->address + 4 + (uint64_t)(int64_t)((int32_t)(bits << 7) >> 7);
-}
-
-/* B<c> and CBZ as well: DDI 0403 A7.7.12, A7.7.21. */
+/* Also B<c> and CBZ: DDI 0403 A7.7.12, A7.7.21. */
 static uint64_t jump_of(const struct code_instruction *one)
 {
     enum { ALWAYS = 0xE };
@@ -146,10 +131,26 @@ static uint64_t jump_of(const struct code_instruction *one)
         return one->address + 4 + ((code >> 9 & 1) << 6 | (code >> 3 & 0x1F) << 1);
     if (one->size == 4 && (code & 0xF800D000) == 0xF0008000 && (code >> 22 & 0xF) < ALWAYS)
         return one->address + 4 + (uint64_t)(int64_t)((int32_t)(bits << 11) >> 11);
-    return device_of(one);
+    return code_branch(one);
 }
 
-/* --- constants ------------------------------------------------------------------------------------------ */
+/* --- constants ----------------------------------------------------------------------------------------- */
+
+/* The registers whose values are constants. Forward jumps are followed. At the beginning of a loop, the
+ * registers that it changes are not known. */
+enum { LANDINGS = 24 };
+struct constants {
+    struct constants_known {
+        uint32_t values[16];
+        uint32_t known; /* as bits */
+    } now;
+    bool passed; /* the instruction before does not lead here */
+    struct landing {
+        uint64_t at;
+        struct constants_known known;
+    } landings[LANDINGS];
+    size_t n;
+};
 
 static void forget(struct constants_known *constants, uint32_t registers)
 {
@@ -181,7 +182,8 @@ static void sum(struct constants_known *constants, unsigned to, unsigned from, u
     set(constants, to, knows(constants, from), constants->values[from] + number);
 }
 
-/* DDI 0403 A5.2: what gives a register a number; of the rest, which may have been changed. */
+/* DDI 0403 A5.2: instructions that give a register a constant; any other forgets the registers it may change.
+ */
 static void follow_narrow(struct constants_known *constants, struct symbols *symbols, uint64_t at,
                           uint32_t code)
 {
@@ -258,7 +260,7 @@ static void follow_wide(struct constants_known *constants, struct symbols *symbo
     }
 }
 
-/* Where a jump forward leads, what is known here is known there, as far as all agree who come there. */
+/* At the target of forward jumps the constants are known on which all ways to it agree. */
 static void merge(struct constants_known *into, const struct constants_known *other)
 {
     for (unsigned i = 0; i < 16; i++)
@@ -310,8 +312,9 @@ static void jump(struct constants *constants, const struct code_instruction *one
     }
 }
 
-bool constants_follow(struct constants *constants, struct symbols *symbols,
-                      const struct code_instruction *one, uint64_t word)
+/* Follows one instruction, in the order of the code. True: it stores to the word. */
+static bool constants_follow(struct constants *constants, struct symbols *symbols,
+                             const struct code_instruction *one, uint64_t word)
 {
     struct store store;
     if (one->is_first)
@@ -327,7 +330,7 @@ bool constants_follow(struct constants *constants, struct symbols *symbols,
         jump(constants, one);
         return false;
     }
-    bool hits = knows(&constants->now, store.base) && knows(&constants->now, store.beside) &&
+    bool hits = knows(&constants->now, store.base) && knows(&constants->now, store.index) &&
                 store_hits(&store, constants->now.values, word);
     if (store.moves != 0)
         sum(&constants->now, store.base, store.base, (uint32_t)store.moves);
@@ -349,25 +352,25 @@ size_t symbols_stores_to(struct symbols *symbols, uint64_t word, uint64_t *out, 
     return n;
 }
 
-/* --- behind a stop -------------------------------------------------------------------------------------- */
+/* --- behind a stop ------------------------------------------------------------------------------------- */
 
-/* Instructions that may execute until the core stops, of which the architecture says nothing; functions, and
- * how long they are at most, in which the store is looked for. */
+/* NEAR: how many instructions may execute until the core stops; the architecture sets no limit. The store is
+ * looked for in at most MOST_FUNCTIONS functions of at most MOST_CODE bytes. */
 enum { NEAR = 8, MOST_FUNCTIONS = 6, MOST_CODE = 1 << 16 };
 
 struct search {
     struct symbols *symbols;
     const uint32_t *registers;
-    uint64_t word, pc, back; /* LR, as a place */
+    uint64_t word, pc, back; /* back: LR without the Thumb bit */
     uint64_t entries[MOST_FUNCTIONS];
     size_t n_entries;
-    uint64_t last; /* of the stores in front of the PC, at most NEAR away */
+    uint64_t last; /* store before the PC, at most NEAR away */
     bool has_last;
-    uint64_t any; /* of all stores by constants */
+    uint64_t any; /* the last of all stores by constants */
     size_t n;
 };
 
-/* Somebody jumps in between, so that the core may have come from elsewhere. */
+/* A jump leads between the last store and the PC: the core may have come from there. */
 static bool is_joined(const struct search *search)
 {
     struct extent extent = {0, 0};
@@ -413,10 +416,10 @@ static void search_function(struct search *search, uint64_t entry, bool is_first
             continue;
         if (is_first && before && ++since > NEAR)
             search->has_last = false;
-        if (was_called) /* behind a store in front of it the core would have stopped in there */
+        if (was_called) /* after a store before the call, the core would have stopped in the callee */
             search->has_last = false;
         if (was_called || !is_first)
-            add_function(search, device_of(&one));
+            add_function(search, code_branch(&one));
         if (hits)
             search->any = one.address;
         search->n += hits;
@@ -432,7 +435,7 @@ static void search_function(struct search *search, uint64_t entry, bool is_first
     }
 }
 
-/* At a function's beginning: what the caller did just before, and what it had called. */
+/* At the beginning of a function: the end of the caller, and the functions that it called there. */
 static void search_caller(struct search *search)
 {
     struct extent extent = {0, 0}, caller = {0, 0};
@@ -453,7 +456,7 @@ static void search_caller(struct search *search)
         if (left-- > NEAR + 1)
             continue;
         if (one.address + one.size < search->back)
-            add_function(search, device_of(&one));
+            add_function(search, code_branch(&one));
         if (hits)
             search->any = one.address;
         search->n += hits;
@@ -481,12 +484,14 @@ bool symbols_store_before(struct symbols *symbols, const uint32_t *registers, ui
     return true;
 }
 
+/* --- writes to the PMU of an A or R core --------------------------------------------------------------- */
+
 enum { MCR = 0x0E000F10, MCR_MASK = 0x0F100F10, MCRR = 0x0C400F00, MCRR_MASK = 0x0FF00F00 };
 enum { MSR = 0xD5100000, MSR_MASK = 0xFFF00000 };
 enum { NO_CONDITION = 0xF, MONITOR = 9, NUMBERED = 14 };
 
 /* By CRn, CRm and opc2, which are the same in both: DDI 0406C table C12-10, DDI 0487 D13.4 (A64) and G8.4.
- * Those of a number: CRm has its upper bits. */
+ * Of the numbered registers, CRm has the upper bits of the number. */
 static bool name_register(unsigned crn, unsigned crm, unsigned opc2, char *out, size_t size)
 {
     static const struct {
@@ -532,7 +537,8 @@ static bool a64_writes(uint32_t code, char *out, size_t size)
            name_register(code >> 12 & 0xF, code >> 8 & 0xF, code >> 5 & 7, out, size);
 }
 
-/* What can change the counter of cycles at once comes first; `named` before all, be it by its twin. */
+/* The registers that change the cycle counter at once come first, and `named` or its SET or CLR twin before
+ * all. */
 static unsigned rank_of(const char *name, const char *named)
 {
     static const char *const telling[] = {"PMCCNTR", "PMCR", "PMCNTENCLR", "PMCNTENSET", "PMCCFILTR"};
@@ -547,7 +553,7 @@ static unsigned rank_of(const char *name, const char *named)
     return ALL + 1;
 }
 
-/* Sorted in; the last one goes where there is no room. */
+/* Inserts by rank; without room the last one is dropped. */
 static void offer(struct counter_write *out, size_t n, size_t room, const struct counter_write *one)
 {
     size_t to = n < room ? n : room;

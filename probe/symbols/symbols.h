@@ -1,6 +1,6 @@
 /*
- * Symbols: what an ELF file says about the program on the target. Locations (a symbol, file.c:symbol,
- * file.c:42, *0x10000200) become addresses; addresses become words for people. Built on elfutils.
+ * Symbols: the ELF file of the program on the target. Turns locations (a symbol, file.c:symbol, file.c:42,
+ * *0x10000200) into addresses and addresses into text. Built on elfutils.
  */
 #pragma once
 
@@ -22,7 +22,7 @@ struct location {
     bool never_returns;       /* that function, as its source declares it (DW_AT_noreturn) */
     char name[128];           /* "fir_filter", "fir_filter+0x10", "0x10000200" */
     char source[256];         /* "fir.c:42", empty if unknown */
-    char note[160];           /* what a name leaves out: copies that the compiler made of the function */
+    char note[160];           /* the compiler's copies of the function, which its name does not mean */
 };
 
 /* NULL and `error` on failure. Any length and offset in the file is checked before it is used. */
@@ -33,17 +33,19 @@ void symbols_close(struct symbols *symbols); /* NULL is allowed */
 /*
  * Finds what `text` names: function, ns::Class::method(int), file.c:function, each with +0x10 behind it,
  * file.c:42, *0x10000200. One address: true. Several (static functions of one name, overloads, inlining, a
- * line with several statements): false, ERROR_AMBIGUOUS, with each of them listed in the error's text as a
- * location that is accepted. None: false, ERROR_SYMBOL with near names, or where the function is inlined.
- * `symbols` may be NULL: then only *0x... can be found, and anything else says that --elf is missing.
- * Addresses given as *0x... are looked up for names when symbols are there.
+ * line with several statements): false, ERROR_AMBIGUOUS, and the error's text lists each of them as a
+ * location that is accepted. None: false, ERROR_SYMBOL with near names, or with the callers that inline the
+ * function. If `symbols` is NULL only *0x... can be found, and the error says that --elf is missing.
  */
 bool symbols_locate(struct symbols *symbols, const char *text, struct location *out, struct error *error);
 /*
- * Fills all of `out` for any address; never fails ("0x10000200" when nothing is known). A Thumb bit, as
- * return addresses have it, is cleared. `symbols` may be NULL.
+ * Fills all of `out` for any address; the name is "0x10000200" if nothing is known. Clears a Thumb bit, as
+ * return addresses have it. `symbols` may be NULL.
  */
 void symbols_describe(struct symbols *symbols, uint64_t address, struct location *out);
+
+/* The i-th function's name, as in the source and without parameters; false: there are no more. */
+bool symbols_function_name(struct symbols *symbols, size_t i, char *out, size_t room);
 
 /* The address and size in bytes of the data object of this name; false if none, or several static ones. */
 bool symbols_object(struct symbols *symbols, const char *name, uint64_t *address, uint64_t *size);
@@ -61,13 +63,11 @@ struct symbols_machine {
 void symbols_machine(const struct symbols *symbols, struct symbols_machine *out);
 
 /*
- * Whether there is code outside the start-up that gives the stack pointer a value of its own, as longjmp,
- * exceptions and task switches do: then a function may be left without returning. True where nothing is
- * known.
+ * Whether code outside the start-up sets the stack pointer, as longjmp, exceptions and task switches do: then
+ * a function may be left without a return. True if nothing is known.
  */
 bool symbols_may_leave(struct symbols *symbols);
-/* Whether a call can return there: it is not the last thing in its function, as calls of functions that never
- * return are. */
+/* Whether a call can return to the address. A call at the very end of a function never returns. */
 bool symbols_is_return(struct symbols *symbols, uint64_t address);
 
 /* An instruction that writes a register of an A or R core's performance monitor. */
@@ -77,29 +77,30 @@ struct counter_write {
     unsigned rank;
 };
 /*
- * How many there are, which may be more than `room`: those that can change the counter of cycles at once come
- * first, and before them those of the register `named`, which may be NULL.
+ * Returns the number of writes, which may exceed `room`. Writes to the register `named`, which may be NULL,
+ * come first, then those that change the cycle counter at once.
  */
 size_t symbols_counter_writes(struct symbols *symbols, const char *named, struct counter_write *out,
                               size_t room);
-/* Stores of a Cortex-M's code to a word, by constants: how many, which may be more than `room`. */
+/* A Cortex-M's stores to a word, as far as constants tell. Returns their number, which may exceed `room`. */
 size_t symbols_stores_to(struct symbols *symbols, uint64_t word, uint64_t *out, size_t room);
 /*
- * Of a Cortex-M that has stopped a few instructions behind a store to `word`, with its registers R0 to R15:
- * which store that was, as far as the code and the registers tell.
+ * A Cortex-M has stopped a few instructions behind a store to `word`, with these registers R0 to R15: finds
+ * the store, as far as the code and the registers tell.
  */
 bool symbols_store_before(struct symbols *symbols, const uint32_t *registers, uint64_t word, uint64_t *at);
 
-/* An instruction by which the exception handler at `entry`, of a Cortex-M, returns: see struct exit_place. */
+/* An instruction that returns from a Cortex-M's exception handler. */
 struct handler_exit {
     uint64_t at;
-    unsigned popped;
+    unsigned popped; /* words that it takes off the stack */
     bool conditional;
 };
-/* How many there are, which may be more than `room`; those without a condition come first. 0: not known. */
+/* The exits of the handler at `entry`, unconditional ones first. Returns their number, which may exceed
+ * `room`; 0: unknown. */
 size_t symbols_exits(struct symbols *symbols, uint64_t entry, struct handler_exit *out, size_t room);
 
-/* A frame is known by a register and a number that is added to it. */
+/* The address of a frame: a register plus an offset. */
 struct frame_base {
     unsigned number; /* of a general register */
     bool is_sp;
@@ -107,30 +108,29 @@ struct frame_base {
 };
 enum frames {
     FRAMES_OF_TWO,   /* the two addresses are not known to be in one function */
-    FRAMES_ONE_ONLY, /* there can be no two frames of it at a time: it calls nothing, and nobody switches
-                        stacks */
-    FRAMES_UNKNOWN,  /* there is no call frame information about it */
+    FRAMES_ONE_ONLY, /* no second frame at a time: it calls nothing, and no code switches stacks */
+    FRAMES_UNKNOWN,  /* there is no call frame information */
     FRAMES_KNOWN,
 };
-/* Whether `end` is in the function of `start`, and by what its frame is known at both. */
+/* Whether `end` is in the function of `start`, and the address of its frame at both. */
 enum frames symbols_frames(struct symbols *symbols, uint64_t start, uint64_t end, struct frame_base *at_start,
                            struct frame_base *at_end);
 
 struct segment {
-    uint64_t address; /* where it is loaded (p_paddr) and run: only segments where both are equal */
+    uint64_t address; /* loaded and run there: only segments with p_paddr equal to p_vaddr */
     size_t size;
     const uint8_t *bytes; /* owned by `symbols` */
 };
 /*
- * Read-only code and constants that must be in the target's memory as they are in the file: whole read-only
- * segments, and of writable ones the sections that are not. At most `room` of them; returns how many.
+ * Code and constants that must be the same in the target's memory and in the file: whole read-only segments,
+ * and the read-only sections of writable ones. Returns how many, at most `room`.
  */
 size_t symbols_segments(struct symbols *symbols, struct segment *out, size_t room);
-/* Sections of code, at the addresses at which it runs: a program that copies it there itself, too. */
+/* Sections of code, at the addresses where they run, even if the program itself copies them there. */
 size_t symbols_code(struct symbols *symbols, struct segment *out, size_t room);
-/* It is linked to be loaded anywhere: a position independent executable, or a shared library. */
+/* A position independent executable or a shared library. */
 bool symbols_is_movable(const struct symbols *symbols);
-/* Hex digits of the build id, or of nothing: "" when the file has none. */
+/* The build id in hex digits; "" if the file has none. */
 const char *symbols_build_id(struct symbols *symbols);
-/* The note that holds it, where it is in the target's memory; false: it is not there. */
+/* The build id's note in the target's memory; false if it is not loaded. */
 bool symbols_build_note(struct symbols *symbols, struct segment *out);

@@ -10,7 +10,7 @@ bool symbol_is_function(const struct symbol *symbol)
     return symbol->type == STT_FUNC || symbol->type == STT_GNU_IFUNC || symbol->type == STT_ARM_TFUNC;
 }
 
-/* The smaller, the better this symbol names its address: Default_Handler, not one of its fifty weak aliases
+/* The smaller, the better the symbol names its address: Default_Handler, not one of its fifty weak aliases.
  */
 static int rank(const struct symbol *symbol)
 {
@@ -75,7 +75,7 @@ static void symbol_add(struct symbols *symbols, struct table *table, struct symb
     } else if (symbol->type == STT_OBJECT || symbol->type == STT_COMMON || symbol->type == STT_TLS) {
         table->objects[table->object_count++] = *symbol;
     } else if (symbol->type == STT_NOTYPE && !mark_add(table, symbols, symbol)) {
-        /* a label of the linker script (_etext) is no place in the code, nor an object of a known size */
+        /* a label of the linker script (_etext) is neither code nor an object of a known size */
         if (symbol->address < symbol->limit && elf_is_code(symbols, symbol->address))
             table->labels[table->label_count++] = *symbol;
         else
@@ -83,7 +83,7 @@ static void symbol_add(struct symbols *symbols, struct table *table, struct symb
     }
 }
 
-/* Names are taken from here without a check each: the last byte that is in use is a NUL */
+/* The bytes up to the last NUL: a name that begins there needs no further check. */
 static size_t usable_strings(const Elf_Data *strings)
 {
     const char *last = memrchr(strings->d_buf, 0, strings->d_size);
@@ -150,7 +150,7 @@ const struct table *table_get(struct symbols *symbols)
     return table;
 }
 
-/* How many of the sorted symbols are at or before `address` */
+/* The number of sorted symbols at or before `address`. */
 static size_t count_until(const struct symbol *sorted, size_t count, uint64_t address)
 {
     size_t low = 0;
@@ -164,7 +164,7 @@ static size_t count_until(const struct symbol *sorted, size_t count, uint64_t ad
     return low;
 }
 
-/* The best named of the symbols at the last address up to `address` */
+/* The best name at the last address with a symbol up to `address`. */
 static const struct symbol *last_until(const struct symbol *sorted, size_t count, uint64_t address)
 {
     size_t until = count_until(sorted, count, address);
@@ -184,8 +184,7 @@ static void end_before_next(uint64_t *end, const struct symbol *sorted, size_t c
         *end = sorted[next].address;
 }
 
-/* Without a size, the next function ends it, or the next name that other files know; labels are often inside.
- */
+/* Without a size, the next function or global name ends it. Local labels are often inside. */
 static uint64_t end_of(const struct table *table, const struct symbol *symbol)
 {
     uint64_t end = symbol->limit;
@@ -213,7 +212,7 @@ const struct symbol *table_around(struct symbols *symbols, uint64_t address, str
     return NULL;
 }
 
-bool table_has_code_symbol(struct symbols *symbols, uint64_t address)
+static bool has_code_symbol(struct symbols *symbols, uint64_t address)
 {
     const struct table *table = table_get(symbols);
     const struct symbol *function = last_until(table->functions, table->function_count, address);
@@ -257,11 +256,11 @@ enum instruction_set table_isa(struct symbols *symbols, uint64_t address)
     const struct symbol *symbol = table_around(symbols, address, &extent);
     if (symbol != NULL && symbol_is_function(symbol))
         return symbol->thumb ? ISA_THUMB : ISA_ARM;
-    return symbols->is_m_profile || (symbols->entry & 1) ? ISA_THUMB : ISA_ARM;
+    return symbols->profile == 'M' || (symbols->entry & 1) ? ISA_THUMB : ISA_ARM;
 }
 
-/* GCC leaves out the type of zero-initialised variables at -O0: what has a size, and stands where no code is,
- * is a variable too. Names that the linker script defines have none. */
+/* GCC leaves out the type of zero-initialised variables at -O0: so a symbol with a size outside the code is a
+ * variable, too. Names that the linker script defines have no size. */
 bool table_is_object(const struct symbols *symbols, const struct symbol *symbol)
 {
     return symbol->type == STT_OBJECT ||
@@ -269,7 +268,7 @@ bool table_is_object(const struct symbols *symbols, const struct symbol *symbol)
             !elf_is_code(symbols, symbol->address));
 }
 
-/* The global one of this name; else the only one: of several static ones, none is meant more than another */
+/* The global object of this name, else the only one: no static object goes before another. */
 enum object_found symbols_find_object(struct symbols *symbols, const char *name, uint64_t *address,
                                       uint64_t *size)
 {
@@ -308,5 +307,5 @@ bool table_is_kept(struct symbols *symbols, uint64_t begin)
     if (!elf_is_code(symbols, begin))
         return false;
     /* GNU ld writes 1 where 0 would end a list of ranges */
-    return begin > 1 || (table_has_code_symbol(symbols, begin) && mark_at(symbols, begin) != 'd');
+    return begin > 1 || (has_code_symbol(symbols, begin) && mark_at(symbols, begin) != 'd');
 }

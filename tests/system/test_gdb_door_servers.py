@@ -41,11 +41,11 @@ def test_qemu_cortex_m_is_found_and_refused(machine, name):
         assert "CPU_CYCLES" not in done.out and "auto is not on" in done.err
 
 
-@pytest.mark.parametrize("machine, register", [("a15", "PMCCNTR, PMCR = 0x410F"), ("a53", "PMCCNTR_EL0, PMCR_EL0 = 0x4103")])
-def test_qemu_shows_a_pmu_that_does_not_obey(machine, register):
+@pytest.mark.parametrize("machine", ["a15", "a53"])
+def test_qemu_shows_no_pmu(machine):
     with Qemu(machine) as qemu:
         done = run_gdb(qemu.elf, qemu.port, "pmu info", "pmu delta work -r 5")
-        assert done.out.count(register) == 2 and done.out.count("what is written to it is ignored") == 3
+        assert done.out.count("is measured through OpenOCD") == 2
         assert "CPU_CYCLES" not in done.out
 
 

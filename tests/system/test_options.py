@@ -88,11 +88,11 @@ def test_a_conf_with_every_option_serves_every_command(command, tmp_path):
 
 
 def test_a_broken_conf_is_not_in_the_way_of_help(tmp_path):
-    (tmp_path / "pmu-probe.conf").write_text("nope\n")
+    (tmp_path / "pmu-probe.conf").write_text("formt = json\n")
     for words in (["--help"], ["--version"], ["help", "delta"], ["stat", "--help"], ["version"]):
         assert run_in(tmp_path, *words).code == 0
     refused = run_in(tmp_path, "info")
-    assert refused.code == 2 and 'pmu-probe.conf:1: unknown option "nope"' in refused.err
+    assert refused.code == 2 and 'pmu-probe.conf:1: unknown option "formt"; did you mean format' in refused.err
 
 
 def test_a_probe_that_is_said_beats_the_file_of_the_conf(tmp_path):

@@ -268,8 +268,8 @@ def test_what_makes_no_pair():
         for words, code, text in (
                 (["--counters", place.agent.probe, "--probe", place.probe, "stat", "--for", "1s"], 2, "--counters belongs to probes, info, delta"),
                 (["--counters", "openocd", "--probe", place.probe, "delta", "*0x401000", "*0x401004"], 2, "neither msr"),
-                (["--counters", place.agent.probe, "delta", "*0x401000", "*0x401004"], 2, "run control from elsewhere"),
-                (["--counters", place.agent.probe, "--probe", place.agent.probe, "delta", "*0x401000", "*0x401004"], 2, "from elsewhere"),
+                (["--counters", place.agent.probe, "delta", "*0x401000", "*0x401004"], 2, "another link for run control"),
+                (["--counters", place.agent.probe, "--probe", place.agent.probe, "delta", "*0x401000", "*0x401004"], 2, "another link for run control"),
                 (["--probe", place.agent.probe, "delta", "*0x401000", "*0x401004"], 2, "--counters for the MSRs"),
                 (["--probe", place.probe, "--elf", PROGRAM, "delta", "work"], 3, "--counters names where")):
             result = run_tool(*words)

@@ -1,4 +1,5 @@
-"""`make play`: what it prints can be typed as it stands, and nothing is left of it."""
+"""`make demo` runs to its end, with the figures that it must show. `make play`: what it prints can be typed as it stands, and
+nothing is left of it."""
 import os
 import signal
 import socket
@@ -21,6 +22,12 @@ def start(**ports):
 def listens(port):
     with socket.socket() as client:
         return client.connect_ex(("127.0.0.1", port)) == 0
+
+
+def test_demo():
+    environment = dict(os.environ, PMU_BUILD=os.environ.get("PMU_BUILD", "build"))
+    done = subprocess.run([os.path.join(ROOT, "tests", "demo.sh")], env=environment, text=True, capture_output=True, timeout=10 * WAIT)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr
 
 
 def test_commands_as_they_stand():

@@ -526,7 +526,7 @@ bool connect_find_ports(struct adi *adi, struct ap_state *ap, const struct deadl
         if (end == ADI_LOST)
             return false;
         if (end != ADI_OK)
-            return error_set(error, ERROR_NO_CORE, "debug port %zu stopped answering", i);
+            return error_set(error, ERROR_NO_TARGET, "debug port %zu stopped answering", i);
         bool by_address = !adi->jtag && (adi->dpidr >> 12 & 0xF) >= VERSION_V6;
         if (!(by_address ? find_by_address(&f) : find_by_number(&f)))
             return false;

@@ -139,7 +139,8 @@ static bool measure_ir(struct dap_probe *probe, struct chain *chain, struct erro
     if (!wires_send(probe, WIRES_TAP_RESET, error))
         return false;
     if (length < 2 || length >= CHAIN_IR_BITS || !chain_read_lengths(chain, captured, length))
-        return error_set(error, ERROR_NO_CORE, "the JTAG chain's instruction registers cannot be told apart");
+        return error_set(error, ERROR_NO_TARGET,
+                         "the JTAG chain's instruction registers cannot be told apart");
     return true;
 }
 
@@ -152,13 +153,13 @@ bool chain_scan(struct dap_probe *probe, struct chain *chain, struct error *erro
         !wires_send(probe, WIRES_TAP_RESET, error))
         return false;
     if (!chain_read_ids(chain, bits, CHAIN_ID_BITS))
-        return error_set(error, ERROR_NO_CORE,
+        return error_set(error, ERROR_NO_TARGET,
                          "no device answers over JTAG: is the target powered and connected?");
     if (!chain_find_port(chain)) {
         uint32_t newer = chain_newer_port(chain);
         if (newer == 0)
-            return error_set(error, ERROR_NO_CORE, "no Arm debug port is on the JTAG chain");
-        return error_set(error, ERROR_NO_CORE,
+            return error_set(error, ERROR_NO_TARGET, "no Arm debug port is on the JTAG chain");
+        return error_set(error, ERROR_NO_TARGET,
                          "the debug port on the JTAG chain (IDCODE 0x%08" PRIX32
                          ") speaks JTAG-DP protocol 1, "
                          "which CMSIS-DAP probes do not know: use SWD, or OpenOCD with another probe",

@@ -144,7 +144,7 @@ static bool connect_swd(struct adi *adi, struct error *error)
         if (end == ADI_LOST || (adi->hz / 2 < HZ_LEAST && !clocked))
             return error_set(error, refused.kind, "%s", refused.text);
         if (adi->hz / 2 < HZ_LEAST)
-            return error_set(error, ERROR_NO_CORE, "%s%s%s", nobody,
+            return error_set(error, ERROR_NO_TARGET, "%s%s%s", nobody,
                              cannot.kind != ERROR_NONE ? " An RP2040 would not be seen: " : "", cannot.text);
     }
 }
@@ -163,7 +163,7 @@ static bool try_chain(struct adi *adi, struct error *error)
     if (end == ADI_OK)
         end = wires_clock(adi->probe, adi->hz, error) ? check_clock(adi, error) : ADI_LOST;
     return end == ADI_OK ||
-           error_set(error, ERROR_NO_CORE, "the debug port on the JTAG chain does not answer");
+           error_set(error, ERROR_NO_TARGET, "the debug port on the JTAG chain does not answer");
 }
 
 static bool connect_jtag(struct adi *adi, struct error *error)
@@ -212,10 +212,10 @@ static bool power_ports(struct adi *adi, struct error *error)
             break;
         }
         if (end != ADI_OK)
-            return error_set(error, ERROR_NO_CORE, "the target's debug power does not come on");
+            return error_set(error, ERROR_NO_TARGET, "the target's debug power does not come on");
     }
     enum adi_end end = adi_select(adi, 0, error);
-    return end == ADI_OK || error_set(error, ERROR_NO_CORE, "the debug port stopped answering");
+    return end == ADI_OK || error_set(error, ERROR_NO_TARGET, "the debug port stopped answering");
 }
 
 bool connect_target(struct adi *adi, enum dap_wires wires, uint32_t hz, const struct deadline *deadline,

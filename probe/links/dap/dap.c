@@ -137,7 +137,7 @@ static size_t dap_views(struct link *link, struct link_view *out, size_t room, s
             snprintf(view->name, sizeof view->name, "%s %u", port_kind(port->idr), port->unit & 0xFFU);
     }
     if (n == 0)
-        error_set(error, ERROR_NO_CORE, "no access port of the debug port answers");
+        error_set(error, ERROR_NO_TARGET, "no access port of the debug port answers");
     return n;
 }
 

@@ -71,11 +71,16 @@ static enum why explain(const struct msr_agent *agent, const struct msr_op *op, 
 {
     const char *what = op->kind == MSR_WRITE ? "written" : "read";
     if (why == FRAME_REFUSED)
-        error_set(error, ERROR_FAULT, "%s does not let MSR 0x%" PRIX32 " of CPU %u be %s", agent->msr.name,
-                  op->number, (unsigned)op->cpu, what);
+        error_advise(error, ERROR_FAULT,
+                     "The counters of msr: and msr-agent: are those of a Knights Corner card; other CPUs do "
+                     "not have them.",
+                     "%s does not let MSR 0x%" PRIX32 " of CPU %u be %s", agent->msr.name, op->number,
+                     (unsigned)op->cpu, what);
     else
-        error_set(error, ERROR_FAULT, "CPU %u refuses to have MSR 0x%" PRIX32 " %s", (unsigned)op->cpu,
-                  op->number, what);
+        error_advise(error, ERROR_FAULT,
+                     "The counters of msr: and msr-agent: are those of a Knights Corner card; other CPUs do "
+                     "not have them.",
+                     "CPU %u refuses to have MSR 0x%" PRIX32 " %s", (unsigned)op->cpu, op->number, what);
     return TARGET_FAULT;
 }
 

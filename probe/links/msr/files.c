@@ -66,8 +66,11 @@ static enum why access_one(struct msr_files *files, const struct msr_op *op, uin
                                       : pread(files->fds[at], result, sizeof *result, op->number);
     if (n == (ssize_t)sizeof op->value)
         return DONE;
-    error_set(error, ERROR_FAULT, "CPU %u refuses to have MSR 0x%" PRIX32 " %s: %s", (unsigned)op->cpu,
-              op->number, op->kind == MSR_WRITE ? "written" : "read", n < 0 ? strerror(errno) : "cut short");
+    error_advise(error, ERROR_FAULT,
+                 "The counters of msr: and msr-agent: are those of a Knights Corner card; other CPUs do not "
+                 "have them.",
+                 "CPU %u refuses to have MSR 0x%" PRIX32 " %s: %s", (unsigned)op->cpu, op->number,
+                 op->kind == MSR_WRITE ? "written" : "read", n < 0 ? strerror(errno) : "cut short");
     return TARGET_FAULT;
 }
 

@@ -29,7 +29,7 @@ def main():
         lines.write("go run\ninterrupt\n")
         lines.flush()
         print(f"interrupted: {lines.readline().strip()}", flush=True)
-        for wish in ("register nothing", "break zz 2", "dance", "read 0", "set nothing 1", "monitor 68656c70"):
+        for wish in ("register nothing", "break zz 2", "dance", "read 0", "monitor 68656c70"):
             ask(wish)
 
 

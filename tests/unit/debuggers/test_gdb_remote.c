@@ -1,3 +1,7 @@
+/*
+ * The client of a GDB server: its questions, its answers, a request to stop that comes too late, and a server
+ * that debugs a program.
+ */
 #include "debuggers/gdb_remote.h"
 
 #include "gdb_server.h"
@@ -15,6 +19,7 @@ static struct debugger *open_server(struct gdb_server *server, const struct gdb_
     struct deadline deadline = limit();
     gdb_server_start(server, first);
     struct debugger *debugger = gdb_remote_open(server->fd, "gdb test", NULL, &deadline, &error);
+    assert_string_equal(error.text, "");
     assert_non_null(debugger);
     return debugger;
 }
@@ -310,28 +315,6 @@ TEST(test_servers_that_are_none)
     refuse_to_open(nothing, LIMIT_MS, ERROR_LINK_PROTOCOL, "does not tell");
 }
 
-/* "OK" is what the debugger says; whether it was done is for the caller to see. */
-TEST(test_writing_a_register)
-{
-    static const struct gdb_answer answers[] = {
-        {"Pe=78563412", "OK", false}, {"Pd=", "E01", false}, {"pe", "01000000", false}, {NULL, NULL, false}};
-    struct gdb_server server;
-    uint64_t value = 0;
-    struct error errors[3] = {0};
-    struct deadline deadline = limit();
-    struct debugger *debugger = open_server(&server, answers);
-    assert_true(debugger->ops->read_register(debugger, "lr", &value, &deadline, &errors[0]));
-    assert_true(debugger->ops->write_register(debugger, "lr", 0x12345678, &deadline, &errors[0]));
-    assert_true(debugger->ops->read_register(debugger, "lr", &value, &deadline, &errors[0]));
-    assert_int_equal(value, 1);
-    assert_false(debugger->ops->write_register(debugger, "sp", 0, &deadline, &errors[1]));
-    assert_int_equal(errors[1].kind, ERROR_FAULT);
-    assert_false(debugger->ops->write_register(debugger, "PMCR", 0, &deadline, &errors[2]));
-    assert_int_equal(errors[2].kind, ERROR_FAULT);
-    debugger->ops->close(debugger, true);
-    gdb_server_stop(&server);
-}
-
 /* Those that serve one client at a time do so to the second. */
 TEST(test_a_server_that_hangs_up)
 {
@@ -352,4 +335,153 @@ TEST(test_nobody_listens)
     struct deadline deadline = limit();
     assert_null(gdb_remote_connect("127.0.0.1", 1, &deadline, &error));
     assert_int_equal(error.kind, ERROR_NO_PROBE);
+}
+
+/* Does not answer a resume, and stops at its breakpoint just when it is asked to stop, as OpenOCD may. */
+static const struct gdb_answer late[] = {
+    {"vCont;c", NULL, false},
+    {"\x03", "T05", false},
+    {"qRcmd,76657273696f6e", "4f70656e204f6e2d4368697020446562756767657220302e31322e30", false},
+    {"D", "OK", false},
+    {NULL, NULL, false}};
+
+/* As gdbserver: it has no version, and reads no packets while its program runs. */
+static const struct gdb_answer alone[] = {
+    {"vCont;c", NULL, false}, {"\x03", "T05", false}, {"D", "OK", false}, {NULL, NULL, false}};
+
+static struct debugger *stop_too_late(struct gdb_server *server, const struct gdb_answer *answers)
+{
+    struct error error = {0};
+    struct debugger_stop stop = {0};
+    struct deadline deadline = limit();
+    struct debugger *debugger = open_server(server, answers);
+    assert_true(debugger->ops->go(debugger, DEBUGGER_RUN, &deadline, &error));
+    assert_true(debugger_halt(debugger, &stop, &error));
+    assert_int_equal(stop.why, DEBUGGER_TRAP);
+    return debugger;
+}
+
+static unsigned times_asked(const struct gdb_server *server, const char *words)
+{
+    unsigned n = 0;
+    for (const char *at = server->asked; (at = strstr(at, words)) != NULL; at++)
+        n++;
+    return n;
+}
+
+TEST(test_a_belated_stop_is_passed_over)
+{
+    struct gdb_server server;
+    struct error error = {0};
+    struct debugger_stop stop = {0};
+    struct deadline deadline = limit();
+    struct debugger *debugger = stop_too_late(&server, late);
+    assert_true(debugger->ops->go(debugger, DEBUGGER_RUN, &deadline, &error));
+    gdb_server_send(&server, "$T02#b6$T05#b9", 14);
+    assert_int_equal(debugger->ops->wait(debugger, &stop, &deadline, &error), DEBUGGER_STOPPED);
+    assert_int_equal(stop.why, DEBUGGER_TRAP);
+    /* Only one: the next stop is not ours */
+    assert_true(debugger->ops->go(debugger, DEBUGGER_RUN, &deadline, &error));
+    gdb_server_send(&server, "$T02#b6", 7);
+    assert_int_equal(debugger->ops->wait(debugger, &stop, &deadline, &error), DEBUGGER_STOPPED);
+    assert_int_equal(stop.why, DEBUGGER_REQUESTED);
+    debugger->ops->close(debugger, true);
+    gdb_server_stop(&server);
+    assert_int_equal(times_asked(&server, "vCont;c\n"), 4);
+}
+
+TEST(test_the_session_outlasts_it)
+{
+    struct gdb_server server;
+    struct debugger *debugger = stop_too_late(&server, late);
+    debugger->ops->close(debugger, true);
+    gdb_server_stop(&server);
+    assert_non_null(strstr(server.asked, "vCont;c\nvCont;c\nD\n"));
+    assert_null(strstr(server.asked, "qRcmd,726573756d65")); /* "resume" */
+}
+
+TEST(test_good_bye_is_said_where_it_is_heard)
+{
+    struct gdb_server server;
+    struct debugger *debugger = stop_too_late(&server, alone);
+    debugger->ops->close(debugger, true);
+    gdb_server_stop(&server);
+    assert_non_null(strstr(server.asked, "vCont;c\nvCont;c\nD\n"));
+    assert_int_equal(server.interrupts, 2);
+}
+
+TEST(test_a_request_in_time_is_owed_nothing)
+{
+    static const struct gdb_answer prompt[] = {
+        {"vCont;c", NULL, false}, {"\x03", "T02", false}, {NULL, NULL, false}};
+    struct gdb_server server;
+    struct error error = {0};
+    struct debugger_stop stop = {0};
+    struct deadline deadline = limit();
+    struct debugger *debugger = open_server(&server, prompt);
+    for (int i = 0; i < 2; i++) {
+        assert_true(debugger->ops->go(debugger, DEBUGGER_RUN, &deadline, &error));
+        assert_true(debugger_halt(debugger, &stop, &error));
+        assert_int_equal(stop.why, DEBUGGER_REQUESTED);
+    }
+    debugger->ops->close(debugger, true);
+    gdb_server_stop(&server);
+    assert_int_equal(times_asked(&server, "vCont;c\n"), 2);
+}
+
+/* gdbserver with a program: signals pass, and the CPU of its stop is known. */
+TEST(test_a_program)
+{
+    static const struct gdb_answer program[] = {
+        {"qSupported", "PacketSize=400;QPassSignals+;qXfer:features:read+", false},
+        {"QPassSignals", "OK", false},
+        {"qXfer:features:read:target.xml:0",
+         "l<target><architecture>i386:x86-64</architecture><feature name=\"org.gnu.gdb.i386.core\">"
+         "<reg name=\"rsp\" bitsize=\"64\" regnum=\"7\"/><reg name=\"rip\" bitsize=\"64\" "
+         "regnum=\"16\"/></feature></target>",
+         false},
+        {"?", "T0507:f8e3ffffff7f0000;10:2611400000000000;thread:1e240;core:1a;", false},
+        {"vCont?", "vCont;c;C;s;S", false},
+        {"vCont;c", "W00", false},
+        {NULL, NULL, false}};
+    struct gdb_server server;
+    struct error error = {0};
+    struct debugger_stop stop;
+    struct deadline deadline = limit();
+    uint64_t value;
+    struct debugger *debugger = open_server(&server, program);
+    assert_int_equal(debugger->facts.profile, PROFILE_X86_64);
+    assert_true(debugger->facts.has_cpu);
+    assert_int_equal(debugger->facts.cpu, 0x1A);
+    assert_true(debugger->ops->read_register(debugger, "rip", &value, &deadline, &error));
+    assert_int_equal(value, 0x401126);
+    assert_true(debugger->ops->read_register(debugger, "rsp", &value, &deadline, &error));
+    assert_int_equal(value, UINT64_C(0x7FFFFFFFE3F8));
+    assert_true(debugger->ops->go(debugger, DEBUGGER_RUN, &deadline, &error));
+    assert_int_equal(debugger->ops->wait(debugger, &stop, &deadline, &error), DEBUGGER_GONE);
+    assert_int_equal(error.kind, ERROR_STATE);
+    assert_string_equal(error.text, "the program has ended");
+    debugger->ops->close(debugger, true);
+    gdb_server_stop(&server);
+    const char *thread = strstr(server.asked, "Hg0\n"), *description = strstr(server.asked, "qXfer");
+    assert_true(thread != NULL && thread < description); /* gdbserver crashes in the other order */
+    assert_non_null(strstr(server.asked, "i386"));
+    assert_non_null(strstr(server.asked, ";1e;1f;2d;2e;"));
+    assert_non_null(strstr(server.asked, ";4b\n"));
+}
+
+/* A malformed CPU number is ignored. */
+TEST(test_no_cpu)
+{
+    static const char *const stops[] = {
+        "T05core:;", "T05core:xyz;", "T05core:10000;", "T05core:1 ;", "T05cores:1;", "T05thread:1;", "S05"};
+    struct gdb_answer answers[] = {{"?", NULL, false}, {NULL, NULL, false}};
+    for (size_t i = 0; i < sizeof stops / sizeof *stops; i++) {
+        struct gdb_server server;
+        answers[0].answer = stops[i];
+        struct debugger *debugger = open_server(&server, answers);
+        assert_false(debugger->facts.has_cpu);
+        debugger->ops->close(debugger, false);
+        gdb_server_stop(&server);
+    }
 }

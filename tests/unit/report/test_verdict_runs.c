@@ -1,7 +1,7 @@
 /*
  * Pairs of simulated runs through all that a verdict goes through: the statistics of each hit, the JSON
  * lines, the reader of baselines, the comparison. Of one and the same program at most 1 % may regress; a
- * hundredth more is to be seen where the spread is below that. README has the figures: PMU_SOAK=1
+ * hundredth more is to be seen where the spread is below that. docs/ci.md has the figures: PMU_SOAK=1
  * build/unit/report test_verdict_runs prints them.
  */
 #include "report/fresh.h"

@@ -4,7 +4,7 @@
  */
 #include "fixture.h"
 
-#include "symbols/stores.h"
+#include "symbols/internal.h"
 
 enum { ROOM = 64 };
 

@@ -119,7 +119,7 @@ TEST(test_probe_without_swd_sequence)
     bench.model.device_id = 0x01002927;
     bench.model.has_swd_sequence = false;
     assert_false(bench_connect(&bench));
-    assert_int_equal(bench.error.kind, ERROR_NO_CORE);
+    assert_int_equal(bench.error.kind, ERROR_NO_TARGET);
 }
 
 TEST(test_nobody_there)
@@ -128,7 +128,7 @@ TEST(test_nobody_there)
     bench.model.dead = true;
     bench.model.capabilities = 1;
     assert_false(bench_connect(&bench));
-    assert_int_equal(bench.error.kind, ERROR_NO_CORE);
+    assert_int_equal(bench.error.kind, ERROR_NO_TARGET);
     assert_non_null(strstr(bench.error.text, "SWD"));
     begin();
     bench.model.capabilities = 4; /* neither SWD nor JTAG */

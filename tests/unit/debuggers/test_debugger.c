@@ -1,4 +1,4 @@
-#include "debuggers/openocd_monitor.h"
+#include "debuggers/debugger.h"
 
 #include "test.h"
 
@@ -22,19 +22,30 @@ static bool monitor(struct debugger *debugger, const char *command, char *out, s
     return error_set(error, ERROR_FAULT, "refused");
 }
 
-static struct fake look_at(const char *server, bool has_monitor)
+static bool go(struct debugger *debugger, enum debugger_go how, const struct deadline *deadline,
+               struct error *error)
 {
-    static const struct debugger_ops with = {.monitor = monitor}, without = {0};
+    (void)debugger;
+    (void)deadline;
+    (void)error;
+    return how == DEBUGGER_RUN;
+}
+
+static struct fake run(const char *server, bool has_monitor)
+{
+    static const struct debugger_ops with = {.go = go, .monitor = monitor}, without = {.go = go};
     struct fake fake = {.debugger = {.ops = has_monitor ? &with : &without}};
     struct deadline deadline = deadline_in_ms(1000, NULL);
     snprintf(fake.debugger.facts.server, sizeof fake.debugger.facts.server, "%s", server);
-    openocd_look_soon(&fake.debugger, &deadline);
+    struct error error = {0};
+    assert_true(debugger_run(&fake.debugger, &deadline, &error));
+    assert_int_equal(error.kind, ERROR_NONE);
     return fake;
 }
 
 TEST(test_openocd_is_asked)
 {
-    struct fake fake = look_at("OpenOCD", true);
+    struct fake fake = run("OpenOCD", true);
     int depth = 0;
     assert_int_equal(fake.asked, 1);
     assert_non_null(strstr(fake.command, "gdb-start"));
@@ -45,7 +56,7 @@ TEST(test_openocd_is_asked)
 
 TEST(test_others_are_left_alone)
 {
-    assert_int_equal(look_at("pyOCD", true).asked, 0);
-    assert_int_equal(look_at("", true).asked, 0);
-    assert_int_equal(look_at("OpenOCD", false).asked, 0);
+    assert_int_equal(run("pyOCD", true).asked, 0);
+    assert_int_equal(run("", true).asked, 0);
+    assert_int_equal(run("OpenOCD", false).asked, 0);
 }

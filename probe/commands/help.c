@@ -1,0 +1,208 @@
+/* Help and the manual page: both are made of the tables of commands and options. */
+#include "base/version.h"
+#include "commands/command.h"
+#include "report/fold.h"
+#include "report/terminal.h"
+
+#include <ctype.h>
+#include <string.h>
+
+static const char purpose[] = "measures code on Arm targets from the outside, through a debug probe";
+
+static const char about_location[] =
+    "A location is function, function+0x10, file.c:function, ns::Class::method(int), file.c:42 or "
+    "*0x10000200.";
+
+static const char about_options[] =
+    "Options stand on either side of the command, or in a pmu-probe.conf in the current folder (elf = "
+    "build/app.elf, one per line). Each command refuses options that it does not use, except from "
+    "pmu-probe.conf. PMU_PROBE in the environment stands for --probe.";
+
+static const char overview_examples[] = "pmu-probe --elf app.elf delta fir_filter\n"
+                                        "pmu-probe --elf app.elf delta main.c:40 main.c:52 -r 500\n"
+                                        "pmu-probe stat --for 2s -e INST_RETIRED -M CPI\n";
+
+static const struct {
+    int code;
+    const char *means;
+} exit_codes[] = {{EXIT_DONE, "done"},
+                  {EXIT_REGRESSED, "regressed"},
+                  {2, "wrong usage"},
+                  {3, "could not measure"},
+                  {EXIT_INCONCLUSIVE, "inconclusive"},
+                  {EXIT_UNHEALTHY, "doctor found a problem"}};
+
+enum { N_EXIT_CODES = sizeof exit_codes / sizeof *exit_codes };
+
+static bool takes(size_t command, const struct option *option)
+{
+    return (option->commands >> command & 1) != 0;
+}
+
+static void print_examples(FILE *out, const char *lines)
+{
+    while (*lines != '\0') {
+        size_t length = strcspn(lines, "\n");
+        fprintf(out, "  %.*s\n", (int)length, lines);
+        lines += length + (lines[length] == '\n');
+    }
+}
+
+void help_usage(FILE *out)
+{
+    fputs("usage: pmu-probe [OPTIONS] COMMAND [ARGUMENTS]\n\n", out);
+    print_examples(out, "pmu-probe probes                               what can be reached from here\n"
+                        "pmu-probe --elf app.elf delta my_function      what a function costs\n"
+                        "pmu-probe stat --for 2s -M CPI                 counts while the core runs\n");
+    fputs("\npmu-probe --help lists all commands; pmu-probe help COMMAND, its options.\n", out);
+}
+
+void help_print(FILE *out)
+{
+    enum { COLUMN = 34 };
+    char text[48];
+    fprintf(out, "pmu-probe %s.\n\nusage: pmu-probe [OPTIONS] COMMAND [ARGUMENTS]\n\n", purpose);
+    for (size_t i = 0; i < COMMANDS; i++) {
+        if (commands[i].does == NULL)
+            continue;
+        fprintf(out, "  %-10s %-*s", commands[i].name, COLUMN - 13, commands[i].operands);
+        fold_text_at(out, TERMINAL_COLUMNS, COLUMN, COLUMN, commands[i].does);
+    }
+    fputs("\npmu-probe help COMMAND shows the options of one command, with examples.\n", out);
+    fold_text(out, TERMINAL_COLUMNS, 0, about_location);
+    fputc('\n', out);
+    fold_text(out, TERMINAL_COLUMNS, 0, about_options);
+    fputc('\n', out);
+    for (size_t i = 0; i < option_count; i++)
+        option_print(out, &option_table[i]);
+    fputs("\nexamples:\n", out);
+    print_examples(out, overview_examples);
+    fputc('\n', out);
+    struct fold fold = {.out = out, .columns = TERMINAL_COLUMNS};
+    fold_put(&fold, "Exit codes:", 0);
+    for (size_t i = 0; i < N_EXIT_CODES; i++) {
+        snprintf(text, sizeof text, "%d %s%s", exit_codes[i].code, exit_codes[i].means,
+                 i + 1 < N_EXIT_CODES ? "," : ".");
+        fold_put(&fold, text, 1);
+    }
+    fold_end(&fold);
+}
+
+void help_command(FILE *out, const char *name)
+{
+    size_t id = 0;
+    while (id + 1 < COMMANDS && strcmp(commands[id].name, name) != 0)
+        id++;
+    const struct command *command = &commands[id];
+    fprintf(out, "usage: pmu-probe [OPTIONS] %s%s%s\n\n", command->name,
+            command->operands[0] != '\0' ? " " : "", command->operands);
+    if (command->does != NULL)
+        fprintf(out, "%s: %s.\n", command->name, command->does);
+    if (command->about[0] != '\0')
+        fold_text(out, TERMINAL_COLUMNS, 0, command->about);
+    fputc('\n', out);
+    for (size_t i = 0; i < option_count; i++)
+        if (takes(id, &option_table[i]))
+            option_print(out, &option_table[i]);
+    if (command->examples[0] == '\0')
+        return;
+    fputs("\nexamples:\n", out);
+    print_examples(out, command->examples);
+}
+
+/* ---- the manual page, in man(7)'s macros */
+
+/* Text of ours has no control characters; what roff would take for its own is escaped. */
+static void roff(FILE *out, const char *text)
+{
+    bool line_begins = true;
+    for (; *text != '\0'; text++) {
+        if (line_begins && (*text == '.' || *text == '\''))
+            fputs("\\&", out);
+        if (*text == '\\')
+            fputs("\\e", out);
+        else if (*text == '-')
+            fputs("\\-", out);
+        else
+            fputc(*text, out);
+        line_begins = *text == '\n';
+    }
+}
+
+static void roff_line(FILE *out, const char *macro, const char *text)
+{
+    fputs(macro, out);
+    roff(out, text);
+    fputc('\n', out);
+}
+
+static void roff_examples(FILE *out, const char *lines)
+{
+    fputs(".RS 4\n.nf\n", out);
+    roff(out, lines);
+    fputs(".fi\n.RE\n", out);
+}
+
+static void roff_option(FILE *out, const struct option *option)
+{
+    fputs(".TP\n", out);
+    if (option->letter != '\0')
+        fprintf(out, "\\fB\\-%c\\fR, ", option->letter);
+    fputs("\\fB\\-\\-", out);
+    roff(out, option->name);
+    fputs("\\fR", out);
+    if (option->value != NULL)
+        fprintf(out, " \\fI%s\\fR", option->value);
+    fputc('\n', out);
+    roff_line(out, "", option->help);
+}
+
+static void roff_command(FILE *out, size_t id)
+{
+    const struct command *command = &commands[id];
+    bool first = true;
+    fprintf(out, ".SS \"%s%s%s\"\n", command->name, command->operands[0] != '\0' ? " " : "",
+            command->operands);
+    fputc(toupper((unsigned char)command->does[0]), out);
+    roff(out, command->does + 1);
+    fputs(".\n", out);
+    roff_line(out, "", command->about);
+    fputs(".PP\nOptions: ", out);
+    for (size_t i = 0; i < option_count; i++) {
+        if (!takes(id, &option_table[i]))
+            continue;
+        fputs(first ? "\\-\\-" : ", \\-\\-", out);
+        roff(out, option_table[i].name);
+        first = false;
+    }
+    fputs(".\n.PP\n", out);
+    roff_examples(out, command->examples);
+}
+
+void help_manual(FILE *out)
+{
+    fputs(".TH PMU\\-PROBE 1 \"\" \"pmu\\-probe " PMU_PROBE_VERSION "\" \"User Commands\"\n"
+          ".nh\n.ad l\n.SH NAME\npmu\\-probe \\- ",
+          out);
+    roff_line(out, "", purpose);
+    fputs(".SH SYNOPSIS\n.B pmu\\-probe\n[\\fIOPTIONS\\fR] \\fICOMMAND\\fR [\\fIARGUMENTS\\fR]\n"
+          ".SH DESCRIPTION\n",
+          out);
+    roff_line(out, "", about_options);
+    roff_line(out, ".PP\n", about_location);
+    fputs(".SH COMMANDS\n", out);
+    for (size_t i = 0; i < COMMANDS; i++)
+        if (commands[i].does != NULL)
+            roff_command(out, i);
+    fputs(".SH OPTIONS\n", out);
+    for (size_t i = 0; i < option_count; i++)
+        roff_option(out, &option_table[i]);
+    fputs(".SH EXIT STATUS\n", out);
+    for (size_t i = 0; i < N_EXIT_CODES; i++)
+        fprintf(out, ".TP\n%d\n%s\n", exit_codes[i].code, exit_codes[i].means);
+    fputs(".SH ENVIRONMENT\n.TP\nPMU_PROBE\nstands for \\-\\-probe\n"
+          ".SH FILES\n.TP\npmu\\-probe.conf\noptions, one per line, in the current folder\n"
+          ".SH EXAMPLES\n",
+          out);
+    roff_examples(out, overview_examples);
+}

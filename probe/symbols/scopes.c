@@ -1,0 +1,405 @@
+/*
+ * The DWARF functions: which one an instruction belongs to, and where a function went that the compiler
+ * inlined at each of its calls.
+ */
+#include "symbols/internal.h"
+
+#include <dwarf.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* No compiler nests deeper: a file that does is damaged. */
+enum { MOST_NAMESPACES = 16, MOST_BLOCKS = 256, MOST_RANGES = 1 << 16 };
+
+static bool covers(struct symbols *symbols, Dwarf_Die *die, uint64_t address, bool *has_ranges)
+{
+    Dwarf_Addr base = 0;
+    Dwarf_Addr begin = 0;
+    Dwarf_Addr end = 0;
+    ptrdiff_t offset = 0;
+    for (int i = 0; i < MOST_RANGES && (offset = dwarf_ranges(die, offset, &base, &begin, &end)) > 0; i++) {
+        *has_ranges = true;
+        if (begin <= address && address < end && table_is_kept(symbols, begin))
+            return true;
+    }
+    return false;
+}
+
+bool scopes_unit_covers(struct symbols *symbols, struct unit *unit, uint64_t address, bool *has_ranges)
+{
+    *has_ranges = false;
+    return covers(symbols, &unit->die, address, has_ranges);
+}
+
+/* The next sibling; false at the end, and if the file leads back, which libdw would follow for ever. */
+static bool next(Dwarf_Die *die)
+{
+    Dwarf_Off before = dwarf_dieoffset(die);
+    return dwarf_siblingof(die, die) == 0 && dwarf_dieoffset(die) > before;
+}
+
+static bool is_namespace(int tag)
+{
+    return tag == DW_TAG_namespace || tag == DW_TAG_module || tag == DW_TAG_class_type ||
+           tag == DW_TAG_structure_type;
+}
+
+static bool find_function(struct symbols *symbols, Dwarf_Die *parent, uint64_t address, int depth,
+                          Dwarf_Die *out)
+{
+    if (depth > MOST_NAMESPACES || dwarf_child(parent, out) != 0)
+        return false;
+    do {
+        bool has_ranges = false;
+        int tag = dwarf_tag(out);
+        if (tag == DW_TAG_subprogram && covers(symbols, out, address, &has_ranges))
+            return true;
+        Dwarf_Die inner;
+        if (is_namespace(tag) && find_function(symbols, out, address, depth + 1, &inner)) {
+            *out = inner;
+            return true;
+        }
+    } while (next(out));
+    return false;
+}
+
+/* Steps into the block inside `die` that contains the address, if there is one. */
+static bool enter_block(struct symbols *symbols, Dwarf_Die *die, uint64_t address)
+{
+    Dwarf_Die child;
+    if (dwarf_child(die, &child) != 0)
+        return false;
+    do {
+        bool has_ranges = false;
+        int tag = dwarf_tag(&child);
+        bool is_block = tag == DW_TAG_lexical_block || tag == DW_TAG_inlined_subroutine ||
+                        tag == DW_TAG_try_block || tag == DW_TAG_catch_block || tag == DW_TAG_subprogram;
+        if (is_block && covers(symbols, &child, address, &has_ranges)) {
+            *die = child;
+            return true;
+        }
+    } while (next(&child));
+    return false;
+}
+
+/* Where the function of the scope is declared, if that is at or before the line of the file; else 0 */
+static uint64_t declared_before(Dwarf_Die *die, const char *file, uint64_t line)
+{
+    int declared = 0;
+    if (dwarf_decl_line(die, &declared) != 0 || declared <= 0 || (uint64_t)declared > line)
+        return 0;
+    const char *path = dwarf_decl_file(die);
+    return path != NULL && strcmp(name_of_file(path), file) == 0 ? (uint64_t)declared : 0;
+}
+
+static bool is_instance(Dwarf_Die *die)
+{
+    return dwarf_tag(die) == DW_TAG_inlined_subroutine || dwarf_tag(die) == DW_TAG_subprogram;
+}
+
+/*
+ * Functions do not overlap in the source, so the line is in the function that is declared last before it. The
+ * innermost instance would be wrong for a line that only calls an inlined function: the line's first row has
+ * the address of the first instruction of the callee.
+ */
+static struct scope scope_choose(struct symbols *symbols, Dwarf_Die *function, uint64_t address,
+                                 const char *file, uint64_t line)
+{
+    Dwarf_Die die = *function;
+    struct scope scope = {.key = 0};
+    uint64_t last = 0;
+    for (int depth = 0; depth < MOST_BLOCKS; depth++) {
+        uint64_t declared = is_instance(&die) ? declared_before(&die, file, line) : 0;
+        if (is_instance(&die) && declared >= last) {
+            last = declared;
+            scope = (struct scope){
+                .key = dwarf_dieoffset(&die) | UINT64_C(1) << 63,
+                .name = dwarf_diename(&die),
+                .outer = dwarf_tag(&die) == DW_TAG_inlined_subroutine ? dwarf_diename(function) : NULL,
+                .owns_line = declared > 0,
+            };
+        }
+        if (!enter_block(symbols, &die, address))
+            break;
+    }
+    return scope;
+}
+
+/* The unit whose functions have one around the address; NULL if there is none. */
+static Dwarf_Die *find_unit(struct symbols *symbols, uint64_t address, Dwarf_Die *function)
+{
+    for (size_t i = 0; lines_load(symbols) && i < symbols->unit_count; i++) {
+        bool has_ranges = false;
+        struct unit *unit = &symbols->units[i];
+        if (scopes_unit_covers(symbols, unit, address, &has_ranges) &&
+            find_function(symbols, &unit->die, address, 0, function))
+            return &unit->die;
+    }
+    return NULL;
+}
+
+struct scope scopes_find(struct symbols *symbols, uint64_t address, const char *file, uint64_t line)
+{
+    Dwarf_Die function;
+    if (find_unit(symbols, address, &function) == NULL)
+        return (struct scope){.key = 0};
+    return scope_choose(symbols, &function, address, file, line);
+}
+
+struct function_facts scopes_function(struct symbols *symbols, uint64_t address)
+{
+    Dwarf_Die function, *unit = find_unit(symbols, address, &function);
+    if (unit == NULL)
+        return (struct function_facts){.line = 0};
+    struct function_facts facts = {
+        .unit = dwarf_diename(unit),
+        .file = dwarf_decl_file(&function),
+        .never_returns = dwarf_hasattr_integrate(&function, DW_AT_noreturn) != 0,
+    };
+    if (dwarf_decl_line(&function, &facts.line) != 0)
+        facts.line = 0;
+    return facts;
+}
+
+/* --- functions that are only inlined ------------------------------------------------------------------- */
+
+enum { PATH_ROOM = 256, MOST_DEPTH = 64, MOST_ORIGINS = 64, MOST_COPIES = 4 };
+
+struct inlined_copy {
+    uint64_t low, high;
+    const char *outer; /* the function around it; may be NULL */
+    const char *file;  /* where it is called; may be NULL */
+    uint64_t line;
+};
+
+struct inlined {
+    struct symbols *symbols;
+    struct name_query request, bare; /* the latter without parameters */
+    const struct qualified_name *wanted;
+    Dwarf_Off declared[MOST_ORIGINS], origins[MOST_ORIGINS]; /* the functions of that name */
+    size_t n_declared, n_origins;
+    struct inlined_copy copies[MOST_COPIES];
+    size_t n_copies;
+    size_t more; /* beyond those */
+    Dwarf_Die *unit;
+};
+
+static bool is_among(const Dwarf_Off *offsets, size_t n, Dwarf_Die *die)
+{
+    for (size_t i = 0; i < n; i++)
+        if (offsets[i] == dwarf_dieoffset(die))
+            return true;
+    return false;
+}
+
+static bool is_reference_among(Dwarf_Die *die, unsigned attribute, const Dwarf_Off *offsets, size_t n)
+{
+    Dwarf_Attribute reference;
+    Dwarf_Die to;
+    return dwarf_attr(die, attribute, &reference) != NULL && dwarf_formref_die(&reference, &to) != NULL &&
+           is_among(offsets, n, &to);
+}
+
+/* Static functions of C++ have no mangled name: `path` has the namespaces around the function, each with "::"
+ * behind it. A function that is defined outside its namespace refers to its declaration there. */
+static bool is_meant(const struct inlined *self, Dwarf_Die *function, const char *path)
+{
+    const struct qualified_name *wanted = self->wanted;
+    Dwarf_Attribute attribute;
+    char full[PATH_ROOM + 256];
+    const char *name = dwarf_diename(function), *mangled = NULL;
+    bool meant = false;
+    if (dwarf_attr_integrate(function, DW_AT_linkage_name, &attribute) != NULL)
+        mangled = dwarf_formstring(&attribute);
+    snprintf(full, sizeof full, "%s%.200s", path, name != NULL ? name : "");
+    if (mangled != NULL)
+        meant = name_compare(&self->request, mangled) == LIKE_SAME;
+    else if (dwarf_hasattr(function, DW_AT_specification))
+        meant = is_reference_among(function, DW_AT_specification, self->declared, self->n_declared);
+    else
+        meant = name != NULL && name_compare(&self->bare, full) == LIKE_SAME;
+    const char *file = meant && wanted->file_length > 0 ? dwarf_decl_file(function) : NULL;
+    return meant && (wanted->file_length == 0 ||
+                     (file != NULL && path_ends_with(file, wanted->file, wanted->file_length)));
+}
+
+static void note_offset(Dwarf_Off *offsets, size_t *n, Dwarf_Die *die)
+{
+    if (*n < MOST_ORIGINS)
+        offsets[(*n)++] = dwarf_dieoffset(die);
+}
+
+/* The functions of the wanted name that have the attribute. */
+static void find_functions(struct inlined *self, Dwarf_Die *parent, unsigned attribute, Dwarf_Off *offsets,
+                           size_t *n, const char *path, int depth)
+{
+    Dwarf_Die die;
+    if (depth > MOST_DEPTH || dwarf_child(parent, &die) != 0)
+        return;
+    do {
+        int tag = dwarf_tag(&die);
+        if (tag == DW_TAG_subprogram && dwarf_hasattr(&die, attribute) && is_meant(self, &die, path))
+            note_offset(offsets, n, &die);
+        if (!is_namespace(tag))
+            continue;
+        char inner[PATH_ROOM];
+        const char *name = dwarf_diename(&die); /* NULL: an anonymous namespace */
+        int length =
+            snprintf(inner, sizeof inner, "%s%s%s", path, name != NULL ? name : "", name != NULL ? "::" : "");
+        find_functions(self, &die, attribute, offsets, n,
+                       length > 0 && (size_t)length < sizeof inner ? inner : path, depth + 1);
+    } while (next(&die));
+}
+
+static bool is_copy(const struct inlined *self, Dwarf_Die *die)
+{
+    return dwarf_tag(die) == DW_TAG_inlined_subroutine &&
+           is_reference_among(die, DW_AT_abstract_origin, self->origins, self->n_origins);
+}
+
+static const char *call_file(const struct inlined *self, Dwarf_Die *die)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Word number = 0;
+    Dwarf_Files *files = NULL;
+    size_t count = 0;
+    if (dwarf_attr(die, DW_AT_call_file, &attribute) == NULL || dwarf_formudata(&attribute, &number) != 0 ||
+        dwarf_getsrcfiles(self->unit, &files, &count) != 0 || number >= count)
+        return NULL;
+    return dwarf_filesrc(files, (size_t)number, NULL, NULL);
+}
+
+static void add_copy(struct inlined *self, Dwarf_Die *die, const char *outer)
+{
+    struct inlined_copy copy = {.outer = outer, .file = call_file(self, die)};
+    Dwarf_Addr base = 0, begin = 0, end = 0, entry = 0;
+    Dwarf_Attribute attribute;
+    ptrdiff_t offset = 0;
+    bool has_entry = dwarf_entrypc(die, &entry) == 0;
+    for (int i = 0; i < MOST_RANGES && (offset = dwarf_ranges(die, offset, &base, &begin, &end)) > 0; i++) {
+        bool has_it = has_entry && begin <= entry && entry < end;
+        if (!table_is_kept(self->symbols, begin) || (copy.high != 0 && !has_it))
+            continue;
+        copy.low = has_it ? entry : begin;
+        copy.high = end;
+    }
+    if (copy.high == 0)
+        return;
+    if (dwarf_attr(die, DW_AT_call_line, &attribute) == NULL || dwarf_formudata(&attribute, &copy.line) != 0)
+        copy.line = 0;
+    if (self->n_copies == MOST_COPIES)
+        self->more++;
+    else
+        self->copies[self->n_copies++] = copy;
+}
+
+static void find_copies(struct inlined *self, Dwarf_Die *parent, const char *outer, int depth)
+{
+    Dwarf_Die die;
+    if (depth > MOST_DEPTH || dwarf_child(parent, &die) != 0)
+        return;
+    do {
+        if (is_copy(self, &die))
+            add_copy(self, &die, outer);
+        bool is_function = dwarf_tag(&die) == DW_TAG_subprogram && !dwarf_hasattr(&die, DW_AT_inline);
+        find_copies(self, &die, is_function ? dwarf_diename(&die) : outer, depth + 1);
+    } while (next(&die));
+}
+
+/* "ping at scenarios.c:98 and :103, pong at scenarios.c:110" */
+static void list_copies(const struct inlined *self, char *out, size_t room)
+{
+    size_t used = 0;
+    out[0] = '\0';
+    for (size_t i = 0; i < self->n_copies && used < room; i++) {
+        const struct inlined_copy *copy = &self->copies[i], *before = i > 0 ? copy - 1 : NULL;
+        char outer[NEAR_LENGTH], file[NEAR_LENGTH];
+        const char *name = copy->outer != NULL ? copy->outer : "a function without a name";
+        const char *base = copy->file != NULL ? name_of_file(copy->file) : "";
+        bool same = before != NULL && before->outer == copy->outer && before->file != NULL &&
+                    copy->file != NULL && strcmp(before->file, copy->file) == 0;
+        name_copy(outer, sizeof outer, name, strlen(name));
+        name_copy(file, sizeof file, base, strlen(base));
+        int wrote = 0;
+        if (same && before->line == copy->line)
+            continue;
+        if (same)
+            wrote = snprintf(out + used, room - used, " and :%" PRIu64, copy->line);
+        else if (copy->line > 0 && file[0] != '\0')
+            wrote = snprintf(out + used, room - used, "%s%s at %s:%" PRIu64, i > 0 ? ", " : "", outer, file,
+                             copy->line);
+        else
+            wrote = snprintf(out + used, room - used, "%s%s at 0x%08" PRIx64, i > 0 ? ", " : "", outer,
+                             copy->low);
+        used += wrote > 0 ? (size_t)wrote : 0;
+    }
+    if (self->more > 0 && used < room)
+        snprintf(out + used, room - used, " and %zu more", self->more);
+}
+
+/* The line on which the caller goes on: the first other line behind the copy that is a location there. */
+static bool name_end(const struct inlined *self, const struct inlined_copy *copy, const char *start,
+                     char *out, size_t room)
+{
+    enum { AHEAD = 64, STEP = 2 };
+    struct location at_copy, behind, end;
+    symbols_describe(self->symbols, copy->low, &at_copy);
+    for (uint64_t ahead = 0; ahead < AHEAD; ahead += STEP) {
+        struct error ignored = {.kind = ERROR_NONE};
+        symbols_describe(self->symbols, copy->high + ahead, &behind);
+        if (behind.low != at_copy.low || behind.source[0] == '\0')
+            return false;
+        if (strcmp(behind.source, start) == 0 ||
+            !symbols_locate(self->symbols, behind.source, &end, &ignored) || end.low != at_copy.low ||
+            end.address < copy->high)
+            continue;
+        snprintf(out, room, "%s", behind.source);
+        return true;
+    }
+    return false;
+}
+
+/* Two lines around the copy, if they are locations that enclose it; else its addresses. */
+static void name_range(const struct inlined *self, const struct inlined_copy *copy, char *out, size_t room)
+{
+    struct location start;
+    struct error ignored = {.kind = ERROR_NONE};
+    char first[300], last[300];
+    snprintf(out, room, "*0x%08" PRIx64 " *0x%08" PRIx64, copy->low, copy->high);
+    if (copy->file == NULL || copy->line == 0)
+        return;
+    snprintf(first, sizeof first, "%.200s:%" PRIu64, name_of_file(copy->file), copy->line);
+    if (symbols_locate(self->symbols, first, &start, &ignored) && start.address <= copy->low &&
+        name_end(self, copy, first, last, sizeof last) && copy->low < start.high)
+        snprintf(out, room, "%s %s", first, last);
+}
+
+bool inlined_refuse(struct symbols *symbols, const struct qualified_name *wanted, struct error *error)
+{
+    struct inlined self = {.symbols = symbols, .wanted = wanted};
+    char list[400], range[600], name[128];
+    const char *parameters = wanted->length > 1 ? memchr(wanted->name + 1, '(', wanted->length - 1) : NULL;
+    name_query_init(&self.request, wanted->name, wanted->length);
+    name_query_init(&self.bare, wanted->name,
+                    parameters != NULL ? (size_t)(parameters - wanted->name) : wanted->length);
+    for (size_t i = 0; lines_load(symbols) && i < symbols->unit_count; i++)
+        find_functions(&self, &symbols->units[i].die, DW_AT_declaration, self.declared, &self.n_declared, "",
+                       0);
+    for (size_t i = 0; i < symbols->unit_count; i++)
+        find_functions(&self, &symbols->units[i].die, DW_AT_inline, self.origins, &self.n_origins, "", 0);
+    for (size_t i = 0; self.n_origins > 0 && i < symbols->unit_count; i++) {
+        self.unit = &symbols->units[i].die;
+        find_copies(&self, self.unit, NULL, 0);
+    }
+    if (self.n_copies == 0)
+        return false;
+    name_copy(name, sizeof name, wanted->name, wanted->length);
+    list_copies(&self, list, sizeof list);
+    name_range(&self, &self.copies[0], range, sizeof range);
+    error_set(
+        error, ERROR_SYMBOL,
+        "`%s` is inlined where it is called, and has no code of its own: into %s; name a range such as %s",
+        name, list, range);
+    return true;
+}

@@ -1,0 +1,168 @@
+/*
+ * How a debugger's link reaches a core's PMU, what it says of the other way, and that nothing stays changed.
+ */
+#include "../test.h"
+#include "debuggers/debugger.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum memory_packets { OBEYS, IGNORES, REFUSES };
+
+static struct model {
+    struct debugger debugger; /* first */
+    enum memory_packets packets;
+    uint32_t id, status, dcrdr;
+    bool dead, closed;
+} model;
+
+static uint32_t *word_at(uint64_t at)
+{
+    return at == 0xE000ED00   ? &model.id
+           : at == 0xE000EDF0 ? &model.status
+           : at == 0xE000EDF8 ? &model.dcrdr
+                              : NULL;
+}
+
+static bool read_memory(struct debugger *debugger, uint64_t at, void *out, size_t n,
+                        const struct deadline *deadline, struct error *error)
+{
+    (void)debugger;
+    (void)deadline;
+    if (model.dead)
+        return error_set(error, ERROR_LINK_LOST, "gone");
+    assert_int_equal(n, 4);
+    assert_non_null(word_at(at));
+    memcpy(out, word_at(at), 4);
+    return model.packets != REFUSES || error_set(error, ERROR_FAULT, "cannot read");
+}
+
+static bool write_memory(struct debugger *debugger, uint64_t at, const void *bytes, size_t n,
+                         const struct deadline *deadline, struct error *error)
+{
+    (void)debugger;
+    (void)deadline;
+    (void)error;
+    assert_int_equal(at, 0xE000EDF8);
+    assert_int_equal(n, 4);
+    if (model.packets == OBEYS)
+        memcpy(&model.dcrdr, bytes, 4);
+    return true;
+}
+
+static void close_debugger(struct debugger *debugger, bool run)
+{
+    (void)debugger;
+    (void)run;
+    model.closed = true;
+}
+
+static int set_up(void **state)
+{
+    static const struct debugger_ops ops = {
+        .read_memory = read_memory, .write_memory = write_memory, .close = close_debugger};
+    (void)state;
+    model = (struct model){
+        .debugger = {.ops = &ops}, .id = 0x410FC241, .status = 0x00030003, .dcrdr = 0x12345678};
+    return 0;
+}
+
+#define FRESH_TEST(name) TEST_WITH(name, set_up, NULL)
+
+static struct link *open_link(void)
+{
+    struct error error = {0};
+    struct link *link = debugger_link_new(&model.debugger, &error);
+    assert_non_null(link);
+    assert_int_equal(error.kind, ERROR_NONE);
+    assert_int_equal(model.dcrdr, 0x12345678);
+    assert_true(model.debugger.access.settled);
+    for (enum access_way way = 0; way < ACCESS_WAYS; way++)
+        assert_string_not_equal(model.debugger.access.why[way], "");
+    return link;
+}
+
+static const struct access *settle(void)
+{
+    link_close(open_link());
+    assert_true(model.closed);
+    return &model.debugger.access;
+}
+
+/* The views of a link that refuses to measure, and why. */
+static void assert_refused(enum error_kind kind, const char *text)
+{
+    struct link *link = open_link();
+    struct link_view view;
+    struct error error = {0};
+    assert_int_equal(link_views(link, &view, 1, &error), 0);
+    assert_int_equal(error.kind, kind);
+    assert_non_null(strstr(error.text, text));
+    link_close(link);
+}
+
+FRESH_TEST(memory_that_obeys_is_used)
+{
+    const struct access *access = settle();
+    assert_int_equal(access->used, ACCESS_MEMORY);
+    assert_false(access->only_looks);
+    assert_string_equal(access->why[ACCESS_MEMORY], "in use");
+    assert_string_equal(access->why[ACCESS_OPENOCD], "not needed");
+}
+
+FRESH_TEST(ignored_writes_allow_to_look_only)
+{
+    model.packets = IGNORES;
+    const struct access *access = settle();
+    assert_int_equal(access->used, ACCESS_MEMORY);
+    assert_true(access->only_looks);
+    assert_non_null(strstr(access->why[ACCESS_MEMORY], "ignored: DCRDR stays 0x12345678"));
+    assert_non_null(strstr(access->why[ACCESS_MEMORY], "such as OpenOCD"));
+    assert_string_equal(access->why[ACCESS_OPENOCD], "the server is not OpenOCD");
+    assert_false(model.debugger.facts.is_emulator);
+}
+
+FRESH_TEST(a_core_that_does_not_say_that_it_is_halted_is_emulated)
+{
+    static const uint32_t statuses[] = {0, 0x00010001, UINT32_MAX};
+    for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {
+        set_up(NULL);
+        model.packets = IGNORES;
+        model.status = statuses[i];
+        settle();
+        assert_true(model.debugger.facts.is_emulator);
+    }
+}
+
+FRESH_TEST(memory_that_cannot_be_read_is_refused)
+{
+    model.packets = REFUSES;
+    assert_refused(ERROR_NO_CORE, "such as OpenOCD or pyOCD");
+    assert_string_equal(model.debugger.access.why[ACCESS_MEMORY], "cannot read");
+}
+
+FRESH_TEST(an_application_core_is_refused_without_openocd)
+{
+    model.debugger.facts.profile = PROFILE_ARM;
+    snprintf(model.debugger.facts.server, sizeof model.debugger.facts.server, "QEMU");
+    snprintf(model.debugger.facts.architecture, sizeof model.debugger.facts.architecture, "arm");
+    assert_refused(ERROR_NO_COUNTER, "QEMU shows a core of architecture \"arm\"");
+    assert_int_equal(model.debugger.access.used, ACCESS_WAYS);
+    assert_string_equal(model.debugger.access.why[ACCESS_OPENOCD], "the server is QEMU");
+}
+
+FRESH_TEST(nothing_is_there)
+{
+    model.id = 0;
+    assert_true(settle()->only_looks);
+    assert_non_null(strstr(settle()->why[ACCESS_MEMORY], "no Cortex-M is there"));
+}
+
+FRESH_TEST(a_debugger_that_dies)
+{
+    struct error error = {0};
+    model.dead = true;
+    assert_null(debugger_link_new(&model.debugger, &error));
+    assert_int_equal(error.kind, ERROR_LINK_LOST);
+    assert_true(model.closed);
+}
