@@ -1,11 +1,7 @@
-/* stat: counts over a time window while the core runs; more events than counters take windows in a row. */
-#include "commands/all_cpus.h"
+/* stat: counts over a time window while the core runs. More events than counters take successive windows. */
 #include "commands/command.h"
-#include "commands/counting.h"
-#include "commands/session.h"
+#include "commands/sampling.h"
 #include "debuggers/debugger.h"
-#include "measure/window.h"
-#include "report/counts.h"
 #include "report/number.h"
 #include "report/terminal.h"
 #include "report/text.h"
@@ -17,44 +13,32 @@
 #include <time.h>
 
 struct stat_command {
-    struct session session;
-    struct counting counting;
-    struct conditions conditions;
-    struct clock clock;
-    struct window window;
-    struct counts counts; /* of all windows */
-    bool stopped;         /* by somebody */
+    struct sampling sampling;
+    struct counts counts; /* of all windows; with -a sampling.whole has them */
     struct progress progress;
     size_t pass;
     int64_t end_us;     /* of its window */
-    struct error reset; /* the target was: the counts go up to the last look before that */
+    struct error reset; /* the target was reset; the counts end at the last sample before it */
 };
 
-static struct counts_row *row_of(struct stat_command *self, size_t column)
+static const struct options *options_of(const struct stat_command *self)
 {
-    return &self->counts.rows[column];
+    return self->sampling.session.context->options;
 }
 
-static void put_rows(struct stat_command *self, const struct plan_pass *pass, const struct window *from,
+static void put_rows(const struct stat_command *self, const struct plan_pass *pass, const struct window *from,
                      struct counts *out)
 {
-    const struct window *window = &self->window;
+    const struct window *window = sampling_window(&self->sampling);
     out->seconds = (double)(window->last_us - from->last_us) / 1e6;
     out->since_begin = (double)(window->last_us - window->first_us) / 1e6;
     for (size_t i = 0; i < pass->n; i++)
         out->rows[pass->column[i]] =
-            (struct counts_row){.name = self->counting.plan->columns[pass->column[i]].name,
+            (struct counts_row){.name = self->sampling.counting.plan->columns[pass->column[i]].name,
                                 .count = window->totals[i].count - from->totals[i].count,
                                 .seconds = out->seconds,
                                 .at_least = window->totals[i].missed > from->totals[i].missed,
                                 .counted = true};
-}
-
-static bool is_over(const struct stat_command *self, int64_t end_us)
-{
-    const struct context *context = self->session.context;
-    return *context->cancel != 0 || self->stopped || self->reset.kind != ERROR_NONE ||
-           (context->options->for_s > 0 && deadline_now_us() >= end_us);
 }
 
 static void sleep_for(int64_t us, const volatile sig_atomic_t *cancel)
@@ -66,136 +50,125 @@ static void sleep_for(int64_t us, const volatile sig_atomic_t *cancel)
     }
 }
 
-/* Under a debugger the core runs only between samples, and each of them halts it. */
-static bool pass_time(struct stat_command *self, int64_t us, struct error *error)
+static void show_progress(struct stat_command *self)
 {
-    const struct context *context = self->session.context;
-    struct debugger *debugger = self->session.device.debugger;
+    const struct options *options = options_of(self);
+    size_t n_passes = self->sampling.counting.plan->n_passes;
+    char time[NUMBER_ROOM], number[NUMBER_ROOM] = "";
+    const struct window *window = sampling_window(&self->sampling);
+    double left_s = (double)(self->end_us - deadline_now_us()) / 1e6;
+    if (n_passes > 1)
+        snprintf(number, sizeof number, "window %zu of %zu, ", self->pass + 1, n_passes);
+    if (options->for_s > 0)
+        progress_show(&self->progress, "%s%s left", number,
+                      number_elapsed(time, sizeof time, left_s > 0 ? ceil(left_s) : 0));
+    else
+        progress_show(&self->progress, "%s, Ctrl-C ends it",
+                      number_elapsed(time, sizeof time, (double)(window->last_us - window->first_us) / 1e6));
+}
+
+/* Through a debugger the core runs only between samples, and each sample halts it. */
+static bool pass_time(void *context, int64_t us, struct error *error)
+{
+    struct stat_command *self = context;
+    struct sampling *sampling = &self->sampling;
+    const volatile sig_atomic_t *cancel = sampling->session.context->cancel;
+    struct debugger *debugger = sampling->session.device.debugger;
     struct debugger_stop stop;
-    if (us <= 0 || *context->cancel != 0)
+    show_progress(self);
+    if (us <= 0 || *cancel != 0)
         return true;
     if (debugger == NULL) {
-        sleep_for(us, context->cancel);
+        sleep_for(us, cancel);
         return true;
     }
-    struct deadline deadline = deadline_in_ms((us + 999) / 1000, context->cancel);
+    struct deadline deadline = deadline_in_ms((us + 999) / 1000, cancel);
     if (!debugger->ops->go(debugger, DEBUGGER_RUN, &deadline, error))
         return false;
     switch (debugger->ops->wait(debugger, &stop, &deadline, error)) {
     case DEBUGGER_GONE:
         return false;
     case DEBUGGER_STOPPED:
-        self->stopped = true;
-        device_leave_as(&self->session.device, LEAVE_HALTED_FOREIGN);
+        device_leave_as(&sampling->session.device, LEAVE_HALTED_FOREIGN);
         return true;
     case DEBUGGER_RUNS:
         break;
     }
     if (!debugger_halt(debugger, &stop, error))
         return false;
-    self->stopped = stop.why != DEBUGGER_REQUESTED;
-    if (self->stopped)
-        device_leave_as(&self->session.device, LEAVE_HALTED_FOREIGN);
+    if (stop.why != DEBUGGER_REQUESTED)
+        device_leave_as(&sampling->session.device, LEAVE_HALTED_FOREIGN);
     return true;
 }
 
-static bool note_reset(struct stat_command *self, struct error *error)
+static bool note_reset(void *context, struct error *error)
 {
+    struct stat_command *self = context;
     if (error->kind != ERROR_RESET)
         return false;
     self->reset = *error;
+    self->sampling.ended = true;
     error_clear(error);
     return true;
 }
 
-static void show_progress(struct stat_command *self)
+static bool print_interval(struct stat_command *self, const struct plan_pass *pass)
 {
-    const struct options *options = self->session.context->options;
-    char time[NUMBER_ROOM], window[NUMBER_ROOM] = "";
-    double left_s = (double)(self->end_us - deadline_now_us()) / 1e6;
-    if (self->counting.plan->n_passes > 1)
-        snprintf(window, sizeof window, "window %zu of %zu, ", self->pass + 1, self->counting.plan->n_passes);
-    if (options->for_s > 0)
-        progress_show(&self->progress, "%s%s left", window,
-                      number_elapsed(time, sizeof time, left_s > 0 ? ceil(left_s) : 0));
-    else
-        progress_show(
-            &self->progress, "%s, Ctrl-C ends it",
-            number_elapsed(time, sizeof time, (double)(self->window.last_us - self->window.first_us) / 1e6));
-}
-
-/* Samples until `until_us`, often enough that no counter wraps unseen where that can be had. */
-static bool sample_until(struct stat_command *self, int64_t until_us, struct error *error)
-{
-    const struct context *context = self->session.context;
-    for (;;) {
-        int64_t left_us = until_us - deadline_now_us();
-        int64_t pace_us = window_pace_ms(&self->window) * INT64_C(1000);
-        show_progress(self);
-        int64_t us = left_us < pace_us ? left_us : pace_us;
-        if (!pass_time(self, us, error))
-            return false;
-        struct deadline deadline = session_deadline(&self->session);
-        deadline.cancel = NULL; /* the sample that ends the window */
-        if (!window_sample(&self->window, &deadline, error))
-            return note_reset(self, error);
-        self->stopped = self->stopped || self->session.device.leave == LEAVE_HALTED_FOREIGN;
-        if (*context->cancel != 0 || self->stopped || deadline_now_us() >= until_us)
-            return true;
-    }
-}
-
-static bool print_interval(struct stat_command *self, const struct plan_pass *pass, const struct window *from)
-{
+    const struct context *context = self->sampling.session.context;
+    const struct window *window = sampling_window(&self->sampling),
+                        *from = &self->sampling.windows.members[0].before;
     struct counts interval = {.n = self->counts.n};
-    const struct options *options = self->session.context->options;
     put_rows(self, pass, from, &interval);
     progress_clear(&self->progress);
-    interval.skew_us = self->window.sample_skew_us > from->sample_skew_us ? self->window.sample_skew_us
-                                                                          : from->sample_skew_us;
-    command_has_result(self->session.context);
-    return counts_interval(self->session.context->out, &interval, options->format, options->separator[0]);
+    interval.skew_us =
+        window->sample_skew_us > from->sample_skew_us ? window->sample_skew_us : from->sample_skew_us;
+    command_has_result(context);
+    return counts_interval(context->out, &interval, context->options->format, context->options->separator[0]);
+}
+
+static void put_counts(struct stat_command *self, const struct plan_pass *pass)
+{
+    const struct cpu_windows_member *member = &self->sampling.windows.members[0];
+    const struct window *window = &member->window;
+    struct counts *counts = &self->counts;
+    if (window->halts) {
+        counts->halts += window->samples + 1;
+        counts->halted_us += window->halted_us;
+    }
+    put_rows(self, pass, &member->begin, counts);
+    counts->skew_us = window->skew_us > counts->skew_us ? window->skew_us : counts->skew_us;
+    counts->lost += window->lost;
 }
 
 static bool run_window(struct stat_command *self, const struct plan_pass *pass, struct error *error)
 {
-    const struct context *context = self->session.context;
-    const struct options *options = context->options;
-    struct deadline deadline = session_deadline(&self->session);
-    deadline.cancel = NULL;
-    if (!device_program(&self->session.device, pass->picks, pass->n, &deadline, error) ||
-        !window_begin(&self->window, &self->session.device, &self->clock, &deadline, error))
+    struct sampling *sampling = &self->sampling;
+    const struct options *options = options_of(self);
+    if (!sampling_program(sampling, pass, error) || !sampling_begin(sampling, error))
         return false;
-    if (self->session.device.leave == LEAVE_HALTED_FOREIGN) {
-        self->stopped = true;
+    if (sampling->stopped)
         return true;
-    }
-    const struct window begin = self->window;
-    int64_t begun_us = deadline_now_us(), next_us = begun_us;
-    int64_t end_us = begun_us + (int64_t)(options->for_s * 1e6);
-    self->end_us = end_us;
-    self->pass = (size_t)(pass - self->counting.plan->passes);
-    const int64_t unasked_us = self->window.halts ? INT64_MAX / 4 : 1000000;
+    const struct window *window = sampling_window(sampling), *from = &sampling->windows.members[0].before;
+    int64_t next_us = deadline_now_us();
+    self->end_us = next_us + (int64_t)(options->for_s * 1e6);
+    self->pass = (size_t)(pass - sampling->counting.plan->passes);
+    const int64_t unasked_us = window->halts ? INT64_MAX / 4 : 1000000;
     do {
-        const struct window from = self->window;
+        cpu_windows_begin_interval(&sampling->windows);
         next_us =
             deadline_next_us(next_us, options->interval_said ? options->interval_ms * 1000 : unasked_us);
-        if (options->for_s > 0 && next_us > end_us)
-            next_us = end_us;
-        if (!sample_until(self, next_us, error))
+        if (options->for_s > 0 && next_us > self->end_us)
+            next_us = self->end_us;
+        if (!sampling_until(sampling, next_us, error))
             return false;
-        if (options->interval_said && self->window.last_us > from.last_us &&
-            !print_interval(self, pass, &from))
+        if (options->interval_said && window->last_us > from->last_us && !print_interval(self, pass))
             return error_set(error, ERROR_SYSTEM, "the output could not be written");
-    } while (!is_over(self, end_us));
-    if (self->window.halts) {
-        self->counts.halts += self->window.samples + 1;
-        self->counts.halted_us += self->window.halted_us;
-    }
-    put_rows(self, pass, &begin, &self->counts);
-    if (self->window.skew_us > self->counts.skew_us)
-        self->counts.skew_us = self->window.skew_us;
-    self->counts.lost += self->window.lost;
+    } while (*sampling->session.context->cancel == 0 && !sampling->ended &&
+             (options->for_s <= 0 || deadline_now_us() < self->end_us));
+    if (options->all_cpus)
+        sampling_fill(sampling, &sampling->whole, pass);
+    else
+        put_counts(self, pass);
     return true;
 }
 
@@ -205,88 +178,90 @@ static double row_mean(const void *context, size_t i)
     return row->counted && !row->at_least ? (double)row->count : (double)NAN;
 }
 
+static bool print_begin(struct stat_command *self)
+{
+    const struct sampling *sampling = &self->sampling;
+    const struct options *options = options_of(self);
+    const struct plan *plan = sampling->counting.plan;
+    FILE *out = sampling->session.context->out;
+    if (options->all_cpus)
+        return cores_begin(out, &sampling->conditions, &sampling->whole, options->format);
+    self->counts.n = plan->n_columns;
+    self->counts.passes = plan->n_passes;
+    self->counts.clock_hz = sampling->clock.hz;
+    for (size_t i = 0; i < plan->n_columns; i++)
+        self->counts.rows[i] =
+            (struct counts_row){.name = plan->columns[i].name, .unsupported = plan->columns[i].unsupported};
+    return counts_begin(out, &sampling->conditions, &self->counts, options->format, options->separator[0]);
+}
+
+static bool print_end(struct stat_command *self)
+{
+    const struct sampling *sampling = &self->sampling;
+    const struct options *options = options_of(self);
+    FILE *out = sampling->session.context->out;
+    if (options->all_cpus)
+        return cores_print(out, &sampling->whole, options->format, options->separator[0]);
+    self->counts.slept = sampling->session.device.slept;
+    self->counts.n_metrics = counting_metrics(&sampling->counting, row_mean, &self->counts,
+                                              sampling->clock.hz, self->counts.metrics);
+    return counts_end(out, &self->counts, options->format, options->separator[0]);
+}
+
 static bool run_windows(struct stat_command *self, struct error *error)
 {
-    const struct context *context = self->session.context;
-    const struct plan *plan = self->counting.plan;
+    struct sampling *sampling = &self->sampling;
+    const struct context *context = sampling->session.context;
+    const struct plan *plan = sampling->counting.plan;
     if (plan->n_passes > 1 && !(context->options->for_s > 0))
         return error_set(error, ERROR_USAGE,
                          "these events take %zu windows in a row: say with --for how long each is",
                          plan->n_passes);
-    self->counts.n = plan->n_columns;
-    self->counts.passes = plan->n_passes;
-    self->counts.clock_hz = self->clock.hz;
-    for (size_t i = 0; i < plan->n_columns; i++)
-        *row_of(self, i) =
-            (struct counts_row){.name = plan->columns[i].name, .unsupported = plan->columns[i].unsupported};
-    if (!counts_begin(context->out, &self->conditions, &self->counts, context->options->format,
-                      context->options->separator[0]))
+    if (!print_begin(self))
         return error_set(error, ERROR_SYSTEM, "the output could not be written");
     bool ran = true;
     if (!context->options->quiet)
         progress_begin(&self->progress, stderr);
-    for (size_t i = 0; ran && i < plan->n_passes && *context->cancel == 0 && !self->stopped &&
-                       self->reset.kind == ERROR_NONE;
-         i++)
+    for (size_t i = 0; ran && i < plan->n_passes && *context->cancel == 0 && !sampling->ended; i++)
         ran = run_window(self, &plan->passes[i], error);
     progress_clear(&self->progress);
     if (!ran)
         return false;
     struct deadline deadline = session_last_deadline();
-    if (self->reset.kind == ERROR_NONE && !device_check_witness(&self->session.device, &deadline, error))
+    if (!context->options->all_cpus && self->reset.kind == ERROR_NONE &&
+        !device_check_witness(&sampling->session.device, &deadline, error))
         return false;
-    self->counts.slept = self->session.device.slept;
-    self->counts.n_metrics =
-        counting_metrics(&self->counting, row_mean, &self->counts, self->clock.hz, self->counts.metrics);
     command_has_result(context);
-    return counts_end(context->out, &self->counts, context->options->format,
-                      context->options->separator[0]) ||
-           error_set(error, ERROR_SYSTEM, "the output could not be written");
+    return print_end(self) || error_set(error, ERROR_SYSTEM, "the output could not be written");
 }
 
-/* What CSV has no place for. */
-static void tell_halts(const struct stat_command *self)
+/* CSV has no place for it. */
+static void warn_of_halts(const struct stat_command *self)
 {
-    const struct options *options = self->session.context->options;
+    const struct options *options = options_of(self);
     if (options->format == FORMAT_CSV && self->counts.halts > 0 && !options->quiet)
         fprintf(stderr, "pmu-probe: the core was halted %" PRIu64 " times to read its counters\n",
                 self->counts.halts);
 }
 
-/* The counts go up to there. */
-static bool check_stop(struct stat_command *self, struct error *error)
-{
-    char place[512];
-    if (!self->stopped || self->session.device.debugger != NULL)
-        return true;
-    session_place(&self->session, self->session.device.stopped_at, place, sizeof place);
-    return error_set(error, ERROR_FOREIGN_STOP, "halted by someone else at %s", place);
-}
-
 int command_stat(const struct context *context, struct error *error)
 {
-    struct stat_command self = {.session.context = context};
-    double seen_hz;
-    if (context->options->all_cpus)
-        return all_cpus_stat(context, error);
-    bool ok = session_open_elf(&self.session, error) && session_open_target(&self.session, error) &&
-              session_take(&self.session, error) &&
-              session_trial(&self.session, &self.clock, &seen_hz, error) &&
-              counting_open(&self.counting, &self.session, &self.clock, error);
+    struct stat_command self = {
+        .sampling = {.session.context = context, .context = &self, .wait = pass_time, .recover = note_reset}};
+    struct sampling *sampling = &self.sampling;
+    bool ok =
+        !context->options->all_cpus || !context->options->interval_said ||
+        error_set(error, ERROR_USAGE, "stat -a prints once; watch -a -I MS prints every MS milliseconds");
+    ok = ok && sampling_open(sampling, NULL, error);
     if (ok) {
-        session_conditions(&self.session, &self.clock, &self.conditions);
-        if (self.session.device.debugger != NULL)
-            snprintf(self.conditions.note, sizeof self.conditions.note,
+        if (sampling->session.device.debugger != NULL)
+            snprintf(sampling->conditions.note, sizeof sampling->conditions.note,
                      "each sample halts the core briefly; that cost is included in the counts");
-        ok = run_windows(&self, error) && check_stop(&self, error);
-        tell_halts(&self);
+        ok = run_windows(&self, error) && sampling_check_stop(sampling, error);
+        warn_of_halts(&self);
         if (ok && self.reset.kind != ERROR_NONE)
             ok = error_set(error, ERROR_RESET, "%s after %.3f s; the counts above go up to then",
                            self.reset.text, self.counts.since_begin);
     }
-    struct error after = {0};
-    counting_close(&self.counting);
-    if (!session_close(&self.session, &after))
-        ok = error_add(error, &after);
-    return ok ? EXIT_DONE : error_exit_code(error->kind);
+    return sampling_finish(sampling, ok, error);
 }

@@ -96,6 +96,8 @@ int window_pace_ms(const struct window *window)
 
 static void select_member(struct cpu_windows *windows, const struct cpu_windows_member *member)
 {
+    if (!windows->all)
+        return;
     windows->device->chosen = member->core;
     windows->device->block = member->block;
     windows->device->reading = member->reading;
@@ -114,13 +116,27 @@ static bool take_one(struct cpu_windows *windows, struct cpu_windows_member *mem
     return true;
 }
 
-bool cpu_windows_take(struct cpu_windows *windows, struct device *device, const char *block,
-                      const struct deadline *deadline, struct error *error)
+static bool make_members(struct cpu_windows *windows, struct device *device, bool all, struct error *error)
 {
+    size_t room = all ? device->n_cores : 1;
     *windows =
-        (struct cpu_windows){.device = device, .members = calloc(device->n_cores, sizeof *windows->members)};
-    if (windows->members == NULL)
-        return error_set(error, ERROR_SYSTEM, "out of memory");
+        (struct cpu_windows){.device = device, .all = all, .members = calloc(room, sizeof *windows->members)};
+    return windows->members != NULL || error_set(error, ERROR_SYSTEM, "out of memory");
+}
+
+bool cpu_windows_take_chosen(struct cpu_windows *windows, struct device *device, struct error *error)
+{
+    if (!make_members(windows, device, false, error))
+        return false;
+    windows->members[windows->n++].core = device->chosen;
+    return true;
+}
+
+bool cpu_windows_take_all(struct cpu_windows *windows, struct device *device, const char *block,
+                          const struct deadline *deadline, struct error *error)
+{
+    if (!make_members(windows, device, true, error))
+        return false;
     uint32_t free_on_all = UINT32_MAX;
     for (size_t i = 0; i < device->n_cores; i++) {
         struct cpu_windows_member *member = &windows->members[i];
@@ -151,7 +167,8 @@ bool cpu_windows_program(struct cpu_windows *windows, const struct counter_pick 
     for (size_t i = 0; i < windows->n; i++) {
         select_member(windows, &windows->members[i]);
         if (!device_program(windows->device, picks, n, deadline, error))
-            return error_prefix(error, "CPU %u: ", (unsigned)windows->members[i].core->core.unit);
+            return windows->all &&
+                   error_prefix(error, "CPU %u: ", (unsigned)windows->members[i].core->core.unit);
         windows->members[i].reading = windows->device->reading;
     }
     return true;
@@ -165,7 +182,8 @@ bool cpu_windows_begin(struct cpu_windows *windows, const struct clock *clock,
         select_member(windows, member);
         if (!window_begin(&member->window, windows->device, clock, deadline, error))
             return false;
-        member->window.plausible.reading = NULL; /* only an operating system writes an MSR */
+        if (windows->all) /* only an operating system writes an MSR */
+            member->window.plausible.reading = NULL;
         member->begin = member->before = member->window;
     }
     return true;
@@ -189,5 +207,6 @@ void cpu_windows_begin_interval(struct cpu_windows *windows)
 
 int cpu_windows_pace_ms(const struct cpu_windows *windows)
 {
-    return window_longest_ms(&windows->members[0].window);
+    const struct window *window = &windows->members[0].window;
+    return windows->all ? window_longest_ms(window) : window_pace_ms(window);
 }

@@ -1,7 +1,7 @@
 /*
  * Windows: samples of all counters in use while the core runs, summed to 64-bit totals. Totals are exact as
- * long as no counter can wrap between two samples. A window covers one core; struct cpu_windows covers all
- * hardware threads of a card.
+ * long as no counter can wrap between two samples. A window covers one CPU. struct cpu_windows has one for
+ * each measured CPU: the chosen core, or all hardware threads of a card.
  */
 #pragma once
 
@@ -44,8 +44,6 @@ int window_longest_ms(const struct window *window);
  * counter by the target shows. */
 int window_pace_ms(const struct window *window);
 
-/* All hardware threads of a card. Each has its own counters and a window over them. The windows are sampled
- * in turn; the device has one of them selected at a time. */
 struct cpu_windows_member {
     struct device_core *core; /* core->core.unit: the CPU; core->view.core_id: its core */
     struct counter_block *block;
@@ -53,19 +51,23 @@ struct cpu_windows_member {
     struct window window, begin, before; /* now; when the pass began; when the interval began */
 };
 
+/* The windows are sampled in turn. With several members, the device has one of them selected at a time. */
 struct cpu_windows {
     struct device *device;
+    bool all;                           /* the threads of a card */
     struct cpu_windows_member *members; /* in the order of the CPUs */
     size_t n;
 };
 
+/* The chosen core of the device, which is taken already. */
+bool cpu_windows_take_chosen(struct cpu_windows *windows, struct device *device, struct error *error);
 /*
  * Takes every CPU of the device, with the named block (NULL: the best). A counter counts as free only if it
  * is free on all CPUs. ERROR_USAGE if the cores are no threads of a card. Close it even after a failure;
  * device_undo restores the target.
  */
-bool cpu_windows_take(struct cpu_windows *windows, struct device *device, const char *block,
-                      const struct deadline *deadline, struct error *error);
+bool cpu_windows_take_all(struct cpu_windows *windows, struct device *device, const char *block,
+                          const struct deadline *deadline, struct error *error);
 void cpu_windows_close(struct cpu_windows *windows);
 
 bool cpu_windows_program(struct cpu_windows *windows, const struct counter_pick *picks, size_t n,
@@ -75,4 +77,5 @@ bool cpu_windows_begin(struct cpu_windows *windows, const struct clock *clock,
                        const struct deadline *deadline, struct error *error);
 bool cpu_windows_sample(struct cpu_windows *windows, const struct deadline *deadline, struct error *error);
 void cpu_windows_begin_interval(struct cpu_windows *windows);
-int cpu_windows_pace_ms(const struct cpu_windows *windows); /* as window_longest_ms */
+/* The time between samples in ms: window_pace_ms, or window_longest_ms for all threads of a card. */
+int cpu_windows_pace_ms(const struct cpu_windows *windows);

@@ -87,7 +87,7 @@ static bool take(void)
 {
     static const struct device_request any = {.core = -1};
     return device_open(&device, &card.link, &any, &deadline, &error) &&
-           cpu_windows_take(&windows, &device, NULL, &deadline, &error);
+           cpu_windows_take_all(&windows, &device, NULL, &deadline, &error);
 }
 
 FRESH_TEST(every_thread_has_its_own_count)
