@@ -118,6 +118,68 @@ void sampling_fill(struct sampling *self, struct cores_table *table, const struc
         counting_metrics(&self->counting, value_of, &table->rows[r], self->clock.hz, table->rows[r].metrics);
 }
 
+/* ---- the counts of one core */
+
+void sampling_name(const struct sampling *self, struct counts *out)
+{
+    const struct plan *plan = self->counting.plan;
+    out->n = plan->n_columns;
+    out->passes = plan->n_passes;
+    out->clock_hz = self->clock.hz;
+    for (size_t i = 0; i < plan->n_columns; i++)
+        out->rows[i] =
+            (struct counts_row){.name = plan->columns[i].name, .unsupported = plan->columns[i].unsupported};
+}
+
+static void put_rows(const struct sampling *self, const struct plan_pass *pass, const struct window *from,
+                     struct counts *out)
+{
+    const struct window *window = sampling_window(self);
+    out->n = self->counting.plan->n_columns;
+    out->seconds = (double)(window->last_us - from->last_us) / 1e6;
+    out->since_begin = (double)(window->last_us - window->first_us) / 1e6;
+    out->samples += window->samples - from->samples;
+    out->lost += window->lost - from->lost;
+    for (size_t i = 0; i < pass->n; i++)
+        out->rows[pass->column[i]] =
+            (struct counts_row){.name = self->counting.plan->columns[pass->column[i]].name,
+                                .count = window->totals[i].count - from->totals[i].count,
+                                .seconds = out->seconds,
+                                .at_least = window->totals[i].missed > from->totals[i].missed,
+                                .counted = true};
+}
+
+void sampling_interval(const struct sampling *self, const struct plan_pass *pass, struct counts *out)
+{
+    const struct cpu_windows_member *member = &self->windows.members[0];
+    uint64_t first = member->before.sample_skew_us, last = member->window.sample_skew_us;
+    *out = (struct counts){.skew_us = first > last ? first : last};
+    put_rows(self, pass, &member->before, out);
+}
+
+void sampling_add(const struct sampling *self, const struct plan_pass *pass, const struct window *from,
+                  struct counts *out)
+{
+    const struct window *window = sampling_window(self);
+    put_rows(self, pass, from, out);
+    out->skew_us = window->skew_us > out->skew_us ? window->skew_us : out->skew_us;
+    if (window->halts) {
+        out->halts += window->samples + 1;
+        out->halted_us += window->halted_us;
+    }
+}
+
+static double count_of(const void *context, size_t column)
+{
+    const struct counts_row *row = &((const struct counts *)context)->rows[column];
+    return row->counted && !row->at_least ? (double)row->count : (double)NAN;
+}
+
+void sampling_metrics(const struct sampling *self, struct counts *out)
+{
+    out->n_metrics = counting_metrics(&self->counting, count_of, out, self->clock.hz, out->metrics);
+}
+
 /* ---- opening, closing and sampling */
 
 static bool open_chosen(struct sampling *self, const char *sees_running, struct error *error)

@@ -42,5 +42,12 @@ bool sampling_until(struct sampling *self, int64_t until_us, struct error *error
 /* With -a: puts the counts of this pass into `table`, with their sums, since the pass or the interval began.
  */
 void sampling_fill(struct sampling *self, struct cores_table *table, const struct plan_pass *pass);
+/* Without -a: the names of all columns; the counts of this pass since the interval began; the counts since
+ * `from`, added to what other passes have put into `out`; the metrics of the counts in `out`. */
+void sampling_name(const struct sampling *self, struct counts *out);
+void sampling_interval(const struct sampling *self, const struct plan_pass *pass, struct counts *out);
+void sampling_add(const struct sampling *self, const struct plan_pass *pass, const struct window *from,
+                  struct counts *out);
+void sampling_metrics(const struct sampling *self, struct counts *out);
 /* ERROR_FOREIGN_STOP if another debugger halted the core. */
 bool sampling_check_stop(const struct sampling *self, struct error *error);

@@ -9,7 +9,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
 
 struct stat_command {
@@ -24,21 +23,6 @@ struct stat_command {
 static const struct options *options_of(const struct stat_command *self)
 {
     return self->sampling.session.context->options;
-}
-
-static void put_rows(const struct stat_command *self, const struct plan_pass *pass, const struct window *from,
-                     struct counts *out)
-{
-    const struct window *window = sampling_window(&self->sampling);
-    out->seconds = (double)(window->last_us - from->last_us) / 1e6;
-    out->since_begin = (double)(window->last_us - window->first_us) / 1e6;
-    for (size_t i = 0; i < pass->n; i++)
-        out->rows[pass->column[i]] =
-            (struct counts_row){.name = self->sampling.counting.plan->columns[pass->column[i]].name,
-                                .count = window->totals[i].count - from->totals[i].count,
-                                .seconds = out->seconds,
-                                .at_least = window->totals[i].missed > from->totals[i].missed,
-                                .counted = true};
 }
 
 static void sleep_for(int64_t us, const volatile sig_atomic_t *cancel)
@@ -115,29 +99,11 @@ static bool note_reset(void *context, struct error *error)
 static bool print_interval(struct stat_command *self, const struct plan_pass *pass)
 {
     const struct context *context = self->sampling.session.context;
-    const struct window *window = sampling_window(&self->sampling),
-                        *from = &self->sampling.windows.members[0].before;
-    struct counts interval = {.n = self->counts.n};
-    put_rows(self, pass, from, &interval);
+    struct counts interval;
+    sampling_interval(&self->sampling, pass, &interval);
     progress_clear(&self->progress);
-    interval.skew_us =
-        window->sample_skew_us > from->sample_skew_us ? window->sample_skew_us : from->sample_skew_us;
     command_has_result(context);
     return counts_interval(context->out, &interval, context->options->format, context->options->separator[0]);
-}
-
-static void put_counts(struct stat_command *self, const struct plan_pass *pass)
-{
-    const struct cpu_windows_member *member = &self->sampling.windows.members[0];
-    const struct window *window = &member->window;
-    struct counts *counts = &self->counts;
-    if (window->halts) {
-        counts->halts += window->samples + 1;
-        counts->halted_us += window->halted_us;
-    }
-    put_rows(self, pass, &member->begin, counts);
-    counts->skew_us = window->skew_us > counts->skew_us ? window->skew_us : counts->skew_us;
-    counts->lost += window->lost;
 }
 
 static bool run_window(struct stat_command *self, const struct plan_pass *pass, struct error *error)
@@ -168,30 +134,18 @@ static bool run_window(struct stat_command *self, const struct plan_pass *pass, 
     if (options->all_cpus)
         sampling_fill(sampling, &sampling->whole, pass);
     else
-        put_counts(self, pass);
+        sampling_add(sampling, pass, &sampling->windows.members[0].begin, &self->counts);
     return true;
-}
-
-static double row_mean(const void *context, size_t i)
-{
-    const struct counts_row *row = &((const struct counts *)context)->rows[i];
-    return row->counted && !row->at_least ? (double)row->count : (double)NAN;
 }
 
 static bool print_begin(struct stat_command *self)
 {
     const struct sampling *sampling = &self->sampling;
     const struct options *options = options_of(self);
-    const struct plan *plan = sampling->counting.plan;
     FILE *out = sampling->session.context->out;
     if (options->all_cpus)
         return cores_begin(out, &sampling->conditions, &sampling->whole, options->format);
-    self->counts.n = plan->n_columns;
-    self->counts.passes = plan->n_passes;
-    self->counts.clock_hz = sampling->clock.hz;
-    for (size_t i = 0; i < plan->n_columns; i++)
-        self->counts.rows[i] =
-            (struct counts_row){.name = plan->columns[i].name, .unsupported = plan->columns[i].unsupported};
+    sampling_name(sampling, &self->counts);
     return counts_begin(out, &sampling->conditions, &self->counts, options->format, options->separator[0]);
 }
 
@@ -203,8 +157,7 @@ static bool print_end(struct stat_command *self)
     if (options->all_cpus)
         return cores_print(out, &sampling->whole, options->format, options->separator[0]);
     self->counts.slept = sampling->session.device.slept;
-    self->counts.n_metrics = counting_metrics(&sampling->counting, row_mean, &self->counts,
-                                              sampling->clock.hz, self->counts.metrics);
+    sampling_metrics(sampling, &self->counts);
     return counts_end(out, &self->counts, options->format, options->separator[0]);
 }
 

@@ -22,7 +22,7 @@ struct watching {
     uint64_t zeros[SCREEN_ROWS];          /* with -a: the totals at that time */
     struct screen screen;
     struct screen_view shown;
-    struct metric_result metrics[RESULT_METRICS]; /* of the screen */
+    struct counts interval; /* of one core, on the screen */
     char title[320], names[SCREEN_ROWS][NAME];
     struct rates rates;
     bool paused;
@@ -47,123 +47,28 @@ static const struct options *options_of(const struct watching *self)
 
 /* ---- one core */
 
-/* A time from which metrics are computed: the interval's begin or the first sample. */
-struct stretch {
-    const struct watching *self;
-    const struct window *from;
-};
-
-static double count_of(const void *context, size_t column)
+static void print_text(struct watching *self, const struct counts *interval)
 {
-    const struct stretch *stretch = context;
-    const struct plan_pass *pass = pass_of(stretch->self);
-    for (size_t i = 0; i < pass->n; i++)
-        if (pass->column[i] == column) {
-            const struct window_total *to = &stretch->self->window->totals[i],
-                                      *from = &stretch->from->totals[i];
-            return to->missed > from->missed ? (double)NAN : (double)(to->count - from->count);
-        }
-    return (double)NAN;
-}
-
-static size_t make_metrics(const struct watching *self, const struct window *from, struct metric_result *out)
-{
-    const struct stretch stretch = {.self = self, .from = from};
-    return counting_metrics(&self->sampling.counting, count_of, &stretch, self->sampling.clock.hz, out);
-}
-
-static struct json_part metrics_since(const struct watching *self, const struct window *from)
-{
-    struct metric_result metrics[RESULT_METRICS];
-    return json_metrics(metrics, make_metrics(self, from, metrics));
-}
-
-static bool print_json(const struct watching *self)
-{
-    const struct window *window = self->window, *before = self->before;
-    const struct reading *reading = &self->sampling.session.device.reading;
-    struct json_part line = json_part_new("sample"), values = json_part_new(NULL);
-    json_part_real(&line, "seconds", seconds(window->first_us, window->last_us));
-    json_part_unsigned(&line, "count", window->totals[0].count - before->totals[0].count);
-    json_part_unsigned(&line, "total", window->totals[0].count);
-    json_part_bool(&line, "at_least", window->totals[0].missed > before->totals[0].missed);
-    json_part_unsigned(&line, "samples", window->samples - before->samples);
-    json_part_unsigned(&line, "lost", window->lost);
-    for (size_t i = 0; i < reading->counted; i++) {
-        struct json_part value = json_part_new(NULL);
-        json_part_unsigned(&value, "count", window->totals[i].count - before->totals[i].count);
-        json_part_unsigned(&value, "total", window->totals[i].count);
-        json_part_bool(&value, "at_least", window->totals[i].missed > 0);
-        json_part_object(&values, reading->counters[i].name, value);
-    }
-    json_part_object(&line, "values", values);
-    json_part_object(&line, "metrics", metrics_since(self, before));
-    return json_part_write(self->sampling.session.context->out, line);
-}
-
-static bool print_json_summary(const struct watching *self)
-{
-    const struct window *window = self->window, begin = {0};
-    const struct reading *reading = &self->sampling.session.device.reading;
-    struct json_part line = json_part_new("summary"), values = json_part_new(NULL);
-    json_part_real(&line, "seconds", seconds(window->first_us, window->last_us));
-    json_part_unsigned(&line, "samples", window->samples);
-    json_part_unsigned(&line, "lost", window->lost);
-    for (size_t i = 0; i < reading->counted; i++) {
-        struct json_part value = json_part_new(NULL);
-        json_part_unsigned(&value, "total", window->totals[i].count);
-        json_part_bool(&value, "at_least", window->totals[i].missed > 0);
-        json_part_object(&values, reading->counters[i].name, value);
-    }
-    json_part_object(&line, "values", values);
-    json_part_object(&line, "metrics", metrics_since(self, &begin));
-    json_part_unsigned(&line, "skew_us", window->skew_us);
-    return json_part_write(self->sampling.session.context->out, line);
-}
-
-static bool print_json_reset(const struct watching *self, double at)
-{
-    struct json_part line = json_part_new("reset");
-    json_part_real(&line, "seconds", at);
-    return json_part_write(self->sampling.session.context->out, line);
-}
-
-static bool print_json_header(const struct watching *self)
-{
-    const struct plan *plan = self->sampling.counting.plan;
-    struct column columns[PLAN_COLUMNS] = {0};
-    for (size_t i = 0; i < plan->n_columns; i++)
-        snprintf(columns[i].name, sizeof columns[i].name, "%s", plan->columns[i].name);
-    return json_header(self->sampling.session.context->out, &self->sampling.conditions, columns,
-                       plan->n_columns, time(NULL));
-}
-
-static void print_text(struct watching *self)
-{
-    const struct window *window = self->window;
-    const struct reading *reading = &self->sampling.session.device.reading;
-    double span = seconds(self->before->last_us, window->last_us);
-    for (size_t i = 0; i < reading->counted; i++) {
-        uint64_t count = window->totals[i].count - self->before->totals[i].count;
-        const struct rates_row row = {.name = reading->counters[i].name,
-                                      .seconds = seconds(window->first_us, window->last_us),
-                                      .count = count,
-                                      .rate = span > 0 ? (double)count / span : 0,
-                                      .total = window->totals[i].count,
-                                      .count_at_least =
-                                          window->totals[i].missed > self->before->totals[i].missed,
-                                      .total_at_least = window->totals[i].missed > 0};
+    const struct plan_pass *pass = pass_of(self);
+    FILE *out = self->sampling.session.context->out;
+    for (size_t i = 0; i < pass->n; i++) {
+        const struct counts_row *count = &interval->rows[pass->column[i]];
+        const struct rates_row row = {.name = count->name,
+                                      .seconds = interval->since_begin,
+                                      .count = count->count,
+                                      .rate = count->seconds > 0 ? (double)count->count / count->seconds : 0,
+                                      .total = self->window->totals[i].count,
+                                      .count_at_least = count->at_least,
+                                      .total_at_least = self->window->totals[i].missed > 0};
         rates_print(&self->rates, &row);
     }
-    struct metric_result metrics[RESULT_METRICS];
-    size_t n = make_metrics(self, self->before, metrics);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < interval->n_metrics; i++) {
+        const struct metric_result *metric = &interval->metrics[i];
         char value[NUMBER_ROOM] = "<not counted>";
-        if (isfinite(metrics[i].value))
-            snprintf(value, sizeof value, "%.6g", metrics[i].value);
-        fprintf(self->sampling.session.context->out, "%-18s %8.3f s %15s%s%s\n", metrics[i].name,
-                seconds(window->first_us, window->last_us), value, metrics[i].unit[0] != '\0' ? " " : "",
-                metrics[i].unit);
+        if (isfinite(metric->value))
+            snprintf(value, sizeof value, "%.6g", metric->value);
+        fprintf(out, "%-18s %8.3f s %15s%s%s\n", metric->name, interval->since_begin, value,
+                metric->unit[0] != '\0' ? " " : "", metric->unit);
     }
 }
 
@@ -171,40 +76,35 @@ static void print_text(struct watching *self)
 static bool print_totals(const struct watching *self)
 {
     FILE *out = self->sampling.session.context->out;
-    const struct window *window = self->window;
-    const struct reading *reading = &self->sampling.session.device.reading;
-    struct counts counts = {.passes = 1,
-                            .seconds = seconds(self->zero.last_us, window->last_us),
-                            .skew_us = window->skew_us,
-                            .lost = window->lost,
-                            .halts = window->halts ? window->samples + 1 : 0,
-                            .halted_us = window->halted_us};
-    for (size_t i = 0; i < reading->counted && i < READING_ROOM; i++)
-        counts.rows[counts.n++] =
-            (struct counts_row){.name = reading->counters[i].name,
-                                .count = window->totals[i].count - self->zero.totals[i].count,
-                                .seconds = counts.seconds,
-                                .at_least = window->totals[i].missed > self->zero.totals[i].missed,
-                                .counted = true};
+    const struct plan_pass *pass = pass_of(self);
+    struct counts counts = {.passes = 1};
+    sampling_add(&self->sampling, pass, &self->zero, &counts);
+    for (size_t i = 0; i < pass->n; i++)
+        counts.rows[i] = counts.rows[pass->column[i]];
+    counts.n = pass->n;
     text_header(out, &self->sampling.conditions);
     return counts_end(out, &counts, FORMAT_TEXT, ',');
 }
 
 static void put_core(struct watching *self, struct screen_view *view)
 {
-    const struct window *window = self->window, *before = self->before;
-    const struct reading *reading = &self->sampling.session.device.reading;
-    double span = seconds(before->last_us, window->last_us);
-    for (size_t i = 0; i < reading->counted && i < READING_ROOM; i++)
-        view->rows[view->n++] = (struct screen_row){
-            .name = reading->counters[i].name,
-            .rate = span > 0 ? (double)(window->totals[i].count - before->totals[i].count) / span : 0,
-            .total = window->totals[i].count - self->zero.totals[i].count,
-            .rate_at_least = window->totals[i].missed > before->totals[i].missed,
-            .total_at_least = window->totals[i].missed > self->zero.totals[i].missed};
-    view->lost = window->lost;
-    view->n_metrics = make_metrics(self, before, self->metrics);
-    view->metrics = self->metrics;
+    const struct plan_pass *pass = pass_of(self);
+    struct counts *interval = &self->interval;
+    sampling_interval(&self->sampling, pass, interval);
+    sampling_metrics(&self->sampling, interval);
+    for (size_t i = 0; i < pass->n; i++) {
+        const struct counts_row *row = &interval->rows[pass->column[i]];
+        const struct window_total *total = &self->window->totals[i], *zero = &self->zero.totals[i];
+        view->rows[view->n++] =
+            (struct screen_row){.name = row->name,
+                                .rate = row->seconds > 0 ? (double)row->count / row->seconds : 0,
+                                .total = total->count - zero->count,
+                                .rate_at_least = row->at_least,
+                                .total_at_least = total->missed > zero->missed};
+    }
+    view->lost = self->window->lost;
+    view->n_metrics = interval->n_metrics;
+    view->metrics = interval->metrics;
 }
 
 /* ---- all CPUs */
@@ -308,7 +208,7 @@ static void handle_key(struct watching *self, enum screen_key key)
 
 static void pause_us(struct watching *self, int64_t us)
 {
-    int64_t ms = us <= 0 ? 0 : us >= SLICE_MS * 1000 ? SLICE_MS : us / 1000 + 1;
+    int64_t ms = us <= 0 ? 0 : us >= SLICE_MS * INT64_C(1000) ? SLICE_MS : us / 1000 + 1;
     if (self->screen.open)
         handle_key(self, screen_wait_key(&self->screen, (int)(ms < KEY_MS ? ms : KEY_MS)));
     else
@@ -339,7 +239,7 @@ static void tell_reset(struct watching *self)
                  "reset %" PRIu64 "%s; totals go on, and are lower bounds", self->resets,
                  self->resets > 1 ? " times" : " time");
     else if (context->options->format == FORMAT_JSON)
-        print_json_reset(self, at); /* a failed write shows at the next line */
+        json_reset(context->out, at); /* a failed write shows at the next line */
     else
         fprintf(context->out, "%10.3f s  the target was reset; totals go on, and are lower bounds\n", at);
 }
@@ -379,13 +279,14 @@ static bool print_begin(struct watching *self)
     const struct sampling *sampling = &self->sampling;
     const struct options *options = options_of(self);
     FILE *out = sampling->session.context->out;
+    struct counts counts = {0};
     if (options->all_cpus)
         return cores_begin(out, &sampling->conditions, &sampling->interval, options->format);
-    if (options->format == FORMAT_JSON)
-        return print_json_header(self);
-    text_header(out, &sampling->conditions);
-    rates_begin(&self->rates, out);
-    return true;
+    sampling_name(sampling, &counts);
+    bool ok = counts_begin(out, &sampling->conditions, &counts, options->format, ',');
+    if (options->format == FORMAT_TEXT)
+        rates_begin(&self->rates, out);
+    return ok;
 }
 
 static bool print_interval(struct watching *self)
@@ -396,9 +297,12 @@ static bool print_interval(struct watching *self)
         collect(self);
         return cores_print(out, &self->sampling.interval, options->format, options->separator[0]);
     }
+    struct counts interval;
+    sampling_interval(&self->sampling, pass_of(self), &interval);
+    sampling_metrics(&self->sampling, &interval);
     if (options->format == FORMAT_JSON)
-        return print_json(self);
-    print_text(self);
+        return json_counts(out, "sample", &interval);
+    print_text(self, &interval);
     return fflush(out) == 0 && !ferror(out);
 }
 
@@ -415,7 +319,12 @@ static bool print_end(struct watching *self, bool was_shown)
         return print_totals(self);
     if (options->format != FORMAT_JSON)
         return true;
-    return options->all_cpus ? cores_end(out, whole) : print_json_summary(self);
+    if (options->all_cpus)
+        return cores_end(out, whole);
+    struct counts counts = {0};
+    sampling_add(sampling, pass_of(self), &sampling->windows.members[0].begin, &counts);
+    sampling_metrics(sampling, &counts);
+    return json_counts(out, "summary", &counts);
 }
 
 static bool watch_interval(struct watching *self, int64_t *next_us, struct error *error)

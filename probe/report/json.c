@@ -389,9 +389,18 @@ bool json_counts(FILE *out, const char *type, const struct counts *counts)
         json_part_unsigned(&line, "halts", counts->halts);
         json_part_unsigned(&line, "halted_us", counts->halted_us);
     }
+    if (counts->samples > 0)
+        json_part_unsigned(&line, "samples", counts->samples);
     json_part_unsigned(&line, "lost", counts->lost);
     if (counts->slept)
         json_part_bool(&line, "slept", true);
+    return json_part_write(out, line);
+}
+
+bool json_reset(FILE *out, double seconds)
+{
+    struct json_part line = json_part_new("reset");
+    json_part_real(&line, "seconds", seconds);
     return json_part_write(out, line);
 }
 

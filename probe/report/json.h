@@ -22,6 +22,8 @@ bool json_header(FILE *out, const struct conditions *conditions, const struct co
 bool json_hit(FILE *out, const struct hit_result *hit, const struct summary *summary);
 /* A line of `type` with the counts of a window. */
 bool json_counts(FILE *out, const char *type, const struct counts *counts);
+/* The target was reset so many seconds after the begin. */
+bool json_reset(FILE *out, double seconds);
 bool json_summary(FILE *out, const struct summary *summary);
 /* A line for one CPU, core or all of them, and the last line of a table of cores. */
 bool json_cores(FILE *out, const struct cores_table *table, const struct cores_row *row);

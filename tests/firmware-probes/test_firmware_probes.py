@@ -75,8 +75,9 @@ def test_measurements(way, firmware):
         before = place.board.state()["cycles"]
         count = measured(place, "stat", "-j", "--for", "400ms").summary["columns"]["CPU_CYCLES"]["count"]
         assert 0 < count <= place.board.state()["cycles"] - before
-        lines = [line for line in measured(place, "watch", "-j", "--for", "400ms", "-I", 100).lines if line["type"] == "sample"]
-        assert lines and sum(line["values"]["CPU_CYCLES"]["count"] for line in lines) == lines[-1]["values"]["CPU_CYCLES"]["total"]
+        result = measured(place, "watch", "-j", "--for", "400ms", "-I", 100)
+        lines = [line for line in result.lines if line["type"] == "sample"]
+        assert lines and sum(line["columns"]["CPU_CYCLES"]["count"] for line in lines) == result.summary["columns"]["CPU_CYCLES"]["count"]
         assert place.board.state()["run"] == "running"
 
 

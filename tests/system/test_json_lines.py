@@ -109,11 +109,11 @@ def test_watch_has_a_header_and_a_summary(ended):
         header, *samples, last = result.lines
         assert result.code == 0 and header["type"] == "header" and header["columns"] == ["CPU_CYCLES", "INST_RETIRED"]
         assert last["type"] == "summary" and {line["type"] for line in samples} == {"sample"}
-        for line, key in [*((sample, "count") for sample in samples), (last, "total")]:
-            cycles, instructions = (line["values"][name][key] for name in header["columns"])
+        for line in [*samples, last]:
+            cycles, instructions = (line["columns"][name]["count"] for name in header["columns"])
             assert line["metrics"]["CPI"] == pytest.approx(cycles / instructions) and line["metrics"]["IPC"] > 0
         for name in header["columns"]:
-            assert last["values"][name]["total"] == sum(sample["values"][name]["count"] for sample in samples)
+            assert last["columns"][name]["count"] == sum(sample["columns"][name]["count"] for sample in samples)
 
 
 def test_watch_shows_metrics_in_text():
