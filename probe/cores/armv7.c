@@ -1,5 +1,4 @@
 #include "cores/architectures.h"
-#include "cores/armv7_spares.h"
 #include "cores/armv7_transfer.h"
 #include "cores/injected.h"
 
@@ -128,6 +127,12 @@ static void add_run(const struct core *core, struct steps *list)
 static void add_registers_done(const struct core *core, struct steps *list)
 {
     armv7_set_control(core, list, HDBGEN);
+}
+
+static void add_ready(const struct core *core, struct steps *list)
+{
+    armv7_add_write(core, list, DBGDRCR, CLEAR_STICKY);
+    steps_add(list, step_until(armv7_word(core, DBGDSCR), INSTRCOMPL_L, INSTRCOMPL_L));
 }
 
 /* A request that comes while Debug state is being left is ignored, C5. */
@@ -305,9 +310,7 @@ static const struct core_ops armv7_ops = {
     .register_value = armv7_register_value,
     .add_expect_register = armv7_add_expect_register,
     .add_registers_done = add_registers_done,
-    .add_held_proofs = armv7_add_held_proofs,
-    .holding_word = armv7_holding_word,
-    .add_ready = armv7_add_ready,
+    .add_ready = add_ready,
     .add_coprocessor = armv7_add_coprocessor,
     .add_clear_breakpoint = add_clear_breakpoint,
     .add_wait_breakpoint = add_wait_halt,
@@ -378,7 +381,6 @@ bool armv7_identify(uint16_t unit, uint64_t debug_base, const uint64_t *values, 
                          .id = id,
                          .comparators =
                              core_may_halt((uint32_t)values[ARMV7_AUTHSTATUS]) ? (didr >> 24 & 0xF) + 1 : 0,
-                         .whole_comparators = armv7_whole_comparators(didr),
                          .processes = strncmp(name, "Cortex-A", sizeof "Cortex-A" - 1) == 0,
                          .context_comparators = armv7_context_comparators(didr)};
     out->keeps_secure = core_keeps_secure(out, (uint32_t)values[ARMV7_AUTHSTATUS]);

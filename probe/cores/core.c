@@ -52,10 +52,6 @@ void core_begin_proofs(const struct core *core, struct steps *list, struct core_
         ops->add_proofs(core, list, proofs, n);
         return;
     }
-    if (core->spares.state == SPARES_WORK) {
-        ops->add_held_proofs(core, list, proofs, n, false);
-        return;
-    }
     for (size_t i = 0; i < n; i++) {
         if (ops->add_registers_done == NULL)
             ops->add_expect_register(core, list, proofs[i].which, proofs[i].value, false);
@@ -68,8 +64,7 @@ void core_begin_proofs(const struct core *core, struct steps *list, struct core_
 
 void core_end_proofs(const struct core *core, struct steps *list, const struct core_proof *proofs, size_t n)
 {
-    bool to_look_at = core->ops->add_registers_done != NULL && core->spares.state != SPARES_WORK;
-    for (size_t i = 0; i < n && to_look_at; i++)
+    for (size_t i = 0; i < n && core->ops->add_registers_done != NULL; i++)
         steps_add(list, step_check(list->n - proofs[i].at, UINT64_MAX, proofs[i].value));
 }
 

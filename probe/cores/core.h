@@ -103,12 +103,6 @@ struct core_ops {
     /* Several at once, with all that looks at them, in fewer round trips. May be NULL. */
     void (*add_proofs)(const struct core *, struct steps *, struct core_proof *, size_t n);
 
-    /* Proofs of registers that are left in the values of two spare comparators, where a probe can look as
-     * often as it likes; at most two. `fresh`: nothing is known of what these hold, nor that it works.
-     * What keeps a comparator so: in its first word. Both NULL: never, and `whole_comparators` is 0. */
-    void (*add_held_proofs)(const struct core *, struct steps *, const struct core_proof *proofs, size_t n,
-                            bool fresh);
-    uint64_t (*holding_word)(const struct core *, unsigned n);
     /* Before registers are read after a list that ended early: nothing is under way in the halted core, and
      * no refusal sticks. NULL: nothing can. */
     void (*add_ready)(const struct core *, struct steps *);
@@ -184,12 +178,6 @@ struct core_ops {
 
 enum { CORE_SETTINGS = 40, FRAME_WORDS = 8, COMPARATOR_WORDS = 3 };
 
-/* Two comparators that are off and nobody's, as places for registers; the first holds a whole word. */
-struct core_spares {
-    enum { SPARES_NONE, SPARES_UNTRIED, SPARES_WORK } state;
-    unsigned first, second;
-};
-
 /* The Security Extension of Armv8-M: none, Secure code can be debugged, or it runs unseen. */
 enum core_security { SECURITY_NONE, SECURITY_OPEN, SECURITY_HIDDEN };
 
@@ -208,9 +196,6 @@ struct core {
     uint32_t id;          /* CPUID or MIDR */
     unsigned comparators; /* for code */
     unsigned comparator_revision;
-    /* So many of them, the last ones, hold a whole word, which the halted core itself can put there. */
-    unsigned whole_comparators;
-    struct core_spares spares;
     /* A breakpoint that is reached just when an exception comes may halt it in that one's handler */
     bool halts_in_handler;
     /* Its clock is so slow that a register transfer may outlast a probe's next access. */

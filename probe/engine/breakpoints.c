@@ -91,7 +91,6 @@ static bool take_comparators(struct breakpoints *breakpoints, const struct deadl
             return false;
     }
     core->sole_breakpoint = found.sole && breakpoints->n_extra == 0;
-    core->spares = choice.spares;
     breakpoints->comparator = choice.stop;
     breakpoints->context_comparator = choice.context;
     breakpoints->comparator_held =
@@ -99,24 +98,6 @@ static bool take_comparators(struct breakpoints *breakpoints, const struct deadl
         comparators_hold(breakpoints->ledger, core, choice.stop, deadline, error) &&
         ledger_apply(breakpoints->ledger, &on, deadline, error);
     return breakpoints->comparator_held;
-}
-
-static bool hold_spare(struct breakpoints *breakpoints, unsigned n, const struct deadline *deadline,
-                       struct error *error)
-{
-    const struct core_ops *ops = breakpoints->core->ops;
-    return ledger_hold(breakpoints->ledger, ops->comparator(breakpoints->core, n, 1), (struct restore){0},
-                       NULL, deadline, error) &&
-           ledger_write(breakpoints->ledger, ops->comparator(breakpoints->core, n, 0),
-                        ops->holding_word(breakpoints->core, n), (struct restore){0}, deadline, error);
-}
-
-bool breakpoints_hold_spares(struct breakpoints *breakpoints, const struct deadline *deadline,
-                             struct error *error)
-{
-    const struct core_spares *spares = &breakpoints->core->spares;
-    return hold_spare(breakpoints, spares->first, deadline, error) &&
-           hold_spare(breakpoints, spares->second, deadline, error);
 }
 
 static bool prepare_soft(struct breakpoints *breakpoints, uint64_t address, const struct deadline *deadline,
@@ -362,23 +343,6 @@ unsigned comparators_take_last(uint32_t *set)
     return n;
 }
 
-/* Only while one is left to stop with; the first of the two must hold a whole word. */
-static void choose_spares(const struct core *core, uint32_t *free, struct core_spares *out)
-{
-    uint32_t rest = *free;
-    *out = (struct core_spares){.state = SPARES_NONE};
-    if ((rest & last_ones(core, core->whole_comparators)) == 0)
-        return;
-    unsigned first = comparators_take_last(&rest);
-    if (rest == 0)
-        return;
-    unsigned second = comparators_take_last(&rest);
-    if (rest == 0)
-        return;
-    *out = (struct core_spares){.state = SPARES_UNTRIED, .first = first, .second = second};
-    *free = rest;
-}
-
 bool comparators_choose(const struct core *core, const struct comparators *found, bool by_context,
                         struct comparator_choice *out, struct error *error)
 {
@@ -401,7 +365,6 @@ bool comparators_choose(const struct core *core, const struct comparators *found
                              "--context takes two breakpoint comparators, and all others are taken, by%s",
                              found->taken);
     }
-    choose_spares(core, &free, &out->spares);
     out->stop = comparators_take_last(&free);
     out->rest = free;
     return true;

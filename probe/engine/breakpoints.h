@@ -49,9 +49,6 @@ bool breakpoints_prepare(struct breakpoints *breakpoints, uint64_t address, cons
 void breakpoints_want_extra(struct breakpoints *breakpoints, unsigned n);
 /* For the extra stop number `n`, at an address that is prepared. */
 bool breakpoints_can_have_extra(const struct breakpoints *breakpoints, unsigned n, uint64_t address);
-/* The two comparators that the core is to leave registers in are for us alone from now on. */
-bool breakpoints_hold_spares(struct breakpoints *breakpoints, const struct deadline *deadline,
-                             struct error *error);
 /* Adds the steps that move the stop from one prepared address to another; either may be POINT_NONE. */
 void breakpoints_add_move(const struct breakpoints *breakpoints, struct steps *list, uint64_t from,
                           uint64_t to);
@@ -72,7 +69,7 @@ bool breakpoints_remove(struct breakpoints *breakpoints, const struct deadline *
 /*
  * Breakpoint comparators of a core: which are free, and what each of those that we take is to do. One is
  * moved from stop to stop. Where stops are to be in one context only, that one is linked to another, which
- * compares CONTEXTIDR. Where the core can leave registers in comparators, it gets two more for that.
+ * compares CONTEXTIDR.
  */
 struct comparators {
     uint32_t free; /* as bits */
@@ -84,8 +81,7 @@ struct comparators {
 struct comparator_choice {
     unsigned stop;
     unsigned context; /* where one is wanted */
-    struct core_spares spares;
-    uint32_t rest; /* left over, as bits */
+    uint32_t rest;    /* left over, as bits */
 };
 
 /* Of a set that is not empty; it is no longer in there. */

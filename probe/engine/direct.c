@@ -42,31 +42,6 @@ static struct hit_plan plan_of(const struct direct_engine *self, unsigned rehits
 
 /* --- functions ------------------------------------------------------------------------------------------ */
 
-/* Where registers are known: whether they could be proved by way of two more comparators. */
-static bool try_spares(struct direct_engine *self, const struct deadline *deadline, struct error *error)
-{
-    const struct core_proof known[] = {{.which = CORE_LR, .value = self->entry_lr},
-                                       {.which = CORE_SP, .value = self->entry_sp}};
-    struct core *core = self->breakpoints.core;
-    size_t at = 0;
-    uint64_t saw = 0;
-    if (core->spares.state != SPARES_UNTRIED)
-        return true;
-    core->spares.state = SPARES_NONE;
-    if (!breakpoints_hold_spares(&self->breakpoints, deadline, error))
-        return false;
-    direct_new_registers(self);
-    core->ops->add_held_proofs(core, &self->list, known, 2, true);
-    if (!direct_run_list(self, &at, &saw, deadline, error))
-        return false;
-    if (at == self->list.n) {
-        core->spares.state = SPARES_WORK;
-        return true;
-    }
-    direct_new_registers(self);
-    return direct_run_plain(self, deadline, error);
-}
-
 /* Once a run: a function is called, or it is a handler. */
 static bool check_entry(struct direct_engine *self, const struct deadline *deadline, struct error *error)
 {
@@ -215,8 +190,6 @@ static bool find_return(struct direct_engine *self, bool *inner, const struct de
     self->guess = !*inner;
     self->inner += *inner;
     if (!*inner && (!check_return(self, error) || !find_call(self, deadline, error)))
-        return false;
-    if (!try_spares(self, deadline, error))
         return false;
     /* The start first, so that it is not the one that makes room. */
     return *inner || (breakpoints_prepare(&self->breakpoints, self->region.start, deadline, error) &&

@@ -15,72 +15,51 @@ static unsigned count(uint32_t set)
     return n;
 }
 
-/* As a Cortex-A9, where those that compare contexts also hold a whole word; or as one where none does. */
-static struct core core_with(unsigned whole)
-{
-    return (struct core){.comparators = N, .context_comparators = CONTEXTS, .whole_comparators = whole};
-}
-
+static const struct core core = {.comparators = N, .context_comparators = CONTEXTS};
 static const uint32_t able = 3U << (N - CONTEXTS);
 
 TEST(without_a_context)
 {
-    for (unsigned whole = 0; whole <= CONTEXTS; whole += CONTEXTS)
-        for (uint32_t free = 1; free < SETS; free++) {
-            const struct core core = core_with(whole);
-            const struct comparators found = {.free = free};
-            struct comparator_choice choice;
-            struct error error = {0};
-            assert_true(comparators_choose(&core, &found, false, &choice, &error));
-            uint32_t taken = 1U << choice.stop;
-            bool spares = whole > 0 && (free & able) != 0 && count(free) >= 3;
-            assert_int_equal(choice.spares.state, spares ? SPARES_UNTRIED : SPARES_NONE);
-            if (spares) {
-                taken |= 1U << choice.spares.first | 1U << choice.spares.second;
-                assert_true(able >> choice.spares.first & 1);
-            }
-            assert_int_equal(count(taken), spares ? 3 : 1);
-            assert_int_equal(taken & ~free, 0);
-            assert_true(taken > (free & ~taken)); /* the last ones: others are below */
-        }
+    for (uint32_t free = 1; free < SETS; free++) {
+        const struct comparators found = {.free = free};
+        struct comparator_choice choice;
+        struct error error = {0};
+        assert_true(comparators_choose(&core, &found, false, &choice, &error));
+        uint32_t taken = 1U << choice.stop;
+        assert_int_equal(taken & ~free, 0);
+        assert_int_equal(choice.rest, free & ~taken);
+        assert_true(taken > choice.rest); /* the last one: other debuggers start with the first */
+    }
 }
 
 TEST(with_a_context)
 {
-    for (unsigned whole = 0; whole <= CONTEXTS; whole += CONTEXTS)
-        for (uint32_t free = 0; free < SETS; free++) {
-            const struct core core = core_with(whole);
-            const struct comparators found = {
-                .free = free, .taken = " 0x00000010 0x00000020", .taken_context = " 0x00000020"};
-            struct comparator_choice choice;
-            struct error error = {0};
-            bool ok = comparators_choose(&core, &found, true, &choice, &error);
-            assert_int_equal(ok, (free & able) != 0 && count(free) >= 2);
-            if (!ok) {
-                assert_int_equal(error.kind, ERROR_NO_COMPARATOR);
-                assert_non_null(strstr(
-                    error.text, (free & able) == 0 ? "all 2 breakpoint comparators that can compare contexts "
+    for (uint32_t free = 0; free < SETS; free++) {
+        const struct comparators found = {
+            .free = free, .taken = " 0x00000010 0x00000020", .taken_context = " 0x00000020"};
+        struct comparator_choice choice;
+        struct error error = {0};
+        bool ok = comparators_choose(&core, &found, true, &choice, &error);
+        assert_int_equal(ok, (free & able) != 0 && count(free) >= 2);
+        if (!ok) {
+            assert_int_equal(error.kind, ERROR_NO_COMPARATOR);
+            assert_non_null(strstr(error.text, (free & able) == 0
+                                                   ? "all 2 breakpoint comparators that can compare contexts "
                                                      "are taken, by 0x00000020"
                                                    : "takes two breakpoint comparators, and all others are "
                                                      "taken, by 0x00000010 0x00000020"));
-                continue;
-            }
-            uint32_t taken = 1U << choice.stop | 1U << choice.context;
-            bool spares = whole > 0 && count(free & able) == CONTEXTS && count(free) >= 4;
-            assert_true(able >> choice.context & 1);
-            assert_int_equal(choice.spares.state, spares ? SPARES_UNTRIED : SPARES_NONE);
-            if (spares) {
-                taken |= 1U << choice.spares.first | 1U << choice.spares.second;
-                assert_true(able >> choice.spares.first & 1);
-            }
-            assert_int_equal(count(taken), spares ? 4 : 2); /* none of them twice */
-            assert_int_equal(taken & ~free, 0);
+            continue;
         }
+        uint32_t taken = 1U << choice.stop | 1U << choice.context;
+        assert_true(able >> choice.context & 1);
+        assert_int_equal(count(taken), 2); /* not one for both */
+        assert_int_equal(taken & ~free, 0);
+        assert_int_equal(choice.rest, free & ~taken);
+    }
 }
 
 TEST(none_is_free)
 {
-    const struct core core = core_with(CONTEXTS);
     const struct comparators found = {.taken = " 0x00000010"};
     struct comparator_choice choice;
     struct error error = {0};
