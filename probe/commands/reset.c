@@ -39,7 +39,7 @@ static bool reset_by_core(struct session *session, bool halt, struct error *erro
     if (!device_keep(device, &deadline, error) || !reset_and_halt(device, &deadline, error))
         return false;
     if (halt) {
-        device->leave_halted = true;
+        device_leave_as(device, LEAVE_HALTED_RESET);
         return print_place(session, error);
     }
     if (!reset_run(device, &deadline, error))
@@ -167,7 +167,6 @@ static bool release_core(struct release_command *self, struct error *error)
     bool ok = free_core(self, error);
     if (!device_undo(&self->session.device, &last, &after))
         ok = error_add(error, &after);
-    self->session.device.leave_halted = false;
     return ok;
 }
 

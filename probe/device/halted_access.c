@@ -105,14 +105,15 @@ static bool refuse(struct halted_access *self, enum why why, const struct deadli
 static bool run_to(struct halted_access *self, size_t end, const struct deadline *deadline,
                    struct error *error)
 {
-    while (self->done < end) {
+    struct steps part = self->list;
+    part.n = end;
+    while (self->done < end || part.overflow) {
         struct error why = {0};
-        size_t at = self->done;
         self->busy = true;
         struct outcome outcome =
-            ledger_execute(self->ledger, self->items + at, end - at, self->results + at, deadline, &why);
+            ledger_execute(self->ledger, &part, self->done, self->results, deadline, &why);
         self->busy = false;
-        self->done += outcome.done;
+        self->done = outcome.done;
         if (outcome.why == DONE)
             break;
         bool waits = outcome.why == NOT_YET || outcome.why == TARGET_WAIT;
@@ -128,8 +129,6 @@ static bool run_to(struct halted_access *self, size_t end, const struct deadline
 
 static bool run(struct halted_access *self, const struct deadline *deadline, struct error *error)
 {
-    if (self->list.overflow)
-        return error_set(error, ERROR_SYSTEM, "a step list grew too long");
     return run_to(self, self->list.n, deadline, error);
 }
 

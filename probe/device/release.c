@@ -124,7 +124,7 @@ static bool look_at_identity(struct device *device, uint64_t *values, const stru
     struct step items[STOPS_IDENTITY];
     struct steps list = {.items = items, .room = STOPS_IDENTITY};
     stops_add_identity(core_of(device), &list);
-    return device_run(device, &list, values, deadline, error);
+    return ledger_run(device->ledger, &list, values, deadline, error);
 }
 
 bool release_stops(struct device *device, const struct release_sink *sink, const struct deadline *deadline,
@@ -166,7 +166,7 @@ static bool put_code_back(struct device *device, uint64_t address, uint16_t code
     if (!write_for_good(device, at, code, deadline, error))
         return false;
     core_of(device)->ops->add_code_changed(core_of(device), &list, address);
-    return list.n == 0 || device_run(device, &list, results, deadline, error);
+    return list.n == 0 || ledger_run(device->ledger, &list, results, deadline, error);
 }
 
 /* The code before or behind it is as in the file: so it is that code. */
@@ -188,7 +188,7 @@ static bool release_piece(struct device *device, uint64_t address, const uint8_t
     uint8_t now[CHUNK] = {0};
     for (size_t i = 0; i < size; i += 4)
         steps_add(&list, step_read(core_word(core_of(device), address + i)));
-    if (!device_run(device, &list, words, deadline, error))
+    if (!ledger_run(device->ledger, &list, words, deadline, error))
         return false;
     for (size_t i = 0; i < size; i++)
         now[i] = (uint8_t)(words[i / 4] >> (8 * (i % 4)));
@@ -241,7 +241,7 @@ static bool look(struct device *device, bool *halted, uint64_t *pc, const struct
     size_t at = core->ops->add_register(core, &list, CORE_PC);
     if (core->ops->add_registers_done != NULL)
         core->ops->add_registers_done(core, &list);
-    if (!device_run(device, &list, values, deadline, error))
+    if (!ledger_run(device->ledger, &list, values, deadline, error))
         return false;
     *pc = core_code_place(core_register_value(core, CORE_PC, values, at));
     return true;
@@ -289,7 +289,7 @@ static bool let_go(struct device *device, const struct deadline *deadline, struc
         return link_server_run(device->link, device->chosen->server_unit, true, deadline, error);
     stops_add_ready(core, &list);
     core_add_let_go(core, &list);
-    return device_run(device, &list, results, deadline, error);
+    return ledger_run(device->ledger, &list, results, deadline, error);
 }
 
 bool release_run(struct device *device, struct release *out, const struct deadline *deadline,
@@ -306,7 +306,7 @@ bool release_run(struct device *device, struct release *out, const struct deadli
             device->chosen->state == CORE_HALTED && stops_may_have_borrowed(core, device->chosen->status);
         out->breakpoint_instruction = stands_at_instruction(device, out->stood_at, deadline);
         if (out->breakpoint_instruction) {
-            device->leave_halted = true;
+            device_leave_as(device, LEAVE_HALTED_FOREIGN);
             return true;
         }
         if (!let_go(device, deadline, error))
@@ -315,7 +315,7 @@ bool release_run(struct device *device, struct release *out, const struct deadli
         if (!look(device, &out->halted_again, &out->stands_at, deadline, error))
             return false;
         if (out->halted_again) {
-            device->leave_halted = true;
+            device_leave_as(device, LEAVE_HALTED_FOREIGN);
             return true;
         }
     }
@@ -377,7 +377,7 @@ bool reset_run(struct device *device, const struct deadline *deadline, struct er
     uint64_t results[RESET_LIST_ROOM];
     struct steps list = {.items = items, .room = RESET_LIST_ROOM};
     core->ops->add_run(core, &list);
-    return device_run(device, &list, results, deadline, error);
+    return ledger_run(device->ledger, &list, results, deadline, error);
 }
 
 /* A catch of an older reset may have halted it meanwhile (EDESR.RC, DDI 0487 H9.2). */
@@ -406,7 +406,7 @@ bool reset_and_halt(struct device *device, const struct deadline *deadline, stru
         !forget_resets(device, deadline, error))
         return false;
     /* The access that asks for it may be cut off by it. */
-    if (!device_run(device, &list, results, deadline, &refused) && refused.kind != ERROR_FAULT &&
+    if (!ledger_run(device->ledger, &list, results, deadline, &refused) && refused.kind != ERROR_FAULT &&
         refused.kind != ERROR_ASLEEP)
         return error_set(error, refused.kind, "%s", refused.text);
     if (wait_for_reset(device, deadline, error))
@@ -424,7 +424,7 @@ bool reset_place(struct device *device, uint64_t *pc, const struct deadline *dea
     size_t at = core->ops->add_register(core, &list, CORE_PC);
     if (core->ops->add_registers_done != NULL)
         core->ops->add_registers_done(core, &list);
-    if (!device_run(device, &list, values, deadline, error))
+    if (!ledger_run(device->ledger, &list, values, deadline, error))
         return false;
     *pc = core_code_place(core_register_value(core, CORE_PC, values, at));
     return true;

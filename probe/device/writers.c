@@ -65,7 +65,7 @@ static bool give_up(struct watch *watch, const char *why)
 static bool run_list(struct watch *watch, const struct steps *list, uint64_t *results, struct error *error)
 {
     struct deadline limit = soon(watch);
-    return device_run(watch->device, list, results, &limit, error);
+    return ledger_run(watch->device->ledger, list, results, &limit, error);
 }
 
 bool writers_can_watch(const struct device *device)
@@ -165,9 +165,9 @@ static bool undo_by_standing(void *context, const struct deadline *deadline, str
     struct step items[LIST_ROOM];
     uint64_t results[LIST_ROOM], demcr;
     struct steps list = {.items = items, .room = LIST_ROOM};
-    if (!device->leave_halted)
+    if (device->leave != LEAVE_HALTED_FOREIGN)
         core->ops->add_halt(core, &list);
-    return (list.n == 0 || device_run(device, &list, results, deadline, error)) &&
+    return (list.n == 0 || ledger_run(device->ledger, &list, results, deadline, error)) &&
            ledger_read(device->ledger, trace, &demcr, deadline, error) &&
            ledger_write(device->ledger, trace, demcr | watchpoints_trace_on(), (struct restore){0}, deadline,
                         error);
@@ -180,11 +180,11 @@ static bool undo_by_going_on(void *context, const struct deadline *deadline, str
     struct step items[LIST_ROOM];
     uint64_t results[LIST_ROOM];
     struct steps list = {.items = items, .room = LIST_ROOM};
-    if (device->leave_halted)
+    if (device->leave == LEAVE_HALTED_FOREIGN)
         return true;
     steps_add(&list, step_write(core->ops->cause_register(core), ALL_CAUSES));
     core->ops->add_run(core, &list);
-    return device_run(device, &list, results, deadline, error);
+    return ledger_run(device->ledger, &list, results, deadline, error);
 }
 
 static bool halt(struct watch *watch, struct error *error)
@@ -322,7 +322,7 @@ static bool take_stop(struct watch *watch, const struct written_register *which,
         return go_on(watch, error);
     }
     if (!*ours) {
-        watch->device->leave_halted = true;
+        device_leave_as(watch->device, LEAVE_HALTED_FOREIGN);
         watch->device->stopped_at = core_code_place(seen.registers[WRITERS_CORE - 1]);
         return give_up(watch, "somebody else halted the core meanwhile, and it is left so");
     }

@@ -233,8 +233,7 @@ static bool remove_soft(struct breakpoints *breakpoints, const struct deadline *
     breakpoints->core->ops->add_code_changed(breakpoints->core, &list, address);
     if (!ledger_release(breakpoints->ledger, instruction_at(breakpoints, address), deadline, error))
         return false;
-    if (list.n > 0 &&
-        ledger_execute(breakpoints->ledger, items, list.n, results, deadline, error).why != DONE)
+    if (list.n > 0 && ledger_execute(breakpoints->ledger, &list, 0, results, deadline, error).why != DONE)
         return error_set(error, ERROR_FAULT,
                          "the core may still have a breakpoint at 0x%08" PRIX64 " in a cache", address);
     breakpoints->n_soft--;

@@ -6,8 +6,8 @@
 #pragma once
 
 #include "cores/core.h"
-#include "device/ledger.h"
 #include "engine/neighbours.h"
+#include "links/ledger.h"
 
 #include <stdbool.h>
 #include <stdint.h>

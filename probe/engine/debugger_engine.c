@@ -35,7 +35,7 @@ static bool is_pending(struct debugger_engine *self, bool *pending, const struct
     *pending = false;
     if (at == SIZE_MAX)
         return true;
-    if (!device_run(self->device, &list, results, &limit, error))
+    if (!ledger_run(self->device->ledger, &list, results, &limit, error))
         return false;
     *pending = self->core->ops->pending(self->core, results[at]);
     return true;
@@ -141,7 +141,7 @@ static bool find_return(struct debugger_engine *self, bool *inner, const struct 
     uint64_t frame = ops->frame(self->core, self->entry_lr, self->entry_sp, 0);
     for (unsigned i = 0; i < FRAME_WORDS; i++)
         steps_add(&list, step_read(core_word(self->core, frame + UINT64_C(4) * i)));
-    if (!device_run(self->device, &list, words, &limit, error))
+    if (!ledger_run(self->device->ledger, &list, words, &limit, error))
         return false;
     self->place = ops->frame_return(self->core, self->entry_lr, frame, words);
     *inner = self->place.pc >= self->region.low && self->place.pc < self->region.high;
@@ -477,7 +477,8 @@ static bool debugger_engine_disarm(struct engine *engine, const struct deadline 
         self->foreign = core_place(self->core, pc) != core_place(self->core, self->point) &&
                         !is_other(self, core_place(self->core, pc));
     }
-    self->device->leave_halted = self->foreign;
+    if (self->foreign)
+        device_leave_as(self->device, LEAVE_HALTED_FOREIGN);
     return clear_guard(self, deadline, error) && set_others(self, false, deadline, error) &&
            debugger_engine_move(self, POINT_NONE, deadline, error);
 }
@@ -521,7 +522,7 @@ bool debugger_engine_read(struct debugger_engine *self, uint64_t *values, bool *
     if (reset != NULL)
         witness_add(&self->device->witness, self->core, &list, &places);
     size_t reset_at = may_reset ? ops->add_reset_seen(self->core, &list) : SIZE_MAX;
-    if (!device_run(self->device, &list, results, &limit, error))
+    if (!ledger_run(self->device->ledger, &list, results, &limit, error))
         return false;
     reading_take(&self->device->reading, false, results, at, values);
     if (pending != NULL)

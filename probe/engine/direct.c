@@ -618,7 +618,7 @@ static bool leave_stop(struct direct_engine *self, const struct deadline *deadli
     if (!halted)
         return true;
     if (!device_check_left(self->device, &stays)) {
-        self->device->leave_halted = true;
+        device_leave_as(self->device, LEAVE_HALTED_RESET);
         return true;
     }
     if (!direct_look(self, &stop, deadline, error) ||
@@ -629,7 +629,7 @@ static bool leave_stop(struct direct_engine *self, const struct deadline *deadli
     bool ours = busy || other_code || in_handler || stop.cause == STOP_RESET ||
                 stop.pc == self->region.start || stop.pc == direct_end(self) || is_other(self, stop.pc);
     if (self->foreign || !ours) {
-        self->device->leave_halted = true;
+        device_leave_as(self->device, LEAVE_HALTED_FOREIGN);
         self->engine.stopped_at = core_code_place(stop.pc);
         return true;
     }

@@ -297,14 +297,12 @@ bool direct_run_list(struct direct_engine *self, size_t *at, uint64_t *saw, cons
                      struct error *error)
 {
     size_t done = 0;
-    if (self->list.overflow)
-        return error_set(error, ERROR_SYSTEM, "a step list grew too long");
     for (;;) {
         struct error refused = {0};
         struct deadline patient = deadline_in_ms(patience_ms(PATIENT_MS), deadline->cancel);
-        struct outcome outcome = ledger_execute(self->device->ledger, self->items + done, self->list.n - done,
-                                                self->results + done, &patient, &refused);
-        done += outcome.done;
+        struct outcome outcome =
+            ledger_execute(self->device->ledger, &self->list, done, self->results, &patient, &refused);
+        done = outcome.done;
         *at = self->done = done;
         *saw = outcome.saw;
         note_halt(self, done);
@@ -363,10 +361,11 @@ static struct outcome run_again(struct direct_engine *self, size_t from, size_t 
 {
     struct outcome outcome = {.why = DONE, .done = 0};
     struct deadline patient = deadline_slice(deadline, patience_ms(PATIENT_MS));
+    struct steps part = self->list;
+    part.n = end;
     while (from < end) {
-        outcome = ledger_execute(self->device->ledger, self->items + from, end - from, self->results + from,
-                                 deadline, refused);
-        from += outcome.done;
+        outcome = ledger_execute(self->device->ledger, &part, from, self->results, deadline, refused);
+        from = outcome.done;
         bool later = outcome.why == NOT_YET || outcome.why == TARGET_WAIT;
         if (outcome.why != DONE && (!later || deadline_passed(&patient)))
             break;
@@ -387,7 +386,7 @@ static bool recover_instruction(struct direct_engine *self, size_t from, const s
         return true;
     self->core->ops->add_recover_instruction(self->core, &list, &self->items[from]);
     return list.n == 0 ||
-           ledger_execute(self->device->ledger, items, list.n, results, deadline, error).why == DONE;
+           ledger_execute(self->device->ledger, &list, 0, results, deadline, error).why == DONE;
 }
 
 bool direct_restore_borrowed(struct direct_engine *self, const struct deadline *deadline, struct error *error)

@@ -81,7 +81,7 @@ static bool has_stopped(struct neighbours *neighbours, const struct device_core 
     if (core->ops->state(core, status) != CORE_HALTED)
         return true;
     size_t at = core->ops->add_register(core, &list, CORE_PC);
-    if (!device_run(device, &list, results, deadline, error))
+    if (!ledger_run(device->ledger, &list, results, deadline, error))
         return false;
     *pc = core_code_place(core_register_value(core, CORE_PC, results, at));
     *stopped = is_place(neighbours, *pc);
@@ -125,7 +125,7 @@ static bool let_one_go(struct neighbours *neighbours, const struct device_core *
         return true;
     core->ops->add_clear_breakpoint(core, &list);
     core_add_let_go(core, &list);
-    return device_run(neighbours->device, &list, results, deadline, error);
+    return ledger_run(neighbours->device->ledger, &list, results, deadline, error);
 }
 
 bool neighbours_let_go(struct neighbours *neighbours, const struct deadline *deadline, struct error *error)

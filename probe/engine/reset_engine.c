@@ -103,7 +103,7 @@ static bool far_away(struct device *device, const struct deadline *deadline, str
     struct steps list = {.items = (struct step[]){away}, .n = 1, .room = 1};
     uint64_t result;
     return !is_wide(device->block) || (ledger_allow(device->ledger, away.at, error) &&
-                                       device_run(device, &list, &result, deadline, error));
+                                       ledger_run(device->ledger, &list, &result, deadline, error));
 }
 
 /* Some chips clear comparators, and all clear the counters, with what a reset does to the core. */

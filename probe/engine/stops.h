@@ -7,8 +7,8 @@
 #include "base/error.h"
 #include "cores/core.h"
 #include "device/device.h"
-#include "device/ledger.h"
 #include "engine/engine.h"
+#include "links/ledger.h"
 
 #include <stdbool.h>
 #include <stdint.h>

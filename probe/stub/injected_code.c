@@ -306,14 +306,12 @@ void injected_list_show(struct injected_list *self, unsigned general)
 
 bool injected_list_try(struct injected_list *self, const struct deadline *deadline, struct error *error)
 {
-    size_t done = 0, n = self->list.n;
-    if (self->list.overflow)
-        return error_set(error, ERROR_SYSTEM, "a step list grew too long");
+    size_t done = 0;
     for (;;) {
         struct error why = {0};
         struct outcome outcome =
-            ledger_execute(self->ledger, self->items + done, n - done, self->results + done, deadline, &why);
-        done += outcome.done;
+            ledger_execute(self->ledger, &self->list, done, self->results, deadline, &why);
+        done = outcome.done;
         if (outcome.why == DONE)
             return true;
         bool waits = outcome.why == NOT_YET || outcome.why == TARGET_WAIT;
@@ -594,7 +592,7 @@ static bool stop_and_take(struct injected_code *self, const char **hindrance, co
         if (reset)
             return error_set(error, ERROR_RESET, "the core was reset");
         ledger_drop_undo(self->device->ledger, (struct undo_action){self, let_go});
-        self->device->leave_halted = true;
+        device_leave_as(self->device, LEAVE_HALTED_FOREIGN);
         return error_set(error, ERROR_FOREIGN_STOP,
                          "the core stopped for another reason just when it was asked to");
     }

@@ -53,7 +53,7 @@ TEST(a_read_that_is_cancelled_gives_back_what_it_borrowed)
             size_t n = core.ops->commands(&core, acting, COUNT(acting));
             for (size_t i = 0; i < n; i++)
                 assert_true(ledger_allow(ledger, acting[i], &error));
-            (void)ledger_execute(ledger, items, list.n, results, &deadline, &error);
+            (void)ledger_execute(ledger, &list, 0, results, &deadline, &error);
             ledger_free(ledger);
             if (!has_its_r0(m) || m->control != STEPS_CONTROL || m->rx_full || m->careless != 0)
                 fail_msg("cancelled at access %ld: control 0x%X", at, m->control);
