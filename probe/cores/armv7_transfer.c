@@ -136,26 +136,20 @@ uint64_t armv7_register_value(const struct core *core, enum core_register which,
                  : (results[index] - AHEAD_ARM) & 0xFFFFFFFC;
 }
 
-/* When nobody else has a breakpoint, a stop at one is at ours, and so where that was put: no register needs
- * to be transferred. Otherwise the PC as it reads there. */
-void armv7_add_expect_register(const struct core *core, struct steps *list, enum core_register which,
-                               uint64_t value, bool repeated)
+/* Without another breakpoint, a stop at one is at ours: no register needs to be transferred. Otherwise the PC
+ * as it reads in Debug state. */
+void armv7_add_expect_stop(const struct core *core, const struct breakpoint_setup *setup, struct steps *list,
+                           uint64_t place, bool wait)
 {
-    size_t at;
-    (void)repeated;
-    if (which == CORE_PC && core->sole_breakpoint) {
+    (void)wait; /* DBGDSCR tells when a transfer is done */
+    if (setup->sole) {
         steps_add(list, step_expect(armv7_word(core, DBGDSCR), HOW_STOPPED, AT_BREAKPOINT));
         return;
     }
-    if (which == CORE_PC)
-        value = (value & 1) ? core_code_place(value) + AHEAD_THUMB : value + AHEAD_ARM;
-    if (goes_through_r0(which)) {
-        add_through_r0(core, list, which, false);
-        at = take_transferred(core, list);
-    } else {
-        at = armv7_add_register(core, list, which);
-    }
-    steps_add(list, step_check(list->n - at, UINT32_MAX, value & UINT32_MAX));
+    uint64_t reads = (place & 1) ? core_code_place(place) + AHEAD_THUMB : place + AHEAD_ARM;
+    add_through_r0(core, list, CORE_PC, false);
+    size_t at = take_transferred(core, list);
+    steps_add(list, step_check(list->n - at, UINT32_MAX, reads & UINT32_MAX));
 }
 
 /* Instructions for DBGITR, in the ARM encoding, DDI 0406C A8.8. All of them go through R0. */

@@ -74,8 +74,8 @@ uint32_t armv7_register_number(enum core_register which);
 size_t armv7_add_register(const struct core *core, struct steps *list, enum core_register which);
 uint64_t armv7_register_value(const struct core *core, enum core_register which, const uint64_t *results,
                               size_t at);
-void armv7_add_expect_register(const struct core *core, struct steps *list, enum core_register which,
-                               uint64_t value, bool repeated);
+void armv7_add_expect_stop(const struct core *core, const struct breakpoint_setup *setup, struct steps *list,
+                           uint64_t place, bool wait);
 
 /*
  * Registers of CP15 (DDI 0406C B3.17, for Cortex-R B5.8) through a halted Armv7 core: it executes the MRC and
@@ -89,24 +89,3 @@ struct address cp15_selected(unsigned number, unsigned crn, unsigned opc1, unsig
 /* As in struct core_ops. When it is not privileged, DBGDSCR is left ready for further instructions. */
 void armv7_add_coprocessor(const struct core *core, struct steps *list, const struct step *accesses, size_t n,
                            bool privileged, size_t *at);
-
-/*
- * Whose code a halted Armv7 core is in: its mode, and CONTEXTIDR, into which an operating system writes what
- * tells its processes apart.
- */
-/* How many breakpoint comparators can compare CONTEXTIDR, by DBGDIDR: the last ones. */
-unsigned armv7_context_comparators(uint32_t didr);
-/* As in struct core_ops. */
-size_t armv7_add_mode(const struct core *core, struct steps *list);
-bool armv7_in_user_mode(const struct core *core, uint64_t mode);
-size_t armv7_add_context(const struct core *core, struct steps *list);
-
-/*
- * How a function of Armv7-A/R was entered. A handler of interrupts, aborts and undefined instructions finds
- * in LR an address some way behind the one to go back to, and goes back to other registers: what is true of
- * calls is not of it.
- */
-/* The exception mode that CPSR shows, in which a called function may be as well; NULL: none. */
-const char *armv7_exception_mode(const struct core *core, uint64_t status);
-/* Whether the word before LR is a call of this function. */
-bool armv7_called_from(const struct core *core, uint64_t lr, uint32_t before, uint64_t function);

@@ -1,5 +1,6 @@
 #include "cores/architectures.h"
 #include "cores/armv8_transfer.h"
+#include "cores/core_ops.h"
 #include "cores/injected.h"
 
 #include <stdio.h>
@@ -116,7 +117,7 @@ static struct address control_address(const struct core *core)
     return armv8_word(core, EDSCR);
 }
 
-static struct address cause_register(const struct core *core)
+static struct address reset_register(const struct core *core)
 {
     return armv8_word(core, EDPRSR);
 }
@@ -188,13 +189,6 @@ static void add_single_step(const struct core *core, struct steps *list, unsigne
 
 /* --- comparators ---------------------------------------------------------------------------------------- */
 
-static bool can_compare(const struct core *core, uint64_t address)
-{
-    (void)core;
-    (void)address;
-    return true;
-}
-
 static struct address comparator_address(const struct core *core, unsigned n, unsigned word)
 {
     uint32_t offset = word == 0 ? DBGBCR0 : DBGBVR0 + 4 * (word - 1);
@@ -208,8 +202,8 @@ static bool comparator_used(const struct core *core, const uint64_t *words, uint
     return (words[0] & BCR_ENABLE) != 0;
 }
 
-static void add_comparator(const struct core *core, struct steps *list, unsigned n, uint64_t from,
-                           uint64_t to)
+static void add_comparator(const struct core *core, const struct breakpoint_setup *setup, struct steps *list,
+                           unsigned n, uint64_t from, uint64_t to)
 {
     bool fresh = from == UINT64_MAX;
     if (to == UINT64_MAX) {
@@ -223,7 +217,7 @@ static void add_comparator(const struct core *core, struct steps *list, unsigned
     if (fresh)
         steps_add(list, step_write(comparator_address(core, n, 0),
                                    BCR_EVERYWHERE |
-                                       (core->linked ? BCR_LINKED | core->linked_to << BCR_LINKED_TO : 0)));
+                                       (setup->linked ? BCR_LINKED | setup->linked_to << BCR_LINKED_TO : 0)));
 }
 
 /* --- processes ------------------------------------------------------------------------------------------ */
@@ -241,27 +235,11 @@ static bool in_user_mode(const struct core *core, uint64_t mode)
 
 /* --- stops ---------------------------------------------------------------------------------------------- */
 
-static void add_clear_breakpoint(const struct core *core, struct steps *list)
-{
-    (void)core; /* EDSCR.MA tells one stop from the next */
-    (void)list;
-}
-
-static size_t add_reset_seen(const struct core *core, struct steps *list)
-{
-    return steps_add(list, step_read(armv8_word(core, EDPRSR)));
-}
-
 /* Also when power was lost, and the comparators with it. */
 static bool reset_seen_in(const struct core *core, uint64_t value)
 {
     (void)core;
     return (value & (PRSR_SPD | PRSR_R | PRSR_SR)) != 0;
-}
-
-static size_t add_cause(const struct core *core, struct steps *list)
-{
-    return steps_add(list, step_read(armv8_word(core, EDSCR)));
 }
 
 static enum stop_cause cause_of(const struct core *core, uint64_t cause, uint64_t status_register)
@@ -291,87 +269,40 @@ static void add_reset(const struct core *core, struct steps *list)
     armv8_add_write(core, list, EDPRCR, PRCR_CWRR);
 }
 
-static size_t add_pending(const struct core *core, struct steps *list)
-{
-    (void)core;
-    (void)list;
-    return SIZE_MAX;
-}
-
-static bool pending_in(const struct core *core, uint64_t value)
-{
-    (void)core;
-    (void)value;
-    return false;
-}
-
-/* --- what there is no need for -------------------------------------------------------------------------- */
-
-static uint16_t breakpoint_instruction(const struct core *core, uint8_t *size)
-{
-    (void)core;
-    *size = 0;
-    return 0;
-}
-
-static void add_code_changed(const struct core *core, struct steps *list, uint64_t address)
-{
-    (void)core;
-    (void)list;
-    (void)address;
-}
-
-static bool returns_by_frame(const struct core *core, uint64_t lr)
-{
-    (void)core;
-    (void)lr;
-    return false;
-}
-
-const struct core_ops armv8_ops = {
+static const struct core_ops armv8_ops = {
+    .state = &(const struct core_state_ops){.status_register = control_address,
+                                            .state_of = state_of,
+                                            .unreadable = unreadable},
+    .run = &(const struct core_run_ops){.settings = settings,
+                                        .commands = commands,
+                                        .debug_enable = control_address,
+                                        .add_wait_halt = add_wait_halt,
+                                        .add_run = add_run,
+                                        .add_halt = add_halt,
+                                        .add_single_step = add_single_step,
+                                        .add_reset = add_reset,
+                                        .requests_stay = true},
+    .stop = &(const struct core_stop_ops){.reset_register = reset_register,
+                                          .reset_seen = reset_seen_in,
+                                          .cause = cause_of},
+    .registers = &(const struct core_register_ops){.add_register = armv8_add_register,
+                                                   .register_value = armv8_register_value,
+                                                   .add_recover_instruction = armv8_add_recover_instruction,
+                                                   .add_expect_stop = armv8_add_expect_stop,
+                                                   .begin_proofs = armv8_begin_proofs},
+    .breakpoints = &(const struct core_breakpoint_ops){.comparators_on = comparators_on,
+                                                       .comparator_words = 3,
+                                                       .comparator = comparator_address,
+                                                       .comparator_used = comparator_used,
+                                                       .add_comparator = add_comparator},
+    .processes = &(const struct core_process_ops){.add_mode = add_mode,
+                                                  .in_user_mode = in_user_mode,
+                                                  .context_off = BCR_LINKED_CONTEXT,
+                                                  .context_on = BCR_ENABLE},
     .injected = &armv8_injected,
-    .settings = settings,
-    .commands = commands,
-    .debug_enable = control_address,
-    .cause_register = cause_register,
-    .status = control_address,
-    .state = state_of,
-    .unreadable = unreadable,
-    .add_wait_halt = add_wait_halt,
-    .add_run = add_run,
-    .add_halt = add_halt,
-    .add_single_step = add_single_step,
-    .add_register = armv8_add_register,
-    .add_recover_instruction = armv8_add_recover_instruction,
-    .register_value = armv8_register_value,
-    .add_expect_register = armv8_add_expect_register,
-    .add_proofs = armv8_add_proofs,
-    .add_clear_breakpoint = add_clear_breakpoint,
-    .add_wait_breakpoint = add_wait_halt,
-    .add_reset_seen = add_reset_seen,
-    .reset_seen = reset_seen_in,
-    .add_reset_since = add_reset_seen,
-    .reset_since = reset_seen_in,
-    .add_cause = add_cause,
-    .cause = cause_of,
-    .requests_stay = true,
-    .add_reset = add_reset,
-    .add_pending = add_pending,
-    .pending = pending_in,
-    .add_mode = add_mode,
-    .in_user_mode = in_user_mode,
-    .context_control = BCR_LINKED_CONTEXT,
-    .context_on = BCR_ENABLE,
-    .can_compare = can_compare,
-    .comparators_on = comparators_on,
-    .comparator_words = 3,
-    .comparator = comparator_address,
-    .comparator_used = comparator_used,
-    .add_comparator = add_comparator,
-    .breakpoint_instruction = breakpoint_instruction,
-    .add_code_changed = add_code_changed,
-    .returns_by_frame = returns_by_frame,
 };
+
+/* --- which core it is ----------------------------------------------------------------------------------- */
 
 /* DEVARCH.ARCHID, DDI 0487 H9.2: the version of the architecture above what they have in common. */
 enum { ARCHID_FAMILY = 0xFFF, ARCHID_A = 0xA15, ARCHID_V8 = 6, ARCHID_V8R = 0x6A05 };

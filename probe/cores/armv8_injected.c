@@ -78,7 +78,7 @@ static uint64_t state_for(uint64_t found)
 static const char *hindrance(const struct core *core, uint64_t status, uint64_t state)
 {
     (void)state;
-    const char *unreadable = core->ops->unreadable(core, status);
+    const char *unreadable = core_unreadable(core, status);
     return unreadable != NULL ? unreadable : level_of(status) == 0 ? "it is in user mode (EL0)" : NULL;
 }
 

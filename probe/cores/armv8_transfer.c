@@ -193,8 +193,10 @@ uint64_t armv8_register_value(const struct core *core, enum core_register which,
 }
 
 /* Whatever goes through X0, it is the checks that end a packet, and X0 is given back by the next. */
-void armv8_add_proofs(const struct core *core, struct steps *list, struct core_proof *proofs, size_t n)
+void armv8_begin_proofs(const struct core *core, struct steps *list, struct core_proof *proofs, size_t n,
+                        bool wait)
 {
+    (void)wait; /* EDSCR tells when a transfer is done */
     struct borrowed borrowed = {0};
     bool borrows = false;
     armv8_set_control(core, list, HDE);
@@ -226,27 +228,14 @@ void armv8_add_proofs(const struct core *core, struct steps *list, struct core_p
         give_back(core, list, &borrowed);
 }
 
-/*
- * When nobody else has a breakpoint, a stop at one is at ours, and so where that was put: no register needs
- * to be transferred. What comes next is likely to be that the core runs again, so that is prepared at once.
- */
-static void expect_place(const struct core *core, struct steps *list, uint64_t value)
+/* Without another breakpoint, a stop at one is at ours: no register needs to be transferred. The core is
+ * likely to run again next, so that is prepared at once. */
+void armv8_add_expect_stop(const struct core *core, const struct breakpoint_setup *setup, struct steps *list,
+                           uint64_t place, bool wait)
 {
     add_expect_control(core, list, HOW_STOPPED, STOPPED_WELL);
-    if (core->sole_breakpoint) {
+    if (setup->sole)
         armv8_set_control(core, list, LEAVING);
-        return;
-    }
-    armv8_add_proofs(core, list, &(struct core_proof){.which = CORE_PC, .value = value}, 1);
-}
-
-void armv8_add_expect_register(const struct core *core, struct steps *list, enum core_register which,
-                               uint64_t value, bool repeated)
-{
-    (void)repeated;
-    if (which == CORE_PC) {
-        expect_place(core, list, value);
-        return;
-    }
-    armv8_add_proofs(core, list, &(struct core_proof){.which = which, .value = value}, 1);
+    else
+        armv8_begin_proofs(core, list, &(struct core_proof){.which = CORE_PC, .value = place}, 1, wait);
 }

@@ -63,8 +63,6 @@ enum {
     LEAVING = HDE | MA,          /* as it is left to run: the next stop shows without MA */
 };
 
-extern const struct core_ops armv8_ops; /* armv8.c */
-
 struct address armv8_word(const struct core *core, uint32_t offset);
 void armv8_add_write(const struct core *core, struct steps *list, uint32_t offset, uint32_t value);
 /* Writes EDSCR unless what the list says about it last is just that. */
@@ -75,6 +73,7 @@ size_t armv8_add_register(const struct core *core, struct steps *list, enum core
 void armv8_add_recover_instruction(const struct core *core, struct steps *list, const struct step *first);
 uint64_t armv8_register_value(const struct core *core, enum core_register which, const uint64_t *results,
                               size_t at);
-void armv8_add_proofs(const struct core *core, struct steps *list, struct core_proof *proofs, size_t n);
-void armv8_add_expect_register(const struct core *core, struct steps *list, enum core_register which,
-                               uint64_t value, bool repeated);
+void armv8_begin_proofs(const struct core *core, struct steps *list, struct core_proof *proofs, size_t n,
+                        bool wait);
+void armv8_add_expect_stop(const struct core *core, const struct breakpoint_setup *setup, struct steps *list,
+                           uint64_t place, bool wait);

@@ -1,4 +1,5 @@
 #include "cores/architectures.h"
+#include "cores/core_ops.h"
 
 #include <stdio.h>
 
@@ -90,16 +91,6 @@ static size_t commands(const struct core *core, struct address *out, size_t room
     return n;
 }
 
-static struct address debug_enable(const struct core *core)
-{
-    return word_at(core->unit, DHCSR);
-}
-
-static struct address cause_register(const struct core *core)
-{
-    return word_at(core->unit, DFSR);
-}
-
 static struct setting comparators_on(const struct core *core)
 {
     return (struct setting){.at = word_at(core->unit, FP_CTRL),
@@ -109,7 +100,7 @@ static struct setting comparators_on(const struct core *core)
                             .restore = {.mask = FP_CTRL_ENABLE, .key = FP_CTRL_KEY}};
 }
 
-static struct address status_address(const struct core *core)
+static struct address control_address(const struct core *core)
 {
     return word_at(core->unit, DHCSR);
 }
@@ -184,12 +175,26 @@ static size_t add_register(const struct core *core, struct steps *list, enum cor
     return steps_add(list, step_read(word_at(core->unit, DCRDR)));
 }
 
-static void add_expect_register(const struct core *core, struct steps *list, enum core_register which,
-                                uint64_t value, bool repeated)
+/* DCRSR must not be written before the transfer is done, DDI 0403 C1.6.3. */
+static void add_expect(const struct core *core, struct steps *list, enum core_register which, uint64_t value,
+                       bool wait)
 {
-    /* DCRSR must not be written before the transfer is done, DDI 0403 C1.6.3. */
-    add_transfer(core, list, which, repeated || core->slow);
+    add_transfer(core, list, which, wait);
     steps_add(list, step_expect(word_at(core->unit, DCRDR), UINT32_MAX, value));
+}
+
+static void add_expect_stop(const struct core *core, const struct breakpoint_setup *setup, struct steps *list,
+                            uint64_t place, bool wait)
+{
+    (void)setup;
+    add_expect(core, list, CORE_PC, place, wait);
+}
+
+static void begin_proofs(const struct core *core, struct steps *list, struct core_proof *proofs, size_t n,
+                         bool wait)
+{
+    for (size_t i = 0; i < n; i++)
+        add_expect(core, list, proofs[i].which, proofs[i].value, wait);
 }
 
 static void add_clear_breakpoint(const struct core *core, struct steps *list)
@@ -203,11 +208,10 @@ static void add_wait_breakpoint(const struct core *core, struct steps *list)
     add_wait_halt(core, list);
 }
 
-/* A reset while the core is halted changes its PC under us; the vector catch stays in DFSR until it is
- * cleared. */
-static size_t add_reset_seen(const struct core *core, struct steps *list)
+/* A reset of the halted core changes its PC; the vector catch stays in DFSR until it is cleared. */
+static struct address cause_register(const struct core *core)
 {
-    return steps_add(list, step_read(word_at(core->unit, DFSR)));
+    return word_at(core->unit, DFSR);
 }
 
 static bool reset_seen_in(const struct core *core, uint64_t value)
@@ -217,20 +221,10 @@ static bool reset_seen_in(const struct core *core, uint64_t value)
 }
 
 /* Sticky until it is read, DDI 0403 C1.6.2. */
-static size_t add_reset_since(const struct core *core, struct steps *list)
-{
-    return steps_add(list, step_read(word_at(core->unit, DHCSR)));
-}
-
 static bool reset_since(const struct core *core, uint64_t value)
 {
     (void)core;
     return (value & S_RESET_ST) != 0;
-}
-
-static size_t add_cause(const struct core *core, struct steps *list)
-{
-    return steps_add(list, step_read(word_at(core->unit, DFSR)));
 }
 
 static enum stop_cause cause_of(const struct core *core, uint64_t cause, uint64_t status_register)
@@ -252,9 +246,9 @@ static void add_reset(const struct core *core, struct steps *list)
     steps_add(list, step_write(word_at(core->unit, AIRCR), AIRCR_SYSRESETREQ));
 }
 
-static size_t add_pending(const struct core *core, struct steps *list)
+static struct address pending_register(const struct core *core)
 {
-    return steps_add(list, step_read(word_at(core->unit, ICSR)));
+    return word_at(core->unit, ICSR);
 }
 
 static bool pending_in(const struct core *core, uint64_t value)
@@ -295,9 +289,10 @@ static uint64_t comparator_value(const struct core *core, uint64_t address)
     return (address & 0x1FFFFFFCU) | (address & 2 ? 0x80000000U : 0x40000000U) | 1;
 }
 
-static void add_comparator(const struct core *core, struct steps *list, unsigned n, uint64_t from,
-                           uint64_t to)
+static void add_comparator(const struct core *core, const struct breakpoint_setup *setup, struct steps *list,
+                           unsigned n, uint64_t from, uint64_t to)
 {
+    (void)setup;
     (void)from;
     steps_add(list,
               step_write(comparator_address(core, n, 0), to == UINT64_MAX ? 0 : comparator_value(core, to)));
@@ -311,13 +306,6 @@ static bool comparator_used(const struct core *core, const uint64_t *words, uint
     else
         *address = (value & 0x1FFFFFFCU) | (value >> 30 == 2 ? 2 : 0);
     return (value & 1) != 0;
-}
-
-static uint16_t breakpoint_instruction(const struct core *core, uint8_t *size)
-{
-    (void)core;
-    *size = 2;
-    return 0xBE50; /* not 0xBEAB, which means semihosting */
 }
 
 static void add_code_changed(const struct core *core, struct steps *list, uint64_t address)
@@ -344,44 +332,44 @@ static const char *no_return(const struct core *core, uint64_t lr)
                : NULL;
 }
 
+enum { BKPT = 0xBE50 }; /* not 0xBEAB, which is semihosting */
+
 static const struct core_ops cortex_m_ops = {
-    .settings = settings,
-    .commands = commands,
-    .debug_enable = debug_enable,
-    .cause_register = cause_register,
-    .comparators_on = comparators_on,
-    .status = status_address,
-    .state = state_of,
-    .add_wait_halt = add_wait_halt,
-    .add_run = add_run,
-    .add_halt = add_halt,
-    .add_hold = add_hold,
-    .add_run_held = add_run_held,
-    .held_pending = held_pending,
-    .entered = entered,
-    .add_single_step = add_single_step,
-    .add_register = add_register,
-    .add_expect_register = add_expect_register,
-    .add_clear_breakpoint = add_clear_breakpoint,
-    .add_wait_breakpoint = add_wait_breakpoint,
-    .add_reset_seen = add_reset_seen,
-    .reset_seen = reset_seen_in,
-    .add_reset_since = add_reset_since,
-    .reset_since = reset_since,
-    .add_cause = add_cause,
-    .cause = cause_of,
-    .add_reset = add_reset,
-    .add_pending = add_pending,
-    .pending = pending_in,
-    .can_compare = can_compare,
-    .comparator_words = 1,
-    .comparator = comparator_address,
-    .comparator_used = comparator_used,
-    .add_comparator = add_comparator,
-    .breakpoint_instruction = breakpoint_instruction,
-    .add_code_changed = add_code_changed,
-    .returns_by_frame = returns_by_frame,
-    .no_return = no_return,
+    .state = &(const struct core_state_ops){.status_register = control_address, .state_of = state_of},
+    .run = &(const struct core_run_ops){.settings = settings,
+                                        .commands = commands,
+                                        .debug_enable = control_address,
+                                        .add_wait_halt = add_wait_halt,
+                                        .add_run = add_run,
+                                        .add_halt = add_halt,
+                                        .add_single_step = add_single_step,
+                                        .add_reset = add_reset},
+    .stop = &(const struct core_stop_ops){.add_clear_breakpoint = add_clear_breakpoint,
+                                          .add_wait_breakpoint = add_wait_breakpoint,
+                                          .reset_register = cause_register,
+                                          .reset_seen = reset_seen_in,
+                                          .since_register = control_address,
+                                          .reset_since = reset_since,
+                                          .cause_register = cause_register,
+                                          .cause = cause_of},
+    .interrupts = &(const struct core_interrupt_ops){.add_hold = add_hold,
+                                                     .add_run_held = add_run_held,
+                                                     .pending_register = pending_register,
+                                                     .pending = pending_in,
+                                                     .held_pending = held_pending,
+                                                     .entered = entered},
+    .registers = &(const struct core_register_ops){.add_register = add_register,
+                                                   .add_expect_stop = add_expect_stop,
+                                                   .begin_proofs = begin_proofs},
+    .breakpoints = &(const struct core_breakpoint_ops){.can_compare = can_compare,
+                                                       .comparators_on = comparators_on,
+                                                       .comparator_words = 1,
+                                                       .comparator = comparator_address,
+                                                       .comparator_used = comparator_used,
+                                                       .add_comparator = add_comparator,
+                                                       .instruction = BKPT,
+                                                       .add_code_changed = add_code_changed},
+    .returns = &(const struct core_return_ops){.by_frame = returns_by_frame, .no_return = no_return},
 };
 
 void cortex_m_add_identity(uint16_t unit, struct steps *list)

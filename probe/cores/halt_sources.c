@@ -175,6 +175,6 @@ void stops_add_ready(const struct core *core, struct steps *list)
 {
     if (core->family == CORE_ARMV8)
         steps_add(list, step_write(core_debug(core, V8_EDRCR), V8_CLEAR_STICKY));
-    else if (core->ops->add_ready != NULL)
-        core->ops->add_ready(core, list);
+    else if (core_has_run_control(core))
+        core_add_ready(core, list);
 }

@@ -64,7 +64,7 @@ static bool identify_blocks(struct device *device, struct device_core *core, con
 bool device_allow_commands(struct device *device, const struct core *core, struct error *error)
 {
     struct address commands[LIST_ROOM];
-    size_t n = core->ops->commands(core, commands, LIST_ROOM);
+    size_t n = core_commands(core, commands, LIST_ROOM);
     for (size_t i = 0; i < n; i++)
         if (!ledger_allow(device->ledger, commands[i], error))
             return false;
@@ -197,10 +197,10 @@ void device_leave_as(struct device *device, enum leave leave)
 static void keep_stop(struct device *device)
 {
     const struct core *core = &device->chosen->core;
-    if (core->ops->debug_enable != NULL)
-        ledger_forget(device->ledger, core->ops->debug_enable(core));
-    if (core->ops->cause_register != NULL)
-        ledger_forget(device->ledger, core->ops->cause_register(core));
+    if (core_has_run_control(core))
+        ledger_forget(device->ledger, core_debug_enable(core));
+    if (core_has_run_control(core))
+        ledger_forget(device->ledger, core_reset_register(core));
 }
 
 bool device_undo(struct device *device, const struct deadline *deadline, struct error *error)

@@ -17,12 +17,12 @@ static bool read_status(struct device *device, const struct core *core, uint64_t
 {
     uint64_t ignored;
     struct error unread = {0}, unseen = {0};
-    if (ledger_read(device->ledger, core->ops->status(core), status, deadline, &unread))
+    if (ledger_read(device->ledger, core_status_register(core), status, deadline, &unread))
         return true;
     bool refused = unread.kind == ERROR_FAULT || unread.kind == ERROR_ASLEEP;
-    if (refused && core->family != CORE_M && core->ops->cause_register != NULL &&
-        ledger_read(device->ledger, core->ops->cause_register(core), &ignored, deadline, &unseen))
-        return ledger_read(device->ledger, core->ops->status(core), status, deadline, error);
+    if (refused && core->family != CORE_M && core_has_run_control(core) &&
+        ledger_read(device->ledger, core_reset_register(core), &ignored, deadline, &unseen))
+        return ledger_read(device->ledger, core_status_register(core), status, deadline, error);
     return error_set(error, unread.kind, "%s", unread.text);
 }
 
@@ -37,14 +37,13 @@ static bool look_by_registers(struct device *device, struct device_core *core,
         return (refused && core->core.family != CORE_M) || error_set(error, unread.kind, "%s", unread.text);
     }
     core->status = status;
-    core->state = core->core.ops->state(&core->core, status);
-    if (core->state != CORE_HALTED ||
-        (core->core.ops->unreadable != NULL && core->core.ops->unreadable(&core->core, status) != NULL))
+    core->state = core_state_of(&core->core, status);
+    if (core->state != CORE_HALTED || (core_unreadable(&core->core, status) != NULL))
         return true;
     struct step items[LIST_ROOM];
     uint64_t values[LIST_ROOM];
     struct steps list = {.items = items, .room = LIST_ROOM};
-    size_t at = core->core.ops->add_register(&core->core, &list, CORE_PC);
+    size_t at = core_add_register(&core->core, &list, CORE_PC);
     if (!device_allow_commands(device, &core->core, error) ||
         !ledger_run(device->ledger, &list, values, deadline, error))
         return false;
@@ -92,8 +91,7 @@ static bool sleep_for(struct device *device, int ms, const struct deadline *dead
 static bool halt_again(struct device *device, const struct deadline *deadline, struct error *error)
 {
     if (!link_server_run(device->link, device->chosen->server_unit, false, deadline, error) ||
-        (!link_has_server(device->link) &&
-         !tell_core(device, device->chosen->core.ops->add_halt, deadline, error)))
+        (!link_has_server(device->link) && !tell_core(device, core_add_halt, deadline, error)))
         return false;
     device->leave = LEAVE_AS_IT_IS;
     return true;
@@ -104,7 +102,7 @@ static bool halt_without_server(struct device *device, const struct deadline *de
 {
     if (device->leave != LEAVE_HALTED_AGAIN || link_has_server(device->link))
         return true;
-    ledger_forget(device->ledger, device->chosen->core.ops->debug_enable(&device->chosen->core));
+    ledger_forget(device->ledger, core_debug_enable(&device->chosen->core));
     return halt_again(device, deadline, error);
 }
 
@@ -131,12 +129,12 @@ static bool stood_already(struct device *device, const struct core *core, bool *
     uint64_t values[4];
     struct steps list = {.items = items, .room = 4};
     *stood = device->debugger->facts.was_halted;
-    if (*stood || core->ops->add_cause == NULL || core->family == CORE_M)
+    if (*stood || !core_has_run_control(core) || core->family == CORE_M)
         return true;
-    size_t at = core->ops->add_cause(core, &list);
+    size_t at = core_add_cause(core, &list);
     if (!ledger_run(device->ledger, &list, values, deadline, error))
         return false;
-    enum stop_cause cause = core->ops->cause(core, values[at], 0);
+    enum stop_cause cause = core_cause(core, values[at], 0);
     *stood = cause == STOP_BREAKPOINT || cause == STOP_WATCHPOINT || cause == STOP_FAULT;
     return true;
 }

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-void breakpoints_init(struct breakpoints *breakpoints, struct ledger *ledger, struct core *core)
+void breakpoints_init(struct breakpoints *breakpoints, struct ledger *ledger, const struct core *core)
 {
     *breakpoints = (struct breakpoints){.ledger = ledger, .core = core};
 }
@@ -26,7 +26,7 @@ void breakpoints_want_extra(struct breakpoints *breakpoints, unsigned n)
 static struct address instruction_at(const struct breakpoints *breakpoints, uint64_t address)
 {
     struct address at = core_word(breakpoints->core, address);
-    (void)breakpoints->core->ops->breakpoint_instruction(breakpoints->core, &at.size);
+    (void)core_breakpoint_instruction(breakpoints->core, &at.size);
     return at;
 }
 
@@ -41,36 +41,35 @@ static const struct bkpt_patch *find_soft(const struct breakpoints *breakpoints,
 static bool write_comparator(struct breakpoints *breakpoints, unsigned n, unsigned word, uint64_t value,
                              const struct deadline *deadline, struct error *error)
 {
-    return ledger_write(breakpoints->ledger, breakpoints->core->ops->comparator(breakpoints->core, n, word),
-                        value, (struct restore){0}, deadline, error);
+    return ledger_write(breakpoints->ledger, core_comparator(breakpoints->core, n, word), value,
+                        (struct restore){0}, deadline, error);
 }
 
 /* Matches nothing by itself: what is linked to it does, while the context is that. Only when it is known to
  * be one of contexts it holds the lowest bits of one. */
 static bool set_context(struct breakpoints *breakpoints, const struct deadline *deadline, struct error *error)
 {
-    struct core *core = breakpoints->core;
-    const struct core_ops *ops = core->ops;
+    const struct core *core = breakpoints->core;
     unsigned n = breakpoints->context_comparator;
-    core->linked = breakpoints->by_context;
-    core->linked_to = n;
+    breakpoints->setup.linked = breakpoints->by_context;
+    breakpoints->setup.linked_to = n;
     if (!breakpoints->by_context)
         return true;
     if (!comparators_hold(breakpoints->ledger, core, n, deadline, error))
         return false;
-    if (!write_comparator(breakpoints, n, 0, ops->context_control, deadline, error))
+    if (!write_comparator(breakpoints, n, 0, core_context_comparator(core, false), deadline, error))
         return false;
-    for (unsigned i = 1; i < ops->comparator_words; i++)
+    for (unsigned i = 1; i < core_comparator_words(core); i++)
         if (!write_comparator(breakpoints, n, i, i == 1 ? breakpoints->context : 0, deadline, error))
             return false;
-    return write_comparator(breakpoints, n, 0, ops->context_control | ops->context_on, deadline, error);
+    return write_comparator(breakpoints, n, 0, core_context_comparator(core, true), deadline, error);
 }
 
 static bool take_comparators(struct breakpoints *breakpoints, const struct deadline *deadline,
                              struct error *error)
 {
-    struct core *core = breakpoints->core;
-    struct setting on = core->ops->comparators_on(core);
+    const struct core *core = breakpoints->core;
+    struct setting on = core_comparators_on(core);
     struct comparators found;
     struct comparator_choice choice;
     if (breakpoints->comparator_held)
@@ -90,7 +89,7 @@ static bool take_comparators(struct breakpoints *breakpoints, const struct deadl
                               error))
             return false;
     }
-    core->sole_breakpoint = found.sole && breakpoints->n_extra == 0;
+    breakpoints->setup.sole = found.sole && breakpoints->n_extra == 0;
     breakpoints->comparator = choice.stop;
     breakpoints->context_comparator = choice.context;
     breakpoints->comparator_held =
@@ -130,7 +129,7 @@ static bool prepare_soft(struct breakpoints *breakpoints, uint64_t address, cons
 bool breakpoints_prepare(struct breakpoints *breakpoints, uint64_t address, const struct deadline *deadline,
                          struct error *error)
 {
-    if (breakpoints->core->ops->can_compare(breakpoints->core, address))
+    if (core_can_compare(breakpoints->core, address))
         return take_comparators(breakpoints, deadline, error);
     if (!prepare_soft(breakpoints, address, deadline, error))
         return false;
@@ -144,14 +143,13 @@ static void write_instruction(const struct breakpoints *breakpoints, struct step
                               uint64_t code)
 {
     steps_add(list, step_write(instruction_at(breakpoints, address), code));
-    breakpoints->core->ops->add_code_changed(breakpoints->core, list, address);
+    core_add_code_changed(breakpoints->core, list, address);
 }
 
 bool breakpoints_can_have_extra(const struct breakpoints *breakpoints, unsigned n, uint64_t address)
 {
-    return breakpoints->core->ops->can_compare(breakpoints->core, address)
-               ? n < breakpoints->n_extra
-               : find_soft(breakpoints, address) != NULL;
+    return core_can_compare(breakpoints->core, address) ? n < breakpoints->n_extra
+                                                        : find_soft(breakpoints, address) != NULL;
 }
 
 static void add_move(const struct breakpoints *breakpoints, struct steps *list, unsigned comparator,
@@ -166,9 +164,9 @@ static void add_move(const struct breakpoints *breakpoints, struct steps *list, 
         write_instruction(breakpoints, list, from, soft_from->original);
     uint64_t left = soft_from != NULL ? POINT_NONE : from, entered = soft_to != NULL ? POINT_NONE : to;
     if (left != POINT_NONE || entered != POINT_NONE)
-        core->ops->add_comparator(core, list, comparator, left, entered);
+        core_add_comparator(core, &breakpoints->setup, list, comparator, left, entered);
     if (soft_to != NULL)
-        write_instruction(breakpoints, list, to, core->ops->breakpoint_instruction(core, &size));
+        write_instruction(breakpoints, list, to, core_breakpoint_instruction(core, &size));
 }
 
 void breakpoints_add_move(const struct breakpoints *breakpoints, struct steps *list, uint64_t from,
@@ -187,9 +185,8 @@ void breakpoints_add_proof(const struct breakpoints *breakpoints, struct steps *
 {
     uint8_t size;
     if (find_soft(breakpoints, address) != NULL)
-        steps_add(list,
-                  step_expect(instruction_at(breakpoints, address), 0xFFFF,
-                              breakpoints->core->ops->breakpoint_instruction(breakpoints->core, &size)));
+        steps_add(list, step_expect(instruction_at(breakpoints, address), 0xFFFF,
+                                    core_breakpoint_instruction(breakpoints->core, &size)));
 }
 
 static bool is_off(const struct breakpoints *breakpoints, unsigned n, const struct deadline *deadline)
@@ -197,15 +194,14 @@ static bool is_off(const struct breakpoints *breakpoints, unsigned n, const stru
     const struct core *core = breakpoints->core;
     uint64_t words[COMPARATOR_WORDS] = {0}, ignored;
     struct error unread = {0};
-    return ledger_read(breakpoints->ledger, core->ops->comparator(core, n, 0), &words[0], deadline,
-                       &unread) &&
-           !core->ops->comparator_used(core, words, &ignored);
+    return ledger_read(breakpoints->ledger, core_comparator(core, n, 0), &words[0], deadline, &unread) &&
+           !core_comparator_used(core, words, &ignored);
 }
 
 bool breakpoints_check(const struct breakpoints *breakpoints, const struct deadline *deadline,
                        struct error *error)
 {
-    struct setting on = breakpoints->core->ops->comparators_on(breakpoints->core);
+    struct setting on = core_comparators_on(breakpoints->core);
     struct error unread = {0};
     uint64_t now;
     if (!breakpoints->comparator_held)
@@ -230,7 +226,7 @@ static bool remove_soft(struct breakpoints *breakpoints, const struct deadline *
     uint64_t results[4];
     struct steps list = {.items = items, .room = 4};
     uint64_t address = breakpoints->soft[breakpoints->n_soft - 1].address;
-    breakpoints->core->ops->add_code_changed(breakpoints->core, &list, address);
+    core_add_code_changed(breakpoints->core, &list, address);
     if (!ledger_release(breakpoints->ledger, instruction_at(breakpoints, address), deadline, error))
         return false;
     if (list.n > 0 && ledger_execute(breakpoints->ledger, &list, 0, results, deadline, error).why != DONE)
@@ -283,19 +279,18 @@ static bool look_at(struct ledger *ledger, const struct core *core, unsigned n, 
                     const struct deadline *deadline, struct error *error)
 {
     uint64_t words[COMPARATOR_WORDS];
-    for (unsigned i = 0; i < core->ops->comparator_words; i++)
-        if (!ledger_read(ledger, core->ops->comparator(core, n, i), &words[i], deadline, error))
+    for (unsigned i = 0; i < core_comparator_words(core); i++)
+        if (!ledger_read(ledger, core_comparator(core, n, i), &words[i], deadline, error))
             return false;
-    *used = core->ops->comparator_used(core, words, address);
+    *used = core_comparator_used(core, words, address);
     return true;
 }
 
 bool comparators_hold(struct ledger *ledger, const struct core *core, unsigned n,
                       const struct deadline *deadline, struct error *error)
 {
-    for (unsigned i = core->ops->comparator_words; i-- > 0;)
-        if (!ledger_hold(ledger, core->ops->comparator(core, n, i), (struct restore){0}, NULL, deadline,
-                         error))
+    for (unsigned i = core_comparator_words(core); i-- > 0;)
+        if (!ledger_hold(ledger, core_comparator(core, n, i), (struct restore){0}, NULL, deadline, error))
             return false;
     return true;
 }
@@ -303,7 +298,7 @@ bool comparators_hold(struct ledger *ledger, const struct core *core, unsigned n
 bool comparators_find(struct ledger *ledger, const struct core *core, struct comparators *out,
                       const struct deadline *deadline, struct error *error)
 {
-    struct setting on = core->ops->comparators_on(core);
+    struct setting on = core_comparators_on(core);
     uint64_t now;
     *out = (struct comparators){.sole = true};
     if (!ledger_read(ledger, on.at, &now, deadline, error))
@@ -316,8 +311,7 @@ bool comparators_find(struct ledger *ledger, const struct core *core, struct com
             return false;
         if (used && all_off &&
             !(comparators_hold(ledger, core, n, deadline, error) &&
-              ledger_write(ledger, core->ops->comparator(core, n, 0), 0, (struct restore){0}, deadline,
-                           error)))
+              ledger_write(ledger, core_comparator(core, n, 0), 0, (struct restore){0}, deadline, error)))
             return false;
         if (!used || all_off) {
             out->free |= bit(n);

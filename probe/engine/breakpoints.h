@@ -18,9 +18,10 @@ static const uint64_t POINT_NONE = UINT64_MAX;
 
 struct breakpoints {
     struct ledger *ledger;
-    struct core *core;
+    const struct core *core;
     struct neighbours *neighbours; /* NULL: none are minded */
     unsigned comparator;           /* the one that is ours */
+    struct breakpoint_setup setup; /* of it */
     bool comparator_held;
     bool by_context; /* only where CONTEXTIDR is `context` */
     uint32_t context;
@@ -37,11 +38,10 @@ struct breakpoints {
     unsigned age;
 };
 
-void breakpoints_init(struct breakpoints *breakpoints, struct ledger *ledger, struct core *core);
+void breakpoints_init(struct breakpoints *breakpoints, struct ledger *ledger, const struct core *core);
 /* Stops are to be in one context only; before anything is prepared. */
 void breakpoints_set_context(struct breakpoints *breakpoints, uint32_t context);
-/* Makes it possible to stop at an address; does not stop there yet. Tells the core whether ours is the only
- * breakpoint. */
+/* Makes it possible to stop at an address; does not stop there yet. */
 bool breakpoints_prepare(struct breakpoints *breakpoints, uint64_t address, const struct deadline *deadline,
                          struct error *error);
 /* So many stops are wanted besides the one that moves; before anything is prepared. Where too few comparators

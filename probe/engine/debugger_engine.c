@@ -31,13 +31,13 @@ static bool is_pending(struct debugger_engine *self, bool *pending, const struct
     uint64_t results[2];
     struct steps list = {.items = items, .room = 2};
     struct deadline limit = some_time(deadline);
-    size_t at = self->core->ops->add_pending(self->core, &list);
+    size_t at = core_add_pending(self->core, &list);
     *pending = false;
     if (at == SIZE_MAX)
         return true;
     if (!ledger_run(self->device->ledger, &list, results, &limit, error))
         return false;
-    *pending = self->core->ops->pending(self->core, results[at]);
+    *pending = core_pending(self->core, results[at]);
     return true;
 }
 
@@ -112,19 +112,18 @@ static bool find_frame(struct debugger_engine *self, const struct deadline *dead
 static bool find_return(struct debugger_engine *self, bool *inner, const struct deadline *deadline,
                         struct error *error)
 {
-    const struct core_ops *ops = self->core->ops;
     uint64_t status = 0;
     bool has_lr = self->core->family != CORE_X86_64; /* there the stack has it */
     if ((has_lr && !debugger_engine_register(self, CORE_LR, &self->entry_lr, deadline, error)) ||
         !debugger_engine_register(self, CORE_SP, &self->entry_sp, deadline, error))
         return false;
     *inner = false;
-    if (ops->exception_mode != NULL && !self->from_call &&
+    if (core_has_exception_modes(self->core) && !self->from_call &&
         (!debugger_engine_register(self, CORE_STATUS, &status, deadline, error) ||
          !entry_check(self->device, status, self->entry_lr, self->region.start, deadline, error)))
         return false;
     self->from_call = true;
-    self->by_frame = ops->returns_by_frame(self->core, self->entry_lr);
+    self->by_frame = core_returns_by_frame(self->core, self->entry_lr);
     if (!self->by_frame) {
         self->place =
             (struct return_place){.pc = core_code_of_lr(self->core, self->entry_lr), .sp = self->entry_sp};
@@ -138,12 +137,11 @@ static bool find_return(struct debugger_engine *self, bool *inner, const struct 
     uint64_t words[FRAME_WORDS];
     struct steps list = {.items = items, .room = FRAME_WORDS};
     struct deadline limit = some_time(deadline);
-    uint64_t frame = ops->frame(self->core, self->entry_lr, self->entry_sp, 0);
     for (unsigned i = 0; i < FRAME_WORDS; i++)
-        steps_add(&list, step_read(core_word(self->core, frame + UINT64_C(4) * i)));
+        steps_add(&list, step_read(core_word(self->core, self->entry_sp + UINT64_C(4) * i)));
     if (!ledger_run(self->device->ledger, &list, words, &limit, error))
         return false;
-    self->place = ops->frame_return(self->core, self->entry_lr, frame, words);
+    self->place = core_frame_return(self->core, self->entry_sp, words);
     *inner = self->place.pc >= self->region.low && self->place.pc < self->region.high;
     self->inner += *inner;
     return true;
@@ -510,25 +508,24 @@ enum { STEPWISE_REHIT_LIST_ROOM = READING_STEPS + WITNESS_ROOM + 8, REHITS = 32 
 bool debugger_engine_read(struct debugger_engine *self, uint64_t *values, bool *pending, bool *reset,
                           const struct deadline *deadline, struct error *error)
 {
-    const struct core_ops *ops = self->core->ops;
     struct step items[STEPWISE_REHIT_LIST_ROOM];
     uint64_t results[STEPWISE_REHIT_LIST_ROOM];
     struct steps list = {.items = items, .room = STEPWISE_REHIT_LIST_ROOM};
     struct deadline limit = some_time(deadline);
     size_t at = reading_add(&self->device->reading, false, &list);
-    size_t pending_at = pending != NULL ? ops->add_pending(self->core, &list) : SIZE_MAX;
-    bool may_reset = reset != NULL && ops->add_reset_seen != NULL;
+    size_t pending_at = pending != NULL ? core_add_pending(self->core, &list) : SIZE_MAX;
+    bool may_reset = reset != NULL && core_has_run_control(self->core);
     struct witness_places places;
     if (reset != NULL)
         witness_add(&self->device->witness, self->core, &list, &places);
-    size_t reset_at = may_reset ? ops->add_reset_seen(self->core, &list) : SIZE_MAX;
+    size_t reset_at = may_reset ? core_add_reset_seen(self->core, &list) : SIZE_MAX;
     if (!ledger_run(self->device->ledger, &list, results, &limit, error))
         return false;
     reading_take(&self->device->reading, false, results, at, values);
     if (pending != NULL)
-        *pending = pending_at != SIZE_MAX && ops->pending(self->core, results[pending_at]);
+        *pending = pending_at != SIZE_MAX && core_pending(self->core, results[pending_at]);
     if (reset != NULL)
-        *reset = may_reset && ops->reset_seen(self->core, results[reset_at]);
+        *reset = may_reset && core_reset_seen(self->core, results[reset_at]);
     if (reset == NULL || *reset)
         return true;
     uint64_t saw = 0;

@@ -178,10 +178,10 @@ static bool is_reset(struct debugger_engine *self, uint64_t pc, const struct dea
     struct deadline limit = soon(deadline);
     struct error unread = {0};
     struct ledger *ledger = self->device->ledger;
-    if (self->core->ops->cause_register == NULL)
+    if (!core_has_run_control(self->core))
         return false;
-    if (ledger_read(ledger, self->core->ops->cause_register(self->core), &cause, &limit, &unread) &&
-        self->core->ops->reset_seen(self->core, cause))
+    if (ledger_read(ledger, core_reset_register(self->core), &cause, &limit, &unread) &&
+        core_reset_seen(self->core, cause))
         return true;
     return self->core->family == CORE_M &&
            ledger_read(ledger, cortex_m_vectors(self->core), &table, &limit, &unread) &&

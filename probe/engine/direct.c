@@ -36,6 +36,7 @@ static struct hit_plan plan_of(const struct direct_engine *self, unsigned rehits
                              .n_others = self->n_others,
                              .moved = self->moved,
                              .rehits = rehits,
+                             .slow = self->device->slow_clock,
                              .witness = &self->device->witness,
                              .at_end = self->hits.request->at_end};
 }
@@ -45,11 +46,10 @@ static struct hit_plan plan_of(const struct direct_engine *self, unsigned rehits
 /* Once a run: a function is called, or it is a handler. */
 static bool check_entry(struct direct_engine *self, const struct deadline *deadline, struct error *error)
 {
-    const struct core_ops *ops = self->core->ops;
-    if (ops->exception_mode == NULL || self->from_call)
+    if (!core_has_exception_modes(self->core) || self->from_call)
         return true;
     direct_new_registers(self);
-    size_t status = ops->add_register(self->core, &self->list, CORE_STATUS);
+    size_t status = core_add_register(self->core, &self->list, CORE_STATUS);
     if (!direct_run_plain(self, deadline, error) ||
         !entry_check(self->device, core_register_value(self->core, CORE_STATUS, self->results, status),
                      self->entry_lr, self->region.start, deadline, error))
@@ -77,7 +77,7 @@ static bool find_call(struct direct_engine *self, const struct deadline *deadlin
     if (call == POINT_NONE)
         return true;
     /* Code that no comparator reaches needs none */
-    if (!self->core->ops->can_compare(self->core, call) &&
+    if (!core_can_compare(self->core, call) &&
         !breakpoints_prepare(&self->breakpoints, call, deadline, error))
         return false;
     self->watching = breakpoints_can_have_extra(&self->breakpoints, 0, call);
@@ -142,14 +142,13 @@ static bool check_return(const struct direct_engine *self, struct error *error)
 /* Halted at a start in the same function as the end: where this frame is then. */
 static bool find_frame(struct direct_engine *self, const struct deadline *deadline, struct error *error)
 {
-    const struct core_ops *ops = self->core->ops;
     enum core_register base = self->region.start_base;
     direct_new_registers(self);
-    size_t at = ops->add_register(self->core, &self->list, base);
-    size_t reset = ops->add_reset_seen(self->core, &self->list);
+    size_t at = core_add_register(self->core, &self->list, base);
+    size_t reset = core_add_reset_seen(self->core, &self->list);
     if (!direct_run_plain(self, deadline, error))
         return false;
-    if (ops->reset_seen(self->core, self->results[reset]))
+    if (core_reset_seen(self->core, self->results[reset]))
         return direct_tell_reset(self, error);
     uint64_t value = core_register_value(self->core, base, self->results, at);
     uint64_t all = self->core->family == CORE_ARMV8 ? UINT64_MAX : UINT32_MAX;
@@ -164,21 +163,20 @@ static bool find_frame(struct direct_engine *self, const struct deadline *deadli
 static bool find_return(struct direct_engine *self, bool *inner, const struct deadline *deadline,
                         struct error *error)
 {
-    const struct core_ops *ops = self->core->ops;
     direct_new_registers(self);
-    size_t lr = ops->add_register(self->core, &self->list, CORE_LR);
-    size_t sp = ops->add_register(self->core, &self->list, CORE_SP);
+    size_t lr = core_add_register(self->core, &self->list, CORE_LR);
+    size_t sp = core_add_register(self->core, &self->list, CORE_SP);
     size_t reset =
-        ops->add_reset_seen(self->core, &self->list); /* then these are another program's registers */
+        core_add_reset_seen(self->core, &self->list); /* then these are another program's registers */
     if (!direct_run_plain(self, deadline, error))
         return false;
-    if (ops->reset_seen(self->core, self->results[reset]))
+    if (core_reset_seen(self->core, self->results[reset]))
         return direct_tell_reset(self, error);
     self->entry_lr = core_register_value(self->core, CORE_LR, self->results, lr);
     self->entry_sp = core_register_value(self->core, CORE_SP, self->results, sp);
     if (!check_entry(self, deadline, error))
         return false;
-    self->by_frame = ops->returns_by_frame(self->core, self->entry_lr);
+    self->by_frame = core_returns_by_frame(self->core, self->entry_lr);
     if (self->by_frame) {
         if (!find_exits(self, deadline, error))
             return false;
@@ -265,8 +263,8 @@ static bool reach_start(struct direct_engine *self, const struct deadline *deadl
     size_t at = 0;
     uint64_t saw = 0;
     begin_list(self);
-    self->core->ops->add_wait_halt(self->core, &self->list);
-    self->core->ops->add_expect_register(self->core, &self->list, CORE_PC, self->region.start, true);
+    core_add_wait_halt(self->core, &self->list);
+    core_add_expect_stop(self->core, &self->breakpoints.setup, &self->list, self->region.start, true);
     if (!direct_run_list(self, &at, &saw, deadline, error))
         return false;
     return at == self->list.n || direct_confirm_stop(self, self->region.start, deadline, error);
@@ -280,8 +278,7 @@ static bool go_on_after_wrong_frame(struct direct_engine *self, const struct dea
     size_t pending = hit_plan_add_past_stop(&plan, direct_end(self), &self->list);
     if (!direct_check_time(self, error) || !direct_run_plain(self, deadline, error))
         return false;
-    hit_results_passed(&self->hits,
-                       pending != SIZE_MAX && self->core->ops->pending(self->core, self->results[pending]));
+    hit_results_passed(&self->hits, pending != SIZE_MAX && core_pending(self->core, self->results[pending]));
     return true;
 }
 
@@ -292,7 +289,7 @@ static bool look_at_call(struct direct_engine *self, enum segment *from, const s
 {
     struct hit_plan plan = plan_of(self, 0);
     direct_new_registers(self);
-    size_t sp = self->core->ops->add_register(self->core, &self->list, CORE_SP);
+    size_t sp = core_add_register(self->core, &self->list, CORE_SP);
     if (!direct_run_plain(self, deadline, error))
         return false;
     self->halted_by_us = true;
@@ -313,8 +310,8 @@ static bool look_at_call(struct direct_engine *self, enum segment *from, const s
         return false;
     *from = ours ? SEGMENT_AT_START : SEGMENT_AT_END;
     if (!ours)
-        hit_results_passed(&self->hits, pending != SIZE_MAX &&
-                                            self->core->ops->pending(self->core, self->results[pending]));
+        hit_results_passed(&self->hits,
+                           pending != SIZE_MAX && core_pending(self->core, self->results[pending]));
     return true;
 }
 
@@ -334,7 +331,7 @@ static bool look_at_exit(struct direct_engine *self, size_t which, enum segment 
                          const struct deadline *deadline, struct error *error)
 {
     direct_new_registers(self);
-    size_t status = self->core->ops->add_register(self->core, &self->list, CORE_STATUS);
+    size_t status = core_add_register(self->core, &self->list, CORE_STATUS);
     if (!direct_run_plain(self, deadline, error))
         return false;
     self->halted_by_us = true;
@@ -354,8 +351,8 @@ static bool go_on_in_handler(struct direct_engine *self, enum segment *from, con
                              struct error *error)
 {
     direct_new_list(self);
-    self->core->ops->add_clear_breakpoint(self->core, &self->list);
-    self->core->ops->add_run(self->core, &self->list);
+    core_add_clear_breakpoint(self->core, &self->list);
+    core_add_run(self->core, &self->list);
     *from = SEGMENT_AT_END;
     hit_results_interrupted(&self->hits);
     return direct_check_time(self, error) && direct_run_plain(self, deadline, error);
@@ -391,7 +388,7 @@ static bool look_at_frame(struct direct_engine *self, enum segment *from, const 
 {
     direct_new_registers(self);
     enum core_register base = self->region.in_function ? self->region.end_base : CORE_SP;
-    size_t sp = self->core->ops->add_register(self->core, &self->list, base);
+    size_t sp = core_add_register(self->core, &self->list, base);
     if (!direct_run_plain(self, deadline, error))
         return false;
     bool ours = core_register_value(self->core, base, self->results, sp) == self->place.sp;
@@ -411,10 +408,10 @@ static bool finish_by_hand(struct direct_engine *self, const struct hit_steps *h
     direct_new_list(self);
     struct witness_places places;
     witness_add(&self->device->witness, self->core, &self->list, &places);
-    size_t reset = self->core->ops->add_reset_seen(self->core, &self->list); /* as in the list */
+    size_t reset = core_add_reset_seen(self->core, &self->list); /* as in the list */
     if (!direct_run_plain(self, deadline, error))
         return false;
-    if (self->core->ops->reset_seen(self->core, self->results[reset]))
+    if (core_reset_seen(self->core, self->results[reset]))
         return direct_tell_reset(self, error);
     uint64_t saw = 0;
     const struct witness_item *changed =
@@ -595,7 +592,6 @@ static bool is_other(const struct direct_engine *self, uint64_t pc)
 /* Only a stop that we caused, or that we were in the middle of handling, is ours to leave. */
 static bool leave_stop(struct direct_engine *self, const struct deadline *deadline, struct error *error)
 {
-    const struct core_ops *ops = self->core->ops;
     uint64_t status = 0;
     struct stop stop = {0};
     struct error stays = {0};
@@ -605,13 +601,13 @@ static bool leave_stop(struct direct_engine *self, const struct deadline *deadli
     bool busy = self->halted_by_us || self->was_reset, halted = !busy, in_handler;
     /* A core that was let go may look halted for a moment yet, and one that steps may not yet. */
     for (int i = 0; i < LEAVE_LOOKS && halted != busy; i++) {
-        if (!ledger_read(self->device->ledger, ops->status(self->core), &status, deadline, error))
+        if (!ledger_read(self->device->ledger, core_status_register(self->core), &status, deadline, error))
             return false;
-        halted = ops->state(self->core, status) == CORE_HALTED;
+        halted = core_state_of(self->core, status) == CORE_HALTED;
     }
     if (!halted && self->held) { /* in what cannot be held off */
         direct_new_list(self);
-        ops->add_halt(self->core, &self->list);
+        core_add_halt(self->core, &self->list);
         core_add_let_go(self->core, &self->list);
         return direct_run_plain(self, deadline, error);
     }
@@ -625,7 +621,8 @@ static bool leave_stop(struct direct_engine *self, const struct deadline *deadli
         !direct_is_in_handler(self, &stop, &in_handler, deadline, error))
         return false;
     /* Nobody but us has a breakpoint there, whatever state its code is in. */
-    bool other_code = stop.unreadable != NULL && stop.cause == STOP_BREAKPOINT && self->core->sole_breakpoint;
+    bool other_code =
+        stop.unreadable != NULL && stop.cause == STOP_BREAKPOINT && self->breakpoints.setup.sole;
     bool ours = busy || other_code || in_handler || stop.cause == STOP_RESET ||
                 stop.pc == self->region.start || stop.pc == direct_end(self) || is_other(self, stop.pc);
     if (self->foreign || !ours) {
@@ -634,9 +631,9 @@ static bool leave_stop(struct direct_engine *self, const struct deadline *deadli
         return true;
     }
     direct_new_list(self);
-    ops->add_halt(self->core,
+    core_add_halt(self->core,
                   &self->list); /* ends a step that was under way, and the holding off of interrupts */
-    ops->add_run(self->core, &self->list);
+    core_add_run(self->core, &self->list);
     return direct_run_plain(self, deadline, error);
 }
 
@@ -652,13 +649,12 @@ bool direct_disarm(struct engine *engine, const struct deadline *deadline, struc
 static bool describe_context(struct direct_engine *self, char *out, size_t size,
                              const struct deadline *deadline, struct error *error)
 {
-    const struct core_ops *ops = self->core->ops;
     struct error unread = {0};
     snprintf(out, size, "CONTEXTIDR, which tells them apart, cannot be read from there");
-    if (ops->add_context == NULL)
-        return true;
+    size_t at;
     direct_new_registers(self);
-    size_t at = ops->add_context(self->core, &self->list);
+    if (!core_add_context(self->core, &self->list, &at))
+        return true;
     if (direct_run_plain(self, deadline, &unread))
         snprintf(out, size, "CONTEXTIDR, which tells them apart, was 0x%" PRIX64 " at this stop",
                  self->results[at]);
@@ -667,14 +663,13 @@ static bool describe_context(struct direct_engine *self, char *out, size_t size,
 
 bool direct_check_mode(struct direct_engine *self, const struct deadline *deadline, struct error *error)
 {
-    const struct core_ops *ops = self->core->ops;
     char context[96];
     direct_new_registers(self);
-    size_t mode = ops->add_mode(self->core, &self->list);
+    size_t mode = core_add_mode(self->core, &self->list);
     if (!direct_run_plain(self, deadline, error))
         return false;
     self->looked = true;
-    if (!ops->in_user_mode(self->core, self->results[mode]))
+    if (!core_in_user_mode(self->core, self->results[mode]))
         return true;
     if (!describe_context(self, context, sizeof context, deadline, error))
         return false;

@@ -20,9 +20,9 @@ static bool switch_on(struct device *device, const struct core *core, const stru
                       struct error *error)
 {
     struct setting settings[CORE_SETTINGS];
-    struct address commands[LIST_ROOM], enable = core->ops->debug_enable(core);
-    size_t n = core->ops->settings(core, settings, CORE_SETTINGS);
-    size_t n_commands = core->ops->commands(core, commands, LIST_ROOM);
+    struct address commands[LIST_ROOM], enable = core_debug_enable(core);
+    size_t n = core_settings(core, settings, CORE_SETTINGS);
+    size_t n_commands = core_commands(core, commands, LIST_ROOM);
     for (size_t i = 0; i < n; i++)
         if (settings[i].at.offset == enable.offset &&
             !ledger_apply(device->ledger, &settings[i], deadline, error))
@@ -76,11 +76,11 @@ static bool has_stopped(struct neighbours *neighbours, const struct device_core 
     *stopped = false;
     if (!is_neighbour(device, one))
         return true;
-    if (!ledger_read(device->ledger, core->ops->status(core), &status, deadline, error))
+    if (!ledger_read(device->ledger, core_status_register(core), &status, deadline, error))
         return false;
-    if (core->ops->state(core, status) != CORE_HALTED)
+    if (core_state_of(core, status) != CORE_HALTED)
         return true;
-    size_t at = core->ops->add_register(core, &list, CORE_PC);
+    size_t at = core_add_register(core, &list, CORE_PC);
     if (!ledger_run(device->ledger, &list, results, deadline, error))
         return false;
     *pc = core_code_place(core_register_value(core, CORE_PC, results, at));
@@ -123,7 +123,7 @@ static bool let_one_go(struct neighbours *neighbours, const struct device_core *
         return false;
     if (!stopped)
         return true;
-    core->ops->add_clear_breakpoint(core, &list);
+    core_add_clear_breakpoint(core, &list);
     core_add_let_go(core, &list);
     return ledger_run(neighbours->device->ledger, &list, results, deadline, error);
 }

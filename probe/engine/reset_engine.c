@@ -35,7 +35,7 @@ static bool is_wide(const struct counter_block *block)
 bool reset_engine_check(const struct device *device, const struct region *region, struct error *error)
 {
     const struct core *core = &device->chosen->core;
-    if (device->debugger != NULL || core->ops->add_reset == NULL)
+    if (device->debugger != NULL || !core_has_run_control(core))
         return error_set(
             error, ERROR_USAGE,
             "--reset needs OpenOCD's Tcl port or a CMSIS-DAP probe: a GDB server resets in a way "
@@ -50,8 +50,8 @@ bool reset_engine_check(const struct device *device, const struct region *region
                          "%s is set up by instructions that the core executes, which is not done after a "
                          "reset",
                          device->block->text);
-    if (!core->ops->can_compare(core, region->start) ||
-        (!region->to_return && !core->ops->can_compare(core, region->end)))
+    if (!core_can_compare(core, region->start) ||
+        (!region->to_return && !core_can_compare(core, region->end)))
         return error_set(error, ERROR_ADDRESS,
                          "no breakpoint comparator reaches that code, and the program writes it after a "
                          "reset: --reset cannot stop there");
@@ -110,7 +110,7 @@ static bool far_away(struct device *device, const struct deadline *deadline, str
 static bool boot(struct reset_engine *self, const struct deadline *deadline, struct error *error)
 {
     const struct core *core = &self->device->chosen->core;
-    const struct setting on = core->ops->comparators_on(core);
+    const struct setting on = core_comparators_on(core);
     return reset_and_halt(self->device, deadline, error) && check_start(self, deadline, error) &&
            ledger_apply(self->device->ledger, &on, deadline, error) &&
            device_renew_block(self->device, deadline, error) && far_away(self->device, deadline, error) &&

@@ -44,7 +44,7 @@ bool entry_call(struct device *device, uint64_t lr, uint64_t *call, const struct
 
 bool entry_check_return(const struct core *core, uint64_t lr, struct error *error)
 {
-    const char *why = core->ops->no_return != NULL ? core->ops->no_return(core, lr) : NULL;
+    const char *why = core_no_return(core, lr);
     return why == NULL || error_set(error, ERROR_STATE,
                                     "where this call returns to is not known: %s. Name an end as well", why);
 }
@@ -53,14 +53,14 @@ bool entry_check(struct device *device, uint64_t status, uint64_t lr, uint64_t f
                  const struct deadline *deadline, struct error *error)
 {
     const struct core *core = &device->chosen->core;
-    const char *mode = core->ops->exception_mode(core, status);
+    const char *mode = core_exception_mode(core, status);
     struct error unread = {0};
     uint64_t before = 0;
     if (mode == NULL)
         return true;
     if ((lr & 3) == 0 && !ledger_read(device->ledger, core_word(core, lr - 4), &before, deadline, &unread))
         return unread.kind == ERROR_FAULT || error_set(error, unread.kind, "%s", unread.text);
-    return core->ops->called_from(core, lr, (uint32_t)before, function) ||
+    return core_called_from(core, lr, (uint32_t)before, function) ||
            error_set(error, ERROR_STATE,
                      "0x%08" PRIX64
                      " was entered by an exception (%s mode), and where that returns to is not "
@@ -90,15 +90,15 @@ static bool find_breakpoint(struct ledger *ledger, const struct core *core, uint
 {
     struct address code = core_word(core, pc);
     uint64_t words[COMPARATOR_WORDS], at, instruction;
-    struct setting on = core->ops->comparators_on(core);
+    struct setting on = core_comparators_on(core);
     *found = false;
     if (!ledger_read(ledger, on.at, words, deadline, error))
         return false;
     bool act = (words[0] & on.test) == on.set;
     for (unsigned i = 0; act && !*found && i < core->comparators; i++) {
-        if (!ledger_read(ledger, core->ops->comparator(core, i, 0), words, deadline, error))
+        if (!ledger_read(ledger, core_comparator(core, i, 0), words, deadline, error))
             return false;
-        *found = core->ops->comparator_used(core, words, &at) && at == core_code_place(pc);
+        *found = core_comparator_used(core, words, &at) && at == core_code_place(pc);
     }
     code.size = 2;
     if (*found)
