@@ -6,15 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* DBGDRCR, C11.11. A step leaves Debug state by another value than a run, which tells them apart in a
- * list. */
-enum {
-    HALT_REQUEST = 1 << 0,
-    RESTART_REQUEST = 1 << 1,
-    CLEAR_STICKY = 1 << 2,
-    RUN = RESTART_REQUEST | CLEAR_STICKY,
-    STEP = RESTART_REQUEST
-};
+/* A step leaves Debug state by another value than a run, so that a list tells which it is. */
+enum { RUN = DBGDRCR_RESTART | DBGDRCR_CLEAR_STICKY, STEP = DBGDRCR_RESTART };
 
 /* DBGBCR, C11.11: in all modes, of both security states. */
 enum {
@@ -27,11 +20,6 @@ enum {
     BCR_LINKED_CONTEXT = 3 << 20,
 };
 
-enum { PRCR_CORENPDRQ = 1 << 0, PRCR_CWRR = 1 << 1 };
-enum { VCR_RESET = 1 << 0, PRSR_SPD = 1 << 1, PRSR_R = 1 << 2, PRSR_SR = 1 << 3 };
-enum { LSR_LOCKED = 1 << 1, OSLSR_LOCKED = 1 << 1 };
-static const uint32_t KEY = 0xC5ACCE55; /* opens DBGLAR, and closes DBGOSLAR: C11.11 */
-
 /* CPSR: mode, and A, I, F; a reset enters Supervisor mode with all of these set, B1.9. */
 enum { CPSR_ENTERED = 0x1DF, CPSR_AT_RESET = 0x1D3 };
 
@@ -40,17 +28,17 @@ enum { CPSR_ENTERED = 0x1DF, CPSR_AT_RESET = 0x1D3 };
 static size_t settings(const struct core *core, struct setting *out, size_t room)
 {
     const struct setting all[] = {
-        /* Locked again by anything but the key; DBGLAR itself cannot be read. */
-        {.at = armv7_word(core, DBGLAR),
-         .test_at = armv7_word(core, DBGLSR),
+        /* Locked again by anything but the key; CORESIGHT_LAR itself cannot be read. */
+        {.at = armv7_word(core, CORESIGHT_LAR),
+         .test_at = armv7_word(core, CORESIGHT_LSR),
          .lock = true,
          .test = LSR_LOCKED,
-         .key = KEY,
+         .key = LAR_KEY,
          .restore = {.mask = 1}},
         {.at = armv7_word(core, DBGOSLAR),
          .test_at = armv7_word(core, DBGOSLSR),
          .test = OSLSR_LOCKED,
-         .restore = {.mask = 1, .key = KEY}},
+         .restore = {.mask = 1, .key = LAR_KEY}},
         /* Only looked at, which clears what it tells of resets before. */
         {.at = armv7_word(core, DBGPRSR)},
         /* A core that loses its power loses its comparators. CWRR, beside it, would reset the core. */
@@ -62,8 +50,8 @@ static size_t settings(const struct core *core, struct setting *out, size_t room
         /* A reset stops the core at once, instead of letting it run on without breakpoints. */
         {.at = armv7_word(core, DBGVCR),
          .only_to_stop = true,
-         .test = VCR_RESET,
-         .set = VCR_RESET,
+         .test = DBGVCR_RESET,
+         .set = DBGVCR_RESET,
          .keep = UINT64_MAX},
     };
     size_t n = sizeof all / sizeof *all;
@@ -97,10 +85,10 @@ static struct address reset_register(const struct core *core)
 static struct setting comparators_on(const struct core *core)
 {
     return (struct setting){.at = armv7_word(core, DBGDSCR),
-                            .test = HDBGEN,
+                            .test = DBGDSCR_HDBGEN,
                             .always = true,
-                            .set = HDBGEN,
-                            .restore = {.mask = DSCR_KEPT}};
+                            .set = DBGDSCR_HDBGEN,
+                            .restore = {.mask = DBGDSCR_KEPT}};
 }
 
 /* --- run control ---------------------------------------------------------------------------------------- */
@@ -108,40 +96,40 @@ static struct setting comparators_on(const struct core *core)
 static enum core_state state_of(const struct core *core, uint64_t status)
 {
     (void)core;
-    return (status & STOPPED) == STOPPED ? CORE_HALTED : CORE_RUNNING;
+    return (status & DBGDSCR_STOPPED) == DBGDSCR_STOPPED ? CORE_HALTED : CORE_RUNNING;
 }
 
-/* The stop before is not taken for the next: RESTARTED is 0 until the core has left it. */
+/* The stop before is not taken for the next: DBGDSCR_RESTARTED is 0 until the core has left it. */
 static void add_wait_halt(const struct core *core, struct steps *list)
 {
-    steps_add(list, step_until(armv7_word(core, DBGDSCR), STOPPED, STOPPED));
+    steps_add(list, step_until(armv7_word(core, DBGDSCR), DBGDSCR_STOPPED, DBGDSCR_STOPPED));
 }
 
 /* ITRen must be clear and no exception bit stick when Debug state is left, C5. */
 static void add_run(const struct core *core, struct steps *list)
 {
-    armv7_set_control(core, list, HDBGEN);
+    armv7_set_control(core, list, DBGDSCR_HDBGEN);
     armv7_add_write(core, list, DBGDRCR, RUN);
 }
 
 /* While what was transferred is still at hand, it costs less than before add_run. */
 static void add_registers_done(const struct core *core, struct steps *list)
 {
-    armv7_set_control(core, list, HDBGEN);
+    armv7_set_control(core, list, DBGDSCR_HDBGEN);
 }
 
 static void add_ready(const struct core *core, struct steps *list)
 {
-    armv7_add_write(core, list, DBGDRCR, CLEAR_STICKY);
-    steps_add(list, step_until(armv7_word(core, DBGDSCR), INSTRCOMPL_L, INSTRCOMPL_L));
+    armv7_add_write(core, list, DBGDRCR, DBGDRCR_CLEAR_STICKY);
+    steps_add(list, step_until(armv7_word(core, DBGDSCR), DBGDSCR_INSTRCOMPL_L, DBGDSCR_INSTRCOMPL_L));
 }
 
 /* A request that comes while Debug state is being left is ignored, C5. */
 static void add_halt(const struct core *core, struct steps *list)
 {
-    armv7_set_control(core, list, HDBGEN);
-    steps_add(list, step_until(armv7_word(core, DBGDSCR), RESTARTED, RESTARTED));
-    armv7_add_write(core, list, DBGDRCR, HALT_REQUEST);
+    armv7_set_control(core, list, DBGDSCR_HDBGEN);
+    steps_add(list, step_until(armv7_word(core, DBGDSCR), DBGDSCR_RESTARTED, DBGDSCR_RESTARTED));
+    armv7_add_write(core, list, DBGDRCR, DBGDRCR_HALT);
     add_wait_halt(core, list);
 }
 
@@ -195,7 +183,7 @@ static void add_single_step(const struct core *core, struct steps *list, unsigne
 {
     armv7_add_write(core, list, DBGBVR0 + 4 * n, match_value(here));
     armv7_add_write(core, list, DBGBCR0 + 4 * n, match_control(here) | BCR_MISMATCH);
-    armv7_set_control(core, list, HDBGEN | INTDIS);
+    armv7_set_control(core, list, DBGDSCR_HDBGEN | DBGDSCR_INTDIS);
     armv7_add_write(core, list, DBGDRCR, STEP);
     add_wait_halt(core, list);
     armv7_add_write(core, list, DBGBCR0 + 4 * n, 0);
@@ -213,7 +201,7 @@ static bool reset_seen_in(const struct core *core, uint64_t value)
 static enum stop_cause cause_of(const struct core *core, uint64_t cause, uint64_t status_register)
 {
     (void)core;
-    switch (cause >> MOE_SHIFT & MOE_MASK) {
+    switch (cause & DBGDSCR_MOE) {
     case MOE_HALT_REQUEST:
     case MOE_EXTERNAL_REQUEST:
         return STOP_REQUEST;
@@ -255,8 +243,6 @@ static void end_proofs(const struct core *core, struct steps *list, const struct
 
 /* --- whose code it is in, and how a function was entered -------------------------------------------------
  */
-
-enum { CPSR_MODE = 0x1F, CPSR_USER = 0x10 }; /* DDI 0406C B1.3.1 */
 
 static size_t add_mode(const struct core *core, struct steps *list)
 {
@@ -354,7 +340,7 @@ static const struct core_ops armv7_ops = {
 void armv7_add_identity(uint16_t unit, uint64_t debug_base, struct steps *list)
 {
     static const uint32_t offsets[ARMV7_IDENTITY] = {
-        [ARMV7_MIDR] = MIDR, [ARMV7_DIDR] = DBGDIDR, [ARMV7_AUTHSTATUS] = DBGAUTHSTATUS};
+        [ARMV7_MIDR] = DBGMIDR, [ARMV7_DIDR] = DBGDIDR, [ARMV7_AUTHSTATUS] = CORESIGHT_AUTHSTATUS};
     const struct core core = {.unit = unit, .debug_base = debug_base};
     for (size_t i = 0; i < ARMV7_IDENTITY; i++)
         steps_add(list, step_read(armv7_word(&core, offsets[i])));
@@ -372,7 +358,6 @@ static const struct {
 bool armv7_identify(uint16_t unit, uint64_t debug_base, const uint64_t *values, struct core *out)
 {
     enum { V7_FULL = 3, V7_BASIC = 4, V71 = 5 }; /* DBGDIDR.Version, C11.11 */
-    enum { DIDR_CONTEXTS = 20 };                 /* DBGDIDR.CTX_CMPs: so many and one */
     uint32_t id = (uint32_t)values[ARMV7_MIDR], didr = (uint32_t)values[ARMV7_DIDR];
     unsigned version = didr >> 16 & 0xF;
     const char *name = NULL;
@@ -388,8 +373,9 @@ bool armv7_identify(uint16_t unit, uint64_t debug_base, const uint64_t *values, 
                          .unit = unit,
                          .debug_base = debug_base,
                          .id = id,
-                         .comparators =
-                             core_may_halt((uint32_t)values[ARMV7_AUTHSTATUS]) ? (didr >> 24 & 0xF) + 1 : 0,
+                         .comparators = core_may_halt((uint32_t)values[ARMV7_AUTHSTATUS])
+                                            ? (didr >> DIDR_BREAKPOINTS & 0xF) + 1
+                                            : 0,
                          .processes = strncmp(name, "Cortex-A", sizeof "Cortex-A" - 1) == 0,
                          .context_comparators = (didr >> DIDR_CONTEXTS & 0xF) + 1};
     out->keeps_secure = core_keeps_secure(out, (uint32_t)values[ARMV7_AUTHSTATUS]);

@@ -5,6 +5,11 @@ static struct address word(uint16_t unit, uint64_t offset)
     return (struct address){.space = SPACE_MEMORY, .size = 4, .unit = unit, .offset = offset};
 }
 
+unsigned core_part(const struct core *core)
+{
+    return core->id >> 4 & 0xFFF;
+}
+
 uint64_t core_code(const struct core *core, uint64_t address, bool thumb)
 {
     return core_place(core, address) | (core->family == CORE_ARMV7 && thumb ? 1 : 0);

@@ -96,6 +96,9 @@ struct core {
     bool caches;                  /* instructions written by a debugger need maintenance to be seen */
 };
 
+/* The part number in MIDR or CPUID. */
+unsigned core_part(const struct core *core);
+
 /*
  * Places in code. Where a core has two instruction sets, bit 0 tells which one an address is in (Thumb: 1),
  * as in LR: comparators and the PC that is read differ by that. Elsewhere it is 0.

@@ -1,52 +1,9 @@
 #include "cores/architectures.h"
+#include "cores/arm_debug.h"
 #include "cores/core_ops.h"
 
 #include <stdio.h>
 
-/* System control and debug, DDI 0403 B3.2.2, C1.6; the subset of Armv6-M in DDI 0419 B3.2.2, C1.6. */
-enum {
-    CPUID = 0xE000ED00,
-    ICSR = 0xE000ED04,
-    VTOR = 0xE000ED08,
-    AIRCR = 0xE000ED0C,
-    CCR = 0xE000ED14,
-    DFSR = 0xE000ED30,
-    DHCSR = 0xE000EDF0,
-    DCRSR = 0xE000EDF4,
-    DCRDR = 0xE000EDF8,
-    DEMCR = 0xE000EDFC,
-    ICIMVAU = 0xE000EF58,
-    DCCMVAU = 0xE000EF64,
-    DAUTHSTATUS = 0xE000EFB8, /* Armv8-M only, DDI 0553 D1.2 */
-    FP_CTRL = 0xE0002000,     /* BP_CTRL on Armv6-M */
-    FP_COMP0 = 0xE0002008,
-};
-
-enum {
-    ICSR_ISRPREEMPT = 1 << 23, /* a pending exception will be taken on leaving Debug state */
-    ICSR_VECTACTIVE = 0x1FF,
-    CCR_IC = 1 << 17,
-    C_DEBUGEN = 1 << 0,
-    C_HALT = 1 << 1,
-    C_STEP = 1 << 2,
-    C_MASKINTS = 1 << 3,
-    S_REGRDY = 1 << 16,
-    S_HALT = 1 << 17,
-    S_SLEEP = 1 << 18,
-    S_LOCKUP = 1 << 19,
-    S_RESET_ST = 1 << 25,
-    DFSR_HALTED = 1 << 0,
-    DFSR_BKPT = 1 << 1,
-    DFSR_DWTTRAP = 1 << 2,
-    DFSR_VCATCH = 1 << 3,
-    DFSR_ALL = 0x1F,
-    DEMCR_VC_CORERESET = 1 << 0,
-    FP_CTRL_ENABLE = 1 << 0,
-    FP_CTRL_KEY = 1 << 1,
-    IPSR = 0x1FF,
-};
-
-static const uint32_t DHCSR_KEY = 0xA05F0000, AIRCR_SYSRESETREQ = 0x05FA0004, ICSR_NMIPENDSET = 1U << 31;
 /* The LR of a Non-secure function that the Secure state has called, DDI 0553 B3.15; bit 0 is the state's. */
 static const uint32_t FNC_RETURN = 0xFEFFFFFE;
 
@@ -58,13 +15,13 @@ static struct address word_at(uint16_t unit, uint32_t offset)
 static size_t settings(const struct core *core, struct setting *out, size_t room)
 {
     const struct setting all[] = {
-        /* Restored to C_DEBUGEN alone: whether the core is to be halted at the end is no matter of a
+        /* Restored to DHCSR_C_DEBUGEN alone: whether the core is to be halted at the end is no matter of a
            register. */
         {.at = word_at(core->unit, DHCSR),
-         .test = C_DEBUGEN,
-         .set = C_DEBUGEN,
+         .test = DHCSR_C_DEBUGEN,
+         .set = DHCSR_C_DEBUGEN,
          .key = DHCSR_KEY,
-         .restore = {.mask = C_DEBUGEN, .key = DHCSR_KEY}},
+         .restore = {.mask = DHCSR_C_DEBUGEN, .key = DHCSR_KEY}},
         /* Before a reset can be caught: what it leaves here must stay. */
         {.at = word_at(core->unit, DFSR),
          .always = true,
@@ -108,21 +65,21 @@ static struct address control_address(const struct core *core)
 static enum core_state state_of(const struct core *core, uint64_t status)
 {
     (void)core;
-    if (status & S_HALT)
+    if (status & DHCSR_S_HALT)
         return CORE_HALTED;
-    if (status & S_LOCKUP)
+    if (status & DHCSR_S_LOCKUP)
         return CORE_LOCKUP;
-    return status & S_SLEEP ? CORE_ASLEEP : CORE_RUNNING;
+    return status & DHCSR_S_SLEEP ? CORE_ASLEEP : CORE_RUNNING;
 }
 
 static void add_wait_halt(const struct core *core, struct steps *list)
 {
-    steps_add(list, step_until(word_at(core->unit, DHCSR), S_HALT, S_HALT));
+    steps_add(list, step_until(word_at(core->unit, DHCSR), DHCSR_S_HALT, DHCSR_S_HALT));
 }
 
 static void write_control(const struct core *core, struct steps *list, uint32_t bits)
 {
-    steps_add(list, step_write(word_at(core->unit, DHCSR), DHCSR_KEY | C_DEBUGEN | bits));
+    steps_add(list, step_write(word_at(core->unit, DHCSR), DHCSR_KEY | DHCSR_C_DEBUGEN | bits));
 }
 
 static void add_run(const struct core *core, struct steps *list)
@@ -132,19 +89,19 @@ static void add_run(const struct core *core, struct steps *list)
 
 static void add_halt(const struct core *core, struct steps *list)
 {
-    write_control(core, list, C_HALT);
+    write_control(core, list, DHCSR_C_HALT);
     add_wait_halt(core, list);
 }
 
-/* C_MASKINTS may change only while C_HALT stays set, DDI 0403 C1.6.2. */
+/* DHCSR_C_MASKINTS may change only while DHCSR_C_HALT stays set, DDI 0403 C1.6.2. */
 static void add_hold(const struct core *core, struct steps *list, bool held)
 {
-    write_control(core, list, C_HALT | (held ? C_MASKINTS : 0));
+    write_control(core, list, DHCSR_C_HALT | (held ? DHCSR_C_MASKINTS : 0));
 }
 
 static void add_run_held(const struct core *core, struct steps *list)
 {
-    write_control(core, list, C_MASKINTS);
+    write_control(core, list, DHCSR_C_MASKINTS);
 }
 
 static void add_single_step(const struct core *core, struct steps *list, unsigned n, uint64_t here)
@@ -153,7 +110,7 @@ static void add_single_step(const struct core *core, struct steps *list, unsigne
     (void)here;
     add_hold(core, list, true);
     steps_add(list, step_write(word_at(core->unit, DFSR), DFSR_HALTED));
-    write_control(core, list, C_STEP | C_MASKINTS);
+    write_control(core, list, DHCSR_C_STEP | DHCSR_C_MASKINTS);
     steps_add(list, step_until(word_at(core->unit, DFSR), DFSR_HALTED, DFSR_HALTED));
     add_wait_halt(core, list);
     add_hold(core, list, false);
@@ -166,7 +123,7 @@ static void add_transfer(const struct core *core, struct steps *list, enum core_
     uint8_t number = which >= CORE_R0 ? (uint8_t)(which - CORE_R0) : selector[which];
     steps_add(list, step_write(word_at(core->unit, DCRSR), number));
     if (wait)
-        steps_add(list, step_until(word_at(core->unit, DHCSR), S_REGRDY, S_REGRDY));
+        steps_add(list, step_until(word_at(core->unit, DHCSR), DHCSR_S_REGRDY, DHCSR_S_REGRDY));
 }
 
 static size_t add_register(const struct core *core, struct steps *list, enum core_register which)
@@ -224,7 +181,7 @@ static bool reset_seen_in(const struct core *core, uint64_t value)
 static bool reset_since(const struct core *core, uint64_t value)
 {
     (void)core;
-    return (value & S_RESET_ST) != 0;
+    return (value & DHCSR_S_RESET_ST) != 0;
 }
 
 static enum stop_cause cause_of(const struct core *core, uint64_t cause, uint64_t status_register)
@@ -233,7 +190,7 @@ static enum stop_cause cause_of(const struct core *core, uint64_t cause, uint64_
     /* No exception is active after a reset, one is after any other catch. With a breakpoint hit since then it
      * was a reset while halted, for any other catch would have been seen. */
     if (cause & DFSR_VCATCH)
-        return (status_register & IPSR) && !(cause & DFSR_BKPT) ? STOP_FAULT : STOP_RESET;
+        return (status_register & XPSR_IPSR) && !(cause & DFSR_BKPT) ? STOP_FAULT : STOP_RESET;
     if (cause & DFSR_BKPT)
         return STOP_BREAKPOINT;
     if (cause & DFSR_DWTTRAP)
@@ -263,7 +220,7 @@ static bool entered(const struct core *core, uint64_t before, uint64_t after)
     return ((before ^ after) & ICSR_VECTACTIVE) != 0;
 }
 
-/* C_MASKINTS holds off PendSV, SysTick and the external interrupts only, DDI 0403 C1.6.2. */
+/* DHCSR_C_MASKINTS holds off PendSV, SysTick and the external interrupts only, DDI 0403 C1.6.2. */
 static bool held_pending(const struct core *core, uint64_t value)
 {
     (void)core;
@@ -423,13 +380,12 @@ bool cortex_m_identify(uint16_t unit, const uint64_t *values, struct core *out)
 
 bool cortex_m_is_v6(const struct core *core)
 {
-    return (core->id >> 16 & 0xF) == 0xC && (core->id >> 4 & 0xFFF) < 0xD00;
+    return (core->id >> 16 & 0xF) == 0xC && core_part(core) < FIRST_V8_PART;
 }
 
 bool cortex_m_is_v8(const struct core *core)
 {
-    unsigned part = core->id >> 4 & 0xFFF;
-    return core->family == CORE_M && (part >= FIRST_V8_PART || part == PART_STAR);
+    return core->family == CORE_M && (core_part(core) >= FIRST_V8_PART || core_part(core) == PART_STAR);
 }
 
 bool cortex_m_is_baseline(const struct core *core)
@@ -451,7 +407,7 @@ void cortex_m_take_authentication(struct core *core, uint64_t status)
 
 bool cortex_m_has_dwt_lock(const struct core *core)
 {
-    return core->family == CORE_M && (core->id >> 4 & 0xFFF) == PART_M7;
+    return core->family == CORE_M && core_part(core) == PART_M7;
 }
 
 struct address cortex_m_vectors(const struct core *core)
