@@ -203,7 +203,7 @@ static void print_threads(const struct session *session)
     const struct device_core *cores = session->device.cores;
     size_t n = 0;
     for (size_t i = 0; i < session->device.n_cores; i++) {
-        if (session->device.cores[i].core.family != CORE_KNC)
+        if (!session->device.cores[i].core.numbered_by_unit)
             continue;
         if (n++ == 0)
             cores = &session->device.cores[i];
@@ -268,7 +268,7 @@ static bool print(struct session *session, bool opened, struct error *error)
         print_bus(session, &session->device.buses[i]);
     for (size_t i = 0; i < session->device.n_cores; i++) {
         const struct device_core *core = &session->device.cores[i];
-        if (core->core.family != CORE_KNC && info_is_shown(session, core) && !print_core(session, i, error))
+        if (!core->core.numbered_by_unit && info_is_shown(session, core) && !print_core(session, i, error))
             return false;
     }
     if (session->device.buses_cut)
@@ -276,7 +276,7 @@ static bool print(struct session *session, bool opened, struct error *error)
     if (session->device.cores_cut)
         fprintf(out, "\nthere are more cores: %zu are looked at\n", session->device.room);
     print_threads(session);
-    if (session->device.chosen->core.family != CORE_KNC)
+    if (!session->device.chosen->core.memory_hidden)
         print_clock(session);
     return true;
 }
@@ -379,7 +379,7 @@ static bool put_core(struct session *session, size_t number, bool *written, stru
         json_part_append(&line, blocks, take(&line, one));
     }
     json_part_array(&line, "counters", blocks);
-    bool ok = core->core.family == CORE_KNC || put_breakpoints(session, core, &line, error);
+    bool ok = core->core.numbered_by_unit || put_breakpoints(session, core, &line, error);
     *written = json_part_write(session->context->out, line) && *written;
     return ok;
 }
@@ -452,7 +452,7 @@ bool info_json(struct session *session, struct error *error)
         json_part_bool(&line, "more_buses", true);
     if (session->device.cores_cut)
         json_part_bool(&line, "more_cores", true);
-    if (session->device.chosen->core.family != CORE_KNC && info_clock(session, &hz)) {
+    if (!session->device.chosen->core.memory_hidden && info_clock(session, &hz)) {
         struct json_part clock = json_part_new(NULL);
         json_part_unsigned(&clock, "hz", hz);
         json_part_text(&clock, "source", "SystemCoreClock");

@@ -84,7 +84,8 @@ static size_t take_transferred(const struct core *core, struct steps *list)
     return steps_add(list, step_read(armv7_word(core, DBGDTRTX)));
 }
 
-uint32_t armv7_register_number(enum core_register which)
+/* As instructions number the general registers, LR and SP. */
+static uint32_t register_number(enum core_register which)
 {
     return which >= CORE_R0 ? (uint32_t)(which - CORE_R0) : which == CORE_LR ? 14 : 13;
 }
@@ -129,7 +130,7 @@ size_t armv7_add_register(const struct core *core, struct steps *list, enum core
     } else {
         if (armv7_set_control(core, list, DBGDSCR_HDBGEN | DBGDSCR_ITREN))
             take_transferred(core, list);
-        add_transfer(core, list, armv7_register_number(which));
+        add_transfer(core, list, register_number(which));
     }
     return take_transferred(core, list);
 }

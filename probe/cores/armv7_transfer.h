@@ -25,9 +25,6 @@ void armv7_add_constant(const struct core *core, struct steps *list, unsigned ge
 /* The PC as code has it, from R15 as it reads in Debug state, C5.3, and CPSR. */
 uint64_t armv7_pc(uint64_t r15, uint64_t cpsr);
 
-/* As instructions number it; for the general ones, LR and SP. */
-uint32_t armv7_register_number(enum core_register which);
-
 /* As in struct core_ops. */
 size_t armv7_add_register(const struct core *core, struct steps *list, enum core_register which);
 uint64_t armv7_register_value(const struct core *core, enum core_register which, const uint64_t *results,

@@ -91,6 +91,8 @@ struct core {
      * interface was found switched off, when what it held counts for nothing. */
     uint32_t halt_channel, run_channel;
     bool triggers_off;
+    bool numbered_by_unit;        /* users number it as the system that it belongs to does: `unit` */
+    bool memory_hidden;           /* the link shows no memory of it */
     bool processes;               /* an MMU may show each program another memory */
     unsigned context_comparators; /* so many of the last comparators can compare CONTEXTIDR as well */
     bool caches;                  /* instructions written by a debugger need maintenance to be seen */

@@ -147,13 +147,13 @@ bool device_choose(struct device *device, int number, struct error *error)
     if (remote_counters_is_there(device))
         return remote_counters_choose(device, number, error);
     size_t chosen = number < 0 ? run_control_core(device, device->preferred) : (size_t)number;
-    if (number >= 0 && device->cores[0].core.family == CORE_KNC) /* by the number of the CPU */
+    if (number >= 0 && device->cores[0].core.numbered_by_unit)
         for (chosen = 0; chosen < device->n_cores && device->cores[chosen].core.unit != number;)
             chosen++;
     if (chosen >= device->n_cores)
         return error_set(error, ERROR_NO_CORE, "there is no core %d: the last one%s is core %zu", number,
                          device->cores_cut ? " that is looked at" : "",
-                         device->cores[0].core.family == CORE_KNC
+                         device->cores[0].core.numbered_by_unit
                              ? device->cores[device->n_cores - 1].core.unit
                              : device->n_cores - 1);
     device->chosen = &device->cores[chosen];
