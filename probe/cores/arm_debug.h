@@ -7,8 +7,7 @@
 
 #include <stdint.h>
 
-/* --- CoreSight components: IHI 0029 B2.3 -----------------------------------------------------------------
- */
+/* --- CoreSight components: IHI 0029 B2.3 ---------------------------------------------------------------- */
 
 enum {
     CORESIGHT_LAR = 0xFB0,
@@ -19,8 +18,7 @@ enum {
 enum { LSR_LOCKED = 1 << 1 };
 static const uint32_t LAR_KEY = 0xC5ACCE55; /* unlocks; any other value locks */
 
-/* --- Cortex-M: DDI 0403 B3.2.2, C1.6 to C1.11; DDI 0419 for Armv6-M; DDI 0553 D1.2 for Armv8-M -------------
- */
+/* --- Cortex-M: DDI 0403 B3.2.2, C1.6 to C1.11; DDI 0419 for Armv6-M; DDI 0553 D1.2 for Armv8-M ---------- */
 
 enum {
     DWT_CTRL = 0xE0001000,
@@ -72,8 +70,7 @@ enum {
 };
 static const uint32_t DHCSR_KEY = 0xA05F0000, AIRCR_SYSRESETREQ = 0x05FA0004, ICSR_NMIPENDSET = 1U << 31;
 
-/* --- Armv7-A and -R: DDI 0406C table C11-1, C11.11 --------------------------------------------------------
- */
+/* --- Armv7-A and -R: DDI 0406C table C11-1, C11.11 ------------------------------------------------------ */
 
 enum {
     DBGDIDR = 0x000,
@@ -133,8 +130,7 @@ enum { CPSR_MODE = 0x1F, CPSR_USER = 0x10, CPSR_T = 1 << 5 }; /* B1.3.3 */
 enum { PRCR_CORENPDRQ = 1 << 0, PRCR_CWRR = 1 << 1 };
 enum { PRSR_SPD = 1 << 1, PRSR_R = 1 << 2, PRSR_SR = 1 << 3, PRSR_OSLK = 1 << 5 };
 
-/* --- Armv8-A: DDI 0487 tables H8-4 and H8-6, H9.2 ---------------------------------------------------------
- */
+/* --- Armv8-A: DDI 0487 tables H8-4 and H8-6, H9.2 ------------------------------------------------------- */
 
 enum {
     EDECR = 0x024,
@@ -195,8 +191,7 @@ enum { /* EDSCR.STATUS in Debug state */
 enum { EDECR_OSUCE = 1 << 0, EDECR_RCE = 1 << 1, EDECR_SS = 1 << 2, EDRCR_CSE = 1 << 2, OSLAR_LOCK = 1 };
 enum { DFR_BREAKPOINTS = 12, DFR_WATCHPOINTS = 20, DFR_CONTEXTS = 28 }; /* so many and one */
 
-/* --- performance monitors: DDI 0406C table D2-1, DDI 0487 chapter I5, DDI 0553 D1.2 ------------------------
- */
+/* --- performance monitors: DDI 0406C table D2-1, DDI 0487 chapter I5, DDI 0553 D1.2 --------------------- */
 
 enum {
     PMEVCNTR0 = 0x000,

@@ -241,8 +241,7 @@ static void end_proofs(const struct core *core, struct steps *list, const struct
         steps_add(list, step_check(list->n - proofs[i].at, UINT64_MAX, proofs[i].value));
 }
 
-/* --- whose code it is in, and how a function was entered -------------------------------------------------
- */
+/* --- whose code it is in, and how a function was entered ------------------------------------------------ */
 
 static size_t add_mode(const struct core *core, struct steps *list)
 {

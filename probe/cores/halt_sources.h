@@ -32,3 +32,25 @@ size_t stops_last(const struct core *core, struct core_stop *out, size_t room);
 bool stops_may_have_borrowed(const struct core *core, uint64_t status);
 /* For a halted core that was left in the middle of something: clears what would refuse it to run. */
 void stops_add_ready(const struct core *core, struct steps *list);
+
+/*
+ * Watchpoints: the comparators by which the DWT of a Cortex-M halts it at a write to a word.
+ */
+enum { WATCHPOINTS = 15 }; /* DWT_CTRL.NUMCOMP has four bits */
+
+/* Without it the unit does nothing, and cannot be read. */
+struct address watchpoints_trace(const struct core *core);
+uint64_t watchpoints_trace_on(void);
+struct address watchpoints_control(const struct core *core);
+unsigned watchpoints_count(uint64_t control);
+struct address watchpoints_function(const struct core *core, unsigned n);
+/* The address that it waits for. */
+struct address watchpoints_place(const struct core *core, unsigned n);
+/* The last free one, by the function registers of all `n`; -1: there is none. *others: at least one is in
+ * use. */
+int watchpoints_find(const struct core *core, const uint64_t *functions, unsigned n, bool *others);
+/* What makes comparator `n` halt the core at a write to `word`; the one that switches it on comes last. */
+size_t watchpoints_settings(const struct core *core, unsigned n, uint64_t word, struct setting *out,
+                            size_t room);
+/* Since its function was read last. */
+bool watchpoints_matched(uint64_t function);

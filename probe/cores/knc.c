@@ -28,7 +28,8 @@ static const struct core_ops knc_ops = {
 
 void knc_describe(uint16_t cpu, struct core *out)
 {
-    *out = (struct core){.ops = &knc_ops, .family = CORE_KNC, .unit = cpu, .numbered_by_unit = true, .memory_hidden = true};
+    *out = (struct core){
+        .ops = &knc_ops, .family = CORE_KNC, .unit = cpu, .numbered_by_unit = true, .memory_hidden = true};
     snprintf(out->name, sizeof out->name, "Knights Corner");
 }
 

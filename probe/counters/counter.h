@@ -77,6 +77,16 @@ struct block_kind {
     bool (*modify)(const char *modifiers, uint32_t *code, struct error *error);
 };
 
+/*
+ * The kinds: PMUv1 and PMUv2 as Armv7 cores show them on the debug bus (DDI 0406C appendix D2); PMUv1 of
+ * Cortex-A8, R4 and R5, which is in CP15 alone, so that only the halted core itself reaches it (DDI 0406C
+ * C12); PMUv3 of Armv8-A and -R (DDI 0487 chapter I5); that of Armv8.1-M (DDI 0553 D1.2); on Cortex-M the DWT
+ * with its cycle counter and five profiling counters (DDI 0403 C1.8), and SysTick, a 24-bit down counter (DDI
+ * 0403 B3.3); two counters of each thread of a Knights Corner, beside its time stamp counter (Intel 327357).
+ */
+extern const struct block_kind pmu_v7_kind, pmu_cp15_kind, pmu_v3_kind, pmu_v81m_kind;
+extern const struct block_kind dwt_kind, systick_kind, knc_kind;
+
 /* An event that no core counts more than once a cycle. */
 bool counter_event_is_slow(const char *name);
 

@@ -1,4 +1,4 @@
-#include "counters/blocks.h"
+#include "counters/counter.h"
 
 #include "cores/architectures.h"
 #include "cores/arm_debug.h"

@@ -1,6 +1,6 @@
 #include "counters/events.h"
 
-#include "counters/words.h"
+#include "counters/span.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 #include "cores/architectures.h"
-#include "counters/blocks.h"
+#include "counters/counter.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -19,6 +19,19 @@ enum { FIRST = 1 << 1, BOTH = FIRST | 1 << 2 }; /* counters of a block, behind t
 /* Elements of a vector, of all threads of the core */
 enum { EVENTS_A_CYCLE = 16 * KNC_THREADS };
 enum { L2_MASK = 0x10, CODE_BITS = 0xFFFF };
+
+/* What an event's code holds here beyond event and unit mask, bits 15:0: an event select register's bits,
+ * 327357 1.3.2, and one that is ours. */
+enum {
+    KNC_USER = 1 << 16,
+    KNC_KERNEL = 1 << 17,
+    KNC_EDGE = 1 << 18,
+    KNC_SPFLT = 1 << 19, /* ours, reserved there: only while the program lets it by SPFLT */
+    KNC_ENABLE = 1 << 22,
+    KNC_ANY = 1 << 21,
+    KNC_INVERT = 1 << 23,
+    KNC_CMASK_SHIFT = 24,
+};
 
 enum { SELECT_0, SELECT_1, CONTROL, READS };
 
@@ -137,22 +150,10 @@ static uint32_t counters_for(const struct counter_block *block, uint32_t code)
     return (is_of_counter_0(code) ? FIRST : BOTH) & block->pmu.free << 1;
 }
 
-static bool modify(const char *text, uint32_t *code, struct error *error)
-{
-    if (*code > CODE_BITS)
-        return error_set(error, ERROR_USAGE, "-e: 0x%X: a code holds an event and a unit mask, up to 0x%X",
-                         (unsigned)*code, (unsigned)CODE_BITS);
-    return text == NULL || knc_modifiers_read(text, code, error);
-}
+/* --- what may stand behind an event's name -------------------------------------------------------------- */
 
-const struct block_kind knc_kind = {.name = "pmu",
-                                    .add_identity = add_identity,
-                                    .identify = identify,
-                                    .own_cycles = "CPU_CLK_UNHALTED:u",
-                                    .program = program,
-                                    .counters_for = counters_for,
-                                    .modify = modify};
-
+/* u, k: user mode, kernel mode, by default both; any: all threads of the core; cmask=N: cycles with N events
+ * or more; inv: cycles with less. */
 static const struct word {
     const char *name;
     uint32_t bit;
@@ -199,7 +200,8 @@ static bool read_word(const char *text, size_t n, uint32_t *code, struct error *
     return true;
 }
 
-bool knc_modifiers_read(const char *text, uint32_t *code, struct error *error)
+/* "cmask=2:inv:u", as it stands behind an event's name. */
+static bool read_modifiers(const char *text, uint32_t *code, struct error *error)
 {
     uint32_t result = *code;
     for (const char *at = text;; at++) {
@@ -217,3 +219,19 @@ bool knc_modifiers_read(const char *text, uint32_t *code, struct error *error)
     *code = result;
     return true;
 }
+
+static bool modify(const char *text, uint32_t *code, struct error *error)
+{
+    if (*code > CODE_BITS)
+        return error_set(error, ERROR_USAGE, "-e: 0x%X: a code holds an event and a unit mask, up to 0x%X",
+                         (unsigned)*code, (unsigned)CODE_BITS);
+    return text == NULL || read_modifiers(text, code, error);
+}
+
+const struct block_kind knc_kind = {.name = "pmu",
+                                    .add_identity = add_identity,
+                                    .identify = identify,
+                                    .own_cycles = "CPU_CLK_UNHALTED:u",
+                                    .program = program,
+                                    .counters_for = counters_for,
+                                    .modify = modify};

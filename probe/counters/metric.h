@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "counters/counter.h"
-#include "counters/words.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -73,16 +72,3 @@ struct metric_input {
 bool metric_uses(const struct metric *metric, enum metric_op op); /* METRIC_HZ: does it need the clock? */
 /* NaN where there is no such figure: something was not counted, or a division by zero. */
 double metric_evaluate(const struct metric *metric, const struct metric_input *input);
-
-/*
- * Expressions of metrics: from text to steps in reverse Polish notation.
- */
-struct metric_names {
-    const char (*names)[EVENT_NAME]; /* the events that may be used */
-    size_t n;
-    uint32_t used; /* bit i: names[i] was */
-};
-
-/* Fills in the metric's steps and the events that they use. On failure `what` is told, near `at`. */
-bool metric_expression_parse(struct span text, struct metric_names *names, struct metric *out,
-                             const char **what, struct span *at);

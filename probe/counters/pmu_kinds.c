@@ -3,7 +3,6 @@
  */
 #include "cores/arm_debug.h"
 #include "cores/armv7_transfer.h"
-#include "counters/blocks.h"
 #include "counters/counter.h"
 #include "counters/pmu.h"
 
@@ -70,8 +69,7 @@ static const struct pmu_part *find_part(const struct core *core, enum pmu_kind k
     return unknown;
 }
 
-/* --- PMUv1 and PMUv2 on the debug bus --------------------------------------------------------------------
- */
+/* --- PMUv1 and PMUv2 on the debug bus ------------------------------------------------------------------- */
 
 /* PMXEVTYPER, DDI 0406C B4.1: P, U and their Non-secure sides; and Hyp mode, which is not counted without its
  * bit. */
@@ -267,8 +265,7 @@ const struct block_kind pmu_v81m_kind = {.name = "pmu",
                                          .program = pmu_program,
                                          .counters_for = pmu_counters_for};
 
-/* --- PMUv1 in CP15 alone ---------------------------------------------------------------------------------
- */
+/* --- PMUv1 in CP15 alone -------------------------------------------------------------------------------- */
 
 enum { PMUSERENR_EN = 1 << 0 };
 

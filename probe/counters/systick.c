@@ -1,4 +1,4 @@
-#include "counters/blocks.h"
+#include "counters/counter.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Watchpoint comparators of Cortex-M: which is free, and what makes it halt at a write. */
 #include "../test.h"
 
-#include "cores/watchpoints.h"
+#include "cores/halt_sources.h"
 
 static const struct core M0PLUS = {.family = CORE_M, .id = 0x410CC601};
 static const struct core M4 = {.family = CORE_M, .id = 0x410FC241};

@@ -1,6 +1,6 @@
 /*
- * Words: event and metric files, and what is typed for -e, are text of ASCII words. This cuts such text into
- * lines and words, wherever it came from: any bytes are safe to hand in, none of them needs to be a NUL.
+ * Spans: event and metric files, and the text after -e, are ASCII words. This cuts such text into lines and
+ * words. Any bytes are safe to hand in, and none of them needs to be a NUL.
  */
 #pragma once
 
@@ -31,8 +31,6 @@ bool span_is(struct span span, const char *word);
 bool span_copy(struct span span, char *out, size_t size);
 /* True when all of it can be printed: no control characters, nothing beyond ASCII. */
 bool span_is_printable(struct span span);
-/* Hexadecimal digits only, at most 32 bits of value. */
-bool span_hex(struct span span, uint32_t *out);
 
 /* [A-Za-z0-9_.:=-], and not read as a code instead. */
 bool span_is_event_name(struct span span);
