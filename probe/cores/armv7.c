@@ -28,7 +28,7 @@ enum { CPSR_ENTERED = 0x1DF, CPSR_AT_RESET = 0x1D3 };
 static size_t settings(const struct core *core, struct setting *out, size_t room)
 {
     const struct setting all[] = {
-        /* Locked again by anything but the key; CORESIGHT_LAR itself cannot be read. */
+        /* Any value but the key locks again. DBGLAR cannot be read. */
         {.at = armv7_word(core, CORESIGHT_LAR),
          .test_at = armv7_word(core, CORESIGHT_LSR),
          .lock = true,
@@ -39,9 +39,9 @@ static size_t settings(const struct core *core, struct setting *out, size_t room
          .test_at = armv7_word(core, DBGOSLSR),
          .test = OSLSR_LOCKED,
          .restore = {.mask = 1, .key = LAR_KEY}},
-        /* Only looked at, which clears what it tells of resets before. */
+        /* Only read, which clears the flags of earlier resets. */
         {.at = armv7_word(core, DBGPRSR)},
-        /* A core that loses its power loses its comparators. CWRR, beside it, would reset the core. */
+        /* Without power the core loses its comparators. CWRR in the same register would reset the core. */
         {.at = armv7_word(core, DBGPRCR),
          .test = PRCR_CORENPDRQ,
          .set = PRCR_CORENPDRQ,
@@ -74,14 +74,14 @@ static struct address control_address(const struct core *core)
     return armv7_word(core, DBGDSCR);
 }
 
-/* Not DBGDSCR: a reset shows there only for as long as the core stands where it was caught. */
+/* Not DBGDSCR, which shows a reset only while the core stays halted where the reset was caught. */
 static struct address reset_register(const struct core *core)
 {
     return armv7_word(core, DBGPRSR);
 }
 
-/* Halting debug goes before monitor debug, which is off for the time. Always written, for the lists write it
- * too: so it is held, and put back. */
+/* Halting debug has priority over monitor debug, which is off meanwhile. Always written, because the lists
+ * write this register too: so the ledger holds the old value and restores it. */
 static struct setting comparators_on(const struct core *core)
 {
     return (struct setting){.at = armv7_word(core, DBGDSCR),
@@ -99,20 +99,20 @@ static enum core_state state_of(const struct core *core, uint64_t status)
     return (status & DBGDSCR_STOPPED) == DBGDSCR_STOPPED ? CORE_HALTED : CORE_RUNNING;
 }
 
-/* The stop before is not taken for the next: DBGDSCR_RESTARTED is 0 until the core has left it. */
+/* RESTARTED is 0 until the core has left the previous stop, which is thus not mistaken for the next. */
 static void add_wait_halt(const struct core *core, struct steps *list)
 {
     steps_add(list, step_until(armv7_word(core, DBGDSCR), DBGDSCR_STOPPED, DBGDSCR_STOPPED));
 }
 
-/* ITRen must be clear and no exception bit stick when Debug state is left, C5. */
+/* ITRen and the sticky exception bits must be clear when the core leaves Debug state, C5. */
 static void add_run(const struct core *core, struct steps *list)
 {
     armv7_set_control(core, list, DBGDSCR_HDBGEN);
     armv7_add_write(core, list, DBGDRCR, RUN);
 }
 
-/* While what was transferred is still at hand, it costs less than before add_run. */
+/* Costs less here than in add_run, as DBGDSCR was written last. */
 static void add_registers_done(const struct core *core, struct steps *list)
 {
     armv7_set_control(core, list, DBGDSCR_HDBGEN);
@@ -124,7 +124,7 @@ static void add_ready(const struct core *core, struct steps *list)
     steps_add(list, step_until(armv7_word(core, DBGDSCR), DBGDSCR_INSTRCOMPL_L, DBGDSCR_INSTRCOMPL_L));
 }
 
-/* A request that comes while Debug state is being left is ignored, C5. */
+/* The core ignores a request while it leaves Debug state, C5. */
 static void add_halt(const struct core *core, struct steps *list)
 {
     armv7_set_control(core, list, DBGDSCR_HDBGEN);
@@ -135,7 +135,7 @@ static void add_halt(const struct core *core, struct steps *list)
 
 /* --- comparators ---------------------------------------------------------------------------------------- */
 
-/* The bytes of the word that belong to the instruction, or to the first half of a long Thumb one. */
+/* Selects the bytes of the instruction in its word, or of the first half of a 32-bit Thumb instruction. */
 static uint32_t match_control(uint64_t code)
 {
     uint32_t bytes = !(code & 1) ? 0xF : code & 2 ? 0xC : 0x3;
@@ -178,7 +178,7 @@ static void add_comparator(const struct core *core, const struct breakpoint_setu
         armv7_add_write(core, list, DBGBCR0 + 4 * n, stop_control(setup, to));
 }
 
-/* Stops at the first instruction that is not the one here, C3.3. One that jumps to itself is never done. */
+/* Stops at the first instruction at another address, C3.3. An instruction that jumps to itself never ends. */
 static void add_single_step(const struct core *core, struct steps *list, unsigned n, uint64_t here)
 {
     armv7_add_write(core, list, DBGBVR0 + 4 * n, match_value(here));
@@ -191,7 +191,7 @@ static void add_single_step(const struct core *core, struct steps *list, unsigne
 
 /* --- stops ---------------------------------------------------------------------------------------------- */
 
-/* Also when power was lost, and the comparators with it. */
+/* A loss of power counts as a reset, because it clears the comparators. */
 static bool reset_seen_in(const struct core *core, uint64_t value)
 {
     (void)core;
@@ -263,8 +263,8 @@ static size_t add_context(const struct core *core, struct steps *list)
     return at;
 }
 
-/* CPSR[4:0], DDI 0406C B1.3.1: modes that are entered by an exception, with an LR of their own. In Supervisor
- * mode LR does say where an SVC came from, and start code stays in it. */
+/* CPSR[4:0], DDI 0406C B1.3.1: modes that an exception enters, with an LR of their own. Not Supervisor mode:
+ * there LR does hold where an SVC came from, and start code runs in it. */
 static const struct {
     uint8_t mode;
     const char *name;
@@ -283,7 +283,7 @@ static const char *exception_mode(const struct core *core, uint64_t status)
 static bool called_from(const struct core *core, uint64_t lr, uint32_t before, uint64_t function)
 {
     (void)core;
-    if (lr & 1) /* in Thumb code; an exception leaves an address */
+    if (lr & 1) /* a return to Thumb code; after an exception bit 0 is clear */
         return true;
     if (lr & 2)
         return false;

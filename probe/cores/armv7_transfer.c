@@ -64,7 +64,7 @@ void armv7_add_instruction(const struct core *core, struct steps *list, uint32_t
     add_wait_done(core, list);
 }
 
-/* Not by way of DBGDTRRX: nothing may be left in there when R0 has to be given back. */
+/* Does not use DBGDTRRX, which must be empty when R0 is restored through it. */
 void armv7_add_constant(const struct core *core, struct steps *list, unsigned general, uint32_t value)
 {
     uint32_t low = value & 0xFFFF, high = value >> 16;
@@ -73,7 +73,7 @@ void armv7_add_constant(const struct core *core, struct steps *list, unsigned ge
         armv7_add_instruction(core, list, MOVT | (high & 0xF000) << 4 | general << RT_SHIFT | (high & 0xFFF));
 }
 
-/* One of the general registers into DBGDTRTX. Reading that empties it only after TXfull was seen. */
+/* Moves a general register into DBGDTRTX. A read empties that only after TXfull was seen. */
 static void add_transfer(const struct core *core, struct steps *list, uint32_t number)
 {
     const uint32_t there = DBGDSCR_INSTRCOMPL_L | DBGDSCR_TXFULL_L;
@@ -86,7 +86,7 @@ static size_t take_transferred(const struct core *core, struct steps *list)
     return steps_add(list, step_read(armv7_word(core, DBGDTRTX)));
 }
 
-/* As instructions number the general registers, LR and SP. */
+/* The number of a general register, LR or SP in instructions. */
 static uint32_t register_number(enum core_register which)
 {
     return which >= CORE_R0 ? (uint32_t)(which - CORE_R0) : which == CORE_LR ? 14 : 13;
@@ -97,8 +97,8 @@ static bool goes_through_r0(enum core_register which)
     return which == CORE_PC || which == CORE_STATUS;
 }
 
-/* Leaves the register in DBGDTRTX, and all else as it was. A message of the program that nobody fetched is
- * taken out of DBGDTRTX first: it must not pass for R0. */
+/* Leaves the register in DBGDTRTX, and restores all else. First reads what the program may have left in
+ * DBGDTRTX, which would be taken for R0. */
 static void add_through_r0(const struct core *core, struct steps *list, enum core_register which,
                            bool cpsr_too)
 {
@@ -108,7 +108,7 @@ static void add_through_r0(const struct core *core, struct steps *list, enum cor
     take_transferred(core, list);
     add_transfer(core, list, 0);
     size_t r0 = take_transferred(core, list);
-    /* It is to be with us before it is changed, should the link be lost with what was on its way. */
+    /* Makes sure that R0 has arrived before it is changed: the link may be lost with packets in flight. */
     steps_add(list, step_check(list->n - r0, 0, 0));
     if (cpsr_too) {
         armv7_add_instruction(core, list, MRS_R0_CPSR);
@@ -117,12 +117,12 @@ static void add_through_r0(const struct core *core, struct steps *list, enum cor
     }
     armv7_add_instruction(core, list, which == CORE_PC ? MOV_R0_PC : MRS_R0_CPSR);
     add_transfer(core, list, 0);
-    add_wait_done(core, list); /* for whoever begins here, to give it back */
+    add_wait_done(core, list); /* a list that restores R0 may begin here */
     steps_add(list, step_copy(armv7_word(core, DBGDTRRX), list->n - r0));
     armv7_add_instruction(core, list, MRC_DTRRX);
     steps_add(list, step_copy(armv7_word(core, DBGDSCR), list->n - control));
 }
-/* From the result of the CPSR to that of the PC. */
+/* The distance between the results of CPSR and PC. */
 enum { CPSR_BEFORE_PC = 10 };
 
 size_t armv7_add_register(const struct core *core, struct steps *list, enum core_register which)
@@ -151,8 +151,8 @@ uint64_t armv7_register_value(const struct core *core, enum core_register which,
     return armv7_pc(results[index], results[index - CPSR_BEFORE_PC]);
 }
 
-/* Without another breakpoint, a stop at one is at ours: no register needs to be transferred. Otherwise the PC
- * as it reads in Debug state. */
+/* If ours is the only breakpoint, a stop at a breakpoint is at ours, and no register needs to be read.
+ * Otherwise this checks R15 as it reads in Debug state. */
 void armv7_add_expect_stop(const struct core *core, const struct breakpoint_setup *setup, struct steps *list,
                            uint64_t place, bool wait)
 {
@@ -206,7 +206,8 @@ static size_t take_r0(const struct core *core, struct steps *list)
     return take_transferred(core, list);
 }
 
-/* What was taken at `saved`, into R0. While an exception sticks in DBGDSCR no instruction would be taken. */
+/* Moves the result at `saved` back into R0. `unstick`: clears a sticky exception first, which would block
+ * instructions. */
 static void give_r0(const struct core *core, struct steps *list, size_t saved, bool unstick)
 {
     struct step copy = step_copy(armv7_word(core, DBGDTRRX), list->n - saved);
@@ -240,8 +241,8 @@ static size_t add_access(const struct core *core, struct steps *list, const stru
     return SIZE_MAX;
 }
 
-/* Nothing is under way any more, of an access that ended early. A debugger's message that the program has not
- * taken yet would be taken for R0. */
+/* Proves that no earlier access is still under way, and that DBGDTRRX is empty: a message to the program in
+ * it would be taken for R0. */
 static void add_proof_of_quiet(const struct core *core, struct steps *list)
 {
     add_wait_done(core, list);
@@ -257,7 +258,7 @@ void armv7_add_coprocessor(const struct core *core, struct steps *list, const st
         selects = selects || is_selected(&accesses[i].at);
     if (privileged)
         add_proof_of_quiet(core, list);
-    /* A message of the program that nobody fetched must not pass for R0 */
+    /* The program's unread message must not be taken for R0. */
     if (armv7_set_control(core, list, DBGDSCR_HDBGEN | DBGDSCR_ITREN))
         steps_add(list, step_read(armv7_word(core, DBGDTRTX)));
     size_t r0 = take_r0(core, list);
@@ -274,7 +275,7 @@ void armv7_add_coprocessor(const struct core *core, struct steps *list, const st
     }
     for (size_t i = 0; i < n; i++)
         at[i] = add_access(core, list, &accesses[i]);
-    add_wait_done(core, list); /* for whoever begins here, to give it back */
+    add_wait_done(core, list); /* a list that restores R0 may begin here */
     if (selects) {
         give_r0(core, list, select, privileged);
         armv7_add_instruction(core, list, MCR_CP15 | selector());
@@ -298,8 +299,8 @@ static const uint32_t VECTORS = 0x1A00001A;  /* DBGVCR: undefined instruction an
 #define IN_MODE(mode) 0xE30020C0 | (mode), 0xE121F002
 enum { ABORT_MODE = 0x17, UNDEFINED_MODE = 0x1B };
 
-/* A change of the state spoils the PC, C5.3: that is set after it. Then DFSR, IFSR, DFAR and IFAR, B3.17, and
- * the link and saved state of both modes that an exception would enter. */
+/* The PC is set after the state, a change of which corrupts it, C5.3. The rest: DFSR, IFSR, DFAR and IFAR,
+ * B3.17, then LR and SPSR of the two modes that an exception would enter. */
 static const struct injected_register registers[INJECTED_OTHERS] = {
     [INJECTED_PC] = {{0xE1A0000F}, {0xE1A0F000}},
     [INJECTED_STATE] = {{0xE10F0000}, {0xE12FF000}}, /* MRS; MSR CPSR_fsxc */

@@ -11,12 +11,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a list that was cut short must leave of DBGDSCR as it was. */
+/* The bits of DBGDSCR that are put back at the end. */
 enum { DBGDSCR_KEPT = DBGDSCR_PROGRAMS | DBGDSCR_DBGACK | DBGDSCR_INTDIS | DBGDSCR_HDBGEN };
 
 struct address armv7_word(const struct core *core, uint32_t offset);
 void armv7_add_write(const struct core *core, struct steps *list, uint32_t offset, uint32_t value);
-/* Writes DBGDSCR unless what the list wrote there last is just that; true when it had to be written. */
+/* Writes DBGDSCR unless the list has just written that value; true if it was written. */
 bool armv7_set_control(const struct core *core, struct steps *list, uint32_t value);
 /* Has the core execute an instruction, and waits until that is done: the next is taken only then, C8. */
 void armv7_add_instruction(const struct core *core, struct steps *list, uint32_t instruction);
@@ -38,9 +38,9 @@ void armv7_add_expect_stop(const struct core *core, const struct breakpoint_setu
  * has its number with it; PMSELR is put back.
  */
 struct address cp15_register(unsigned crn, unsigned opc1, unsigned crm, unsigned opc2);
-/* The one that is selected by `number` in PMSELR. */
+/* The register that `number` in PMSELR selects. */
 struct address cp15_selected(unsigned number, unsigned crn, unsigned opc1, unsigned crm, unsigned opc2);
 
-/* As in struct core_ops. When it is not privileged, DBGDSCR is left ready for further instructions. */
+/* As in struct core_register_ops. If not privileged, DBGDSCR is left ready for further instructions. */
 void armv7_add_coprocessor(const struct core *core, struct steps *list, const struct step *accesses, size_t n,
                            bool privileged, size_t *at);

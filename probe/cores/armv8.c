@@ -7,7 +7,7 @@
 
 /* DBGBCR, DDI 0487 D13.3: all four bytes, at all levels of both security states. */
 enum { BCR_ENABLE = 1 << 0, BCR_EVERYWHERE = 0x21E7 };
-/* Its BT and LBN; that of the one to be linked to holds the rest as the architecture wants it, D2.9. */
+/* BT and LBN; and the value that the architecture requires in the comparator that is linked to, D2.9. */
 enum { BCR_LINKED = 1 << 20, BCR_LINKED_TO = 16, BCR_LINKED_CONTEXT = 0x3001E6 };
 
 /* A channel that does not exist is ignored in CTIAPPPULSE: so a list tells a step from a run. DDI 0487 H5.4.
@@ -28,7 +28,7 @@ static void add_setting(struct settings *list, struct setting setting)
     list->n++;
 }
 
-/* Locked again by anything but the key; the lock's register itself cannot be read. */
+/* Any value but the key locks again. The lock register cannot be read. */
 static struct setting open_lock(struct address lock, struct address status)
 {
     return (struct setting){.at = lock,
@@ -44,8 +44,8 @@ static struct setting make(struct address at, uint32_t test, uint32_t set, uint3
     return (struct setting){.at = at, .test = test, .set = set, .keep = keep};
 }
 
-/* An interface that was off must not wake up with what it held, which is arbitrary after power-on. One that
- * is on keeps all that is on other channels than ours, and ours stay behind its gate. */
+/* If the interface was off, its registers hold arbitrary values since power-on, so all are cleared. If it was
+ * on, only our channels are changed, and the gate keeps them from other components. */
 static void add_triggers(const struct core *core, struct settings *list)
 {
     const uint32_t ours[] = {core->halt_channel, core->run_channel};
@@ -66,19 +66,19 @@ static size_t settings(const struct core *core, struct setting *out, size_t room
 {
     struct settings list = {.out = out, .room = room};
     add_setting(&list, open_lock(armv8_word(core, CORESIGHT_LAR), armv8_word(core, CORESIGHT_LSR)));
-    /* That EDPRSR is read clears what it tells of resets before. */
+    /* Reading EDPRSR clears the flags of earlier resets. */
     add_setting(&list, (struct setting){.at = armv8_word(core, OSLAR_EL1),
                                         .test_at = armv8_word(core, EDPRSR),
                                         .test = PRSR_OSLK,
                                         .restore = {.mask = OSLAR_LOCK, .key = OSLAR_LOCK}});
-    /* A core that loses its power loses its comparators. Ignored while the OS lock is set. CWRR, beside it,
-     * would reset the core: H9.2.42. */
+    /* Without power the core loses its comparators. Ignored while the OS lock is set. CWRR in the same
+     * register would reset the core: H9.2.42. */
     add_setting(&list, (struct setting){.at = armv8_word(core, EDPRCR),
                                         .test = PRCR_CORENPDRQ,
                                         .set = PRCR_CORENPDRQ,
                                         .keep = UINT32_MAX & ~PRCR_CWRR,
                                         .restore = {.mask = UINT32_MAX & ~PRCR_CWRR}});
-    /* A reset stops the core at once, instead of letting it run on. Held, for single steps write it too. */
+    /* A reset stops the core at once. Always written, because single steps write this register too. */
     add_setting(&list, (struct setting){.at = armv8_word(core, EDECR),
                                         .test = EDECR_RCE,
                                         .always = true,
@@ -114,7 +114,7 @@ static struct address reset_register(const struct core *core)
     return armv8_word(core, EDPRSR);
 }
 
-/* Always written, for the lists write it too: so it is held, and put back. */
+/* Always written, because the lists write it too: so the ledger holds the old value and restores it. */
 static struct setting comparators_on(const struct core *core)
 {
     return (struct setting){.at = armv8_word(core, EDSCR),
@@ -155,8 +155,7 @@ static void add_run(const struct core *core, struct steps *list)
     pulse(core, list, core->run_channel);
 }
 
-/* The request stays until it is acknowledged, and would stop the core again. A step that was under way ends
- * with this as well. */
+/* The halt request stays until acknowledged, and would stop the core again. This also ends a single step. */
 static void add_halt(const struct core *core, struct steps *list)
 {
     armv8_set_control(core, list, EDSCR_HDE);
@@ -227,7 +226,7 @@ static bool in_user_mode(const struct core *core, uint64_t mode)
 
 /* --- stops ---------------------------------------------------------------------------------------------- */
 
-/* Also when power was lost, and the comparators with it. */
+/* A loss of power counts as a reset, because it clears the comparators. */
 static bool reset_seen_in(const struct core *core, uint64_t value)
 {
     (void)core;
@@ -295,7 +294,7 @@ static const struct core_ops armv8_ops = {
 
 /* --- which core it is ----------------------------------------------------------------------------------- */
 
-/* DEVARCH.ARCHID, DDI 0487 H9.2: the version of the architecture above what they have in common. */
+/* DEVARCH.ARCHID, DDI 0487 H9.2: the version of the architecture stands above the common bits. */
 enum { ARCHID_FAMILY = 0xFFF, ARCHID_A = 0xA15, ARCHID_V8 = 6, ARCHID_V8R = 0x6A05 };
 enum { DEVID_TRIGGERS = 8, DEVID_CHANNELS = 16 }; /* CTIDEVID.NUMTRIG, NUMCHAN */
 enum { DEVID_TRIGGERS_MASK = 0xFF, CHANNELS_MASK = 0x3F };
@@ -352,8 +351,8 @@ static uint32_t last_of(uint32_t channels)
     return last;
 }
 
-/* The last two that nothing is on, for other debuggers start with the first: OpenOCD takes 0 and 1, and so
- * may one that has not come yet. */
+/* Takes the last two unused channels. Other debuggers start with the first: OpenOCD takes 0 and 1, perhaps
+ * later. */
 static void choose_channels(const uint64_t *values, struct core *core)
 {
     uint32_t triggers = values[ARMV8_TRIGGER_CHANNELS] >> DEVID_TRIGGERS & DEVID_TRIGGERS_MASK;

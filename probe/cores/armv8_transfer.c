@@ -15,7 +15,7 @@ static const uint32_t MRS_X0_DSPSR = 0xD53B4500; /* PSTATE */
 enum {
     HOW_STOPPED = EDSCR_STATUS | EDSCR_ERR | 0xF << EDSCR_RW_SHIFT | EDSCR_CONTROL | EDSCR_ITE,
     STOPPED_WELL = EDSCR_AT_BREAKPOINT | 0xF << EDSCR_RW_SHIFT | EDSCR_HDE | EDSCR_ITE,
-    /* Nothing of a debugger's or the program's is under way in the data transfer registers. */
+    /* The data transfer registers are empty. */
     CHANNEL = EDSCR_ERR | EDSCR_ITE | EDSCR_TXFULL | EDSCR_RXFULL,
     CHANNEL_FREE = EDSCR_ITE
 };
@@ -30,7 +30,7 @@ void armv8_add_write(const struct core *core, struct steps *list, uint32_t offse
     steps_add(list, step_write(armv8_word(core, offset), value));
 }
 
-/* Whether the core was let go by this step. */
+/* Whether this step resumes the core. */
 static bool lets_run(const struct core *core, const struct step *step)
 {
     return step->op == OP_WRITE && step->at.offset == core_cti(core, CTIAPPPULSE).offset;
@@ -85,8 +85,8 @@ static size_t add_read(const struct core *core, struct steps *list, uint32_t off
     return steps_add(list, step_read(armv8_word(core, offset)));
 }
 
-/* A register is shown in DBGDTRTX_EL0, whose read empties it, and in DBGDTRRX_EL0, which can be read again.
- */
+/* The low half is in DBGDTRTX_EL0, which a read empties, the high half in DBGDTRRX_EL0, which can be read
+ * again. */
 static size_t take_shown(const struct core *core, struct steps *list)
 {
     size_t at = add_read(core, list, DBGDTRTX_EL0);
@@ -94,8 +94,8 @@ static size_t take_shown(const struct core *core, struct steps *list)
     return at;
 }
 
-/* A message of the program that nobody fetched is taken out of DBGDTRTX_EL0, and if there was none that is no
- * error: it must not pass for a register. */
+/* Reads what the program may have left in DBGDTRTX_EL0, which would be taken for a register. If it was empty,
+ * the error that this causes is cleared. */
 static void empty_channel(const struct core *core, struct steps *list)
 {
     add_read(core, list, DBGDTRTX_EL0);
@@ -129,7 +129,7 @@ static uint32_t moving_to_x0(enum core_register which)
     return which == CORE_PC ? MRS_X0_DLR : which == CORE_STATUS ? MRS_X0_DSPSR : MOV_X0_SP;
 }
 
-/* What is to be given back once X0 is changed. */
+/* Results that must be restored once X0 is changed. */
 struct borrowed {
     size_t control, low, high, since;
 };
@@ -155,7 +155,7 @@ static void add_copy(const struct core *core, struct steps *list, uint32_t offse
     steps_add(list, step_copy_since(armv8_word(core, offset), list->n - from, list->n - since));
 }
 
-/* May be begun again at any step, once untangled. */
+/* May begin again at any step, after armv8_add_recover_instruction. */
 static void give_back(const struct core *core, struct steps *list, const struct borrowed *borrowed)
 {
     add_copy(core, list, DBGDTRTX_EL0, borrowed->high, borrowed->since);
@@ -178,7 +178,7 @@ size_t armv8_add_register(const struct core *core, struct steps *list, enum core
     }
     struct borrowed borrowed = add_borrow(core, list);
     borrowed.control = control;
-    armv8_add_instruction(core, list, MRS_DTRRX); /* a message that the program did not fetch */
+    armv8_add_instruction(core, list, MRS_DTRRX); /* drops a message that the program has not read */
     armv8_add_instruction(core, list, moving_to_x0(which));
     add_show(core, list, 0);
     size_t at = take_shown(core, list);
@@ -194,7 +194,7 @@ uint64_t armv8_register_value(const struct core *core, enum core_register which,
     return (results[at] & UINT32_MAX) | results[at + 1] << 32;
 }
 
-/* Whatever goes through X0, it is the checks that end a packet, and X0 is given back by the next. */
+/* The checks end a packet; X0 is given back in the next one. */
 void armv8_begin_proofs(const struct core *core, struct steps *list, struct core_proof *proofs, size_t n,
                         bool wait)
 {

@@ -107,14 +107,15 @@ unsigned core_part(const struct core *core);
  */
 uint64_t core_code(const struct core *core, uint64_t address, bool thumb);
 uint64_t core_code_of_lr(const struct core *core, uint64_t lr);
-uint64_t core_code_place(uint64_t code); /* without that bit, as people know it */
-/* Likewise, on a core that may have instructions anywhere as well. */
+uint64_t core_code_place(uint64_t code); /* without that bit */
+/* The same for x86-64, where instructions may begin at any address. */
 uint64_t core_place(const struct core *core, uint64_t code);
-/* DBGAUTHSTATUS of Armv7 and Armv8: whether a debugger may halt it, in either security state. */
+/* Whether DBGAUTHSTATUS of Armv7 or Armv8 lets a debugger halt the core in either security state. */
 bool core_may_halt(uint32_t authstatus);
-/* Likewise, whether only outside the Secure state. Cortex-R has none, and says the same of it (0xAF). */
+/* Whether it allows that only outside the Secure state. Cortex-R has no such state, but the same value
+ * (0xAF). */
 bool core_keeps_secure(const struct core *core, uint32_t authstatus);
-/* What a stop that never comes may be owed to, to be put behind "not reached"; "" if nothing is known. */
+/* A likely cause of a stop that never comes, to be put behind "not reached"; "" if none is known. */
 const char *core_may_be_unseen(const struct core *core);
 /* Word-sized memory as the core sees it. */
 struct address core_word(const struct core *core, uint64_t offset);

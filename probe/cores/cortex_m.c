@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-/* The LR of a Non-secure function that the Secure state has called, DDI 0553 B3.15; bit 0 is the state's. */
+/* LR in a Non-secure function called from the Secure state, DDI 0553 B3.15; bit 0 is the security state. */
 static const uint32_t FNC_RETURN = 0xFEFFFFFE;
 
 static struct address word_at(uint16_t unit, uint32_t offset)
@@ -15,19 +15,18 @@ static struct address word_at(uint16_t unit, uint32_t offset)
 static size_t settings(const struct core *core, struct setting *out, size_t room)
 {
     const struct setting all[] = {
-        /* Restored to DHCSR_C_DEBUGEN alone: whether the core is to be halted at the end is no matter of a
-           register. */
+        /* Only C_DEBUGEN is restored: the device decides whether the core stays halted. */
         {.at = word_at(core->unit, DHCSR),
          .test = DHCSR_C_DEBUGEN,
          .set = DHCSR_C_DEBUGEN,
          .key = DHCSR_KEY,
          .restore = {.mask = DHCSR_C_DEBUGEN, .key = DHCSR_KEY}},
-        /* Before a reset can be caught: what it leaves here must stay. */
+        /* Cleared before resets are caught, for the flag of one must stay. */
         {.at = word_at(core->unit, DFSR),
          .always = true,
          .set = DFSR_ALL,
          .restore = {.how = RESTORE_CLEAR_NEW, .mask = DFSR_ALL}},
-        /* A reset must stop the core: polling DHCSR clears the sticky bit that would tell of it. */
+        /* A reset must stop the core, because polling DHCSR clears its sticky reset bit. */
         {.at = word_at(core->unit, DEMCR),
          .test = DEMCR_VC_CORERESET,
          .set = DEMCR_VC_CORERESET,
@@ -187,8 +186,8 @@ static bool reset_since(const struct core *core, uint64_t value)
 static enum stop_cause cause_of(const struct core *core, uint64_t cause, uint64_t status_register)
 {
     (void)core;
-    /* No exception is active after a reset, one is after any other catch. With a breakpoint hit since then it
-     * was a reset while halted, for any other catch would have been seen. */
+    /* After a reset no exception is active; after any other catch one is. If a breakpoint was hit since, the
+     * core was reset while halted: another catch would have been seen. */
     if (cause & DFSR_VCATCH)
         return (status_register & XPSR_IPSR) && !(cause & DFSR_BKPT) ? STOP_FAULT : STOP_RESET;
     if (cause & DFSR_BKPT)
@@ -347,8 +346,8 @@ static const struct {
     {0x132, "Star-MC1"},
 };
 
-/* Of its SDEN (Software Developers Errata Notice) erratum 3092511 is all revisions', 702596 r0p0's and
- * r0p1's. */
+/* Errata of the Cortex-M7 (Software Developers Errata Notice): 3092511 in all revisions, 702596 in r0p0 and
+ * r0p1. */
 enum { PART_M7 = 0xC27, PART_STAR = 0x132, REVISION = 0xF << 20 };
 enum { FIRST_V8_PART = 0xD00, SID = 3 << 4, SID_ALLOWED = 3 << 4, SID_REFUSED = 2 << 4 };
 

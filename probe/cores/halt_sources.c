@@ -6,10 +6,10 @@
 /* --- watchpoints of Cortex-M ---------------------------------------------------------------------------- */
 
 enum { STRIDE = 16, NUMCOMP = 28, MATCHED = 1 << 24 };
-enum { WORD_BITS = 2 }; /* of an address, which tell the bytes of a word apart */
+enum { WORD_BITS = 2 }; /* the bits of an address that select a byte of a word */
 
-/* Armv6-M and Armv7-M: 0 is off, but for a comparator of cycles (CYCMATCH); one of data values goes by the
- * addresses of one or two others, whatever these hold. */
+/* Armv6-M and Armv7-M: 0 is off, unless CYCMATCH is set. A comparator of data values uses the addresses in
+ * one or two others, which may be off. */
 enum {
     FUNCTION = 0xF,
     CYCMATCH = 1 << 7,
@@ -19,8 +19,7 @@ enum {
     WRITES = 6,
 };
 
-/* Armv8-M: MATCH 0 is off; one that is the limit of a range, or a value, has the one before it as its base.
- */
+/* Armv8-M: MATCH 0 is off. A range limit or a linked value uses the comparator before it as well. */
 enum {
     MATCH = 0xF,
     ACTION = 3 << 4,
@@ -187,7 +186,7 @@ static void add_armv7(const struct core *core, const uint64_t *identity, struct 
 
 /* --- Armv8-A: DDI 0487 H8, H9 --------------------------------------------------------------------------- */
 
-enum { SERVERS = 0xFFFFFFFC }; /* channels but for 0 and 1, which OpenOCD takes */
+enum { SERVERS = 0xFFFFFFFC }; /* all channels but 0 and 1, which OpenOCD uses */
 
 static void add_armv8(const struct core *core, const uint64_t *identity, struct list *list)
 {

@@ -15,7 +15,7 @@ static struct address status_register(const struct core *core)
     return knc_msr(core, TSC);
 }
 
-/* Whoever answers runs: asleep or not, no register tells. */
+/* A thread that answers runs. No register says whether it sleeps. */
 static enum core_state state_of(const struct core *core, uint64_t value)
 {
     (void)core;
@@ -35,7 +35,7 @@ void knc_describe(uint16_t cpu, struct core *out)
 
 enum { RETURN_ADDRESS = 8 }; /* bytes that CALL pushes: Intel SDM volume 1, 6.4.1 */
 
-/* No register holds it at a function's entry. */
+/* At a function's entry only the stack holds the return address. */
 static bool returns_by_frame(const struct core *core, uint64_t lr)
 {
     (void)core;

@@ -43,7 +43,7 @@ static bool identify(const struct core *core, const uint64_t *values, struct cou
     if (core->family != CORE_M)
         return false;
     uint64_t demcr = values[0], ctrl = values[1];
-    bool ours = out->look_again; /* TRCENA: it was off */
+    bool ours = out->look_again; /* TRCENA was off */
     *out = (struct counter_block){.kind = &dwt_kind, .events = "dwt", .counts_cycles = true};
     snprintf(out->text, sizeof out->text, "DWT CYCCNT, 32 bits");
     if (cortex_m_is_baseline(core)) {
@@ -76,7 +76,7 @@ static bool identify(const struct core *core, const uint64_t *values, struct cou
                              .test = LSR_LOCKED,
                              .key = LAR_KEY,
                              .restore = {.mask = 1}};
-    if (!runs) /* a counter that nobody runs gets its value back */
+    if (!runs) /* a counter that was off gets its value back */
         out->settings[out->n_settings++] =
             (struct setting){.at = core_word(core, DWT_CYCCNT), .always = true, .keep = UINT64_MAX};
     out->settings[out->n_settings++] = (struct setting){.at = core_word(core, DWT_CTRL),
@@ -88,7 +88,7 @@ static bool identify(const struct core *core, const uint64_t *values, struct cou
     return true;
 }
 
-/* Switching one on clears it; one that counts already is left alone. */
+/* Switching a profiling counter on clears it, so one that counts already is left alone. */
 static size_t program(const struct core *core, const struct counter_block *block,
                       const struct counter_pick *picks, size_t n, struct setting *out, size_t room)
 {

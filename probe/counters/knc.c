@@ -16,17 +16,17 @@ enum {
 };
 enum { COUNTERS = 2, COUNTER_BITS = 40, TSC_BITS = 64 };
 enum { FIRST = 1 << 1, BOTH = FIRST | 1 << 2 }; /* counters of a block, behind the TSC */
-/* Elements of a vector, of all threads of the core */
+/* one per element of a vector, in all threads of the core */
 enum { EVENTS_A_CYCLE = 16 * KNC_THREADS };
 enum { L2_MASK = 0x10, CODE_BITS = 0xFFFF };
 
-/* What an event's code holds here beyond event and unit mask, bits 15:0: an event select register's bits,
- * 327357 1.3.2, and one that is ours. */
+/* Bits of an event's code above event and unit mask (15:0), as in the event select registers, 327357 1.3.2;
+ * SPFLT is our own. */
 enum {
     KNC_USER = 1 << 16,
     KNC_KERNEL = 1 << 17,
     KNC_EDGE = 1 << 18,
-    KNC_SPFLT = 1 << 19, /* ours, reserved there: only while the program lets it by SPFLT */
+    KNC_SPFLT = 1 << 19, /* reserved there; counts only while the program enables it by SPFLT */
     KNC_ENABLE = 1 << 22,
     KNC_ANY = 1 << 21,
     KNC_INVERT = 1 << 23,
@@ -67,8 +67,8 @@ static void add_counters(const struct core *core, struct counter_block *out)
     out->n = COUNTERS + 1;
 }
 
-/* What comes of counting: values of counters that nobody runs, and flags of their overflows. These are put
- * back after the counters have been stopped again. */
+/* Counting changes the values of idle counters and sets their overflow flags. Both are restored after the
+ * counters have been stopped. */
 static void add_settings(const struct core *core, struct counter_block *out)
 {
     uint32_t idle = out->pmu.idle;
@@ -102,8 +102,7 @@ static uint64_t selection(uint32_t code)
     return (code & rings) != 0 ? value : value | rings;
 }
 
-/* Of registers that all counters share only our counters' bits are touched, then and when they are put back.
- */
+/* In registers that all counters share, only our counters' bits are written and restored. */
 static struct setting shared(const struct core *core, uint64_t number, const struct counter_block *block,
                              uint32_t which, uint32_t set)
 {
@@ -135,8 +134,8 @@ static size_t program(const struct core *core, const struct counter_block *block
     return count;
 }
 
-/* That the events of unit mask 0x10 are counted by counter 0 alone, but for two of them, is known from
- * libpfm4 and from Linux, which by their event alone has four more that no document lists. */
+/* Events of unit mask 0x10 are counted by counter 0 alone, but for two: libpfm4 and Linux say so. Linux adds
+ * four events that no document lists. */
 static bool is_of_counter_0(uint32_t code)
 {
     unsigned event = code & 0xFF;

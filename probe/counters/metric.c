@@ -77,7 +77,7 @@ static bool read_number(struct reading *r)
     return emit(r, (struct metric_step){.op = METRIC_NUMBER, .number = value});
 }
 
-/* Where the metric keeps this event, which is kept only once. */
+/* Adds the event to the metric's list unless it is there. */
 static bool use_event(struct reading *r, const char *name)
 {
     struct metric *out = r->out;
@@ -193,7 +193,7 @@ struct metric_set {
     size_t n, room;
 };
 
-/* The section that is being read. */
+/* The section that is being parsed. */
 struct section {
     char names[MOST_NAMES][EVENT_NAME];
     struct metric_names events;
@@ -213,7 +213,7 @@ static bool fail(struct parser *p, const char *what, struct span span)
     return error_set(p->error, ERROR_USAGE, "line %u: %s \"%.*s\"", p->line, what, SPAN_QUOTE(span));
 }
 
-/* Who lists an event means to use it: a slip of the pen shows here. */
+/* An event that is listed but not used is likely a misspelling. */
 static bool end_section(struct parser *p)
 {
     const struct section *s = &p->section;

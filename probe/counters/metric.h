@@ -14,7 +14,7 @@
 
 enum { METRIC_UNIT = 16, METRIC_EVENTS = 16, METRIC_STEPS = 64, METRIC_TEXT = 160 };
 
-/* In reverse Polish notation. */
+/* One step in reverse Polish notation. */
 struct metric_step {
     enum metric_op {
         METRIC_NUMBER,
@@ -37,7 +37,7 @@ struct metric {
     char unit[METRIC_UNIT]; /* "": none */
     char text[METRIC_TEXT]; /* the expression as it was written, cut to fit */
     char events[METRIC_EVENTS][EVENT_NAME];
-    size_t n_events; /* those that it is made of: they are to be counted together */
+    size_t n_events; /* to be counted in one pass */
     struct metric_step steps[METRIC_STEPS];
     size_t n_steps;
 };
@@ -59,8 +59,8 @@ void metric_set_free(struct metric_set *set);
 
 size_t metric_set_count(const struct metric_set *set);
 const struct metric *metric_set_at(const struct metric_set *set, size_t i);
-/* The first metric of this name, in any case, all of whose events `has` knows. NULL: there is none. `has`
- * NULL: the first of the name, needed or not. */
+/* The first metric of this name (ignoring case) for which `has` is true of each event; NULL: there is none.
+ * `has` NULL: the first of the name. */
 const struct metric *metric_set_find(const struct metric_set *set, const char *name,
                                      bool (*has)(void *self, const char *event), void *self);
 
@@ -69,6 +69,6 @@ struct metric_input {
     double cycles, seconds, hz;
 };
 
-bool metric_uses(const struct metric *metric, enum metric_op op); /* METRIC_HZ: does it need the clock? */
-/* NaN where there is no such figure: something was not counted, or a division by zero. */
+bool metric_uses(const struct metric *metric, enum metric_op op); /* such as METRIC_HZ */
+/* NaN if a value was not counted, or after a division by zero. */
 double metric_evaluate(const struct metric *metric, const struct metric_input *input);

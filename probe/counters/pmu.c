@@ -45,7 +45,7 @@ static bool cycles_are_ours(const struct pmu *pmu)
     return (pmu->idle & CYCLES) != 0;
 }
 
-/* A cycle counter that the program runs is only read: it may have been told to leave out some. */
+/* A cycle counter that the program runs is only read, and the program may have excluded some cycles. */
 static bool counts_every_cycle(const struct pmu *pmu)
 {
     bool divided = (pmu->control & PMU_DIVIDE) != 0 &&
@@ -132,7 +132,7 @@ static void add_setting(struct counter_block *out, struct setting setting)
         out->settings[out->n_settings++] = setting;
 }
 
-/* Written with what it holds, so that it gets that back. */
+/* Written with its own value, so that the ledger restores it. */
 static void keep_value(struct counter_block *out, struct address at)
 {
     add_setting(out, (struct setting){.at = at, .always = true, .keep = UINT32_MAX});
@@ -148,7 +148,8 @@ static void add_unlock(const struct core *core, const struct pmu *pmu, struct co
                                       .restore = {.mask = 1}});
 }
 
-/* Before the settings that start counters, so that these are stopped again when the values are put back. */
+/* These precede the settings that start counters, so that counters are stopped again before their values are
+ * restored. */
 static void add_values(const struct core *core, const struct pmu *pmu, struct counter_block *out)
 {
     for (unsigned i = 0; i < pmu->n; i++)
@@ -166,8 +167,8 @@ static void add_values(const struct core *core, const struct pmu *pmu, struct co
                                           .watched = "PMCCFILTR"});
 }
 
-/* An overflow of ours must not interrupt the program, nor be seen by it afterwards: the interrupts are off
- * until the flags that came up are gone. */
+/* An overflow of our counters must not interrupt the program, nor be seen by it later: interrupts stay off
+ * until the new flags are cleared. */
 static void add_quiet(const struct core *core, const struct pmu *pmu, struct counter_block *out)
 {
     struct address (*at)(const struct core *, uint64_t) = pmu->places->at;
@@ -189,7 +190,7 @@ static void add_quiet(const struct core *core, const struct pmu *pmu, struct cou
                                           .restore = {.how = RESTORE_CLEAR_NEW, .mask = pmu->idle}});
 }
 
-/* No bit that the program had set is ever cleared, whatever it did to it meanwhile. */
+/* Never clears a bit that the program had set. */
 static struct setting enable(const struct core *core, const struct pmu *pmu, uint32_t which)
 {
     return (struct setting){.at = pmu->places->at(core, PMCNTENSET),
@@ -201,7 +202,7 @@ static struct setting enable(const struct core *core, const struct pmu *pmu, uin
                                         .clear = pmu->places->at(core, PMCNTENCLR)}};
 }
 
-/* What hinders a counter that is not ours stays. P and C would reset counters: they are never written. */
+/* Bits that hold back the program's counters stay. P and C, which would reset counters, are never written. */
 static struct setting switch_on(const struct core *core, const struct pmu *pmu)
 {
     uint32_t off = pmu->places->hindrances, on = PMU_ENABLE, resets = PMU_RESET_EVENTS | PMU_RESET_CYCLES;
@@ -257,7 +258,7 @@ bool pmu_divide(const struct core *core, struct counter_block *block)
     return true;
 }
 
-/* Looked at after they were written: the taking of the block is not. */
+/* These settings are checked after they were written; those made when the block is taken are not. */
 size_t pmu_program(const struct core *core, const struct counter_block *block,
                    const struct counter_pick *picks, size_t n, struct setting *out, size_t room)
 {
@@ -295,8 +296,8 @@ static bool has_event(const struct pmu *pmu, uint32_t code)
     return code != NO_EVENT;
 }
 
-/* An odd counter counts the overflows of the one below. The lowest free counter is the one that a pass's
- * first event gets, so only the one above it is sure to have an event to go with. */
+/* With CHAIN an odd counter counts the overflows of the one below. A pass gives its first event the lowest
+ * free counter, so only the counter above that certainly has an event to extend. */
 static uint32_t chained(uint32_t events)
 {
     uint32_t lowest = events & (~events + 1);

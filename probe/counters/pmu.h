@@ -23,7 +23,7 @@ struct pmu_places {
     uint16_t cycles;     /* the cycle counter */
     bool long_cycles;    /* it has 64 bits, in two words */
     bool locks;          /* there is a software lock */
-    uint32_t hindrances; /* bits of PMCR that keep counters from counting all that happens */
+    uint32_t hindrances; /* bits of PMCR that stop or slow counters */
 };
 
 /* PMCR, where a kind has them. */
@@ -47,26 +47,26 @@ struct pmu {
     uint32_t control;             /* PMCR */
     uint32_t enabled, interrupts; /* PMCNTENSET, PMINTENSET */
     uint32_t cycle_filter;        /* PMCCFILTR */
-    uint32_t codes;               /* bits of an event type that hold the event */
-    uint32_t exclude, include;    /* bits of it that, set, leave out states, and take one in */
-    uint64_t common, extended;    /* which of the events from 0 and from 0x4000 on it has */
+    uint32_t codes;               /* the bits of an event type that hold the event code */
+    uint32_t exclude, include;    /* bits of it that exclude states, and the bit that includes one */
+    uint64_t common, extended;    /* as bits: the events from 0 and from 0x4000 that it has */
     bool divide;                  /* the cycle counter is to go every 64th cycle */
-    uint32_t free, idle;          /* concluded: counters not enabled by the program; not counting */
+    uint32_t free, idle;          /* derived: not enabled by the program; not counting */
 };
 
-/* What is read to identify every kind; its own reads follow. */
+/* The reads that identify every kind; a kind adds its own. */
 enum { PMU_CONTROL, PMU_ENABLED, PMU_INTERRUPTS, PMU_COMMON_READS };
 void pmu_add_common(const struct pmu_places *places, const struct core *core, struct steps *list);
 void pmu_take_common(struct pmu *pmu, const uint64_t *values);
-/* Of PMCEID0 and PMCEID1; where both are 0 they are not there, and nothing is known. */
+/* The events that PMCEID0 and PMCEID1 name; if both are 0 they do not exist, and any event may be there. */
 uint64_t pmu_event_bits(uint64_t low, uint64_t high);
 
-/* Fills in the counters, what they are used for, and the settings, after those that `out` may have. */
+/* Fills in the counters, their state and the settings, behind those that `out` already has. */
 void pmu_describe(const struct core *core, const struct pmu *found, struct counter_block *out);
 
 /* For struct block_kind. */
 bool pmu_divide(const struct core *core, struct counter_block *block);
-/* Likewise. CHAIN is offered where it counts the overflows of a pass's first event. */
+/* CHAIN is offered only on the counter above that of a pass's first event. */
 size_t pmu_program(const struct core *core, const struct counter_block *block,
                    const struct counter_pick *picks, size_t n, struct setting *out, size_t room);
 uint32_t pmu_counters_for(const struct counter_block *block, uint32_t code);

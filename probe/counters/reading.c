@@ -13,8 +13,8 @@ static bool is_split(const struct counter *counter)
     return counter->high.size != 0;
 }
 
-/* Words in a row cost a probe less than as many addresses: where several counters stand two words apart, the
- * words between them are read as well. */
+/* Consecutive words cost a probe less than single addresses: if several counters stand two words apart, the
+ * words between them are read too. */
 enum { ROW = 4, WORD = 4 };
 
 static bool is_behind(const struct reading *reading, size_t i)
@@ -67,7 +67,7 @@ static void add_by_core(const struct reading *reading, struct steps *list, size_
         at[which[i]] = counter_add_read(&reading->counters[which[i]], list);
 }
 
-/* What lies before the first value depends on the list; from there on it is always the same. */
+/* Steps before the first value depend on the list; from there on they are always the same. */
 static void take_by_core(const struct reading *reading, const uint64_t *results, size_t first, uint64_t *out)
 {
     struct step items[BY_CORE_STEPS];

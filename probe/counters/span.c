@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* Not <ctype.h>'s: these do not change with the locale. */
+/* Unlike those of <ctype.h>, these do not depend on the locale. */
 static bool is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\r';

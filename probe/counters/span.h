@@ -18,10 +18,10 @@ struct lines {
     unsigned line; /* the number of the last line that was taken */
 };
 
-/* For printf's "%.*s", and not more of it than a message should quote. */
+/* For printf's "%.*s"; at most as much as a message should quote. */
 #define SPAN_QUOTE(span) (int)((span).n < 40 ? (span).n : 40), (span).at
 
-/* The next line that has something in it, without its comment and the blanks around it. False at the end. */
+/* The next line that is not empty, without comment and surrounding blanks. False at the end. */
 bool lines_next(struct lines *lines, struct span *line);
 struct span span_trimmed(struct span span); /* without the blanks around it */
 /* Takes the first word off; false when there is none. */
