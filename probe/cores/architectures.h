@@ -1,8 +1,8 @@
 /*
- * Armv7-A and Armv7-R (Cortex-A5 to A17, R4 to R8): halting debug through memory-mapped debug registers.
- * Registers of the core are read by instructions that it is given in Debug state, so that what they go
- * through (R0, and the debug communications channel) is borrowed for a moment. Places in code carry their
- * instruction set in bit 0, see core_code. Source: DDI 0406C (Armv7-A and -R), chapters C3, C5, C8 and C11.
+ * The architectures, and how a core of each is identified. Armv7-A and -R (Cortex-A5 to A17, R4 to R8):
+ * halting debug through memory-mapped debug registers. The core executes instructions in Debug state to read
+ * its registers, for which R0 and the debug communications channel are borrowed. DDI 0406C, chapters C3, C5,
+ * C8 and C11.
  */
 #pragma once
 
@@ -19,11 +19,10 @@ void armv7_add_identity(uint16_t unit, uint64_t debug_base, struct steps *list);
 bool armv7_identify(uint16_t unit, uint64_t debug_base, const uint64_t *values, struct core *out);
 
 /*
- * Armv8-A (Cortex-A35, A53 and later): external debug of cores in AArch64 state. They are halted and let run
- * through their cross trigger interface, on channels that nobody else uses, and each stop is told from the
- * one before by a bit that only entering Debug state clears (EDSCR.MA). Registers of the core are read by
- * instructions that it is given in Debug state, so that X0 is borrowed for some of them. Source: DDI 0487
- * (Armv8-A), chapters H2 to H5, H8 and H9.
+ * Armv8-A and -R (Cortex-A35, A53 and later): external debug in AArch64 state. The cross trigger interface
+ * halts and resumes the core, on channels that nothing else uses. A new stop shows by EDSCR.MA, which only
+ * entering Debug state clears. The core executes instructions in Debug state to read its registers, for which
+ * X0 is borrowed. DDI 0487, chapters H2 to H5, H8 and H9.
  */
 enum { ARMV8_TRIGGERS = 10 }; /* how many triggers of a cross trigger interface are read, at most */
 /* The reads that identify a core, in this order. Most of these registers cannot be read without power. */
@@ -68,14 +67,14 @@ bool cortex_m_has_dwt_lock(const struct core *core);
 /* DAUTHSTATUS of Armv8-M, and what a value of it means for the core. */
 struct address cortex_m_authentication(const struct core *core);
 void cortex_m_take_authentication(struct core *core, uint64_t status);
-/* Where the vector table is told to be, VTOR; Armv6-M without one reads as 0, where it then is. */
 /* Whether the next instruction will execute, by an xPSR: in an IT block it may be skipped. */
 bool cortex_m_condition_holds(uint64_t xpsr);
+/* VTOR, where the vector table is. Armv6-M without VTOR reads as 0, which is right there. */
 struct address cortex_m_vectors(const struct core *core);
 
 /*
- * Knights Corner: a hardware thread of an Intel Xeon Phi of that name, four of which share a core. What can
- * be reached of it is its model-specific registers; nobody stops or starts it through them.
+ * Knights Corner: a hardware thread of an Intel Xeon Phi, four of which share a core. Only its model-specific
+ * registers can be reached, which neither stop nor start it.
  */
 enum { KNC_THREADS = 4 }; /* of a core */
 
@@ -84,8 +83,8 @@ void knc_describe(uint16_t cpu, struct core *out);
 struct address knc_msr(const struct core *core, uint64_t number);
 
 /*
- * A program on an x86-64 processor, as a debugger shows it: what stops and starts it is the debugger's
- * business, and its counters are reached in another way. Known of it is how a function returns.
+ * A program on an x86-64 processor under a debugger, which alone stops and starts it; its counters are
+ * reached in another way. This knows only how a function returns.
  */
 /* `unit` is the link's view of its memory. */
 void x86_64_describe(uint16_t unit, struct core *out);

@@ -1,6 +1,6 @@
 /*
- * Armv7 debug registers, and how registers of a halted core are read through them: by instructions that it
- * executes in Debug state (DDI 0406C chapters C5 and C8). For armv7*.c and stops.c only.
+ * How registers of a halted Armv7 core are read: by instructions that it executes in Debug state (DDI 0406C
+ * chapters C5 and C8).
  */
 #pragma once
 
@@ -33,9 +33,9 @@ void armv7_add_expect_stop(const struct core *core, const struct breakpoint_setu
                            uint64_t place, bool wait);
 
 /*
- * Registers of CP15 (DDI 0406C B3.17, for Cortex-R B5.8) through a halted Armv7 core: it executes the MRC and
- * MCR itself, and so their place in SPACE_CP15 is what these instructions say. What is reached through PMSELR
- * has its number with it; PMSELR is put back.
+ * Registers of CP15 (DDI 0406C B3.17, for Cortex-R B5.8), which a halted Armv7 core reads and writes by MRC
+ * and MCR. An address in SPACE_CP15 holds the fields of these instructions, and the number in PMSELR if the
+ * register is selected by that; PMSELR is restored.
  */
 struct address cp15_register(unsigned crn, unsigned opc1, unsigned crm, unsigned opc2);
 /* The register that `number` in PMSELR selects. */

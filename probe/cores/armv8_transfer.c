@@ -11,7 +11,7 @@ static const uint32_t MOV_X0_SP = 0x910003E0;
 static const uint32_t MRS_X0_DLR = 0xD53B4520;   /* the PC to go on from */
 static const uint32_t MRS_X0_DSPSR = 0xD53B4500; /* PSTATE */
 
-/* A stop at a breakpoint, in AArch64 state at all levels, entered since EDSCR_LEAVING was written. */
+/* A stop at a breakpoint, in AArch64 state at all levels, since EDSCR_LEAVING was written. */
 enum {
     HOW_STOPPED = EDSCR_STATUS | EDSCR_ERR | 0xF << EDSCR_RW_SHIFT | EDSCR_CONTROL | EDSCR_ITE,
     STOPPED_WELL = EDSCR_AT_BREAKPOINT | 0xF << EDSCR_RW_SHIFT | EDSCR_HDE | EDSCR_ITE,
@@ -67,8 +67,8 @@ void armv8_add_instruction(const struct core *core, struct steps *list, uint32_t
     steps_add(list, step_until(armv8_word(core, EDSCR), EDSCR_ITE, EDSCR_ITE));
 }
 
-/* One that fills DBGDTRTX_EL0. EDSCR_HDE, which is set all the time, makes the wait another question than
- * that above: a link may guess the whole word by which one is answered, and TXfull is in that. */
+/* Executes an instruction that fills DBGDTRTX_EL0. HDE is always set; it makes this wait differ from that
+ * above, because a link may predict the whole word that answers a wait, and TXfull is part of it. */
 static void add_show(const struct core *core, struct steps *list, uint32_t number)
 {
     armv8_add_write(core, list, EDITR, MSR_DTR | number);
@@ -102,8 +102,8 @@ static void empty_channel(const struct core *core, struct steps *list)
     armv8_add_write(core, list, EDRCR, EDRCR_CSE);
 }
 
-/* Where X0 is about to be given back it may serve to empty DBGDTRRX_EL0. That EDSCR was given back before,
- * with EDSCR_MA in it, may be all that is not known. */
+/* When X0 is about to be restored, it may be used to empty DBGDTRRX_EL0. EDSCR may have been restored before,
+ * with MA set. */
 void armv8_add_recover_instruction(const struct core *core, struct steps *list, const struct step *first)
 {
     if (first->at.offset != armv8_word(core, DBGDTRTX_EL0).offset)
@@ -135,9 +135,8 @@ struct borrowed {
 };
 
 /*
- * An access that the wire garbled and that is then made again may read DBGDTRTX_EL0 twice. What comes then is
- * unknown, and EDSCR_ERR is set, with which no instruction is taken: so X0, which is saved before it is
- * changed, is still whole where EDSCR_ERR is looked for.
+ * A garbled access that is repeated may read DBGDTRTX_EL0 twice. The second value is unknown, and ERR is set,
+ * which blocks instructions. X0 is saved before it is changed, so it is still intact where ERR is checked.
  */
 static struct borrowed add_borrow(const struct core *core, struct steps *list)
 {
@@ -145,7 +144,7 @@ static struct borrowed add_borrow(const struct core *core, struct steps *list)
     add_show(core, list, 0);
     out.low = take_shown(core, list);
     out.high = out.low + 1;
-    out.since = list->n; /* once that is known: of what comes next it may not be known whether it was done */
+    out.since = list->n; /* from here on it may be unknown whether a step was done */
     add_expect_control(core, list, EDSCR_ERR | EDSCR_TXFULL, 0);
     return out;
 }

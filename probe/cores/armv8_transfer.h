@@ -1,6 +1,6 @@
 /*
- * Armv8 debug registers, and how registers of a halted core are read through them: by instructions that it
- * executes in Debug state (DDI 0487 chapter H4). For armv8.c, armv8_identity.c and armv8_transfer.c only.
+ * How registers of a halted Armv8 core are read: by instructions that it executes in Debug state (DDI 0487
+ * chapter H4).
  */
 #pragma once
 
@@ -18,7 +18,7 @@ enum {
 
 struct address armv8_word(const struct core *core, uint32_t offset);
 void armv8_add_write(const struct core *core, struct steps *list, uint32_t offset, uint32_t value);
-/* Writes EDSCR unless what the list says about it last is just that. */
+/* Writes EDSCR unless the list has just written or seen that value. */
 void armv8_set_control(const struct core *core, struct steps *list, uint32_t value);
 
 /* Has the core execute an instruction; the next is taken only when this one is done. */

@@ -30,8 +30,8 @@ uint64_t core_place(const struct core *core, uint64_t code)
     return core->family == CORE_X86_64 ? code : core_code_place(code);
 }
 
-/* A field a kind of debug and security state; 2 is "there, not allowed", 3 allowed. What does not say either
- * is taken for allowed. DDI 0406C C11.11, DDI 0487 H9.2. */
+/* One field for each kind of debug and security state: 2 is implemented but not allowed, 3 allowed; other
+ * values count as allowed. DDI 0406C C11.11, DDI 0487 H9.2. */
 bool core_may_halt(uint32_t authstatus)
 {
     unsigned other = authstatus & 3, secure = authstatus >> 4 & 3;

@@ -1,6 +1,7 @@
 /*
- * Cores: the processor under test, as a maker of steps. A core knows which registers stop it, start it and
- * tell where it is; it adds the steps for that to a list and reads the results, and never touches a link.
+ * Cores: the processor under test. A core knows which of its registers stop it, start it and show where it
+ * is. It adds steps for that to a list and interprets the results; it never uses a link. After discovery a
+ * struct core is constant.
  */
 #pragma once
 
@@ -15,9 +16,9 @@ enum core_register {
     CORE_PC,
     CORE_SP,
     CORE_LR,
-    CORE_PSP, /* what the stack is in threads, where that is another one */
+    CORE_PSP, /* the stack pointer of threads, if the core has a second one */
     CORE_STATUS,
-    CORE_R0 = 16, /* the general ones follow */
+    CORE_R0 = 16, /* the other general registers follow */
 };
 
 enum core_state {
@@ -25,22 +26,22 @@ enum core_state {
     CORE_ASLEEP,
     CORE_HALTED,
     CORE_LOCKUP,
-    CORE_HIDDEN, /* a lock is closed or the power is off: its debug registers refuse to be read */
+    CORE_HIDDEN, /* a lock is closed or the power is off: its debug registers cannot be read */
 };
 
 enum stop_cause {
     STOP_BREAKPOINT,
-    STOP_REQUEST, /* a debugger asked for it */
+    STOP_REQUEST, /* a debugger requested it */
     STOP_RESET,
     STOP_FAULT, /* caught at an exception vector */
     STOP_WATCHPOINT,
     STOP_OTHER,
 };
 
-/* Where a function returns to, found at its entry. */
+/* Where a function returns to, as found at its entry. */
 struct return_place {
     uint64_t pc;
-    uint64_t sp; /* the stack pointer there, which tells this frame from another */
+    uint64_t sp; /* the stack pointer there, which identifies the frame */
 };
 
 struct core_ops; /* cores/core_ops.h */
@@ -53,9 +54,9 @@ struct core_proof {
     size_t at; /* the result that has it, for core_end_proofs */
 };
 
-/* How the comparator that stops the core for us is to match. */
+/* How our breakpoint comparator is to match. */
 struct breakpoint_setup {
-    bool linked; /* only where comparator `linked_to` matches */
+    bool linked; /* only while comparator `linked_to` matches */
     unsigned linked_to;
     bool sole; /* no other breakpoint is set: a stop at a breakpoint is at ours */
 };
@@ -71,7 +72,7 @@ struct core {
     const struct core_ops *ops;
     enum core_family family;
     uint16_t unit; /* the link's view that reaches its registers, and, on Cortex-M, its memory */
-    /* What Cortex-M does not have: its registers are memory at places that never change. */
+    /* Not used for Cortex-M, whose registers are memory at fixed addresses. */
     uint16_t memory_unit;          /* the view that shows memory as the core sees it */
     uint64_t debug_base, cti_base; /* on `unit`; 0: none */
     uint64_t pmu_base;             /* on `pmu_unit`, which is `unit` unless the user says so */
@@ -80,30 +81,31 @@ struct core {
     uint32_t id;          /* CPUID or MIDR */
     unsigned comparators; /* for code */
     unsigned comparator_revision;
-    /* A breakpoint that is reached just when an exception comes may halt it in that one's handler */
+    /* If an exception comes just when a breakpoint is reached, the core may halt in its handler. */
     bool halts_in_handler;
-    /* A single step enters a handler that is held off, and executes nothing */
+    /* A single step enters a handler that is held off, and executes no instruction. */
     bool steps_into_handlers;
     enum core_security security;
     const char *unstoppable; /* why it cannot be halted; NULL: it can */
     bool keeps_secure;       /* it does not halt in Secure code: SPIDEN is low */
-    /* Channels of the cross trigger interface, as bits: those that halt it and let it run for us; whether the
-     * interface was found switched off, when what it held counts for nothing. */
+    /* Channels of the cross trigger interface that halt and resume it for us, as bits. triggers_off: the
+     * interface was off, so that its registers hold arbitrary values. */
     uint32_t halt_channel, run_channel;
     bool triggers_off;
-    bool numbered_by_unit;        /* users number it as the system that it belongs to does: `unit` */
-    bool memory_hidden;           /* the link shows no memory of it */
-    bool processes;               /* an MMU may show each program another memory */
-    unsigned context_comparators; /* so many of the last comparators can compare CONTEXTIDR as well */
-    bool caches;                  /* instructions written by a debugger need maintenance to be seen */
+    bool numbered_by_unit; /* users know it by the number of its own system, which is `unit` */
+    bool memory_hidden;    /* the link shows no memory of it */
+    bool processes;        /* an MMU may show each program another memory */
+    unsigned
+        context_comparators; /* how many of the comparators, the last ones, can also compare CONTEXTIDR */
+    bool caches;             /* instructions that a debugger writes need cache maintenance */
 };
 
 /* The part number in MIDR or CPUID. */
 unsigned core_part(const struct core *core);
 
 /*
- * Places in code. Where a core has two instruction sets, bit 0 tells which one an address is in (Thumb: 1),
- * as in LR: comparators and the PC that is read differ by that. Elsewhere it is 0.
+ * Addresses of code. If a core has two instruction sets, bit 0 says which one the code is in (1: Thumb), as
+ * in LR, because comparators and the PC as read depend on that. On other cores bit 0 is 0.
  */
 uint64_t core_code(const struct core *core, uint64_t address, bool thumb);
 uint64_t core_code_of_lr(const struct core *core, uint64_t lr);
@@ -126,8 +128,8 @@ struct address core_cti(const struct core *core, uint64_t offset);
 
 /* --- debug registers ------------------------------------------------------------------------------------ */
 
-/* Whether its debug registers stop and start it. Where they do not, only a debugger does, and nothing from
- * here to the comparators may be called but for the settings and commands, of which there are none. */
+/* Whether its debug registers stop and start it. If not, only a debugger does: core_settings and
+ * core_commands return 0, and no other function from here to the comparators may be called. */
 bool core_has_run_control(const struct core *core);
 /* What must be set during a run, and which registers act instead of holding a value; both return how many. */
 size_t core_settings(const struct core *core, struct setting *out, size_t room);

@@ -1,7 +1,6 @@
 /*
- * Stops: what stops a core beside its breakpoint comparators, and what else a debugger that was killed leaves
- * set: watchpoints, catches of vectors and of a reset, trigger outputs, the enable of debug itself. Data
- * only; target/release.c clears them.
+ * Halt sources: what stops a core besides its breakpoint comparators, and what a killed debugger leaves set:
+ * watchpoints, catches of vectors and resets, trigger outputs, the enable of debug itself. Data only.
  */
 #pragma once
 

@@ -1,8 +1,6 @@
 /*
- * Injected code: a piece of code of ours that a halted core runs. Which registers that may change, how they
- * are taken and set by instructions that the core executes in Debug state, and how memory is reached as the
- * core itself sees it, through its own translation and caches. Data and steps; target/injected code.c carries
- * them out.
+ * Injected code: our code that a halted core runs. This says which registers it may change, how instructions
+ * in Debug state read and set them, and how the core reaches memory through its own translation and caches.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /*
  * Counters: what counts on a core. A counter block is data: which registers hold its counters, how wide they
- * are and in which direction they go, and what must be set so that they count. Blocks are identified from
- * values that somebody else has read; nothing here touches a link.
+ * are, in which direction they go, and what must be set so that they count. Blocks are identified from values
+ * that the caller has read; nothing here uses a link.
  */
 #pragma once
 

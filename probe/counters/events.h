@@ -1,7 +1,7 @@
 /*
- * Events: what the counters of a core can be told to count, by name, code and a few words. The sets are text
- * files in probe/events, which the build puts into the program; a set may take over another's events with
- * `use`. Also what the user types for -e.
+ * Events that the counters of a core can count, by name, code and a few words. The sets are text files in
+ * probe/events, which the build embeds; a set may take over another's events with `use`. Also parses the
+ * argument of -e.
  */
 #pragma once
 

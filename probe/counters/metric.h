@@ -1,7 +1,7 @@
 /*
- * Metrics: figures made of counts, such as cycles per instruction. They are text files, those in
- * probe/metrics are put into the program by the build and users have their own. Which events a metric needs
- * and what comes of their counts is all that is known here.
+ * Metrics: numbers made of counts, such as cycles per instruction. They are text files: those in
+ * probe/metrics, which the build embeds, and the user's own. This knows which events a metric needs, and
+ * computes its value from their counts.
  */
 #pragma once
 

@@ -1,8 +1,7 @@
 /*
  * PMU: what the performance monitors of Armv7 (PMUv1, PMUv2), Armv8 (PMUv3) and Armv8.1-M have in common.
- * Most of their registers lie at the same offsets; a kind brings the places that differ, and what its
- * identity registers say. The names are those of PMUv3. DDI 0406C appendix D2, DDI 0487 chapter I5, DDI 0553B
- * D1.2.
+ * Most of their registers lie at the same offsets; a kind says which differ, and what its identity registers
+ * mean. Names are those of PMUv3. DDI 0406C appendix D2, DDI 0487 chapter I5, DDI 0553 D1.2.
  */
 #pragma once
 
@@ -38,8 +37,8 @@ enum {
 };
 
 /*
- * A PMU as it was found: filled in by its kind, but for what pmu_describe concludes. Where bits stand for
- * counters, bit n is event counter n and bit 31 the cycle counter, as in all its registers.
+ * A PMU as it was found. Its kind fills this in, except for what pmu_describe derives. In masks of counters,
+ * bit n is event counter n and bit 31 the cycle counter, as in the registers.
  */
 struct pmu {
     const struct pmu_places *places;

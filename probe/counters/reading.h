@@ -1,7 +1,7 @@
 /*
- * Readings: which counters a run reads at each stop and each look, and where their values lie among a list's
- * results. The counters of one pass come first; what else is read beside them (a slower clock, a variable of
- * the program) follows. Pure.
+ * Readings: which counters a run reads at each stop and each poll, and where their values lie among a list's
+ * results. The counters of one pass come first; others that are read with them (a slower clock, a variable of
+ * the program) follow.
  */
 #pragma once
 
