@@ -1,7 +1,7 @@
 #include "engine/hit_plan.h"
 
 /* Reads the counters, and again after each of the re-hits: resumed onto its own breakpoint, the core stops
- * with nothing executed, so the counters have moved by what leaving and entering Debug state costs.
+ * with nothing executed, so the counters have breakpoint_at by what leaving and entering Debug state costs.
  * Interrupts that came up meanwhile wait until that is over. */
 static void add_rehits(const struct hit_plan *plan, uint64_t here, unsigned which, struct steps *list,
                        struct hit_steps *out)
@@ -79,7 +79,7 @@ static void add_others(const struct hit_plan *plan, struct steps *list, bool on)
 
 static uint64_t moved_to(const struct hit_plan *plan)
 {
-    return plan->n_others > 0 ? plan->moved : plan->end;
+    return plan->n_others > 0 ? plan->breakpoint_at : plan->end;
 }
 
 static void add_leave(const struct hit_plan *plan, struct steps *list, struct hit_steps *out)
@@ -140,7 +140,7 @@ void hit_plan_add(const struct hit_plan *plan, enum segment from, struct steps *
             ops->add_expect_register(plan->core, list, CORE_PC, plan->start, round);
             break;
         case SEGMENT_ENTRY:
-            if (plan->guess)
+            if (plan->prove_entry)
                 add_entry(plan, list, out);
             break;
         case SEGMENT_LEAVE:

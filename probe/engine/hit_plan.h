@@ -46,7 +46,7 @@ struct hit_plan {
     const struct breakpoints *breakpoints;
     const struct reading *reading;
     uint64_t start, end; /* equal for a loop's round */
-    bool guess;          /* entry_lr and entry_sp are to be proved */
+    bool prove_entry;    /* entry_lr and entry_sp are to be proved */
     uint64_t entry_lr, entry_sp;
     bool prove_frame; /* end_sp is to be proved */
     uint64_t end_sp;
@@ -54,11 +54,11 @@ struct hit_plan {
      */
     bool in_function;
     enum core_register start_base, end_base;
-    /* Stops besides, while the end is waited for; the comparator that moves goes to `moved`, `end` or one of
-     * several ends. */
+    /* Stops besides, while the end is waited for; the comparator that moves goes to `breakpoint_at`, `end` or
+     * one of several ends. */
     const uint64_t *others;
     unsigned n_others;
-    uint64_t moved;
+    uint64_t breakpoint_at;
     unsigned rehits;
     const struct witness *witness;
     bool reset_later;            /* the passage behind it looks for resets, and at the witness, for both */

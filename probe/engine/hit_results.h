@@ -35,10 +35,10 @@ struct hit_results {
     size_t n, current;  /* expected[current] is the first that has not come in whole */
     enum segment next;  /* of that one */
     struct raw_hit hit; /* under way; survives when a hit goes on in another list */
-    bool looked;        /* at its counters, since it began */
+    bool polled;        /* its counters were, since it began */
     bool under_way;     /* its start was left, and its end is waited for */
     bool again;         /* the call before did not return: this one is no step forward */
-    uint64_t steps;     /* forward: starts left and ends reached */
+    uint64_t advances;
 
     struct raw_hit held[HIT_RESULTS_HELD]; /* whole, if there was no reset */
     size_t n_held;

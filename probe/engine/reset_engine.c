@@ -149,11 +149,11 @@ static void on_tick(void *context, enum engine_wait wait)
         self->sink->tick(self->sink->context, wait);
 }
 
-static void on_poll(void *context, const struct raw_hit *hit, const struct raw_poll *look)
+static void on_poll(void *context, const struct raw_hit *hit, const struct raw_poll *poll)
 {
     struct reset_engine *self = context;
-    if (self->sink->look != NULL)
-        self->sink->look(self->sink->context, hit, look);
+    if (self->sink->poll != NULL)
+        self->sink->poll(self->sink->context, hit, poll);
 }
 
 static bool run(struct engine *engine, const struct engine_request *request, const struct engine_sink *sink,
@@ -161,7 +161,7 @@ static bool run(struct engine *engine, const struct engine_request *request, con
 {
     struct reset_engine *self = reset_engine_of(engine);
     const struct engine_sink between = {
-        .context = self, .hit = on_hit, .rehit = on_rehit, .tick = on_tick, .look = on_poll};
+        .context = self, .hit = on_hit, .rehit = on_rehit, .tick = on_tick, .poll = on_poll};
     struct engine_request one = *request;
     one.hits = 1;
     self->sink = sink;

@@ -157,7 +157,7 @@ FRESH_TEST(resets_are_looked_for_after_the_reading)
 FRESH_TEST(a_function_proves_its_call_and_its_frame)
 {
     struct hit_plan plan = plan_to(0x2004);
-    plan.guess = plan.prove_frame = true;
+    plan.prove_entry = plan.prove_frame = true;
     hit_plan_add(&plan, SEGMENT_AT_START, &list, &hit_steps);
     assert_segments(SEGMENT_AT_START);
     const size_t *first = hit_steps.first;
@@ -171,7 +171,7 @@ FRESH_TEST(a_passage_can_begin_at_any_segment)
     for (int from = SEGMENT_AT_START; from < SEGMENTS; from++) {
         set_up(NULL);
         struct hit_plan plan = plan_to(0x2004);
-        plan.guess = plan.prove_frame = true;
+        plan.prove_entry = plan.prove_frame = true;
         plan.rehits = 2;
         hit_plan_add(&plan, (enum segment)from, &list, &hit_steps);
         assert_segments((enum segment)from);

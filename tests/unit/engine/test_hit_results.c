@@ -41,7 +41,7 @@ static int set_up(void **state)
 {
     (void)state;
     static const uint64_t m4[CORTEX_M_IDENTITY] = {[CORTEX_M_CPUID] = 0x410FC241, [CORTEX_M_FP_CTRL] = 0x260};
-    static const struct engine_sink sink = {.hit = on_hit, .look = on_poll};
+    static const struct engine_sink sink = {.hit = on_hit, .poll = on_poll};
     memset(&breakpoints, 0, sizeof breakpoints);
     memset(results, 0, sizeof results);
     list = (struct steps){.items = items, .room = ROOM};

@@ -2,7 +2,7 @@
 #include "../test.h"
 
 #include "cores/core.h"
-#include "engine/process.h"
+#include "engine/engine.h"
 
 #include <string.h>
 
