@@ -638,7 +638,7 @@ static bool disarm(struct engine *engine, const struct deadline *deadline, struc
     struct direct_engine *self = (struct direct_engine *)engine;
     return direct_restore_borrowed(self, deadline, error) &&
            breakpoints_remove(&self->breakpoints, deadline, error) &&
-           neighbours_let_go(&self->neighbours, deadline, error) && leave_stop(self, deadline, error);
+           breakpoints_resume_neighbours(&self->breakpoints, deadline, error) && leave_stop(self, deadline, error);
 }
 
 static void free_engine(struct engine *engine)
@@ -655,9 +655,7 @@ struct engine *direct_new(struct device *device)
     self->engine.ops = &ops;
     self->device = device;
     self->core = &device->chosen->core;
-    breakpoints_init(&self->breakpoints, device->ledger, &device->chosen->core);
-    neighbours_init(&self->neighbours, device);
-    self->breakpoints.neighbours = &self->neighbours;
+    breakpoints_init(&self->breakpoints, device->ledger, &device->chosen->core, device);
     hit_results_init(&self->hits, self->core, &device->reading, &device->witness);
     return &self->engine;
 }

@@ -203,7 +203,7 @@ bool direct_check_neighbours(struct direct_engine *self, bool now, struct error 
 {
     struct deadline soon = deadline_in_ms(patience_ms(READ_MS), NULL);
     struct error why = {0};
-    if (neighbours_look(&self->neighbours, now, &soon, &why))
+    if (breakpoints_check_neighbours(&self->breakpoints, now, &soon, &why))
         return true;
     bool later = why.kind == ERROR_ASLEEP || why.kind == ERROR_FAULT;
     return later || error_set(error, why.kind, "%s", why.text);

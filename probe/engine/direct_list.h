@@ -22,7 +22,6 @@ struct direct_engine {
     struct device *device;
     const struct core *core;
     struct breakpoints breakpoints;
-    struct neighbours neighbours;
     struct region region;
 
     struct frame frame;            /* of the last call, and probably of the next one */

@@ -27,7 +27,7 @@ static void begin(void)
     assert_true(cortex_m_identify(0, identity, &f.core));
     f.before = f.model;
     f.ledger = ledger_new(&f.model.link);
-    breakpoints_init(&f.breakpoints, f.ledger, &f.core);
+    breakpoints_init(&f.breakpoints, f.ledger, &f.core, NULL);
 }
 
 static int set_up(void **state)
@@ -149,7 +149,7 @@ FRESH_TEST(newer_units_reach_all_of_memory)
     f.model.fp_ctrl = 0x10000080;
     begin();
     assert_true(prepare(RAM + 2));
-    assert_int_equal(f.breakpoints.n_soft, 0);
+    assert_int_equal(f.breakpoints.n_patches, 0);
     assert_int_equal(move(POINT_NONE, RAM + 2), DONE);
     assert_true(stops_at(RAM + 2) && !stops_at(RAM));
     assert_undone();
@@ -209,16 +209,16 @@ FRESH_TEST(an_instruction_that_is_not_taken_fails_its_proof)
 FRESH_TEST(room_is_made_by_forgetting_the_oldest)
 {
     begin();
-    for (uint32_t i = 0; i < POINTS_SOFT; i++) {
+    for (uint32_t i = 0; i < BREAKPOINTS_PATCHES; i++) {
         model_cell(&f.model, RAM + 4 * i)->code = (uint16_t)(0x4000 + i);
         assert_true(prepare(RAM + 4 * i));
     }
     f.before = f.model;
     assert_true(prepare(RAM)); /* used again: the second is the oldest now */
     assert_int_equal(move(POINT_NONE, RAM + 4), DONE);
-    assert_int_equal(f.breakpoints.n_soft, POINTS_SOFT);
+    assert_int_equal(f.breakpoints.n_patches, BREAKPOINTS_PATCHES);
     assert_true(prepare(RAM + 0x100));
-    assert_int_equal(f.breakpoints.n_soft, POINTS_SOFT);
+    assert_int_equal(f.breakpoints.n_patches, BREAKPOINTS_PATCHES);
     assert_int_equal(model_halfword(&f.model, RAM + 4), 0x4001); /* put back when it was forgotten */
     assert_int_equal(move(POINT_NONE, RAM), DONE);
     assert_true(stops_at(RAM));
@@ -226,8 +226,8 @@ FRESH_TEST(room_is_made_by_forgetting_the_oldest)
     assert_true(stops_at(RAM + 0x100));
     for (uint32_t i = 0; i < 40; i++) {
         assert_true(prepare(RAM + 0x200 + 2 * i));
-        assert_true(f.breakpoints.n_soft <= POINTS_SOFT);
-        assert_true(ledger_held(f.ledger) <= POINTS_SOFT);
+        assert_true(f.breakpoints.n_patches <= BREAKPOINTS_PATCHES);
+        assert_true(ledger_held(f.ledger) <= BREAKPOINTS_PATCHES);
     }
     assert_undone();
 }
@@ -241,7 +241,7 @@ FRESH_TEST(an_address_that_cannot_be_read_is_named)
     assert_false(prepare(RAM));
     assert_int_equal(f.error.kind, ERROR_FAULT);
     assert_non_null(strstr(f.error.text, "0x20000400"));
-    assert_int_equal(f.breakpoints.n_soft, 0);
+    assert_int_equal(f.breakpoints.n_patches, 0);
     assert_undone();
 }
 

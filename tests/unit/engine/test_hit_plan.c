@@ -262,8 +262,8 @@ FRESH_TEST(past_a_wrong_frame_and_on)
 
 FRESH_TEST(an_instruction_in_ram_is_written_and_proved)
 {
-    breakpoints.soft[0] = (struct bkpt_patch){.address = 0x20000440, .original = 0xBD70};
-    breakpoints.n_soft = 1;
+    breakpoints.patches[0] = (struct bkpt_patch){.address = 0x20000440, .original = 0xBD70};
+    breakpoints.n_patches = 1;
     struct hit_plan plan = plan_to(0x20000440);
     hit_plan_add(&plan, SEGMENT_AT_START, &list, &hit_steps);
     assert_segments(SEGMENT_AT_START);
