@@ -638,7 +638,8 @@ static bool disarm(struct engine *engine, const struct deadline *deadline, struc
     struct direct_engine *self = (struct direct_engine *)engine;
     return direct_restore_borrowed(self, deadline, error) &&
            breakpoints_remove(&self->breakpoints, deadline, error) &&
-           breakpoints_resume_neighbours(&self->breakpoints, deadline, error) && leave_stop(self, deadline, error);
+           breakpoints_resume_neighbours(&self->breakpoints, deadline, error) &&
+           leave_stop(self, deadline, error);
 }
 
 static void free_engine(struct engine *engine)

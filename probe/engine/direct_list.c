@@ -12,6 +12,11 @@ enum {
     BREAKPOINTS_CHECK_US = 50000
 };
 
+static struct deadline read_time(const volatile sig_atomic_t *cancel)
+{
+    return deadline_in_ms(patience_ms(READ_MS), cancel);
+}
+
 uint64_t direct_end(const struct direct_engine *self)
 {
     return self->region.to_return ? self->frame.end.pc : self->region.end;
@@ -132,7 +137,7 @@ static void note_halt(struct direct_engine *self, size_t done)
 static bool was_reset_meanwhile(const struct direct_engine *self)
 {
     uint64_t cause;
-    struct deadline soon = deadline_in_ms(patience_ms(1000), NULL);
+    struct deadline soon = read_time(NULL);
     struct error ignored = {0};
     return ledger_read(self->device->ledger, self->core->ops->cause_register(self->core), &cause, &soon,
                        &ignored) &&
@@ -161,7 +166,7 @@ static bool check_breakpoints(struct direct_engine *self, size_t at, bool last,
 {
     struct error cleared = {0};
     uint8_t size = 0;
-    struct deadline soon = deadline_in_ms(patience_ms(READ_MS), deadline->cancel);
+    struct deadline soon = read_time(deadline->cancel);
     int64_t now = deadline_now_us();
     (void)self->core->ops->breakpoint_instruction(self->core, &size);
     if (size != 0 || (!last && now - self->breakpoints_checked_us < BREAKPOINTS_CHECK_US) ||
@@ -188,9 +193,9 @@ static bool poll_counters(struct direct_engine *self, const struct deadline *dea
 {
     uint64_t values[READING_ROOM], before_us, after_us;
     struct error unread = {0};
-    struct deadline soon = deadline_in_ms(patience_ms(READ_MS), deadline->cancel);
+    struct deadline soon = read_time(deadline->cancel);
     if (self->hits.sink->poll == NULL || self->device->reading.by_core != NULL)
-        return true; /* or it would have to be halted for that */
+        return true; /* not wanted, or the core would have to be halted */
     if (device_read(self->device, values, &before_us, &after_us, &soon, &unread)) {
         hit_results_poll(&self->hits, values, before_us, after_us);
         return true;
@@ -201,7 +206,7 @@ static bool poll_counters(struct direct_engine *self, const struct deadline *dea
 
 bool direct_check_neighbours(struct direct_engine *self, bool now, struct error *error)
 {
-    struct deadline soon = deadline_in_ms(patience_ms(READ_MS), NULL);
+    struct deadline soon = read_time(NULL);
     struct error why = {0};
     if (breakpoints_check_neighbours(&self->breakpoints, now, &soon, &why))
         return true;
@@ -225,7 +230,7 @@ static const struct witness_item *find_changed(const struct direct_engine *self,
                                                struct error *unread)
 {
     const struct witness *witness = &self->device->witness;
-    struct deadline soon = deadline_in_ms(patience_ms(READ_MS), NULL);
+    struct deadline soon = read_time(NULL);
     for (size_t i = 0; i < witness->n; i++) {
         const struct witness_item *item = &witness->items[i];
         if (item->at.space != SPACE_CP15 && ledger_read(self->device->ledger, item->at, saw, &soon, unread) &&
@@ -240,7 +245,7 @@ static bool release_held(struct direct_engine *self, bool was_reset, struct erro
     struct hit_results *hits = &self->hits;
     if (!was_reset && hits->changed == NULL) {
         hits->changed = find_changed(self, &hits->changed_to, unread);
-        was_reset = hits->changed != NULL && was_reset_meanwhile(self); /* which changes them too */
+        was_reset = hits->changed != NULL && was_reset_meanwhile(self); /* a reset changes them, too */
     }
     if (unread->kind != ERROR_NONE)
         return false;
@@ -255,7 +260,7 @@ static bool confirm_held(struct direct_engine *self, int tries, struct error *er
     for (; self->hits.n_held > 0; tries--) {
         uint64_t cause;
         struct error unread = {0};
-        struct deadline soon = deadline_in_ms(patience_ms(READ_MS), NULL);
+        struct deadline soon = read_time(NULL);
         if (ledger_read(self->device->ledger, self->core->ops->cause_register(self->core), &cause, &soon,
                         &unread) &&
             release_held(self, self->core->ops->reset_seen(self->core, cause), &unread))
@@ -273,6 +278,29 @@ bool direct_confirm_held(struct direct_engine *self, struct error *error)
 }
 
 /* --- running a list ------------------------------------------------------------------------------------- */
+
+/* The step after `done` is not done yet; `waits`: it waits for a halt. Whether to go on waiting for it. */
+static bool may_go_on(struct direct_engine *self, const struct outcome *outcome, bool waits,
+                      const struct error *refused, const struct deadline *deadline, struct error *error)
+{
+    bool in_vain = is_late(self), at_end = waits && segment_at(self, self->done) == SEGMENT_AT_END;
+    if (outcome->why == NOT_YET) {
+        enum core_state state = waits ? self->core->ops->state(self->core, outcome->saw) : CORE_RUNNING;
+        if (state == CORE_LOCKUP)
+            return error_set(error, ERROR_LOCKUP, "the core locked up");
+        if (waits && !check_breakpoints(self, self->done, in_vain, deadline, error))
+            return false;
+        self->device->slept |= at_end && state == CORE_ASLEEP;
+        if (in_vain)
+            return waited_in_vain(self, error);
+        return !at_end || poll_counters(self, deadline, error);
+    }
+    if (outcome->why == LINK_LOST || refused->kind == ERROR_SYSTEM || in_vain ||
+        write_may_be_lost(self, self->done, outcome->why))
+        return error_set(error, refused->kind, "%s", refused->text);
+    usleep(NAP_US);
+    return true;
+}
 
 bool direct_run_list(struct direct_engine *self, size_t *at, uint64_t *saw, const struct deadline *deadline,
                      struct error *error)
@@ -301,33 +329,12 @@ bool direct_run_list(struct direct_engine *self, size_t *at, uint64_t *saw, cons
         self->waited = self->waited || refuses || (waits && outcome.saw != 0);
         if ((refuses || waits || cancelled) && !confirm_held(self, 1, &unread) && !is_sound(self, error))
             return false;
-        bool in_vain = is_late(self);
-        switch (outcome.why) {
-        case DONE: /* if the core stays halted, the next list confirms them */
+        if (outcome.why == DONE) /* if the core stays halted, the next list confirms them */
             return (self->ends_halted && !cancelled) || direct_confirm_held(self, error);
-        case UNEXPECTED:
+        if (outcome.why == UNEXPECTED)
             return direct_confirm_held(self, error);
-        case NOT_YET:
-            if (waits && self->core->ops->state(self->core, outcome.saw) == CORE_LOCKUP)
-                return error_set(error, ERROR_LOCKUP, "the core locked up");
-            if (waits && !check_breakpoints(self, done, in_vain, deadline, error))
-                return false;
-            if (waits && segment_at(self, done) == SEGMENT_AT_END)
-                self->device->slept |= self->core->ops->state(self->core, outcome.saw) == CORE_ASLEEP;
-            if (in_vain)
-                return waited_in_vain(self, error);
-            if (waits && segment_at(self, done) == SEGMENT_AT_END && !poll_counters(self, deadline, error))
-                return false;
-            break;
-        case TARGET_WAIT:
-        case TARGET_FAULT:
-            if (refused.kind == ERROR_SYSTEM || in_vain || write_may_be_lost(self, done, outcome.why))
-                return error_set(error, refused.kind, "%s", refused.text);
-            usleep(NAP_US);
-            break;
-        case LINK_LOST:
-            return error_set(error, refused.kind, "%s", refused.text);
-        }
+        if (!may_go_on(self, &outcome, waits, &refused, deadline, error))
+            return false;
         if (deadline_cancelled(deadline))
             return error_set(error, ERROR_CANCELLED, "cancelled");
         if (self->hits.enough)
