@@ -160,7 +160,8 @@ static bool take_comparators(struct breakpoints *breakpoints, const struct deadl
     if (core->unstoppable != NULL)
         return error_set(error, ERROR_NO_CORE, "the core cannot be halted: %s", core->unstoppable);
     if (core->comparators == 0)
-        return error_set(error, ERROR_NO_COMPARATOR, "the core has no breakpoint comparators to be used");
+        return error_set(error, ERROR_NO_COMPARATOR,
+                         "the core has no breakpoint comparators that a debugger can use");
     if (!comparators_choose(core, &found, breakpoints->by_context, &choice, error))
         return false;
     for (breakpoints->n_extra = 0; breakpoints->n_extra < breakpoints->n_wanted && choice.rest != 0;
@@ -306,11 +307,10 @@ bool breakpoints_check_neighbours(struct breakpoints *breakpoints, bool now, con
         if (!has_stopped(breakpoints, &device->cores[i], &stopped, &pc, deadline, error))
             return false;
         if (stopped)
-            return error_set(
-                error, ERROR_ADDRESS,
-                "core %zu has run onto the breakpoint at 0x%08" PRIX64
-                " that was meant for core %zu: it is an instruction there, in code in RAM that both run",
-                i, pc, (size_t)(device->chosen - device->cores));
+            return error_set(error, ERROR_ADDRESS,
+                             "core %zu has run onto the breakpoint at 0x%08" PRIX64
+                             " for core %zu: in RAM it is an instruction, in code that both run",
+                             i, pc, (size_t)(device->chosen - device->cores));
     }
     return true;
 }

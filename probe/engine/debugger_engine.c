@@ -289,7 +289,7 @@ static bool single_step(struct debugger_engine *self, const struct deadline *dea
     case DEBUGGER_RUNS:
         return deadline_cancelled(deadline)
                    ? error_set(error, ERROR_CANCELLED, "cancelled")
-                   : error_set(error, ERROR_ASLEEP, "the core does not come to the end of a single step");
+                   : error_set(error, ERROR_ASLEEP, "the core does not finish a single step");
     case DEBUGGER_GONE:
         break;
     }
@@ -741,10 +741,9 @@ static bool stands_still(struct debugger_engine *self, const struct deadline *de
         return false;
     for (size_t i = 0; i < reading->counted; i++)
         if (before[i] != after[i])
-            return error_set(
-                error, ERROR_NO_COUNTER,
-                "%s goes on while the core is halted: what it would count is the debugger's time%s",
-                reading->counters[i].name, remote_counters_advice(self->device));
+            return error_set(error, ERROR_NO_COUNTER,
+                             "%s goes on while the core is halted: it would count the debugger's time%s",
+                             reading->counters[i].name, remote_counters_advice(self->device));
     return true;
 }
 
@@ -762,8 +761,8 @@ static bool try_second(struct debugger_engine *self, const struct deadline *dead
     if (refused.kind != ERROR_ADDRESS && refused.kind != ERROR_NO_COMPARATOR)
         return error_set(error, refused.kind, "%s", refused.text);
     snprintf(self->engine.limit, sizeof self->engine.limit,
-             "the server has no second breakpoint: a call that is left without returning, and made again, is "
-             "taken for one");
+             "the server has no second breakpoint: a call that is left without returning and made again "
+             "counts as one call");
     return true;
 }
 
@@ -802,11 +801,10 @@ static bool run(struct engine *engine, const struct engine_request *request, con
             return false;
     if (request->rehits > 0 && self->rehit != REHIT_STOPS_AGAIN)
         snprintf(engine->uncalibrated, sizeof engine->uncalibrated, "%s",
-                 self->rehit == REHIT_STEPS_OVER
-                     ? "the debugger steps over a breakpoint when it resumes there"
+                 self->rehit == REHIT_STEPS_OVER ? "the debugger steps over a breakpoint where it resumes"
                  : self->core->family == CORE_X86_64
-                     ? "where an x86-64 instruction ends is not known, nor whether a resume steps over it"
-                     : "it cannot be told whether a resumed core stops again at once");
+                     ? "it is not known where an x86-64 instruction ends, nor whether a resume steps over it"
+                     : "it is not known whether a resumed core stops again at once");
     return true;
 }
 

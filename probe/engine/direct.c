@@ -161,8 +161,8 @@ static bool find_exits(struct direct_engine *self, const struct deadline *deadli
             return false;
         if (!breakpoints_can_have_extra(&self->breakpoints, i, self->others[i]))
             return error_set(error, ERROR_NO_COMPARATOR,
-                             "the handler returns at %zu places, and breakpoint comparators for %u are free: "
-                             "name an end",
+                             "the handler returns at %zu places, but only %u of them can get a breakpoint "
+                             "comparator: name an end",
                              region->n_exits, i + 1);
     }
     return true;
@@ -518,8 +518,8 @@ static bool arm(struct engine *engine, const struct region *region, const struct
     if (region->may_be_left && region->to_return && self->breakpoints.n_extra == 0 &&
         self->breakpoints.comparator_held)
         snprintf(engine->limit, sizeof engine->limit,
-                 "no second breakpoint comparator is free: a call that is left without returning, and made "
-                 "again, is taken for one");
+                 "no second breakpoint comparator is free: a call that is left without returning and made "
+                 "again counts as one call");
     return true;
 }
 

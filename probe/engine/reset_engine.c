@@ -41,17 +41,16 @@ bool reset_engine_check(const struct device *device, const struct region *region
     if (device->debugger != NULL || core->ops->add_reset == NULL)
         return error_set(
             error, ERROR_USAGE,
-            "--reset needs OpenOCD's Tcl port or a CMSIS-DAP probe: a GDB server resets in a way "
-            "of its own");
+            "--reset needs OpenOCD's Tcl port or a CMSIS-DAP probe: each GDB server resets in its "
+            "own way");
     if (is_owned(device->block) && !is_wide(device->block))
         return error_set(error, ERROR_NO_COUNTER,
-                         "%s is the program's, which stops with a reset until the program starts it: it "
-                         "cannot measure from there",
+                         "%s is the program's: after a reset it stands until the program starts it, so it "
+                         "cannot measure from a reset",
                          device->block->text);
     if (device->reading.by_core != NULL)
         return error_set(error, ERROR_NO_COUNTER,
-                         "%s is set up by instructions that the core executes, which is not done after a "
-                         "reset",
+                         "%s is set up by instructions that the core executes, which --reset cannot do",
                          device->block->text);
     if (!core->ops->can_compare(core, region->start) ||
         (!region->to_return && !core->ops->can_compare(core, region->end)))

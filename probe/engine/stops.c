@@ -13,7 +13,7 @@ static bool check_exits(const struct region *region, struct error *error)
     if (region->n_exits == 0)
         return error_set(
             error, ERROR_STATE,
-            "this is an exception handler, and no instruction is known by which it returns: name an "
+            "this is an exception handler, and no instruction that returns from it is known: name an "
             "end, as the address of its last instruction");
     if (region->n_exits > REGION_EXITS)
         return error_set(error, ERROR_STATE,
@@ -42,13 +42,13 @@ static bool check_return(const struct frame *frame, const struct core *core, con
     const char *why = core->ops->no_return != NULL ? core->ops->no_return(core, frame->lr) : NULL;
     uint64_t to = core_place(core, frame->end.pc);
     if (why != NULL)
-        return error_set(error, ERROR_STATE,
-                         "where this call returns to is not known: %s. Name an end as well", why);
+        return error_set(error, ERROR_STATE, "it is not known where this call returns: %s. Name an end, too",
+                         why);
     if (region->is_return == NULL || region->is_return(region->context, to))
         return true;
     return error_set(error, ERROR_STATE,
                      "the call that returns to 0x%08" PRIX64
-                     " is the last instruction of its caller: it is not meant to return. Name an end as well",
+                     " is the last instruction of its caller: it is not meant to return. Name an end, too",
                      to);
 }
 
@@ -135,8 +135,8 @@ bool entry_check(struct device *device, uint64_t status, uint64_t lr, uint64_t f
     return core->ops->called_from(core, lr, (uint32_t)before, function) ||
            error_set(error, ERROR_STATE,
                      "0x%08" PRIX64
-                     " was entered by an exception (%s mode), and where that returns to is not "
-                     "in LR: name an end, as the address of its last instruction",
+                     " was entered by an exception (%s mode), so that LR does not say where it "
+                     "returns: name an end, as the address of its last instruction",
                      core_code_place(function), mode);
 }
 
@@ -171,7 +171,7 @@ bool progress_tell(const struct progress *progress, const struct engine_request 
     return error_set(error, ERROR_START,
                      "the start was reached %" PRIu64
                      " times within %.3g s, each time with a return address inside the function itself "
-                     "(0x%08" PRIX64 "): name an end as well",
+                     "(0x%08" PRIX64 "): name an end, too",
                      progress->inner, seconds, core_place(core, to));
 }
 
@@ -255,14 +255,13 @@ bool process_check(const struct process *process, const struct core *core, struc
         return true;
     if (core->family == CORE_M)
         return error_set(error, ERROR_USAGE, "--context: a Cortex-M has no CONTEXTIDR");
-    return error_set(error, ERROR_USAGE,
-                     "--context: %s has no MMU, so that an address is the same code at any time", core->name);
+    return error_set(error, ERROR_USAGE, "--context: %s has no MMU: an address is always the same code",
+                     core->name);
 }
 
 bool process_check_debugged(const struct process *process, struct error *error)
 {
     return process->which == PROCESS_NOT_SAID ||
-           error_set(
-               error, ERROR_USAGE,
-               "--context: a debugger halts the core here, and its breakpoints know nothing of contexts");
+           error_set(error, ERROR_USAGE,
+                     "--context: a debugger halts the core here, and its breakpoints match in any context");
 }

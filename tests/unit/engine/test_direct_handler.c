@@ -1,8 +1,8 @@
 /*
- * the direct engine and a Cortex-M7's erratum 3092511: a breakpoint that is reached just as an interrupt
+ * The direct engine and a Cortex-M7's erratum 3092511: a breakpoint that is reached just as an interrupt
  * comes up halts the core in the handler, which has no breakpoint.
  */
-#include "part.h"
+#include "rig.h"
 
 /* Time is the model's, also while the engine naps. */
 TEST_TIME(rig_clock, rig_nap)

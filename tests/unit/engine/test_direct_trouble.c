@@ -1,5 +1,5 @@
 /*
- * the direct engine and trouble at any access whatever: for every kind of region and of trouble, at every k,
+ * The direct engine and trouble at any access whatever: for every kind of region and of trouble, at every k,
  * no hit with a wrong value, no hang, and in the end everything as it was found.
  */
 #include "scenes.h"
