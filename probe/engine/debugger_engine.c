@@ -151,8 +151,8 @@ static bool is_other(const struct debugger_engine *self, uint64_t pc)
     return false;
 }
 
-/* All counters of the halted core. If asked for: whether an interrupt pends, and whether there was a reset.
- */
+/* Of the halted core: all counters, whether an interrupt pends, and whether there was a reset. Each may be
+ * NULL. */
 static bool read_counters(struct debugger_engine *self, uint64_t *values, bool *pending, bool *reset,
                           const struct deadline *deadline, struct error *error)
 {
@@ -161,16 +161,17 @@ static bool read_counters(struct debugger_engine *self, uint64_t *values, bool *
     uint64_t results[LIST_ROOM];
     struct steps list = {.items = items, .room = LIST_ROOM};
     struct deadline limit = read_time(deadline);
-    size_t at = reading_add(&self->device->reading, false, &list);
+    size_t at = values != NULL ? reading_add(&self->device->reading, false, &list) : SIZE_MAX;
     size_t pending_at = pending != NULL ? ops->add_pending(self->core, &list) : SIZE_MAX;
     bool may_reset = reset != NULL && ops->add_reset_seen != NULL;
     struct witness_places places;
     if (reset != NULL)
         witness_add(&self->device->witness, self->core, &list, &places);
     size_t reset_at = may_reset ? ops->add_reset_seen(self->core, &list) : SIZE_MAX;
-    if (!device_run(self->device, &list, results, &limit, error))
+    if (list.n > 0 && !device_run(self->device, &list, results, &limit, error))
         return false;
-    reading_take(&self->device->reading, false, results, at, values);
+    if (values != NULL)
+        reading_take(&self->device->reading, false, results, at, values);
     if (pending != NULL)
         *pending = pending_at != SIZE_MAX && ops->pending(self->core, results[pending_at]);
     if (reset != NULL)
@@ -180,23 +181,6 @@ static bool read_counters(struct debugger_engine *self, uint64_t *values, bool *
     uint64_t saw = 0;
     const struct witness_item *changed = witness_changed(&self->device->witness, results, &places, &saw);
     return changed == NULL || witness_tell(changed, saw, error);
-}
-
-static bool is_pending(struct debugger_engine *self, bool *pending, const struct deadline *deadline,
-                       struct error *error)
-{
-    struct step items[2];
-    uint64_t results[2];
-    struct steps list = {.items = items, .room = 2};
-    struct deadline limit = read_time(deadline);
-    size_t at = self->core->ops->add_pending(self->core, &list);
-    *pending = false;
-    if (at == SIZE_MAX)
-        return true;
-    if (!device_run(self->device, &list, results, &limit, error))
-        return false;
-    *pending = self->core->ops->pending(self->core, results[at]);
-    return true;
 }
 
 /* --- from stop to stop ---------------------------------------------------------------------------------- */
@@ -602,7 +586,8 @@ static bool reach_end(struct debugger_engine *self, bool *again, const struct de
             self->frame.end = frame_exit(&self->frame, self->core, &self->region, 0);
         uint64_t end = end_of(self);
         if (!check_time(self, error) || !move_breakpoint(self, end, deadline, error) ||
-            !set_others(self, true, deadline, error) || !is_pending(self, &pending, deadline, error))
+            !set_others(self, true, deadline, error) ||
+            !read_counters(self, NULL, &pending, NULL, deadline, error))
             return false;
         self->hit.tainted = self->hit.tainted || pending;
         if (self->hit.past == 0 && self->region.start != end)
