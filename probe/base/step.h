@@ -76,7 +76,8 @@ struct step step_check(size_t back, uint64_t mask, uint64_t value);
 struct step step_copy_since(struct address at, size_t back, size_t borrowed);
 struct step step_time(unsigned which);
 
-/* A list under construction. Adding to a full list only sets `overflow`: check it once, at the end. */
+/* A list under construction. Adding to a full list only sets `overflow`; ledger_execute refuses such a list.
+ */
 struct steps {
     struct step *items;
     size_t n, room;

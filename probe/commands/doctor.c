@@ -2,7 +2,6 @@
 #include "device/doctor.h"
 #include "commands/command.h"
 #include "commands/session.h"
-#include "debuggers/debugger.h"
 #include "device/writers.h"
 #include "measure/trial.h"
 #include "report/fold.h"
@@ -13,7 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
-#include <time.h>
 
 /* The pause between two looks doubles until the counter has moved: a core may get little time, in a model. */
 enum { PAUSE_MS = 20, PAUSES = 6, LEFT = 64, INDENT = 2 };
@@ -120,15 +118,6 @@ static void print_tests(FILE *out, const struct diagnosis *diagnosis)
     }
 }
 
-/* For a moment. A debugger has halted the core, and does it again. */
-static bool let_run(struct device *device, int ms, const struct deadline *deadline, struct error *error)
-{
-    if (device->debugger != NULL)
-        return debugger_run_for(device->debugger, ms, deadline, error);
-    nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L}, NULL);
-    return true;
-}
-
 /* *second is *first: it stood still for *ms. */
 static bool read_twice(struct device *device, uint64_t *first, uint64_t *second, int *ms,
                        const struct deadline *deadline, struct error *error)
@@ -139,7 +128,7 @@ static bool read_twice(struct device *device, uint64_t *first, uint64_t *second,
     *first = *second = values[0];
     *ms = 0;
     for (int i = 0, pause = PAUSE_MS; i < PAUSES && *second == *first; i++, pause *= 2) {
-        if (!let_run(device, pause, deadline, error) ||
+        if (!device_run_for(device, pause, deadline, error) ||
             !device_read(device, values, &before, &after, deadline, error))
             return false;
         *second = values[0];
@@ -151,7 +140,7 @@ static bool read_twice(struct device *device, uint64_t *first, uint64_t *second,
 static bool check_movement(const struct session *session, bool moves, uint64_t status, struct error *error)
 {
     const struct core *counted = &device_counted(&session->device)->core;
-    if (moves || counted->ops->state(counted, status) == CORE_ASLEEP)
+    if (moves || core_state_of(counted, status) == CORE_ASLEEP)
         return true;
     doctor_name_stoppers(session);
     return error_set(error, ERROR_NO_COUNTER, "%s stands still while the core runs",
@@ -178,7 +167,7 @@ static bool try_counter(struct session *session, struct error *error)
         return false;
     }
     if (!read_twice(device, &first, &second, &ms, &deadline, error) ||
-        !ledger_read(device->ledger, counted->ops->status(counted), &status, &deadline, error))
+        !ledger_read(device->ledger, core_status_register(counted), &status, &deadline, error))
         return false;
     const char *name = device->reading.counters[0].name;
     bool moves = first != second;
@@ -436,7 +425,7 @@ static void put_end(const struct session *session, const struct writers *writers
                  writers->n_watched > 0 ? " to the end" : "", writers->hindrance);
         tell(session, text);
     }
-    if (session->device.leave_halted) {
+    if (session->device.leave == LEAVE_HALTED_FOREIGN) {
         place_of(session, session->device.stopped_at, place, sizeof place);
         snprintf(text, sizeof text, "The core stands at %.200s.", place);
         tell(session, text);

@@ -104,7 +104,7 @@ static bool read_piece(struct session *session, const struct segment *piece, uin
         steps_add(&list, step_read(core_word(&session->device.chosen->core, piece->address + at)));
     *n = list.n;
     struct deadline deadline = session_deadline(session);
-    return list.n == 0 || device_run(&session->device, &list, results, &deadline, error);
+    return list.n == 0 || ledger_run(session->device.ledger, &list, results, &deadline, error);
 }
 
 /* Words of a piece, from `skip` bytes on, with what the file has there. */

@@ -40,18 +40,18 @@ bool info_comparators(struct session *session, const struct core *core, struct i
                       struct error *error)
 {
     struct deadline deadline = session_deadline(session);
-    struct setting on = core->ops->comparators_on(core);
+    struct setting on = core_comparators_on(core);
     uint64_t value, address, words[COMPARATOR_WORDS];
     out->n = 0;
     if (!ledger_read(session->device.ledger, on.at, &value, &deadline, error))
         return false;
     bool enabled = (value & on.test) == on.set;
     for (unsigned i = 0; i < core->comparators; i++) {
-        for (unsigned w = 0; w < core->ops->comparator_words; w++)
-            if (!ledger_read(session->device.ledger, core->ops->comparator(core, i, w), &words[w], &deadline,
+        for (unsigned w = 0; w < core_comparator_words(core); w++)
+            if (!ledger_read(session->device.ledger, core_comparator(core, i, w), &words[w], &deadline,
                              error))
                 return false;
-        if (enabled && out->n < INFO_COMPARATORS && core->ops->comparator_used(core, words, &address))
+        if (enabled && out->n < INFO_COMPARATORS && core_comparator_used(core, words, &address))
             out->used[out->n++] = address;
     }
     return true;

@@ -39,7 +39,7 @@ static bool reset_by_core(struct session *session, bool halt, struct error *erro
     if (!device_keep(device, &deadline, error) || !reset_and_halt(device, &deadline, error))
         return false;
     if (halt) {
-        device->leave_halted = true;
+        device_leave_as(device, LEAVE_HALTED_RESET);
         return print_place(session, error);
     }
     if (!reset_run(device, &deadline, error))
@@ -51,7 +51,7 @@ static bool reset_by_core(struct session *session, bool halt, struct error *erro
 static bool reset(struct session *session, struct error *error)
 {
     bool halt = session->context->options->halt;
-    if (session->device.debugger != NULL || session->device.chosen->core.ops->add_reset == NULL)
+    if (session->device.debugger != NULL || !core_has_run_control(&session->device.chosen->core))
         return error_set(error, ERROR_USAGE,
                          "reset needs OpenOCD's Tcl port or a CMSIS-DAP probe; through a GDB server its own "
                          "`monitor reset` does it");
@@ -167,7 +167,6 @@ static bool release_core(struct release_command *self, struct error *error)
     bool ok = free_core(self, error);
     if (!device_undo(&self->session.device, &last, &after))
         ok = error_add(error, &after);
-    self->session.device.leave_halted = false;
     return ok;
 }
 
@@ -177,7 +176,7 @@ static bool release_all(struct release_command *self, struct error *error)
 {
     struct session *session = &self->session;
     bool ok = true, one = session->context->options->core >= 0 || session->context->options->debug_base.said;
-    if (session->device.debugger != NULL || session->device.chosen->core.ops->add_run == NULL)
+    if (session->device.debugger != NULL || !core_has_run_control(&session->device.chosen->core))
         return error_set(error, ERROR_USAGE,
                          "release needs OpenOCD's Tcl port or a CMSIS-DAP probe; what a GDB server has set, "
                          "its debugger removes");

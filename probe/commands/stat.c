@@ -86,7 +86,7 @@ static bool pass_time(struct stat_command *self, int64_t us, struct error *error
         return false;
     case DEBUGGER_STOPPED:
         self->stopped = true;
-        self->session.device.leave_halted = true;
+        device_leave_as(&self->session.device, LEAVE_HALTED_FOREIGN);
         return true;
     case DEBUGGER_RUNS:
         break;
@@ -94,7 +94,8 @@ static bool pass_time(struct stat_command *self, int64_t us, struct error *error
     if (!debugger_halt(debugger, &stop, error))
         return false;
     self->stopped = stop.why != DEBUGGER_REQUESTED;
-    self->session.device.leave_halted |= self->stopped;
+    if (self->stopped)
+        device_leave_as(&self->session.device, LEAVE_HALTED_FOREIGN);
     return true;
 }
 
@@ -138,7 +139,7 @@ static bool sample_until(struct stat_command *self, int64_t until_us, struct err
         deadline.cancel = NULL; /* the sample that ends the window */
         if (!window_sample(&self->window, &deadline, error))
             return note_reset(self, error);
-        self->stopped = self->stopped || self->session.device.leave_halted;
+        self->stopped = self->stopped || self->session.device.leave == LEAVE_HALTED_FOREIGN;
         if (*context->cancel != 0 || self->stopped || deadline_now_us() >= until_us)
             return true;
     }
@@ -165,7 +166,7 @@ static bool run_window(struct stat_command *self, const struct plan_pass *pass, 
     if (!device_program(&self->session.device, pass->picks, pass->n, &deadline, error) ||
         !window_begin(&self->window, &self->session.device, &self->clock, &deadline, error))
         return false;
-    if (self->session.device.leave_halted) {
+    if (self->session.device.leave == LEAVE_HALTED_FOREIGN) {
         self->stopped = true;
         return true;
     }

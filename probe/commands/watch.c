@@ -240,7 +240,7 @@ static void pause_ms(struct watching *self, int64_t ms)
 static bool check_stop(struct watching *self, struct error *error)
 {
     char place[512];
-    if (!self->session.device.leave_halted)
+    if (self->session.device.leave != LEAVE_HALTED_FOREIGN)
         return true;
     session_place(&self->session, self->session.device.stopped_at, place, sizeof place);
     return error_set(error, ERROR_FOREIGN_STOP, "halted by someone else at %s", place);
@@ -303,7 +303,7 @@ static bool watch_interval(struct watching *self, int64_t *next_us, struct error
         deadline.cancel = NULL; /* the sample that ends the last interval */
         if (!window_sample(&self->window, &deadline, error) && !go_on_after_reset(self, error))
             return false;
-        if (self->session.device.leave_halted)
+        if (self->session.device.leave == LEAVE_HALTED_FOREIGN)
             return check_stop(self, error);
     }
     if (self->screen.open && !self->paused)

@@ -2,12 +2,9 @@
 #include "cores/injected.h"
 
 /* CPSR, DDI 0406C B1.3.3. */
-enum { MODE = 0x1F, USER = 0x10, HYP = 0x1A, SYSTEM = 0x1F, THUMB = 1 << 5, MASKS = 7 << 6 };
-static const uint32_t NOT_KEPT = 0x0700FE00;    /* IT, J, E */
-enum { AHEAD_ARM = 8, AHEAD_THUMB = 4 };        /* of the PC, as R15 reads in Debug state, C5.3 */
-enum { STICKY = 0x1C0, CLEAR_STICKY = 1 << 2 }; /* exceptions in DBGDSCR; DBGDRCR: C11.11 */
-static const uint32_t MOVW = 0xE3000000, MOVT = 0xE3400000;
-static const uint32_t VECTORS = 0x1A00001A; /* DBGVCR: undefined instruction and both aborts, C11.11 */
+enum { MODE_HYP = 0x1A, MODE_SYSTEM = 0x1F, MASKS = 7 << 6 };
+static const uint32_t NOT_KEPT = 0x0700FE00; /* IT, J, E */
+static const uint32_t VECTORS = 0x1A00001A;  /* DBGVCR: undefined instruction and both aborts, C11.11 */
 
 /* MOVW R2, mode with I and F; MSR CPSR_c, R2. */
 #define IN_MODE(mode) 0xE30020C0 | (mode), 0xE121F002
@@ -30,38 +27,24 @@ static const struct injected_register registers[INJECTED_OTHERS] = {
 
 static void add_begin(const struct core *core, struct steps *list)
 {
-    armv7_add_write(core, list, DBGDRCR, CLEAR_STICKY);
-    armv7_add_write(core, list, DBGDSCR, HDBGEN | ITREN);
+    armv7_add_write(core, list, DBGDRCR, DBGDRCR_CLEAR_STICKY);
+    armv7_add_write(core, list, DBGDSCR, DBGDSCR_HDBGEN | DBGDSCR_ITREN);
     steps_add(list, step_read(armv7_word(core, DBGDTRTX)));
-}
-
-static void add_instruction(const struct core *core, struct steps *list, uint32_t instruction)
-{
-    armv7_add_write(core, list, DBGITR, instruction);
-    steps_add(list, step_until(armv7_word(core, DBGDSCR), INSTRCOMPL_L, INSTRCOMPL_L));
-}
-
-static uint32_t with_value(uint32_t instruction, unsigned general, uint32_t half)
-{
-    return instruction | (half & 0xF000) << 4 | general << 12 | (half & 0xFFF);
 }
 
 static void add_constant(const struct core *core, struct steps *list, unsigned general, uint64_t value)
 {
-    uint32_t low = value & 0xFFFF, high = value >> 16 & 0xFFFF;
-    add_instruction(core, list, with_value(MOVW, general, low));
-    if (high != 0)
-        add_instruction(core, list, with_value(MOVT, general, high));
+    armv7_add_constant(core, list, general, (uint32_t)value);
 }
 
 static void add_proof(const struct core *core, struct steps *list)
 {
-    steps_add(list, step_expect(armv7_word(core, DBGDSCR), HALTED | STICKY, HALTED));
+    steps_add(list, step_expect(armv7_word(core, DBGDSCR), DBGDSCR_HALTED | DBGDSCR_STICKY, DBGDSCR_HALTED));
 }
 
 static void add_wait_stop(const struct core *core, struct steps *list)
 {
-    steps_add(list, step_until(armv7_word(core, DBGDSCR), STOPPED, STOPPED));
+    steps_add(list, step_until(armv7_word(core, DBGDSCR), DBGDSCR_STOPPED, DBGDSCR_STOPPED));
 }
 
 static size_t others(const struct core *core, uint64_t status, struct injected_register *out)
@@ -75,21 +58,21 @@ static size_t others(const struct core *core, uint64_t status, struct injected_r
 
 static uint64_t pc(uint64_t moved, uint64_t state)
 {
-    return (state & THUMB) != 0 ? (moved - AHEAD_THUMB) & 0xFFFFFFFE : (moved - AHEAD_ARM) & 0xFFFFFFFC;
+    return core_code_place(armv7_pc(moved, state));
 }
 
 /* System mode has the stack and the translation of User mode. */
 static uint64_t state_for(uint64_t found)
 {
-    uint64_t kept = found & ~(uint64_t)(NOT_KEPT | THUMB | MODE);
-    return kept | MASKS | ((found & MODE) == USER ? SYSTEM : found & MODE);
+    uint64_t kept = found & ~(uint64_t)(NOT_KEPT | CPSR_T | CPSR_MODE);
+    return kept | MASKS | ((found & CPSR_MODE) == CPSR_USER ? MODE_SYSTEM : found & CPSR_MODE);
 }
 
 static const char *hindrance(const struct core *core, uint64_t status, uint64_t state)
 {
     (void)core;
     (void)status;
-    return (state & MODE) == HYP ? "it is in Hyp mode" : NULL;
+    return (state & CPSR_MODE) == MODE_HYP ? "it is in Hyp mode" : NULL;
 }
 
 static struct address guard(const struct core *core)
@@ -114,7 +97,7 @@ const struct injected_kind armv7_injected = {
     .forget_line = 0xEE071F35,
     .forget_done = {0xEE070FD5, 0xF57FF04F, 0xF57FF06F},
     .add_begin = add_begin,
-    .add_instruction = add_instruction,
+    .add_instruction = armv7_add_instruction,
     .add_constant = add_constant,
     .add_proof = add_proof,
     .add_wait_stop = add_wait_stop,

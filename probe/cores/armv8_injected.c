@@ -4,8 +4,6 @@
 /* PSTATE as DSPSR_EL0 has it, DDI 0487 C5.2.19: D, A, I, F; SS and IL, BTYPE. */
 enum { MASKS = 0xF << 6 };
 static const uint32_t NOT_KEPT = 3 << 20 | 3 << 10;
-enum { CLEAR_STICKY = 1 << 2 }; /* EDRCR.CSE */
-enum { EDECCR = 0x098 };        /* Exception catch: Secure levels, Non-secure ones from bit 4 on, H9.2 */
 static const uint32_t MOVZ = 0xD2800000, MOVK = 0xF2800000;
 
 /* MRS and MSR of X0, of ELR, SPSR, ESR and FAR at EL1; op1 makes another level of it: C5.2. */
@@ -14,40 +12,34 @@ enum { FAULTS = sizeof MRS_AT_EL1 / sizeof *MRS_AT_EL1, READS = 1 << 21, OP1_SHI
 
 static void add_begin(const struct core *core, struct steps *list)
 {
-    armv8_add_write(core, list, EDRCR, CLEAR_STICKY);
-    armv8_add_write(core, list, EDSCR, HDE);
-}
-
-static void add_instruction(const struct core *core, struct steps *list, uint32_t instruction)
-{
-    armv8_add_write(core, list, EDITR, instruction);
-    steps_add(list, step_until(armv8_word(core, EDSCR), ITE, ITE));
+    armv8_add_write(core, list, EDRCR, EDRCR_CSE);
+    armv8_add_write(core, list, EDSCR, EDSCR_HDE);
 }
 
 static void add_constant(const struct core *core, struct steps *list, unsigned general, uint64_t value)
 {
-    add_instruction(core, list, MOVZ | (uint32_t)(value & 0xFFFF) << 5 | general);
+    armv8_add_instruction(core, list, MOVZ | (uint32_t)(value & 0xFFFF) << 5 | general);
     for (uint32_t i = 1; i < 4; i++) {
         uint32_t part = value >> (16 * i) & 0xFFFF;
         if (part != 0)
-            add_instruction(core, list, MOVK | i << 21 | part << 5 | general);
+            armv8_add_instruction(core, list, MOVK | i << 21 | part << 5 | general);
     }
 }
 
 static void add_proof(const struct core *core, struct steps *list)
 {
-    steps_add(list, step_expect(armv8_word(core, EDSCR), ERR | HALTED, HALTED));
+    steps_add(list, step_expect(armv8_word(core, EDSCR), EDSCR_ERR | EDSCR_HALTED, EDSCR_HALTED));
 }
 
-/* EDSCR.MA is 0 only once it has stopped again. */
+/* EDSCR.EDSCR_MA is 0 only once it has stopped again. */
 static void add_wait_stop(const struct core *core, struct steps *list)
 {
-    steps_add(list, step_until(armv8_word(core, EDSCR), HALTED | MA, HALTED));
+    steps_add(list, step_until(armv8_word(core, EDSCR), EDSCR_HALTED | EDSCR_MA, EDSCR_HALTED));
 }
 
 static unsigned level_of(uint64_t status)
 {
-    return status >> EL_SHIFT & 3;
+    return status >> EDSCR_EL_SHIFT & 3;
 }
 
 static size_t others(const struct core *core, uint64_t status, struct injected_register *out)
@@ -78,7 +70,7 @@ static uint64_t state_for(uint64_t found)
 static const char *hindrance(const struct core *core, uint64_t status, uint64_t state)
 {
     (void)state;
-    const char *unreadable = core->ops->unreadable(core, status);
+    const char *unreadable = core_unreadable(core, status);
     return unreadable != NULL ? unreadable : level_of(status) == 0 ? "it is in user mode (EL0)" : NULL;
 }
 
@@ -105,7 +97,7 @@ const struct injected_kind armv8_injected = {
     .drain = 0xD5330500, /* MRS X0, DBGDTRRX_EL0 */
     .wide = true,
     .add_begin = add_begin,
-    .add_instruction = add_instruction,
+    .add_instruction = armv8_add_instruction,
     .add_constant = add_constant,
     .add_proof = add_proof,
     .add_wait_stop = add_wait_stop,

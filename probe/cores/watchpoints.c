@@ -1,19 +1,9 @@
 #include "cores/watchpoints.h"
 
 #include "cores/architectures.h"
+#include "cores/arm_debug.h"
 
-/* DDI 0403 C1.8; DDI 0419 C1.6 for Armv6-M, which has the same of it; DDI 0553 D1.2 for Armv8-M. */
-enum {
-    DEMCR = 0xE000EDFC,
-    DWT_CTRL = 0xE0001000,
-    DWT_COMP0 = 0xE0001020,
-    DWT_MASK0 = 0xE0001024,
-    DWT_FUNCTION0 = 0xE0001028,
-    STRIDE = 16,
-    NUMCOMP = 28,
-    TRCENA = 1 << 24,
-    MATCHED = 1 << 24,
-};
+enum { STRIDE = 16, NUMCOMP = 28, MATCHED = 1 << 24 };
 enum { WORD_BITS = 2 }; /* of an address, which tell the bytes of a word apart */
 
 /* Armv6-M and Armv7-M: 0 is off, but for a comparator of cycles (CYCMATCH); one of data values goes by the
@@ -41,12 +31,6 @@ enum {
     ID_DATA_ADDRESS = 1 << 3,
 };
 
-static bool is_v8(const struct core *core)
-{
-    enum { PARTS_OF_ARMV8M = 0xD20 };
-    return (core->id >> 4 & 0xFFF) >= PARTS_OF_ARMV8M;
-}
-
 struct address watchpoints_trace(const struct core *core)
 {
     return core_word(core, DEMCR);
@@ -54,7 +38,7 @@ struct address watchpoints_trace(const struct core *core)
 
 uint64_t watchpoints_trace_on(void)
 {
-    return TRCENA;
+    return DEMCR_TRCENA;
 }
 
 struct address watchpoints_control(const struct core *core)
@@ -105,7 +89,7 @@ static uint32_t used_on_v8(const uint64_t *functions, unsigned n)
 
 int watchpoints_find(const struct core *core, const uint64_t *functions, unsigned n, bool *others)
 {
-    bool v8 = is_v8(core);
+    bool v8 = cortex_m_is_v8(core);
     uint32_t used = v8 ? used_on_v8(functions, n) : used_on_v7(functions, n);
     *others = used != 0;
     for (unsigned i = n; i-- > 0;)
@@ -117,7 +101,7 @@ int watchpoints_find(const struct core *core, const uint64_t *functions, unsigne
 size_t watchpoints_settings(const struct core *core, unsigned n, uint64_t word, struct setting *out,
                             size_t room)
 {
-    bool v8 = is_v8(core);
+    bool v8 = cortex_m_is_v8(core);
     const struct setting comparator = {
         .at = watchpoints_place(core, n), .always = true, .test = UINT32_MAX, .set = word};
     const struct setting mask = {.at = core_word(core, DWT_MASK0 + STRIDE * n),

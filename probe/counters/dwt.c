@@ -1,15 +1,12 @@
 #include "counters/blocks.h"
 
 #include "cores/architectures.h"
+#include "cores/arm_debug.h"
 
 #include <stdio.h>
 
-enum { DEMCR = 0xE000EDFC, DWT_CTRL = 0xE0001000, DWT_CYCCNT = 0xE0001004 };
-/* IHI 0029 B2.3 */
-enum { DWT_LAR = 0xE0001FB0, DWT_LSR = 0xE0001FB4, LSR_LOCKED = 1 << 1 };
-static const uint32_t LAR_KEY = 0xC5ACCE55;
+enum { DWT_BASE = 0xE0001000 };
 enum {
-    DEMCR_TRCENA = 1 << 24,
     CTRL_CYCCNTENA = 1 << 0,
     CTRL_CPIEVTENA = 1 << 17, /* EXC, SLEEP, LSU and FOLD follow */
     CTRL_NOPRFCNT = 1 << 24,
@@ -72,12 +69,13 @@ static bool identify(const struct core *core, const uint64_t *values, struct cou
                                                         .keep = UINT64_MAX,
                                                         .watched = "DEMCR"};
     if (cortex_m_has_dwt_lock(core))
-        out->settings[out->n_settings++] = (struct setting){.at = core_word(core, DWT_LAR),
-                                                            .test_at = core_word(core, DWT_LSR),
-                                                            .lock = true,
-                                                            .test = LSR_LOCKED,
-                                                            .key = LAR_KEY,
-                                                            .restore = {.mask = 1}};
+        out->settings[out->n_settings++] =
+            (struct setting){.at = core_word(core, DWT_BASE + CORESIGHT_LAR),
+                             .test_at = core_word(core, DWT_BASE + CORESIGHT_LSR),
+                             .lock = true,
+                             .test = LSR_LOCKED,
+                             .key = LAR_KEY,
+                             .restore = {.mask = 1}};
     if (!runs) /* a counter that nobody runs gets its value back */
         out->settings[out->n_settings++] =
             (struct setting){.at = core_word(core, DWT_CYCCNT), .always = true, .keep = UINT64_MAX};

@@ -59,7 +59,7 @@ static void add_by_core(const struct reading *reading, struct steps *list, size_
     struct step accesses[READING_ROOM] = {{.op = OP_READ}};
     size_t which[READING_ROOM], places[READING_ROOM];
     size_t n = pick(reading, true, accesses, which);
-    reading->by_core->ops->add_coprocessor(reading->by_core, list, accesses, n, false, places);
+    core_add_coprocessor(reading->by_core, list, accesses, n, false, places);
     for (size_t i = 0; i < n; i++)
         at[which[i]] = places[i];
     n = pick(reading, false, accesses, which);

@@ -1,7 +1,7 @@
 #include "device/blocks.h"
 
 #include "device/device.h"
-#include "find/attached.h"
+#include "device/run_control.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -54,9 +54,8 @@ static bool look_by_core(struct device *device, struct counter_block *block, con
     if (device->debugger == NULL && !halted_access_prepare(device->halted_access, deadline, error))
         return false;
     kind->add_identity(core, &list);
-    for (size_t i = 0; i < list.n; i++)
-        if (!ledger_read(device->ledger, items[i].at, &values[i], deadline, error))
-            return false;
+    if (!ledger_read_list(device->ledger, &list, values, deadline, error))
+        return false;
     kind->identify(core, values, block);
     return true;
 }
@@ -138,7 +137,7 @@ static bool look_again(struct device *device, struct counter_block *block, const
     if (!apply_setting(device, block, &block->settings[0], &again, deadline, error))
         return false;
     kind->add_identity(core, &list);
-    if (!device_run(device, &list, values, deadline, error))
+    if (!ledger_run(device->ledger, &list, values, deadline, error))
         return false;
     kind->identify(core, values, block);
     block->look_again = false;
@@ -175,7 +174,7 @@ bool device_take_block(struct device *device, const char *name, const struct dea
         return error_set(error, ERROR_NO_COUNTER, "the program uses the cycle counter: it cannot be divided");
     if (!apply_all(device, block, deadline, error))
         return false;
-    if (!attached_counts(device, block, error))
+    if (!run_control_check_counts(device, block, error))
         return false;
     if (device->remote != NULL && block->kind->own_cycles != NULL)
         block->counts_cycles = false;
@@ -242,7 +241,7 @@ static bool read_by_core(struct device *device, uint64_t *values, uint64_t *befo
                             error))
         return false;
     if (halted_access_stood(device->halted_access, &device->stopped_at))
-        device->leave_halted = true;
+        device_leave_as(device, LEAVE_HALTED_FOREIGN);
     return true;
 }
 
@@ -256,17 +255,16 @@ static bool read_running(struct device *device, uint64_t *values, uint64_t *befo
     struct witness_places places;
     struct steps list = {.items = items, .room = ROOM};
     const struct device_core *counted = look != NULL ? device_counted(device) : NULL;
-    const struct core_ops *ops = counted != NULL && device->debugger == NULL ? counted->core.ops : NULL;
-    bool tells_reset = ops != NULL && ops->add_reset_since != NULL;
+    bool tells_reset = counted != NULL && device->debugger == NULL && core_has_run_control(&counted->core);
     size_t reset = 0;
     size_t before = steps_add(&list, step_time(TIME_BEFORE));
     size_t at = reading_add(&device->reading, true, &list);
     size_t after = steps_add(&list, step_time(TIME_AFTER));
     if (look != NULL) {
         witness_add(&device->witness, counted != NULL ? &counted->core : NULL, &list, &places);
-        reset = tells_reset ? ops->add_reset_since(&counted->core, &list) : 0;
+        reset = tells_reset ? core_add_reset_since(&counted->core, &list) : 0;
     }
-    if (!device_run(device, &list, results, deadline, error))
+    if (!ledger_run(device->ledger, &list, results, deadline, error))
         return false;
     reading_take(&device->reading, true, results, at, values);
     *before_us = results[before];
@@ -274,8 +272,8 @@ static bool read_running(struct device *device, uint64_t *values, uint64_t *befo
     if (look == NULL)
         return true;
     look->changed = witness_changed(&device->witness, results, &places, &look->saw);
-    look->reset = tells_reset && ops->reset_since(&counted->core, results[reset]);
-    device->slept |= tells_reset && ops->state(&counted->core, results[reset]) == CORE_ASLEEP;
+    look->reset = tells_reset && core_reset_since(&counted->core, results[reset]);
+    device->slept |= tells_reset && core_state_of(&counted->core, results[reset]) == CORE_ASLEEP;
     return true;
 }
 
@@ -299,18 +297,17 @@ bool device_read(struct device *device, uint64_t *values, uint64_t *before_us, u
 static bool check_reset(struct device *device, const struct deadline *deadline, struct error *error)
 {
     const struct device_core *counted = device_counted(device);
-    const struct core_ops *ops = counted->core.ops;
     struct step items[4];
     uint64_t results[4];
     struct steps list = {.items = items, .room = 4};
     struct error reset = {0}, ignored = {0};
     if (!leave_core(device, deadline, &reset) && reset.kind == ERROR_RESET)
         return error_set(error, reset.kind, "%s", reset.text);
-    if (device->debugger != NULL || ops->add_reset_since == NULL)
+    if (device->debugger != NULL || !core_has_run_control(&counted->core))
         return true;
-    size_t at = ops->add_reset_since(&counted->core, &list);
-    return !device_run(device, &list, results, deadline, &ignored) ||
-           !ops->reset_since(&counted->core, results[at]) ||
+    size_t at = core_add_reset_since(&counted->core, &list);
+    return !ledger_run(device->ledger, &list, results, deadline, &ignored) ||
+           !core_reset_since(&counted->core, results[at]) ||
            error_set(error, ERROR_RESET, "the target was reset");
 }
 
@@ -343,12 +340,13 @@ static bool takes_it(struct device *device, const struct setting *setting, uint6
                      const struct deadline *deadline)
 {
     uint64_t value = ((setting->test_at.size != 0 ? 0 : now) & setting->keep) | setting->set | setting->key;
-    const struct step items[] = {step_write(setting->at, value), step_read(seen_at(setting))};
+    struct step items[] = {step_write(setting->at, value), step_read(seen_at(setting))};
+    const struct steps list = {.items = items, .n = 2, .room = 2};
     uint64_t results[2] = {0};
     struct error ignored = {0};
     if (setting->watched == NULL || setting->at.space == SPACE_CP15)
         return false;
-    return ledger_execute(device->ledger, items, 2, results, deadline, &ignored).why == DONE &&
+    return ledger_execute(device->ledger, &list, 0, results, deadline, &ignored).why == DONE &&
            holds(setting, results[1]);
 }
 
@@ -459,7 +457,7 @@ bool device_apply_core(struct ledger *ledger, const struct core *core, enum appl
                        const struct deadline *deadline, struct error *error)
 {
     struct setting settings[CORE_SETTINGS];
-    size_t n = core->ops->settings(core, settings, CORE_SETTINGS);
+    size_t n = core_settings(core, settings, CORE_SETTINGS);
     for (size_t i = 0; i < n;) {
         bool again = false;
         if (is_wanted(&settings[i], what) &&

@@ -1,12 +1,9 @@
 #include "device/device.h"
 
 #include "cores/architectures.h"
-#include "debuggers/debugger.h"
 #include "device/blocks.h"
 #include "device/remote_counters.h"
-#include "find/attached.h"
-#include "find/discovery.h"
-#include "find/manual_placement.h"
+#include "device/run_control.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,25 +11,6 @@
 #include <string.h>
 
 enum { LIST_ROOM = 64 };
-
-bool device_run(struct device *device, const struct steps *list, uint64_t *results,
-                const struct deadline *deadline, struct error *error)
-{
-    size_t done = 0;
-    while (done < list->n) {
-        struct outcome outcome = ledger_execute(device->ledger, list->items + done, list->n - done,
-                                                results + done, deadline, error);
-        done += outcome.done;
-        if (outcome.why == DONE)
-            break;
-        if (outcome.why != NOT_YET)
-            return error_set(error, ERROR_FAULT, "step %zu of %zu did not come out", done, list->n);
-        if (deadline_passed(deadline))
-            return error_set(error, deadline_cancelled(deadline) ? ERROR_CANCELLED : ERROR_ASLEEP,
-                             "the target does not answer");
-    }
-    return true;
-}
 
 /* Where it cannot be read nothing is known of it. False only when the link fails. */
 static bool look_at_security(struct device *device, struct core *core, const struct deadline *deadline,
@@ -69,7 +47,7 @@ static bool identify_blocks(struct device *device, struct device_core *core, con
             continue;
         }
         kinds[i]->add_identity(&core->core, &list);
-        if (device_run(device, &list, values, deadline, &unread)) {
+        if (ledger_run(device->ledger, &list, values, deadline, &unread)) {
             core->n_blocks += kinds[i]->identify(&core->core, values, block);
             continue;
         }
@@ -83,51 +61,13 @@ static bool identify_blocks(struct device *device, struct device_core *core, con
     return true;
 }
 
-/* A core that lost power since anybody looked, as at power-on, hides its registers until that has been seen:
- * reading what tells of it is seeing it. */
-static bool read_status(struct device *device, const struct core *core, uint64_t *status,
-                        const struct deadline *deadline, struct error *error)
+bool device_allow_commands(struct device *device, const struct core *core, struct error *error)
 {
-    uint64_t ignored;
-    struct error unread = {0}, unseen = {0};
-    if (ledger_read(device->ledger, core->ops->status(core), status, deadline, &unread))
-        return true;
-    bool refused = unread.kind == ERROR_FAULT || unread.kind == ERROR_ASLEEP;
-    if (refused && core->family != CORE_M && core->ops->cause_register != NULL &&
-        ledger_read(device->ledger, core->ops->cause_register(core), &ignored, deadline, &unseen))
-        return ledger_read(device->ledger, core->ops->status(core), status, deadline, error);
-    return error_set(error, unread.kind, "%s", unread.text);
-}
-
-static bool look_at_state(struct device *device, struct device_core *core, const struct deadline *deadline,
-                          struct error *error)
-{
-    uint64_t status;
-    struct error unread = {0};
-    if (attached_has(device, core))
-        return attached_look(device, core, deadline, error);
-    core->state = CORE_HIDDEN;
-    if (!read_status(device, &core->core, &status, deadline, &unread)) {
-        bool refused = unread.kind == ERROR_FAULT || unread.kind == ERROR_ASLEEP;
-        return (refused && core->core.family != CORE_M) || error_set(error, unread.kind, "%s", unread.text);
-    }
-    core->status = status;
-    core->state = core->core.ops->state(&core->core, status);
-    if (core->state != CORE_HALTED ||
-        (core->core.ops->unreadable != NULL && core->core.ops->unreadable(&core->core, status) != NULL))
-        return true;
     struct address commands[LIST_ROOM];
-    size_t n = core->core.ops->commands(&core->core, commands, LIST_ROOM);
+    size_t n = core_commands(core, commands, LIST_ROOM);
     for (size_t i = 0; i < n; i++)
         if (!ledger_allow(device->ledger, commands[i], error))
             return false;
-    struct step items[LIST_ROOM];
-    uint64_t values[LIST_ROOM];
-    struct steps list = {.items = items, .room = LIST_ROOM};
-    size_t at = core->core.ops->add_register(&core->core, &list, CORE_PC);
-    if (!device_run(device, &list, values, deadline, error))
-        return false;
-    core->halted_at = core_code_place(core_register_value(&core->core, CORE_PC, values, at));
     return true;
 }
 
@@ -144,11 +84,38 @@ static bool open_locks(struct device *device, const struct deadline *deadline, s
         return false;
     if (core->state != CORE_HIDDEN)
         return identify_blocks(device, core, deadline, error);
-    if (!look_at_state(device, core, deadline, error))
+    if (!run_control_of(device)->look(device, core, deadline, error))
         return false;
     if (core->state == CORE_HIDDEN)
         return error_set(error, ERROR_ASLEEP, "the core's debug registers refuse to be read");
     return identify_blocks(device, core, deadline, error);
+}
+
+/* Finds cores and buses, which are the device's even after a failure. */
+static bool find(struct device *device, const struct device_request *request, const struct deadline *deadline,
+                 struct error *error)
+{
+    struct link_view views[TARGET_VIEWS];
+    struct found found = {.ledger = device->ledger, .views = views};
+    found.n_views = link_views(device->link, views, TARGET_VIEWS, error);
+    if (found.n_views == 0)
+        return error_set(error, ERROR_NO_CORE, "the link shows no target");
+    found.room = found.n_views > TARGET_CORES ? found.n_views : TARGET_CORES;
+    found.cores = device->cores = calloc(found.room, sizeof *found.cores);
+    found.buses = device->buses = calloc(TARGET_BUSES, sizeof *found.buses);
+    if (found.cores == NULL || found.buses == NULL)
+        return error_set(error, ERROR_SYSTEM, "out of memory");
+    bool done = discovery_m_run(&found, deadline, error) && discovery_run(&found, deadline, error) &&
+                discovery_place(&found, request, deadline, error);
+    device->room = found.room;
+    device->n_cores = found.n_cores;
+    device->n_buses = found.n_buses;
+    device->cores_cut = found.cores_cut;
+    device->buses_cut = found.buses_cut;
+    device->has_passed_over = found.has_passed_over;
+    device->passed_over = found.passed_over;
+    device->preferred = found.preferred;
+    return done;
 }
 
 bool device_open(struct device *device, struct link *link, const struct device_request *request,
@@ -158,21 +125,10 @@ bool device_open(struct device *device, struct link *link, const struct device_r
     device->ledger = ledger_new(link);
     if (device->ledger == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
-    struct link_view views[TARGET_VIEWS];
-    size_t n = link_views(link, views, TARGET_VIEWS, error);
-    if (n == 0)
-        return error_set(error, ERROR_NO_CORE, "the link shows no target");
-    device->room = n > TARGET_CORES ? n : TARGET_CORES;
-    device->cores = calloc(device->room, sizeof *device->cores);
-    device->buses = calloc(TARGET_BUSES, sizeof *device->buses);
-    if (device->cores == NULL || device->buses == NULL)
-        return error_set(error, ERROR_SYSTEM, "out of memory");
-    if (!discovery_m_run(device, views, n, deadline, error) ||
-        !discovery_run(device, views, n, deadline, error) ||
-        !manual_placement_run(device, views, n, request, deadline, error))
+    if (!find(device, request, deadline, error))
         return false;
     for (size_t i = 0; i < device->n_cores; i++)
-        if (!look_at_state(device, &device->cores[i], deadline, error) ||
+        if (!run_control_of(device)->look(device, &device->cores[i], deadline, error) ||
             !look_at_security(device, &device->cores[i].core, deadline, error) ||
             !identify_blocks(device, &device->cores[i], deadline, error))
             return false;
@@ -190,7 +146,7 @@ bool device_choose(struct device *device, int number, struct error *error)
         return error_set(error, ERROR_NO_CORE, "no core that can be measured was found");
     if (remote_counters_is_there(device))
         return remote_counters_choose(device, number, error);
-    size_t chosen = number < 0 ? attached_number(device, device->preferred) : (size_t)number;
+    size_t chosen = number < 0 ? run_control_core(device, device->preferred) : (size_t)number;
     if (number >= 0 && device->cores[0].core.family == CORE_KNC) /* by the number of the CPU */
         for (chosen = 0; chosen < device->n_cores && device->cores[chosen].core.unit != number;)
             chosen++;
@@ -201,37 +157,20 @@ bool device_choose(struct device *device, int number, struct error *error)
                              ? device->cores[device->n_cores - 1].core.unit
                              : device->n_cores - 1);
     device->chosen = &device->cores[chosen];
-    return attached_check(device, chosen, error);
+    return run_control_check_core(device, chosen, error);
 }
 
-/* Its debug registers can be used from here on. */
 static bool reach_core(struct device *device, const struct deadline *deadline, struct error *error)
 {
-    const struct core *core = &device->chosen->core;
-    struct address commands[LIST_ROOM];
-    size_t n = core->ops->commands(core, commands, LIST_ROOM);
     if (device->chosen->state == CORE_LOCKUP)
         return error_set(error, ERROR_LOCKUP, "the core is locked up");
-    for (size_t i = 0; i < n; i++)
-        if (!ledger_allow(device->ledger, commands[i], error))
-            return false;
-    return open_locks(device, deadline, error);
+    return device_allow_commands(device, &device->chosen->core, error) && open_locks(device, deadline, error);
 }
 
 bool device_keep(struct device *device, const struct deadline *deadline, struct error *error)
 {
-    device->held = reach_core(device, deadline, error) && link_hold(device->link, true, error);
-    return device->held;
-}
-
-static bool tell_core(struct device *device, void (*add)(const struct core *, struct steps *),
-                      const struct deadline *deadline, struct error *error)
-{
-    struct step items[LIST_ROOM];
-    uint64_t values[LIST_ROOM];
-    struct steps list = {.items = items, .room = LIST_ROOM};
-    add(&device->chosen->core, &list);
-    return device_run(device, &list, values, deadline, error);
+    device->server_held = reach_core(device, deadline, error) && link_hold(device->link, true, error);
+    return device->server_held;
 }
 
 bool device_take(struct device *device, bool resume, const char *place, const struct deadline *deadline,
@@ -239,70 +178,50 @@ bool device_take(struct device *device, bool resume, const char *place, const st
 {
     if (device->chosen->state == CORE_HALTED && !resume)
         return error_set(error, ERROR_HALTED, "the core is halted at %s", place);
-    if (!reach_core(device, deadline, error))
-        return false;
-    bool halted = device->chosen->state == CORE_HALTED;
-    if (device->debugger != NULL) {
-        device->halt_at_end = resume;
-        return true;
-    }
-    if (halted && !resume)
-        return error_set(error, ERROR_HALTED, "the core is halted at 0x%08" PRIX64,
-                         device->chosen->halted_at);
-    if (halted) {
-        device->halt_at_end = true;
-        if (!link_server_run(device->link, device->chosen->server_unit, true, deadline, error))
-            return false;
-    }
-    device->held = link_hold(device->link, true, error);
-    if (!device->held)
-        return false;
-    return !halted || link_has_server(device->link) || tell_core(device, core_add_let_go, deadline, error);
+    return reach_core(device, deadline, error) &&
+           run_control_of(device)->take(device, resume, deadline, error);
 }
 
-static bool halt_again(struct device *device, const struct deadline *deadline, struct error *error)
+bool device_run_for(struct device *device, int ms, const struct deadline *deadline, struct error *error)
 {
-    return link_server_run(device->link, device->chosen->server_unit, false, deadline, error) &&
-           (link_has_server(device->link) ||
-            tell_core(device, device->chosen->core.ops->add_halt, deadline, error));
+    return run_control_of(device)->run_for(device, ms, deadline, error);
+}
+
+void device_leave_as(struct device *device, enum leave leave)
+{
+    if (leave > device->leave)
+        device->leave = leave;
+}
+
+/* Who finds the core halted must find debug enabled, and the reason of the stop. */
+static void keep_stop(struct device *device)
+{
+    const struct core *core = &device->chosen->core;
+    if (core_has_run_control(core))
+        ledger_forget(device->ledger, core_debug_enable(core));
+    if (core_has_run_control(core))
+        ledger_forget(device->ledger, core_reset_register(core));
 }
 
 bool device_undo(struct device *device, const struct deadline *deadline, struct error *error)
 {
+    const struct run_control *control = run_control_of(device);
     if (device->ledger == NULL)
         return true;
     if (device->halted_access != NULL)
         halted_access_undo(device->halted_access);
-    if (device->chosen != NULL && device->leave_halted) {
-        /* Whoever set that breakpoint must still find debug enabled and the reason of the stop. */
-        const struct core *core = &device->chosen->core;
-        if (core->ops->debug_enable != NULL)
-            ledger_forget(device->ledger, core->ops->debug_enable(core));
-        if (core->ops->cause_register != NULL)
-            ledger_forget(device->ledger, core->ops->cause_register(core));
-    }
-    if (device->leave_halted || device->halt_at_end)
+    if (device->chosen != NULL && device->leave >= LEAVE_HALTED_RESET)
+        keep_stop(device);
+    if (device->leave != LEAVE_AS_IT_IS)
         link_leave_power(device->link, LINK_POWER_UP);
-    /* Without a server nobody else can halt a core whose debug is about to be switched off. */
-    bool halt = device->chosen != NULL && device->halt_at_end && !device->leave_halted;
-    if (device->debugger != NULL) {
-        device->debugger->stays_halted |= device->leave_halted || device->halt_at_end;
-        halt = false;
-    }
-    if (halt && !link_has_server(device->link)) {
-        ledger_forget(device->ledger, device->chosen->core.ops->debug_enable(&device->chosen->core));
-        if (!halt_again(device, deadline, error))
-            return false;
-        device->halt_at_end = halt = false;
-    }
-    if (!ledger_undo(device->ledger, deadline, error))
+    if (!control->before_undo(device, deadline, error) || !ledger_undo(device->ledger, deadline, error))
         return false;
-    if (device->held && !link_hold(device->link, false, error))
+    if (device->server_held && !link_hold(device->link, false, error))
         return false;
-    device->held = false;
-    if (halt && !halt_again(device, deadline, error))
+    device->server_held = false;
+    if (!control->after_undo(device, deadline, error))
         return false;
-    device->halt_at_end = false;
+    device->leave = LEAVE_AS_IT_IS;
     return true;
 }
 

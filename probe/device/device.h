@@ -11,59 +11,35 @@
 #include "counters/counter.h"
 #include "counters/reading.h"
 #include "device/halted_access.h"
-#include "device/ledger.h"
 #include "device/witness.h"
-#include "find/coresight.h"
+#include "find/discovery.h"
+#include "links/ledger.h"
 #include "links/link.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* A Knights Corner has up to 61 cores of 4 threads, which are cores to us. */
-enum { TARGET_CORES = 16, TARGET_BLOCKS = 4, TARGET_BUSES = 8, TARGET_VIEWS = 256 };
-
-/* A debug bus: the one behind an access port that has a ROM table. */
-struct device_bus {
-    uint16_t unit; /* of the link's view that reaches it */
-    uint16_t port;
-    bool has_rom;
-    uint64_t rom;
-    struct coresight coresight;
-};
-
-/* What the user says instead of what would be found. */
-struct device_request {
-    int core; /* by number; -1: the only or first one, or the one at `debug` */
-    struct place debug, pmu, cti;
-};
-
-struct device_core {
-    struct core core;
-    struct link_view view;
-    uint16_t server_unit;  /* by which a server runs and halts it */
-    bool has_memory;       /* memory can be seen while it runs */
-    enum core_state state; /* as found */
-    uint64_t status;       /* the register that tells the state, as found */
-    uint64_t halted_at;    /* PC, when it was found halted */
-    struct counter_block blocks[TARGET_BLOCKS];
-    size_t n_blocks;
+/* How device_undo leaves the chosen core. A later one outweighs those before it. */
+enum leave {
+    LEAVE_AS_IT_IS,       /* what stopped it lets it go again */
+    LEAVE_HALTED_AGAIN,   /* it was found halted and runs for us: device_undo halts it */
+    LEAVE_HALTED_RESET,   /* it stands where a reset put it */
+    LEAVE_HALTED_FOREIGN, /* it stands for another debugger, which must find debug on and the stop's reason */
 };
 
 struct device {
-    struct link *link; /* owned by the caller */
-    struct debugger
-        *debugger; /* the link's, which halted the core when it came; NULL: run control is by registers */
+    struct link *link;         /* owned by the caller */
+    struct debugger *debugger; /* the link's, which has run control; NULL: we do, by the debug registers */
     struct ledger *ledger;
     struct device_core *cores; /* `room` of them: TARGET_CORES, or as many as the link has views */
-    size_t room;
-    size_t n_cores;
-    struct device_bus *buses; /* TARGET_BUSES of them */
+    size_t room, n_cores;
+    struct device_bus *buses;
     size_t n_buses;
     bool cores_cut, buses_cut; /* there are more */
-    bool has_passed_over;      /* an access port behind which a Cortex-M might be, and nobody looked: */
+    bool has_passed_over;      /* a Cortex-M might be behind this access port, but it was not read */
     uint16_t passed_over;
-    int preferred;               /* the core that nobody chose otherwise */
+    int preferred;               /* the core to take if the user names none */
     struct device_core *chosen;  /* one of `cores` */
     struct device_core *remote;  /* by another link: whose counters are taken; NULL: those of `chosen` */
     struct counter_block *block; /* the counters in use, NULL before target_take_block */
@@ -74,11 +50,11 @@ struct device {
     struct witness witness;              /* and those of the events under way */
     struct halted_access *halted_access; /* where the block is reached through the core itself; else NULL */
     bool divide;                         /* wanted before target_take_block: cycles by 64 */
-    bool held;                           /* the server, if any, is kept away */
-    bool halt_at_end;                    /* it was halted when we came */
+    bool server_held;                    /* the server, if any, is kept away */
+    enum leave leave;                    /* only device_leave_as sets it */
+    bool slow_clock;                     /* a register transfer may outlast a probe's next access */
     bool slept;                          /* it was seen asleep while it was counted */
-    bool leave_halted;                   /* somebody else's stop: not ours to resume */
-    uint64_t stopped_at;                 /* by a reading that halts the core: where that stop was found */
+    uint64_t stopped_at;                 /* LEAVE_HALTED_FOREIGN: where, if a reading found the core so */
 };
 
 /* Looks at every view. Works on running cores; changes nothing. */
@@ -107,7 +83,7 @@ bool device_program(struct device *device, const struct counter_pick *picks, siz
 /* Likewise what both did last, after a reset has undone it. */
 bool device_renew_block(struct device *device, const struct deadline *deadline, struct error *error);
 /* Reads all of target->reading once; the moments bound when that was, on the link's clock. Where only the
- * halted core can read it, it is halted for that, and `leave_halted` is set where it was already. */
+ * halted core can read it, it is halted for that; if it was halted already, `leave` tells. */
 bool device_read(struct device *device, uint64_t *values, uint64_t *before_us, uint64_t *after_us,
                  const struct deadline *deadline, struct error *error);
 /* Likewise, with what tells whether the counts are sound, looked at after them. */
@@ -120,9 +96,12 @@ bool device_poll(struct device *device, uint64_t *values, uint64_t *before_us, u
                  struct device_poll *look, const struct deadline *deadline, struct error *error);
 /* Nobody has changed what counts depend on: ERROR_WRITTEN. */
 bool device_check_witness(struct device *device, const struct deadline *deadline, struct error *error);
-/* A short list in which nothing is expected; what is not there yet is waited for. */
-bool device_run(struct device *device, const struct steps *list, uint64_t *results,
-                const struct deadline *deadline, struct error *error);
+/* Lets the core run for a time: a debugger has it halted meanwhile, and halts it again. */
+bool device_run_for(struct device *device, int ms, const struct deadline *deadline, struct error *error);
+/* The registers that tell a core to act may be written from here on. */
+bool device_allow_commands(struct device *device, const struct core *core, struct error *error);
+/* Notes how the core is to be left; never takes back what outweighs it. */
+void device_leave_as(struct device *device, enum leave leave);
 /* Undoes everything; safe at any time. False when something could not be put back: it can be called again. */
 bool device_undo(struct device *device, const struct deadline *deadline, struct error *error);
 /* After that: ERROR_RESET where the core could not be let go. */

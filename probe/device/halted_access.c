@@ -73,10 +73,9 @@ static bool look_for_reset(struct halted_access *self, bool *seen, const struct 
 {
     uint64_t cause = 0;
     *seen = false;
-    if (self->alone &&
-        !read_by_itself(self, self->core->ops->cause_register(self->core), &cause, deadline, error))
+    if (self->alone && !read_by_itself(self, core_reset_register(self->core), &cause, deadline, error))
         return false;
-    *seen = self->alone && self->core->ops->reset_seen(self->core, cause);
+    *seen = self->alone && core_reset_seen(self->core, cause);
     return true;
 }
 
@@ -105,14 +104,15 @@ static bool refuse(struct halted_access *self, enum why why, const struct deadli
 static bool run_to(struct halted_access *self, size_t end, const struct deadline *deadline,
                    struct error *error)
 {
-    while (self->done < end) {
+    struct steps part = self->list;
+    part.n = end;
+    while (self->done < end || part.overflow) {
         struct error why = {0};
-        size_t at = self->done;
         self->busy = true;
         struct outcome outcome =
-            ledger_execute(self->ledger, self->items + at, end - at, self->results + at, deadline, &why);
+            ledger_execute(self->ledger, &part, self->done, self->results, deadline, &why);
         self->busy = false;
-        self->done += outcome.done;
+        self->done = outcome.done;
         if (outcome.why == DONE)
             break;
         bool waits = outcome.why == NOT_YET || outcome.why == TARGET_WAIT;
@@ -128,20 +128,18 @@ static bool run_to(struct halted_access *self, size_t end, const struct deadline
 
 static bool run(struct halted_access *self, const struct deadline *deadline, struct error *error)
 {
-    if (self->list.overflow)
-        return error_set(error, ERROR_SYSTEM, "a step list grew too long");
     return run_to(self, self->list.n, deadline, error);
 }
 
 static bool is_halted(const struct halted_access *self, uint64_t status)
 {
-    return self->core->ops->state(self->core, status) == CORE_HALTED;
+    return core_state_of(self->core, status) == CORE_HALTED;
 }
 
 static bool read_status(struct halted_access *self, uint64_t *status, const struct deadline *deadline,
                         struct error *error)
 {
-    return read_by_itself(self, self->core->ops->status(self->core), status, deadline, error);
+    return read_by_itself(self, core_status_register(self->core), status, deadline, error);
 }
 
 /* What an access that ended in the middle has borrowed; after a reset there is nobody left to give it to. Can
@@ -192,7 +190,7 @@ static bool enter(struct halted_access *self, const struct deadline *deadline, s
         return false;
     if (!is_halted(self, status)) {
         self->asked = true;
-        self->core->ops->add_halt(self->core, &self->list);
+        core_add_halt(self->core, &self->list);
         if (!run(self, deadline, error))
             return false;
     }
@@ -205,24 +203,23 @@ static bool enter(struct halted_access *self, const struct deadline *deadline, s
  * that was reset in between has been given what the program had before, its mode for one: it cannot go on. */
 static bool let_go(struct halted_access *self, const struct deadline *deadline, struct error *error)
 {
-    const struct core_ops *ops = self->core->ops;
     new_list(self);
-    size_t status = steps_add(&self->list, step_read(ops->status(self->core)));
-    size_t cause = ops->add_cause(self->core, &self->list), reset = SIZE_MAX;
+    size_t status = steps_add(&self->list, step_read(core_status_register(self->core)));
+    size_t cause = core_add_cause(self->core, &self->list), reset = SIZE_MAX;
     if (self->alone)
-        reset = ops->add_reset_seen(self->core, &self->list);
+        reset = core_add_reset_seen(self->core, &self->list);
     if (!run(self, deadline, error))
         return false;
     bool halted = is_halted(self, self->results[status]);
-    bool ours = self->asked && ops->cause(self->core, self->results[cause], 0) == STOP_REQUEST;
-    if (reset != SIZE_MAX && ops->reset_seen(self->core, self->results[reset]))
+    bool ours = self->asked && core_cause(self->core, self->results[cause], 0) == STOP_REQUEST;
+    if (reset != SIZE_MAX && core_reset_seen(self->core, self->results[reset]))
         self->was_reset = self->reset_while_halted = true;
     self->stays = self->stays || (halted && self->was_reset);
     new_list(self);
     if (halted && (ours || self->caught) && !self->was_reset)
-        ops->add_run(self->core, &self->list);
+        core_add_run(self->core, &self->list);
     else if (halted)
-        steps_add(&self->list, step_write(ops->status(self->core), self->status));
+        steps_add(&self->list, step_write(core_status_register(self->core), self->status));
     return run(self, deadline, error);
 }
 
@@ -244,7 +241,7 @@ static bool do_accesses(struct halted_access *self, const struct step *accesses,
     size_t at[READING_ROOM];
     if (!enter(self, deadline, error))
         return false;
-    self->core->ops->add_coprocessor(self->core, &self->list, accesses, n, true, at);
+    core_add_coprocessor(self->core, &self->list, accesses, n, true, at);
     bool done = run(self, deadline, error);
     struct deadline soon = deadline_in_ms(patience_ms(OWED_MS), NULL);
     struct error later = {0}; /* then the next call tries again */
@@ -269,21 +266,20 @@ static bool access_one(void *context, const struct step *step, uint64_t *result,
 
 bool halted_access_prepare(struct halted_access *self, const struct deadline *deadline, struct error *error)
 {
-    const struct core_ops *ops = self->core->ops;
     self->alone = true;
-    struct setting on = ops->comparators_on(self->core);
+    struct setting on = core_comparators_on(self->core);
     uint64_t now;
     if (!ledger_read(self->ledger, on.at, &now, deadline, error))
         return false;
     bool all_off = (now & on.test) != on.set;
     for (unsigned i = 0; all_off && i < self->core->comparators; i++) {
         uint64_t words[COMPARATOR_WORDS], ignored;
-        for (unsigned k = 0; k < ops->comparator_words; k++)
-            if (!ledger_read(self->ledger, ops->comparator(self->core, i, k), &words[k], deadline, error))
+        for (unsigned k = 0; k < core_comparator_words(self->core); k++)
+            if (!ledger_read(self->ledger, core_comparator(self->core, i, k), &words[k], deadline, error))
                 return false;
         /* Left over in a unit that is off as a whole: must not wake up with it */
-        if (ops->comparator_used(self->core, words, &ignored) &&
-            !ledger_write(self->ledger, ops->comparator(self->core, i, 0), 0, (struct restore){0}, deadline,
+        if (core_comparator_used(self->core, words, &ignored) &&
+            !ledger_write(self->ledger, core_comparator(self->core, i, 0), 0, (struct restore){0}, deadline,
                           error))
             return false;
     }
@@ -305,11 +301,10 @@ static bool note_time(struct halted_access *self, unsigned which, uint64_t *us,
 /* A stop that is somebody else's: where. */
 static bool look_where(struct halted_access *self, const struct deadline *deadline, struct error *error)
 {
-    const struct core_ops *ops = self->core->ops;
     if (!self->stood)
         return true;
     new_list(self);
-    size_t at = ops->add_register(self->core, &self->list, CORE_PC);
+    size_t at = core_add_register(self->core, &self->list, CORE_PC);
     if (!run(self, deadline, error))
         return false;
     self->stood_at = core_code_place(core_register_value(self->core, CORE_PC, self->results, at));

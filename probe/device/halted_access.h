@@ -7,7 +7,7 @@
 #pragma once
 
 #include "counters/reading.h"
-#include "device/ledger.h"
+#include "links/ledger.h"
 
 #include <stdbool.h>
 #include <stdint.h>

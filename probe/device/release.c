@@ -92,8 +92,7 @@ static bool take_comparators(struct device *device, enum pass pass, const struct
                              const struct deadline *deadline, struct error *error)
 {
     const struct core *core = core_of(device);
-    const struct core_ops *ops = core->ops;
-    struct setting on = ops->comparators_on(core);
+    struct setting on = core_comparators_on(core);
     uint64_t now;
     bool patched = false;
     if (!read_found(device, on.at, &now, deadline, error))
@@ -101,14 +100,14 @@ static bool take_comparators(struct device *device, enum pass pass, const struct
     bool act = (now & on.test) == on.set;
     for (unsigned i = 0; i < core->comparators; i++) {
         uint64_t words[COMPARATOR_WORDS], place = 0;
-        for (unsigned k = 0; k < ops->comparator_words; k++)
-            if (!ledger_read(device->ledger, ops->comparator(core, i, k), &words[k], deadline, error))
+        for (unsigned k = 0; k < core_comparator_words(core); k++)
+            if (!ledger_read(device->ledger, core_comparator(core, i, k), &words[k], deadline, error))
                 return false;
-        bool used = ops->comparator_used(core, words, &place), patch = used && is_patch(core, words[0]);
+        bool used = core_comparator_used(core, words, &place), patch = used && is_patch(core, words[0]);
         patched = patched || patch;
         if (!used || patch)
             continue;
-        if (pass == CLEAR && !write_for_good(device, ops->comparator(core, i, 0), 0, deadline, error))
+        if (pass == CLEAR && !write_for_good(device, core_comparator(core, i, 0), 0, deadline, error))
             return false;
         if (pass == TELL && act)
             sink->removed(sink->context, "breakpoint", true, core_code_place(place));
@@ -124,7 +123,7 @@ static bool look_at_identity(struct device *device, uint64_t *values, const stru
     struct step items[STOPS_IDENTITY];
     struct steps list = {.items = items, .room = STOPS_IDENTITY};
     stops_add_identity(core_of(device), &list);
-    return device_run(device, &list, values, deadline, error);
+    return ledger_run(device->ledger, &list, values, deadline, error);
 }
 
 bool release_stops(struct device *device, const struct release_sink *sink, const struct deadline *deadline,
@@ -162,11 +161,11 @@ static bool put_code_back(struct device *device, uint64_t address, uint16_t code
     uint64_t results[4];
     struct steps list = {.items = items, .room = 4};
     struct address at = core_word(core_of(device), address);
-    (void)core_of(device)->ops->breakpoint_instruction(core_of(device), &at.size);
+    (void)core_breakpoint_instruction(core_of(device), &at.size);
     if (!write_for_good(device, at, code, deadline, error))
         return false;
-    core_of(device)->ops->add_code_changed(core_of(device), &list, address);
-    return list.n == 0 || device_run(device, &list, results, deadline, error);
+    core_add_code_changed(core_of(device), &list, address);
+    return list.n == 0 || ledger_run(device->ledger, &list, results, deadline, error);
 }
 
 /* The code before or behind it is as in the file: so it is that code. */
@@ -188,7 +187,7 @@ static bool release_piece(struct device *device, uint64_t address, const uint8_t
     uint8_t now[CHUNK] = {0};
     for (size_t i = 0; i < size; i += 4)
         steps_add(&list, step_read(core_word(core_of(device), address + i)));
-    if (!device_run(device, &list, words, deadline, error))
+    if (!ledger_run(device->ledger, &list, words, deadline, error))
         return false;
     for (size_t i = 0; i < size; i++)
         now[i] = (uint8_t)(words[i / 4] >> (8 * (i % 4)));
@@ -209,8 +208,8 @@ bool release_code(struct device *device, uint64_t address, const uint8_t *bytes,
 {
     const struct core *core = core_of(device);
     uint8_t width = 0;
-    (void)core->ops->breakpoint_instruction(core, &width);
-    if (width == 0 || core->ops->can_compare(core, address))
+    (void)core_breakpoint_instruction(core, &width);
+    if (width == 0 || core_can_compare(core, address))
         return true;
     size_t skip = (4 - address % 4) % 4;
     for (size_t at = skip; at + 4 <= size; at += CHUNK) {
@@ -232,16 +231,15 @@ static bool look(struct device *device, bool *halted, uint64_t *pc, const struct
     uint64_t values[LIST_ROOM], status;
     struct steps list = {.items = items, .room = LIST_ROOM};
     *pc = 0;
-    if (!ledger_read(device->ledger, core->ops->status(core), &status, deadline, error))
+    if (!ledger_read(device->ledger, core_status_register(core), &status, deadline, error))
         return false;
-    *halted = core->ops->state(core, status) == CORE_HALTED;
-    if (!*halted || (core->ops->unreadable != NULL && core->ops->unreadable(core, status) != NULL))
+    *halted = core_state_of(core, status) == CORE_HALTED;
+    if (!*halted || (core_unreadable(core, status) != NULL))
         return true;
     stops_add_ready(core, &list);
-    size_t at = core->ops->add_register(core, &list, CORE_PC);
-    if (core->ops->add_registers_done != NULL)
-        core->ops->add_registers_done(core, &list);
-    if (!device_run(device, &list, values, deadline, error))
+    size_t at = core_add_register(core, &list, CORE_PC);
+    core_add_registers_done(core, &list);
+    if (!ledger_run(device->ledger, &list, values, deadline, error))
         return false;
     *pc = core_code_place(core_register_value(core, CORE_PC, values, at));
     return true;
@@ -255,7 +253,7 @@ static bool stands_at_instruction(struct device *device, uint64_t pc, const stru
     struct error unread = {0};
     uint64_t code;
     uint8_t width = 0;
-    (void)core->ops->breakpoint_instruction(core, &width);
+    (void)core_breakpoint_instruction(core, &width);
     at.size = 2;
     return width != 0 && ledger_read(device->ledger, at, &code, deadline, &unread) &&
            (code & BKPT_MASK) == BKPT;
@@ -289,7 +287,7 @@ static bool let_go(struct device *device, const struct deadline *deadline, struc
         return link_server_run(device->link, device->chosen->server_unit, true, deadline, error);
     stops_add_ready(core, &list);
     core_add_let_go(core, &list);
-    return device_run(device, &list, results, deadline, error);
+    return ledger_run(device->ledger, &list, results, deadline, error);
 }
 
 bool release_run(struct device *device, struct release *out, const struct deadline *deadline,
@@ -306,7 +304,7 @@ bool release_run(struct device *device, struct release *out, const struct deadli
             device->chosen->state == CORE_HALTED && stops_may_have_borrowed(core, device->chosen->status);
         out->breakpoint_instruction = stands_at_instruction(device, out->stood_at, deadline);
         if (out->breakpoint_instruction) {
-            device->leave_halted = true;
+            device_leave_as(device, LEAVE_HALTED_FOREIGN);
             return true;
         }
         if (!let_go(device, deadline, error))
@@ -315,7 +313,7 @@ bool release_run(struct device *device, struct release *out, const struct deadli
         if (!look(device, &out->halted_again, &out->stands_at, deadline, error))
             return false;
         if (out->halted_again) {
-            device->leave_halted = true;
+            device_leave_as(device, LEAVE_HALTED_FOREIGN);
             return true;
         }
     }
@@ -344,7 +342,7 @@ static bool forget_resets(struct device *device, const struct deadline *deadline
 {
     const struct core *core = &device->chosen->core;
     uint64_t cause;
-    return ledger_read(device->ledger, core->ops->cause_register(core), &cause, deadline, error);
+    return ledger_read(device->ledger, core_reset_register(core), &cause, deadline, error);
 }
 
 /* While it is reset the target may refuse to answer. */
@@ -355,12 +353,12 @@ static bool wait_for_reset(struct device *device, const struct deadline *deadlin
     for (bool seen = false;; usleep(NAP_US)) {
         struct error unread = {0};
         uint64_t cause = 0, status = 0;
-        bool read = ledger_read(device->ledger, core->ops->cause_register(core), &cause, &soon, &unread) &&
-                    ledger_read(device->ledger, core->ops->status(core), &status, &soon, &unread);
+        bool read = ledger_read(device->ledger, core_reset_register(core), &cause, &soon, &unread) &&
+                    ledger_read(device->ledger, core_status_register(core), &status, &soon, &unread);
         if (!read && unread.kind != ERROR_FAULT && unread.kind != ERROR_ASLEEP)
             return error_set(error, unread.kind, "%s", unread.text);
-        seen = seen || (read && core->ops->reset_seen(core, cause));
-        if (seen && read && core->ops->state(core, status) == CORE_HALTED)
+        seen = seen || (read && core_reset_seen(core, cause));
+        if (seen && read && core_state_of(core, status) == CORE_HALTED)
             return true;
         if (deadline_cancelled(deadline))
             return error_set(error, ERROR_CANCELLED, "cancelled");
@@ -376,8 +374,8 @@ bool reset_run(struct device *device, const struct deadline *deadline, struct er
     struct step items[RESET_LIST_ROOM];
     uint64_t results[RESET_LIST_ROOM];
     struct steps list = {.items = items, .room = RESET_LIST_ROOM};
-    core->ops->add_run(core, &list);
-    return device_run(device, &list, results, deadline, error);
+    core_add_run(core, &list);
+    return ledger_run(device->ledger, &list, results, deadline, error);
 }
 
 /* A catch of an older reset may have halted it meanwhile (EDESR.RC, DDI 0487 H9.2). */
@@ -389,8 +387,8 @@ static void let_go_again(struct device *device, const struct error *error)
     uint64_t status;
     if (error->kind == ERROR_LINK_LOST || device->chosen->state == CORE_HALTED)
         return;
-    if (ledger_read(device->ledger, core->ops->status(core), &status, &last, &ignored) &&
-        core->ops->state(core, status) == CORE_HALTED)
+    if (ledger_read(device->ledger, core_status_register(core), &status, &last, &ignored) &&
+        core_state_of(core, status) == CORE_HALTED)
         (void)reset_run(device, &last, &ignored);
 }
 
@@ -401,12 +399,12 @@ bool reset_and_halt(struct device *device, const struct deadline *deadline, stru
     uint64_t results[RESET_LIST_ROOM];
     struct steps list = {.items = items, .room = RESET_LIST_ROOM};
     struct error refused = {0};
-    core->ops->add_reset(core, &list);
+    core_add_reset(core, &list);
     if (!allow(device, &list, error) || !apply_settings(device, deadline, error) ||
         !forget_resets(device, deadline, error))
         return false;
     /* The access that asks for it may be cut off by it. */
-    if (!device_run(device, &list, results, deadline, &refused) && refused.kind != ERROR_FAULT &&
+    if (!ledger_run(device->ledger, &list, results, deadline, &refused) && refused.kind != ERROR_FAULT &&
         refused.kind != ERROR_ASLEEP)
         return error_set(error, refused.kind, "%s", refused.text);
     if (wait_for_reset(device, deadline, error))
@@ -421,10 +419,9 @@ bool reset_place(struct device *device, uint64_t *pc, const struct deadline *dea
     struct step items[PLACE_ROOM];
     uint64_t values[PLACE_ROOM];
     struct steps list = {.items = items, .room = PLACE_ROOM};
-    size_t at = core->ops->add_register(core, &list, CORE_PC);
-    if (core->ops->add_registers_done != NULL)
-        core->ops->add_registers_done(core, &list);
-    if (!device_run(device, &list, values, deadline, error))
+    size_t at = core_add_register(core, &list, CORE_PC);
+    core_add_registers_done(core, &list);
+    if (!ledger_run(device->ledger, &list, values, deadline, error))
         return false;
     *pc = core_code_place(core_register_value(core, CORE_PC, values, at));
     return true;

@@ -1,6 +1,6 @@
 #include "device/remote_counters.h"
 
-#include "find/attached.h"
+#include "device/run_control.h"
 
 bool remote_counters_is_there(const struct device *device)
 {
@@ -33,7 +33,7 @@ static struct device_core *find_only(const struct device *device)
 bool remote_counters_choose(struct device *device, int number, struct error *error)
 {
     const struct debugger_facts *facts = device->debugger != NULL ? &device->debugger->facts : NULL;
-    size_t chosen = attached_number(device, (size_t)device->preferred);
+    size_t chosen = run_control_core(device, (size_t)device->preferred);
     if (device->cores[chosen].view.counts_only)
         return error_set(error, ERROR_NO_CORE, "no core that can be measured was found");
     device->chosen = &device->cores[chosen];
@@ -41,7 +41,7 @@ bool remote_counters_choose(struct device *device, int number, struct error *err
     unsigned cpu = number >= 0 ? (unsigned)number : told ? facts->cpu : 0;
     device->remote = number >= 0 || told ? find_cpu(device, cpu) : find_only(device);
     if (device->remote != NULL)
-        return attached_check(device, chosen, error);
+        return run_control_check_core(device, chosen, error);
     if (number < 0 && !told)
         return error_set(error, ERROR_USAGE,
                          "it is not known on which CPU the program runs: -C N says whose counters are taken");

@@ -41,9 +41,8 @@ static void add_taken(char *text, size_t size, uint64_t address)
 static bool hold_comparator(struct ledger *ledger, const struct core *core, unsigned n,
                             const struct deadline *deadline, struct error *error)
 {
-    for (unsigned i = core->ops->comparator_words; i-- > 0;)
-        if (!ledger_hold(ledger, core->ops->comparator(core, n, i), (struct restore){0}, NULL, deadline,
-                         error))
+    for (unsigned i = core_comparator_words(core); i-- > 0;)
+        if (!ledger_hold(ledger, core_comparator(core, n, i), (struct restore){0}, NULL, deadline, error))
             return false;
     return true;
 }
@@ -52,10 +51,10 @@ static bool read_comparator(struct ledger *ledger, const struct core *core, unsi
                             uint64_t *address, const struct deadline *deadline, struct error *error)
 {
     uint64_t words[COMPARATOR_WORDS];
-    for (unsigned i = 0; i < core->ops->comparator_words; i++)
-        if (!ledger_read(ledger, core->ops->comparator(core, n, i), &words[i], deadline, error))
+    for (unsigned i = 0; i < core_comparator_words(core); i++)
+        if (!ledger_read(ledger, core_comparator(core, n, i), &words[i], deadline, error))
             return false;
-    *used = core->ops->comparator_used(core, words, address);
+    *used = core_comparator_used(core, words, address);
     return true;
 }
 
@@ -63,7 +62,7 @@ static bool read_comparator(struct ledger *ledger, const struct core *core, unsi
 static bool find_comparators(struct ledger *ledger, const struct core *core, struct comparators *out,
                              const struct deadline *deadline, struct error *error)
 {
-    struct setting on = core->ops->comparators_on(core);
+    struct setting on = core_comparators_on(core);
     uint64_t now;
     *out = (struct comparators){.sole = true};
     if (!ledger_read(ledger, on.at, &now, deadline, error))
@@ -76,8 +75,7 @@ static bool find_comparators(struct ledger *ledger, const struct core *core, str
             return false;
         if (used && all_off &&
             !(hold_comparator(ledger, core, n, deadline, error) &&
-              ledger_write(ledger, core->ops->comparator(core, n, 0), 0, (struct restore){0}, deadline,
-                           error)))
+              ledger_write(ledger, core_comparator(core, n, 0), 0, (struct restore){0}, deadline, error)))
             return false;
         if (!used || all_off) {
             out->free |= bit(n);
@@ -121,36 +119,35 @@ bool comparators_choose(const struct core *core, const struct comparators *found
 static bool write_comparator(struct breakpoints *breakpoints, unsigned n, unsigned word, uint64_t value,
                              const struct deadline *deadline, struct error *error)
 {
-    return ledger_write(breakpoints->ledger, breakpoints->core->ops->comparator(breakpoints->core, n, word),
-                        value, (struct restore){0}, deadline, error);
+    return ledger_write(breakpoints->ledger, core_comparator(breakpoints->core, n, word), value,
+                        (struct restore){0}, deadline, error);
 }
 
 /* A comparator of contexts never matches alone: it gates the one that is linked to it. Its control comes
  * first: until it compares contexts, bits 1:0 of its value are dropped. */
 static bool set_context(struct breakpoints *breakpoints, const struct deadline *deadline, struct error *error)
 {
-    struct core *core = breakpoints->core;
-    const struct core_ops *ops = core->ops;
+    const struct core *core = breakpoints->core;
     unsigned n = breakpoints->context_comparator;
-    core->linked = breakpoints->by_context;
-    core->linked_to = n;
+    breakpoints->setup.linked = breakpoints->by_context;
+    breakpoints->setup.linked_to = n;
     if (!breakpoints->by_context)
         return true;
     if (!hold_comparator(breakpoints->ledger, core, n, deadline, error))
         return false;
-    if (!write_comparator(breakpoints, n, 0, ops->context_control, deadline, error))
+    if (!write_comparator(breakpoints, n, 0, core_context_comparator(core, false), deadline, error))
         return false;
-    for (unsigned i = 1; i < ops->comparator_words; i++)
+    for (unsigned i = 1; i < core_comparator_words(core); i++)
         if (!write_comparator(breakpoints, n, i, i == 1 ? breakpoints->context : 0, deadline, error))
             return false;
-    return write_comparator(breakpoints, n, 0, ops->context_control | ops->context_on, deadline, error);
+    return write_comparator(breakpoints, n, 0, core_context_comparator(core, true), deadline, error);
 }
 
 static bool take_comparators(struct breakpoints *breakpoints, const struct deadline *deadline,
                              struct error *error)
 {
-    struct core *core = breakpoints->core;
-    struct setting on = core->ops->comparators_on(core);
+    const struct core *core = breakpoints->core;
+    struct setting on = core_comparators_on(core);
     struct comparators found;
     struct comparator_choice choice;
     if (breakpoints->comparator_held)
@@ -171,7 +168,7 @@ static bool take_comparators(struct breakpoints *breakpoints, const struct deadl
                              error))
             return false;
     }
-    core->sole_breakpoint = found.sole && breakpoints->n_extra == 0;
+    breakpoints->setup.sole = found.sole && breakpoints->n_extra == 0;
     breakpoints->comparator = choice.stop;
     breakpoints->context_comparator = choice.context;
     breakpoints->comparator_held = set_context(breakpoints, deadline, error) &&
@@ -185,15 +182,14 @@ static bool is_off(const struct breakpoints *breakpoints, unsigned n, const stru
     const struct core *core = breakpoints->core;
     uint64_t words[COMPARATOR_WORDS] = {0}, ignored;
     struct error unread = {0};
-    return ledger_read(breakpoints->ledger, core->ops->comparator(core, n, 0), &words[0], deadline,
-                       &unread) &&
-           !core->ops->comparator_used(core, words, &ignored);
+    return ledger_read(breakpoints->ledger, core_comparator(core, n, 0), &words[0], deadline, &unread) &&
+           !core_comparator_used(core, words, &ignored);
 }
 
 bool breakpoints_check(const struct breakpoints *breakpoints, const struct deadline *deadline,
                        struct error *error)
 {
-    struct setting on = breakpoints->core->ops->comparators_on(breakpoints->core);
+    struct setting on = core_comparators_on(breakpoints->core);
     struct error unread = {0};
     uint64_t now;
     if (!breakpoints->comparator_held)
@@ -224,9 +220,9 @@ static bool switch_on(struct device *device, const struct core *core, const stru
                       struct error *error)
 {
     struct setting settings[CORE_SETTINGS];
-    struct address commands[LIST_ROOM], enable = core->ops->debug_enable(core);
-    size_t n = core->ops->settings(core, settings, CORE_SETTINGS);
-    size_t n_commands = core->ops->commands(core, commands, LIST_ROOM);
+    struct address commands[LIST_ROOM], enable = core_debug_enable(core);
+    size_t n = core_settings(core, settings, CORE_SETTINGS);
+    size_t n_commands = core_commands(core, commands, LIST_ROOM);
     for (size_t i = 0; i < n; i++)
         if (settings[i].at.offset == enable.offset &&
             !ledger_apply(device->ledger, &settings[i], deadline, error))
@@ -281,12 +277,12 @@ static bool has_stopped(struct breakpoints *breakpoints, const struct device_cor
     *stopped = false;
     if (!is_neighbour(device, one))
         return true;
-    if (!ledger_read(device->ledger, core->ops->status(core), &status, deadline, error))
+    if (!ledger_read(device->ledger, core_status_register(core), &status, deadline, error))
         return false;
-    if (core->ops->state(core, status) != CORE_HALTED)
+    if (core_state_of(core, status) != CORE_HALTED)
         return true;
-    size_t at = core->ops->add_register(core, &list, CORE_PC);
-    if (!device_run(device, &list, results, deadline, error))
+    size_t at = core_add_register(core, &list, CORE_PC);
+    if (!ledger_run(device->ledger, &list, results, deadline, error))
         return false;
     *pc = core_code_place(core_register_value(core, CORE_PC, results, at));
     *stopped = is_place(breakpoints, *pc);
@@ -327,9 +323,9 @@ static bool resume_neighbour(struct breakpoints *breakpoints, const struct devic
         return false;
     if (!stopped)
         return true;
-    core->ops->add_clear_breakpoint(core, &list);
+    core_add_clear_breakpoint(core, &list);
     core_add_let_go(core, &list);
-    return device_run(breakpoints->device, &list, results, deadline, error);
+    return ledger_run(breakpoints->device->ledger, &list, results, deadline, error);
 }
 
 bool breakpoints_resume_neighbours(struct breakpoints *breakpoints, const struct deadline *deadline,
@@ -357,7 +353,7 @@ bool breakpoints_resume_neighbours(struct breakpoints *breakpoints, const struct
 static struct address instruction_at(const struct breakpoints *breakpoints, uint64_t address)
 {
     struct address at = core_word(breakpoints->core, address);
-    (void)breakpoints->core->ops->breakpoint_instruction(breakpoints->core, &at.size);
+    (void)core_breakpoint_instruction(breakpoints->core, &at.size);
     return at;
 }
 
@@ -405,7 +401,7 @@ static void write_instruction(const struct breakpoints *breakpoints, struct step
                               uint64_t code)
 {
     steps_add(list, step_write(instruction_at(breakpoints, address), code));
-    breakpoints->core->ops->add_code_changed(breakpoints->core, list, address);
+    core_add_code_changed(breakpoints->core, list, address);
 }
 
 static bool remove_patch(struct breakpoints *breakpoints, const struct deadline *deadline,
@@ -415,11 +411,10 @@ static bool remove_patch(struct breakpoints *breakpoints, const struct deadline 
     uint64_t results[4];
     struct steps list = {.items = items, .room = 4};
     uint64_t address = breakpoints->patches[breakpoints->n_patches - 1].address;
-    breakpoints->core->ops->add_code_changed(breakpoints->core, &list, address);
+    core_add_code_changed(breakpoints->core, &list, address);
     if (!ledger_release(breakpoints->ledger, instruction_at(breakpoints, address), deadline, error))
         return false;
-    if (list.n > 0 &&
-        ledger_execute(breakpoints->ledger, items, list.n, results, deadline, error).why != DONE)
+    if (list.n > 0 && ledger_execute(breakpoints->ledger, &list, 0, results, deadline, error).why != DONE)
         return error_set(error, ERROR_FAULT,
                          "the core may still have a breakpoint at 0x%08" PRIX64 " in a cache", address);
     breakpoints->n_patches--;
@@ -428,7 +423,7 @@ static bool remove_patch(struct breakpoints *breakpoints, const struct deadline 
 
 /* --- breakpoints ---------------------------------------------------------------------------------------- */
 
-void breakpoints_init(struct breakpoints *breakpoints, struct ledger *ledger, struct core *core,
+void breakpoints_init(struct breakpoints *breakpoints, struct ledger *ledger, const struct core *core,
                       struct device *device)
 {
     *breakpoints = (struct breakpoints){.ledger = ledger, .core = core, .device = device};
@@ -448,7 +443,7 @@ void breakpoints_want_extra(struct breakpoints *breakpoints, unsigned n)
 bool breakpoints_prepare(struct breakpoints *breakpoints, uint64_t address, const struct deadline *deadline,
                          struct error *error)
 {
-    if (breakpoints->core->ops->can_compare(breakpoints->core, address))
+    if (core_can_compare(breakpoints->core, address))
         return take_comparators(breakpoints, deadline, error);
     if (!prepare_patch(breakpoints, address, deadline, error))
         return false;
@@ -460,9 +455,8 @@ bool breakpoints_prepare(struct breakpoints *breakpoints, uint64_t address, cons
 
 bool breakpoints_can_have_extra(const struct breakpoints *breakpoints, unsigned n, uint64_t address)
 {
-    return breakpoints->core->ops->can_compare(breakpoints->core, address)
-               ? n < breakpoints->n_extra
-               : find_patch(breakpoints, address) != NULL;
+    return core_can_compare(breakpoints->core, address) ? n < breakpoints->n_extra
+                                                        : find_patch(breakpoints, address) != NULL;
 }
 
 static void add_move(const struct breakpoints *breakpoints, struct steps *list, unsigned comparator,
@@ -478,9 +472,9 @@ static void add_move(const struct breakpoints *breakpoints, struct steps *list, 
         write_instruction(breakpoints, list, from, patch_from->original);
     uint64_t left = patch_from != NULL ? POINT_NONE : from, entered = patch_to != NULL ? POINT_NONE : to;
     if (left != POINT_NONE || entered != POINT_NONE)
-        core->ops->add_comparator(core, list, comparator, left, entered);
+        core_add_comparator(core, &breakpoints->setup, list, comparator, left, entered);
     if (patch_to != NULL)
-        write_instruction(breakpoints, list, to, core->ops->breakpoint_instruction(core, &size));
+        write_instruction(breakpoints, list, to, core_breakpoint_instruction(core, &size));
 }
 
 void breakpoints_add_move(const struct breakpoints *breakpoints, struct steps *list, uint64_t from,
@@ -499,9 +493,8 @@ void breakpoints_add_proof(const struct breakpoints *breakpoints, struct steps *
 {
     uint8_t size;
     if (find_patch(breakpoints, address) != NULL)
-        steps_add(list,
-                  step_expect(instruction_at(breakpoints, address), 0xFFFF,
-                              breakpoints->core->ops->breakpoint_instruction(breakpoints->core, &size)));
+        steps_add(list, step_expect(instruction_at(breakpoints, address), 0xFFFF,
+                                    core_breakpoint_instruction(breakpoints->core, &size)));
 }
 
 bool breakpoints_remove(struct breakpoints *breakpoints, const struct deadline *deadline, struct error *error)

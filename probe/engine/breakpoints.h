@@ -11,7 +11,7 @@
 
 #include "cores/core.h"
 #include "device/device.h"
-#include "device/ledger.h"
+#include "links/ledger.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,7 +23,8 @@ static const uint64_t POINT_NONE = UINT64_MAX;
 
 struct breakpoints {
     struct ledger *ledger;
-    struct core *core;
+    const struct core *core;
+    struct breakpoint_setup setup;
     unsigned comparator; /* the one that moves */
     bool comparator_held;
     bool by_context;             /* it matches only while CONTEXTIDR is `context`, */
@@ -47,15 +48,15 @@ struct breakpoints {
 };
 
 /* `device` may be NULL. */
-void breakpoints_init(struct breakpoints *breakpoints, struct ledger *ledger, struct core *core,
+void breakpoints_init(struct breakpoints *breakpoints, struct ledger *ledger, const struct core *core,
                       struct device *device);
 /* Stops in one context only. Before anything is prepared. */
 void breakpoints_set_context(struct breakpoints *breakpoints, uint32_t context);
 /* Asks for `n` stops besides the one that moves. Before anything is prepared. If too few comparators are
  * free, only addresses that no comparator reaches can have one. */
 void breakpoints_want_extra(struct breakpoints *breakpoints, unsigned n);
-/* Makes it possible to stop at an address; does not stop there yet. Tells the core whether it has other
- * breakpoints than ours. */
+/* Makes it possible to stop at an address; does not stop there yet. Notes in `setup` whether
+ * other breakpoints than ours are set. */
 bool breakpoints_prepare(struct breakpoints *breakpoints, uint64_t address, const struct deadline *deadline,
                          struct error *error);
 /* Whether extra stop number `n` can be at an address, which is prepared. */

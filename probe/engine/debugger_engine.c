@@ -156,26 +156,25 @@ static bool is_other(const struct debugger_engine *self, uint64_t pc)
 static bool read_counters(struct debugger_engine *self, uint64_t *values, bool *pending, bool *reset,
                           const struct deadline *deadline, struct error *error)
 {
-    const struct core_ops *ops = self->core->ops;
     struct step items[LIST_ROOM];
     uint64_t results[LIST_ROOM];
     struct steps list = {.items = items, .room = LIST_ROOM};
     struct deadline limit = read_time(deadline);
     size_t at = values != NULL ? reading_add(&self->device->reading, false, &list) : SIZE_MAX;
-    size_t pending_at = pending != NULL ? ops->add_pending(self->core, &list) : SIZE_MAX;
-    bool may_reset = reset != NULL && ops->add_reset_seen != NULL;
+    size_t pending_at = pending != NULL ? core_add_pending(self->core, &list) : SIZE_MAX;
+    bool may_reset = reset != NULL && core_has_run_control(self->core);
     struct witness_places places;
     if (reset != NULL)
         witness_add(&self->device->witness, self->core, &list, &places);
-    size_t reset_at = may_reset ? ops->add_reset_seen(self->core, &list) : SIZE_MAX;
-    if (list.n > 0 && !device_run(self->device, &list, results, &limit, error))
+    size_t reset_at = may_reset ? core_add_reset_seen(self->core, &list) : SIZE_MAX;
+    if (list.n > 0 && !ledger_run(self->device->ledger, &list, results, &limit, error))
         return false;
     if (values != NULL)
         reading_take(&self->device->reading, false, results, at, values);
     if (pending != NULL)
-        *pending = pending_at != SIZE_MAX && ops->pending(self->core, results[pending_at]);
+        *pending = pending_at != SIZE_MAX && core_pending(self->core, results[pending_at]);
     if (reset != NULL)
-        *reset = may_reset && ops->reset_seen(self->core, results[reset_at]);
+        *reset = may_reset && core_reset_seen(self->core, results[reset_at]);
     if (reset == NULL || *reset)
         return true;
     uint64_t saw = 0;
@@ -287,10 +286,10 @@ static bool is_reset(struct debugger_engine *self, uint64_t pc, const struct dea
     struct deadline limit = request_time(deadline);
     struct error unread = {0};
     struct ledger *ledger = self->device->ledger;
-    if (self->core->ops->cause_register == NULL)
+    if (!core_has_run_control(self->core))
         return false;
-    if (ledger_read(ledger, self->core->ops->cause_register(self->core), &cause, &limit, &unread) &&
-        self->core->ops->reset_seen(self->core, cause))
+    if (ledger_read(ledger, core_reset_register(self->core), &cause, &limit, &unread) &&
+        core_reset_seen(self->core, cause))
         return true;
     return self->core->family == CORE_M &&
            ledger_read(ledger, cortex_m_vectors(self->core), &table, &limit, &unread) &&
@@ -464,17 +463,16 @@ static bool read_stack(struct debugger_engine *self, uint64_t *words, const stru
     struct step items[FRAME_WORDS];
     struct steps list = {.items = items, .room = FRAME_WORDS};
     struct deadline limit = read_time(deadline);
-    uint64_t at = self->core->ops->frame(self->core, self->frame.lr, self->frame.sp, 0);
     for (unsigned i = 0; i < FRAME_WORDS; i++)
-        steps_add(&list, step_read(core_word(self->core, at + UINT64_C(4) * i)));
-    return device_run(self->device, &list, words, &limit, error);
+        steps_add(&list, step_read(core_word(self->core, self->frame.sp + UINT64_C(4) * i)));
+    return ledger_run(self->device->ledger, &list, words, &limit, error);
 }
 
 /* Once a run: the function was called, not entered by an exception. */
 static bool check_entry(struct debugger_engine *self, const struct deadline *deadline, struct error *error)
 {
     uint64_t status = 0;
-    if (self->core->ops->exception_mode != NULL && !self->entry_checked &&
+    if (core_has_exception_modes(self->core) && !self->entry_checked &&
         (!read_register(self, CORE_STATUS, &status, deadline, error) ||
          !entry_check(self->device, status, self->frame.lr, self->region.start, deadline, error)))
         return false;
@@ -486,7 +484,7 @@ static bool check_entry(struct debugger_engine *self, const struct deadline *dea
 static bool find_return(struct debugger_engine *self, bool *inner, const struct deadline *deadline,
                         struct error *error)
 {
-    bool on_stack = self->core->ops->frame != NULL;
+    bool on_stack = frame_is_on_stack(self->core);
     uint64_t words[FRAME_WORDS];
     if ((!on_stack && !read_register(self, CORE_LR, &self->frame.lr, deadline, error)) ||
         !read_register(self, CORE_SP, &self->frame.sp, deadline, error) ||
@@ -815,7 +813,8 @@ static bool disarm(struct engine *engine, const struct deadline *deadline, struc
         self->foreign_stop = core_place(self->core, pc) != core_place(self->core, self->point) &&
                              !is_other(self, core_place(self->core, pc));
     }
-    self->device->leave_halted = self->foreign_stop;
+    if (self->foreign_stop)
+        device_leave_as(self->device, LEAVE_HALTED_FOREIGN);
     return clear_guard(self, deadline, error) && set_others(self, false, deadline, error) &&
            move_breakpoint(self, POINT_NONE, deadline, error);
 }

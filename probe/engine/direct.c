@@ -40,6 +40,7 @@ static struct hit_plan plan_of(const struct direct_engine *self, unsigned rehits
                              .n_others = self->n_others,
                              .breakpoint_at = self->breakpoint_at,
                              .rehits = rehits,
+                             .slow = self->device->slow_clock,
                              .witness = &self->device->witness,
                              .at_end = self->hits.request->at_end};
 }
@@ -49,7 +50,7 @@ static bool read_register(struct direct_engine *self, enum core_register which, 
                           const struct deadline *deadline, struct error *error)
 {
     direct_new_registers(self);
-    size_t at = self->core->ops->add_register(self->core, &self->list, which);
+    size_t at = core_add_register(self->core, &self->list, which);
     if (!direct_run_plain(self, deadline, error))
         return false;
     *out = core_register_value(self->core, which, self->results, at);
@@ -58,7 +59,7 @@ static bool read_register(struct direct_engine *self, enum core_register which, 
 
 static bool was_pending(const struct direct_engine *self, size_t at)
 {
-    return at != SIZE_MAX && self->core->ops->pending(self->core, self->results[at]);
+    return at != SIZE_MAX && core_pending(self->core, self->results[at]);
 }
 
 /* --- the start ------------------------------------------------------------------------------------------ */
@@ -67,13 +68,12 @@ static bool was_pending(const struct direct_engine *self, size_t at)
 static bool describe_context(struct direct_engine *self, char *out, size_t size,
                              const struct deadline *deadline, struct error *error)
 {
-    const struct core_ops *ops = self->core->ops;
     struct error unread = {0};
     snprintf(out, size, "CONTEXTIDR, which tells them apart, cannot be read from there");
-    if (ops->add_context == NULL)
-        return true;
+    size_t at;
     direct_new_registers(self);
-    size_t at = ops->add_context(self->core, &self->list);
+    if (!core_add_context(self->core, &self->list, &at))
+        return true;
     if (direct_run_plain(self, deadline, &unread))
         snprintf(out, size, "CONTEXTIDR, which tells them apart, was 0x%" PRIX64 " at this stop",
                  self->results[at]);
@@ -83,14 +83,13 @@ static bool describe_context(struct direct_engine *self, char *out, size_t size,
 /* Halted at the start: ERROR_STATE in user mode, unless the user has named the process. */
 static bool check_mode(struct direct_engine *self, const struct deadline *deadline, struct error *error)
 {
-    const struct core_ops *ops = self->core->ops;
     char context[96];
     direct_new_registers(self);
-    size_t mode = ops->add_mode(self->core, &self->list);
+    size_t mode = core_add_mode(self->core, &self->list);
     if (!direct_run_plain(self, deadline, error))
         return false;
     self->mode_checked = true;
-    if (!ops->in_user_mode(self->core, self->results[mode]))
+    if (!core_in_user_mode(self->core, self->results[mode]))
         return true;
     if (!describe_context(self, context, sizeof context, deadline, error))
         return false;
@@ -106,7 +105,7 @@ static bool check_mode(struct direct_engine *self, const struct deadline *deadli
 static bool check_entry(struct direct_engine *self, const struct deadline *deadline, struct error *error)
 {
     uint64_t status = 0;
-    if (self->core->ops->exception_mode != NULL && !self->entry_checked &&
+    if (core_has_exception_modes(self->core) && !self->entry_checked &&
         (!read_register(self, CORE_STATUS, &status, deadline, error) ||
          !entry_check(self->device, status, self->frame.lr, self->region.start, deadline, error)))
         return false;
@@ -131,7 +130,7 @@ static bool find_call(struct direct_engine *self, const struct deadline *deadlin
     if (call == POINT_NONE)
         return true;
     /* A breakpoint instruction needs no comparator. */
-    if (!self->core->ops->can_compare(self->core, call) &&
+    if (!core_can_compare(self->core, call) &&
         !breakpoints_prepare(&self->breakpoints, call, deadline, error))
         return false;
     self->watches_call = breakpoints_can_have_extra(&self->breakpoints, 0, call);
@@ -171,14 +170,13 @@ static bool find_exits(struct direct_engine *self, const struct deadline *deadli
 /* Halted at a start in the same function as the end: finds out where that frame ends. */
 static bool find_base(struct direct_engine *self, const struct deadline *deadline, struct error *error)
 {
-    const struct core_ops *ops = self->core->ops;
     enum core_register base = self->region.start_base;
     direct_new_registers(self);
-    size_t at = ops->add_register(self->core, &self->list, base);
-    size_t reset = ops->add_reset_seen(self->core, &self->list);
+    size_t at = core_add_register(self->core, &self->list, base);
+    size_t reset = core_add_reset_seen(self->core, &self->list);
     if (!direct_run_plain(self, deadline, error))
         return false;
-    if (ops->reset_seen(self->core, self->results[reset]))
+    if (core_reset_seen(self->core, self->results[reset]))
         return direct_tell_reset(self, error);
     frame_find_base(&self->frame, self->core, &self->region,
                     core_register_value(self->core, base, self->results, at));
@@ -190,14 +188,13 @@ static bool find_base(struct direct_engine *self, const struct deadline *deadlin
 static bool find_return(struct direct_engine *self, bool *inner, const struct deadline *deadline,
                         struct error *error)
 {
-    const struct core_ops *ops = self->core->ops;
     direct_new_registers(self);
-    size_t lr = ops->add_register(self->core, &self->list, CORE_LR);
-    size_t sp = ops->add_register(self->core, &self->list, CORE_SP);
-    size_t reset = ops->add_reset_seen(self->core, &self->list);
+    size_t lr = core_add_register(self->core, &self->list, CORE_LR);
+    size_t sp = core_add_register(self->core, &self->list, CORE_SP);
+    size_t reset = core_add_reset_seen(self->core, &self->list);
     if (!direct_run_plain(self, deadline, error))
         return false;
-    if (ops->reset_seen(self->core, self->results[reset]))
+    if (core_reset_seen(self->core, self->results[reset]))
         return direct_tell_reset(self, error);
     self->frame.lr = core_register_value(self->core, CORE_LR, self->results, lr);
     self->frame.sp = core_register_value(self->core, CORE_SP, self->results, sp);
@@ -285,8 +282,8 @@ static bool reach_start(struct direct_engine *self, const struct deadline *deadl
     size_t at = 0;
     uint64_t saw = 0;
     begin_list(self);
-    self->core->ops->add_wait_halt(self->core, &self->list);
-    self->core->ops->add_expect_register(self->core, &self->list, CORE_PC, self->region.start, true);
+    core_add_wait_halt(self->core, &self->list);
+    core_add_expect_stop(self->core, &self->breakpoints.setup, &self->list, self->region.start, true);
     if (!direct_run_list(self, &at, &saw, deadline, error))
         return false;
     return at == self->list.n || direct_confirm_stop(self, self->region.start, deadline, error);
@@ -370,8 +367,8 @@ static bool go_on_in_handler(struct direct_engine *self, enum segment *from, con
                              struct error *error)
 {
     direct_new_list(self);
-    self->core->ops->add_clear_breakpoint(self->core, &self->list);
-    self->core->ops->add_run(self->core, &self->list);
+    core_add_clear_breakpoint(self->core, &self->list);
+    core_add_run(self->core, &self->list);
     *from = SEGMENT_AT_END;
     hit_results_interrupted(&self->hits);
     return direct_check_time(self, error) && direct_run_plain(self, deadline, error);
@@ -427,10 +424,10 @@ static bool finish_by_hand(struct direct_engine *self, const struct hit_steps *h
     direct_new_list(self);
     struct witness_places places;
     witness_add(&self->device->witness, self->core, &self->list, &places);
-    size_t reset = self->core->ops->add_reset_seen(self->core, &self->list); /* as in the list */
+    size_t reset = core_add_reset_seen(self->core, &self->list); /* as in the list */
     if (!direct_run_plain(self, deadline, error))
         return false;
-    if (self->core->ops->reset_seen(self->core, self->results[reset]))
+    if (core_reset_seen(self->core, self->results[reset]))
         return direct_tell_reset(self, error);
     uint64_t saw = 0;
     const struct witness_item *changed =
@@ -589,7 +586,6 @@ static bool is_other(const struct direct_engine *self, uint64_t pc)
 /* Resumes the core, if we stopped it or it stands at a stop of ours. */
 static bool leave_stop(struct direct_engine *self, const struct deadline *deadline, struct error *error)
 {
-    const struct core_ops *ops = self->core->ops;
     uint64_t status = 0;
     struct stop stop = {0};
     struct error stays = {0};
@@ -599,37 +595,38 @@ static bool leave_stop(struct direct_engine *self, const struct deadline *deadli
     bool busy = self->halted_by_us || self->was_reset, halted = !busy, in_handler;
     /* Right after a resume the core may still read as halted; right after a step, not yet. */
     for (int i = 0; i < HALT_READS && halted != busy; i++) {
-        if (!ledger_read(self->device->ledger, ops->status(self->core), &status, deadline, error))
+        if (!ledger_read(self->device->ledger, core_status_register(self->core), &status, deadline, error))
             return false;
-        halted = ops->state(self->core, status) == CORE_HALTED;
+        halted = core_state_of(self->core, status) == CORE_HALTED;
     }
     if (!halted && self->interrupts_held) { /* it runs in a handler that could not be held off */
         direct_new_list(self);
-        ops->add_halt(self->core, &self->list);
+        core_add_halt(self->core, &self->list);
         core_add_let_go(self->core, &self->list);
         return direct_run_plain(self, deadline, error);
     }
     if (!halted)
         return true;
     if (!device_check_left(self->device, &stays)) {
-        self->device->leave_halted = true;
+        device_leave_as(self->device, LEAVE_HALTED_RESET);
         return true;
     }
     if (!direct_read_stop(self, &stop, deadline, error) ||
         !direct_is_in_handler(self, &stop, &in_handler, deadline, error))
         return false;
     /* With the only breakpoint, a stop at one is ours even if its PC cannot be read. */
-    bool other_code = stop.unreadable != NULL && stop.cause == STOP_BREAKPOINT && self->core->sole_breakpoint;
+    bool other_code =
+        stop.unreadable != NULL && stop.cause == STOP_BREAKPOINT && self->breakpoints.setup.sole;
     bool ours = busy || other_code || in_handler || stop.cause == STOP_RESET ||
                 stop.pc == self->region.start || stop.pc == direct_end(self) || is_other(self, stop.pc);
     if (self->foreign_stop || !ours) {
-        self->device->leave_halted = true;
+        device_leave_as(self->device, LEAVE_HALTED_FOREIGN);
         self->engine.stopped_at = core_code_place(stop.pc);
         return true;
     }
     direct_new_list(self);
-    ops->add_halt(self->core, &self->list); /* ends a step and the holding off of interrupts */
-    ops->add_run(self->core, &self->list);
+    core_add_halt(self->core, &self->list); /* ends a step and the holding off of interrupts */
+    core_add_run(self->core, &self->list);
     return direct_run_plain(self, deadline, error);
 }
 

@@ -71,8 +71,7 @@ void direct_new_list(struct direct_engine *self)
 void direct_new_registers(struct direct_engine *self)
 {
     direct_new_list(self);
-    if (self->core->ops->add_ready != NULL)
-        self->core->ops->add_ready(self->core, &self->list);
+    core_add_ready(self->core, &self->list);
 }
 
 static enum segment segment_at(const struct direct_engine *self, size_t at)
@@ -83,34 +82,32 @@ static enum segment segment_at(const struct direct_engine *self, size_t at)
 
 static bool at_wait(const struct direct_engine *self, size_t at)
 {
-    struct address status = self->core->ops->status(self->core);
+    struct address status = core_status_register(self->core);
     return at < self->list.n && self->items[at].op == OP_UNTIL &&
            self->items[at].at.offset == status.offset &&
-           self->core->ops->state(self->core, self->items[at].value) == CORE_HALTED;
+           core_state_of(self->core, self->items[at].value) == CORE_HALTED;
 }
 
 /* Whether the last write of the core's control register holds interrupts off. */
 static void note_held(struct direct_engine *self, const struct step *control)
 {
-    const struct core_ops *ops = self->core->ops;
     struct step items[2] = {0};
     struct steps hold = {.items = items, .room = 2};
-    if (ops->add_hold == NULL)
+    if (!core_can_hold(self->core))
         return;
-    ops->add_hold(self->core, &hold, true);
-    ops->add_run_held(self->core, &hold);
+    core_add_hold(self->core, &hold, true);
+    core_add_run_held(self->core, &hold);
     self->interrupts_held = control->value == items[0].value || control->value == items[1].value;
 }
 
 /* Whether the core stands halted by us: after a halt that was proved to be ours, or after our own step. */
 static void note_halt(struct direct_engine *self, size_t done)
 {
-    const struct core_ops *ops = self->core->ops;
     struct step items[8];
     struct steps run = {.items = items, .room = 4}, held = {.items = items + 4, .room = 4};
-    ops->add_run(self->core, &run);
-    if (ops->add_run_held != NULL)
-        ops->add_run_held(self->core, &held);
+    core_add_run(self->core, &run);
+    if (core_can_hold(self->core))
+        core_add_run_held(self->core, &held);
     const struct step *let_go = &items[run.n - 1];
     bool proved = false, halted = false, noted = false;
     for (size_t i = done; i-- > 0;) {
@@ -139,9 +136,8 @@ static bool was_reset_meanwhile(const struct direct_engine *self)
     uint64_t cause;
     struct deadline soon = read_time(NULL);
     struct error ignored = {0};
-    return ledger_read(self->device->ledger, self->core->ops->cause_register(self->core), &cause, &soon,
-                       &ignored) &&
-           self->core->ops->reset_seen(self->core, cause);
+    return ledger_read(self->device->ledger, core_reset_register(self->core), &cause, &soon, &ignored) &&
+           core_reset_seen(self->core, cause);
 }
 
 static bool waited_in_vain(struct direct_engine *self, struct error *error)
@@ -152,7 +148,7 @@ static bool waited_in_vain(struct direct_engine *self, struct error *error)
 /* The list itself switched the comparator off for a single step. */
 static bool has_it_off(const struct direct_engine *self, size_t at)
 {
-    struct address control = self->core->ops->comparator(self->core, self->breakpoints.comparator, 0);
+    struct address control = core_comparator(self->core, self->breakpoints.comparator, 0);
     for (size_t i = at; i-- > 0;)
         if (self->items[i].op == OP_WRITE && self->items[i].at.offset == control.offset)
             return self->items[i].value == 0;
@@ -168,7 +164,7 @@ static bool check_breakpoints(struct direct_engine *self, size_t at, bool last,
     uint8_t size = 0;
     struct deadline soon = read_time(deadline->cancel);
     int64_t now = deadline_now_us();
-    (void)self->core->ops->breakpoint_instruction(self->core, &size);
+    (void)core_breakpoint_instruction(self->core, &size);
     if (size != 0 || (!last && now - self->breakpoints_checked_us < BREAKPOINTS_CHECK_US) ||
         has_it_off(self, at))
         return true;
@@ -261,9 +257,8 @@ static bool confirm_held(struct direct_engine *self, int tries, struct error *er
         uint64_t cause;
         struct error unread = {0};
         struct deadline soon = read_time(NULL);
-        if (ledger_read(self->device->ledger, self->core->ops->cause_register(self->core), &cause, &soon,
-                        &unread) &&
-            release_held(self, self->core->ops->reset_seen(self->core, cause), &unread))
+        if (ledger_read(self->device->ledger, core_reset_register(self->core), &cause, &soon, &unread) &&
+            release_held(self, core_reset_seen(self->core, cause), &unread))
             continue;
         if (tries <= 1)
             return error_set(error, unread.kind, "%s", unread.text);
@@ -285,7 +280,7 @@ static bool may_go_on(struct direct_engine *self, const struct outcome *outcome,
 {
     bool in_vain = is_late(self), at_end = waits && segment_at(self, self->done) == SEGMENT_AT_END;
     if (outcome->why == NOT_YET) {
-        enum core_state state = waits ? self->core->ops->state(self->core, outcome->saw) : CORE_RUNNING;
+        enum core_state state = waits ? core_state_of(self->core, outcome->saw) : CORE_RUNNING;
         if (state == CORE_LOCKUP)
             return error_set(error, ERROR_LOCKUP, "the core locked up");
         if (waits && !check_breakpoints(self, self->done, in_vain, deadline, error))
@@ -306,14 +301,12 @@ bool direct_run_list(struct direct_engine *self, size_t *at, uint64_t *saw, cons
                      struct error *error)
 {
     size_t done = 0;
-    if (self->list.overflow)
-        return error_set(error, ERROR_SYSTEM, "a step list grew too long");
     for (;;) {
         struct error refused = {0};
         struct deadline patient = deadline_in_ms(patience_ms(LIST_MS), deadline->cancel);
-        struct outcome outcome = ledger_execute(self->device->ledger, self->items + done, self->list.n - done,
-                                                self->results + done, &patient, &refused);
-        done += outcome.done;
+        struct outcome outcome =
+            ledger_execute(self->device->ledger, &self->list, done, self->results, &patient, &refused);
+        done = outcome.done;
         *at = self->done = done;
         *saw = outcome.saw;
         note_halt(self, done);
@@ -351,10 +344,11 @@ static struct outcome run_again(struct direct_engine *self, size_t from, size_t 
 {
     struct outcome outcome = {.why = DONE, .done = 0};
     struct deadline patient = deadline_slice(deadline, patience_ms(LIST_MS));
+    struct steps part = self->list;
+    part.n = end;
     while (from < end) {
-        outcome = ledger_execute(self->device->ledger, self->items + from, end - from, self->results + from,
-                                 deadline, refused);
-        from += outcome.done;
+        outcome = ledger_execute(self->device->ledger, &part, from, self->results, deadline, refused);
+        from = outcome.done;
         bool later = outcome.why == NOT_YET || outcome.why == TARGET_WAIT;
         if (outcome.why != DONE && (!later || deadline_passed(&patient)))
             break;
@@ -371,11 +365,9 @@ static bool recover_instruction(struct direct_engine *self, size_t from, const s
     struct step items[8];
     uint64_t results[8];
     struct steps list = {.items = items, .room = 8};
-    if (self->core->ops->add_recover_instruction == NULL)
-        return true;
-    self->core->ops->add_recover_instruction(self->core, &list, &self->items[from]);
+    core_add_recover_instruction(self->core, &list, &self->items[from]);
     return list.n == 0 ||
-           ledger_execute(self->device->ledger, items, list.n, results, deadline, error).why == DONE;
+           ledger_execute(self->device->ledger, &list, 0, results, deadline, error).why == DONE;
 }
 
 bool direct_restore_borrowed(struct direct_engine *self, const struct deadline *deadline, struct error *error)
@@ -384,9 +376,9 @@ bool direct_restore_borrowed(struct direct_engine *self, const struct deadline *
     uint64_t status;
     if (!steps_borrowed(self->items, self->list.n, self->done, &from, &end))
         return true;
-    if (!ledger_read(self->device->ledger, self->core->ops->status(self->core), &status, deadline, error))
+    if (!ledger_read(self->device->ledger, core_status_register(self->core), &status, deadline, error))
         return false;
-    if (self->core->ops->state(self->core, status) != CORE_HALTED)
+    if (core_state_of(self->core, status) != CORE_HALTED)
         return true; /* after a reset: the program that they belong to is gone */
     struct outcome outcome = {.why = UNEXPECTED};
     struct error refused = {0};
@@ -404,7 +396,7 @@ static bool lets_run(const struct direct_engine *self)
 {
     struct step items[4] = {0};
     struct steps run = {.items = items, .room = 4};
-    self->core->ops->add_run(self->core, &run);
+    core_add_run(self->core, &run);
     for (size_t i = 0; i < self->list.n; i++)
         if (self->items[i].op == OP_WRITE && self->items[i].at.offset == items[run.n - 1].at.offset)
             return true;
@@ -434,34 +426,32 @@ bool direct_run_plain(struct direct_engine *self, const struct deadline *deadlin
 bool direct_read_stop(struct direct_engine *self, struct stop *stop, const struct deadline *deadline,
                       struct error *error)
 {
-    const struct core_ops *ops = self->core->ops;
     bool held = self->interrupts_held;
     direct_new_list(self);
-    ops->add_wait_halt(self->core, &self->list);
+    core_add_wait_halt(self->core, &self->list);
     if (held)
-        ops->add_hold(self->core, &self->list, false);
-    size_t cause = ops->add_cause(self->core, &self->list);
-    if (ops->unreadable != NULL) {
+        core_add_hold(self->core, &self->list, false);
+    size_t cause = core_add_cause(self->core, &self->list);
+    if (core_may_be_unreadable(self->core)) {
         if (!direct_run_plain(self, deadline, error))
             return false;
         uint64_t status = self->results[cause];
-        const char *why = ops->unreadable(self->core, status);
+        const char *why = core_unreadable(self->core, status);
         if (why != NULL) {
-            *stop = (struct stop){.cause = ops->cause(self->core, status, 0), .unreadable = why};
+            *stop = (struct stop){.cause = core_cause(self->core, status, 0), .unreadable = why};
             return true;
         }
         direct_new_list(self);
-        cause = ops->add_cause(self->core, &self->list);
+        cause = core_add_cause(self->core, &self->list);
     }
-    if (ops->add_ready != NULL)
-        ops->add_ready(self->core, &self->list);
-    size_t pc = ops->add_register(self->core, &self->list, CORE_PC);
-    size_t status = ops->add_register(self->core, &self->list, CORE_STATUS);
+    core_add_ready(self->core, &self->list);
+    size_t pc = core_add_register(self->core, &self->list, CORE_PC);
+    size_t status = core_add_register(self->core, &self->list, CORE_STATUS);
     if (!direct_run_plain(self, deadline, error))
         return false;
     *stop = (struct stop){.pc = core_register_value(self->core, CORE_PC, self->results, pc),
                           .status = core_register_value(self->core, CORE_STATUS, self->results, status)};
-    stop->cause = ops->cause(self->core, self->results[cause], stop->status);
+    stop->cause = core_cause(self->core, self->results[cause], stop->status);
     return true;
 }
 
@@ -476,11 +466,10 @@ bool direct_is_in_handler(struct direct_engine *self, const struct stop *stop, b
 /* Resumes the core in a handler and waits until it has returned to the breakpoint. */
 static bool leave_handler(struct direct_engine *self, const struct deadline *deadline, struct error *error)
 {
-    const struct core_ops *ops = self->core->ops;
     direct_new_list(self);
-    ops->add_clear_breakpoint(self->core, &self->list);
-    ops->add_run(self->core, &self->list);
-    ops->add_wait_breakpoint(self->core, &self->list);
+    core_add_clear_breakpoint(self->core, &self->list);
+    core_add_run(self->core, &self->list);
+    core_add_wait_breakpoint(self->core, &self->list);
     return direct_check_time(self, error) && direct_run_plain(self, deadline, error);
 }
 
@@ -496,7 +485,7 @@ bool direct_confirm_stop(struct direct_engine *self, uint64_t wanted, const stru
         if (stop.unreadable != NULL && stop.cause != STOP_RESET)
             return error_set(error, ERROR_STATE, "the core has stopped, but %s: only AArch64 is measured",
                              stop.unreadable);
-        bool stays = stop.cause == STOP_REQUEST && self->core->ops->requests_stay;
+        bool stays = stop.cause == STOP_REQUEST && core_requests_stay(self->core);
         self->halted_by_us = stop.pc == wanted && stop.cause != STOP_RESET && !stays;
         if (self->halted_by_us)
             return true;

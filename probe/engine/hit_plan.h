@@ -59,6 +59,7 @@ struct hit_plan {
     unsigned n_others;
     uint64_t breakpoint_at;
     unsigned rehits;
+    bool slow; /* the core's clock: a register transfer may outlast a probe's next access */
     const struct witness *witness;
     bool reset_later;            /* the next hit looks for resets, and at the witness, for both */
     bool stay;                   /* at the end: the next list begins with the move to the start */

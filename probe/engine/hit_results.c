@@ -45,23 +45,19 @@ const struct hit_steps *hit_results_current(const struct hit_results *hits)
 
 static bool was_pending(const struct hit_results *hits, const uint64_t *results, size_t at)
 {
-    return at != SIZE_MAX && hits->core->ops->pending(hits->core, results[at]);
+    return at != SIZE_MAX && core_pending(hits->core, results[at]);
 }
 
 static bool was_entered(const struct hit_results *hits, const struct hit_steps *hit_steps,
                         const uint64_t *results)
 {
     return hit_steps->pending_early_at != SIZE_MAX &&
-           hits->core->ops->entered(hits->core, results[hit_steps->pending_early_at],
-                                    results[hit_steps->pending_at]);
+           core_entered(hits->core, results[hit_steps->pending_early_at], results[hit_steps->pending_at]);
 }
 
 static bool was_disturbed(const struct hit_results *hits, const uint64_t *results, size_t at)
 {
-    const struct core_ops *ops = hits->core->ops;
-    if (ops->held_pending == NULL)
-        return was_pending(hits, results, at);
-    return ops->held_pending(hits->core, results[at]);
+    return core_held_pending(hits->core, results[at]);
 }
 
 static void deliver_rehits(const struct hit_results *hits, const struct hit_steps *hit_steps, unsigned which,
@@ -188,7 +184,7 @@ static void take_segment(struct hit_results *hits, const struct expected_hit *ex
                 hits->held[hits->n_held++] = hits->hit;
             break;
         }
-        if (hits->core->ops->reset_seen(hits->core, results[hit_steps->reset_at]))
+        if (core_reset_seen(hits->core, results[hit_steps->reset_at]))
             hit_results_release(hits, true);
         else if (hits->changed == NULL)
             hits->changed =

@@ -38,7 +38,7 @@ static bool is_wide(const struct counter_block *block)
 bool reset_engine_check(const struct device *device, const struct region *region, struct error *error)
 {
     const struct core *core = &device->chosen->core;
-    if (device->debugger != NULL || core->ops->add_reset == NULL)
+    if (device->debugger != NULL || !core_has_run_control(core))
         return error_set(
             error, ERROR_USAGE,
             "--reset needs OpenOCD's Tcl port or a CMSIS-DAP probe: each GDB server resets in its "
@@ -52,8 +52,8 @@ bool reset_engine_check(const struct device *device, const struct region *region
         return error_set(error, ERROR_NO_COUNTER,
                          "%s is set up by instructions that the core executes, which --reset cannot do",
                          device->block->text);
-    if (!core->ops->can_compare(core, region->start) ||
-        (!region->to_return && !core->ops->can_compare(core, region->end)))
+    if (!core_can_compare(core, region->start) ||
+        (!region->to_return && !core_can_compare(core, region->end)))
         return error_set(error, ERROR_ADDRESS,
                          "no breakpoint comparator reaches that code, and the program writes it after a "
                          "reset: --reset cannot stop there");
@@ -105,14 +105,14 @@ static bool move_far_away(struct device *device, const struct deadline *deadline
     struct steps list = {.items = (struct step[]){away}, .n = 1, .room = 1};
     uint64_t result;
     return !is_wide(device->block) || (ledger_allow(device->ledger, away.at, error) &&
-                                       device_run(device, &list, &result, deadline, error));
+                                       ledger_run(device->ledger, &list, &result, deadline, error));
 }
 
 /* A reset clears the counters, and on some chips the comparators. */
 static bool boot(struct reset_engine *self, const struct deadline *deadline, struct error *error)
 {
     const struct core *core = &self->device->chosen->core;
-    const struct setting on = core->ops->comparators_on(core);
+    const struct setting on = core_comparators_on(core);
     return reset_and_halt(self->device, deadline, error) && check_start(self, deadline, error) &&
            ledger_apply(self->device->ledger, &on, deadline, error) &&
            device_renew_block(self->device, deadline, error) &&

@@ -22,6 +22,11 @@ static bool check_exits(const struct region *region, struct error *error)
     return true;
 }
 
+bool frame_is_on_stack(const struct core *core)
+{
+    return core->family == CORE_X86_64;
+}
+
 struct return_place frame_exit(const struct frame *frame, const struct core *core,
                                const struct region *region, size_t i)
 {
@@ -39,7 +44,7 @@ bool frame_takes_exit(const struct region *region, size_t i, uint64_t status)
 static bool check_return(const struct frame *frame, const struct core *core, const struct region *region,
                          struct error *error)
 {
-    const char *why = core->ops->no_return != NULL ? core->ops->no_return(core, frame->lr) : NULL;
+    const char *why = core_no_return(core, frame->lr);
     uint64_t to = core_place(core, frame->end.pc);
     if (why != NULL)
         return error_set(error, ERROR_STATE, "it is not known where this call returns: %s. Name an end, too",
@@ -55,19 +60,17 @@ static bool check_return(const struct frame *frame, const struct core *core, con
 bool frame_find_end(struct frame *frame, const struct core *core, const struct region *region,
                     const uint64_t *words, bool *inner, struct error *error)
 {
-    const struct core_ops *ops = core->ops;
-    bool on_stack = ops->frame != NULL;
+    bool on_stack = frame_is_on_stack(core);
     *inner = false;
-    frame->is_handler = !on_stack && ops->returns_by_frame(core, frame->lr);
+    frame->is_handler = !on_stack && core_returns_by_frame(core, frame->lr);
     if (frame->is_handler) {
         if (!check_exits(region, error))
             return false;
         frame->end = frame_exit(frame, core, region, 0);
         return true;
     }
-    frame->end = on_stack
-                     ? ops->frame_return(core, frame->lr, ops->frame(core, frame->lr, frame->sp, 0), words)
-                     : (struct return_place){.pc = core_code_of_lr(core, frame->lr), .sp = frame->sp};
+    frame->end = on_stack ? core_frame_return(core, frame->sp, words)
+                          : (struct return_place){.pc = core_code_of_lr(core, frame->lr), .sp = frame->sp};
     *inner = frame->end.pc >= region->low && frame->end.pc < region->high;
     return *inner || on_stack || check_return(frame, core, region, error);
 }
@@ -125,14 +128,14 @@ bool entry_check(struct device *device, uint64_t status, uint64_t lr, uint64_t f
                  const struct deadline *deadline, struct error *error)
 {
     const struct core *core = &device->chosen->core;
-    const char *mode = core->ops->exception_mode(core, status);
+    const char *mode = core_exception_mode(core, status);
     struct error unread = {0};
     uint64_t before = 0;
     if (mode == NULL)
         return true;
     if ((lr & 3) == 0 && !ledger_read(device->ledger, core_word(core, lr - 4), &before, deadline, &unread))
         return unread.kind == ERROR_FAULT || error_set(error, unread.kind, "%s", unread.text);
-    return core->ops->called_from(core, lr, (uint32_t)before, function) ||
+    return core_called_from(core, lr, (uint32_t)before, function) ||
            error_set(error, ERROR_STATE,
                      "0x%08" PRIX64
                      " was entered by an exception (%s mode), so that LR does not say where it "
@@ -201,15 +204,15 @@ static bool find_breakpoint(struct ledger *ledger, const struct core *core, uint
 {
     struct address code = core_word(core, pc);
     uint64_t words[COMPARATOR_WORDS], at, instruction;
-    struct setting on = core->ops->comparators_on(core);
+    struct setting on = core_comparators_on(core);
     *found = false;
     if (!ledger_read(ledger, on.at, words, deadline, error))
         return false;
     bool act = (words[0] & on.test) == on.set;
     for (unsigned i = 0; act && !*found && i < core->comparators; i++) {
-        if (!ledger_read(ledger, core->ops->comparator(core, i, 0), words, deadline, error))
+        if (!ledger_read(ledger, core_comparator(core, i, 0), words, deadline, error))
             return false;
-        *found = core->ops->comparator_used(core, words, &at) && at == core_code_place(pc);
+        *found = core_comparator_used(core, words, &at) && at == core_code_place(pc);
     }
     code.size = 2;
     if (*found)

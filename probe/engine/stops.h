@@ -8,8 +8,8 @@
 #include "base/error.h"
 #include "cores/core.h"
 #include "device/device.h"
-#include "device/ledger.h"
 #include "engine/engine.h"
+#include "links/ledger.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,6 +22,8 @@ struct frame {
     bool is_handler;         /* of an exception on Cortex-M: it ends at one of the region's exits */
 };
 
+/* Whether a call's return address is on the stack, and LR does not exist. */
+bool frame_is_on_stack(const struct core *core);
 /*
  * Halted at a function's entry, with lr and sp read: sets where this call ends. `words` are the FRAME_WORDS
  * of the stack, for cores that keep the return address there. *inner: the function called itself, so that

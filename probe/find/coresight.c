@@ -61,15 +61,17 @@ static bool read_word(struct walk *walk, uint64_t at, uint32_t *value)
 /* In one go, if nothing is in the way. */
 static bool read_words(struct walk *walk, uint64_t base, const uint16_t *offsets, size_t n, uint32_t *values)
 {
-    struct step steps[IDENTITY];
+    struct step items[IDENTITY];
     uint64_t words[IDENTITY];
+    struct steps list = {.items = items, .room = IDENTITY};
     struct error why = {0};
     for (size_t i = 0; i < n; i++)
-        steps[i] = step_read((struct address){
-            .space = SPACE_MEMORY, .size = 4, .unit = walk->unit, .offset = base + offsets[i]});
+        steps_add(&list,
+                  step_read((struct address){
+                      .space = SPACE_MEMORY, .size = 4, .unit = walk->unit, .offset = base + offsets[i]}));
     if (is_over(walk))
         return false;
-    struct outcome outcome = ledger_execute(walk->ledger, steps, n, words, walk->deadline, &why);
+    struct outcome outcome = ledger_execute(walk->ledger, &list, 0, words, walk->deadline, &why);
     if (outcome.why == LINK_LOST) {
         walk->lost = true;
         return error_set(walk->error, why.kind, "%s", why.text);

@@ -6,7 +6,7 @@
 
 #include "base/deadline.h"
 #include "base/error.h"
-#include "device/ledger.h"
+#include "links/ledger.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,9 +51,7 @@ bool coresight_look(struct ledger *ledger, uint16_t unit, uint64_t base, struct 
 /* The component of that base, which is added when there is none yet; NULL when there is no room. */
 const struct component *coresight_put(struct coresight *coresight, const struct component *component);
 
-/*
- * A place on a debug bus, as the user names it.
- */
+/* A place on a debug bus, as the user names it. */
 struct place {
     bool said;
     unsigned port; /* the access port, by the number that info shows */

@@ -1,10 +1,18 @@
 #include "find/discovery.h"
 
 #include "cores/architectures.h"
-#include "find/manual_placement.h"
 
-#include <stdlib.h>
+#include <inttypes.h>
 #include <string.h>
+
+/* --- access ports ----------------------------------------------------------------------------------------
+ */
+
+/* A system bus or a debug bus, and no core of the server's. */
+static bool is_plain(const struct link_view *view)
+{
+    return strcmp(view->type, "ap") == 0 || strcmp(view->type, "mem_ap") == 0;
+}
 
 /* IHI 0031 C2.6: what kind of access port it is, and where its ROM table is. */
 enum { AP_BASE = 0xF8, AP_IDR = 0xFC, IDR_TYPE = 0xF };
@@ -13,16 +21,16 @@ enum { IDR_CLASS = 0xF << 13, IDR_CLASS_MEMORY = 8 << 13, BASE_NONE = 3 };
 static const uint32_t BASE_ADDRESS = 0xFFFFF000, BASE_LEGACY_NONE = 0xFFFFFFFF;
 
 /* False: it cannot be read; ERROR_* only when the link itself failed. */
-static bool read_port(struct device *device, uint16_t port, uint64_t offset, uint32_t *value,
+static bool read_port(struct found *found, uint16_t port, uint64_t offset, uint32_t *value,
                       const struct deadline *deadline, struct error *error)
 {
     const struct address at = {.space = SPACE_AP, .size = 4, .unit = port, .offset = offset};
     struct error why = {0};
     uint64_t word = 0;
-    bool read = ledger_read(device->ledger, at, &word, deadline, &why);
+    bool read = ledger_read(found->ledger, at, &word, deadline, &why);
     if (!read && why.kind == ERROR_FAULT) { /* just once? What is behind it must not be missed */
         error_clear(&why);
-        read = ledger_read(device->ledger, at, &word, deadline, &why);
+        read = ledger_read(found->ledger, at, &word, deadline, &why);
     }
     *value = (uint32_t)word;
     if (!read && why.kind != ERROR_FAULT && why.kind != ERROR_ASLEEP)
@@ -30,12 +38,21 @@ static bool read_port(struct device *device, uint16_t port, uint64_t offset, uin
     return read;
 }
 
-bool discovery_port(struct device *device, uint16_t port, enum discovery_port *kind,
-                    const struct deadline *deadline, struct error *error)
+/* What an access port leads to. */
+enum port_kind {
+    PORT_UNREADABLE, /* or no memory */
+    PORT_AHB,
+    PORT_APB, /* a debug bus */
+    PORT_OTHER_MEMORY,
+};
+
+/* False only when the link fails. */
+static bool read_kind(struct found *found, uint16_t port, enum port_kind *kind,
+                      const struct deadline *deadline, struct error *error)
 {
     uint32_t idr;
     *kind = PORT_UNREADABLE;
-    if (!read_port(device, port, AP_IDR, &idr, deadline, error))
+    if (!read_port(found, port, AP_IDR, &idr, deadline, error))
         return error->kind == ERROR_NONE;
     if ((idr & IDR_CLASS) != IDR_CLASS_MEMORY)
         return true;
@@ -56,38 +73,184 @@ bool discovery_port(struct device *device, uint16_t port, enum discovery_port *k
     return true;
 }
 
-bool discovery_rom(struct device *device, uint16_t port, struct discovery_table *rom,
-                   const struct deadline *deadline, struct error *error)
+struct rom_table {
+    bool there;
+    uint64_t base;
+};
+
+/* False: it cannot be read; ERROR_* only when the link itself failed. */
+static bool read_rom(struct found *found, uint16_t port, struct rom_table *rom,
+                     const struct deadline *deadline, struct error *error)
 {
     uint32_t base;
-    *rom = (struct discovery_table){0};
-    if (!read_port(device, port, AP_BASE, &base, deadline, error))
+    *rom = (struct rom_table){0};
+    if (!read_port(found, port, AP_BASE, &base, deadline, error))
         return false;
     rom->there = base != BASE_LEGACY_NONE && (base & BASE_NONE) != 2;
     rom->base = rom->there ? base & BASE_ADDRESS : 0;
     return true;
 }
 
-static const struct device_bus *find_bus(const struct device *device, uint16_t port)
+/* False: it refuses to be read; ERROR_* only when the link itself failed. */
+static bool read_identity(struct found *found, const struct steps *list, uint64_t *values,
+                          const struct deadline *deadline, struct error *error)
 {
-    for (size_t i = 0; i < device->n_buses; i++)
-        if (device->buses[i].port == port)
-            return &device->buses[i];
+    struct error unread = {0};
+    if (ledger_run(found->ledger, list, values, deadline, &unread))
+        return true;
+    if (unread.kind == ERROR_FAULT) { /* just once? The next core must not take its number */
+        error_clear(&unread);
+        if (ledger_run(found->ledger, list, values, deadline, &unread))
+            return true;
+    }
+    if (unread.kind != ERROR_FAULT && unread.kind != ERROR_ASLEEP)
+        error_set(error, unread.kind, "%s", unread.text);
+    return false;
+}
+
+/* --- Cortex-M ------------------------------------------------------------------------------------------- */
+
+/*
+ * They have their debug registers on their own bus, at one address. A server says which of its targets is
+ * one. A bare access port may lead anywhere, and on another bus a read at that address may do harm: we read
+ * only if a ROM table names the System Control Space, or if nothing else can be behind the debug port.
+ */
+
+/* The System Control Space is of the class of generic IP up to Armv7-M (DDI 0403E C1.2), and a CoreSight
+ * component of that architecture from Armv8-M on (DDI 0553 D1.2). */
+enum { CLASS_CORESIGHT = 0x9, CLASS_GENERIC = 0xE, ARCHID_SCS = 0x2A04 };
+
+/* What is known of a view. */
+enum verdict {
+    NO,
+    YES,
+    PERHAPS, /* an AHB-AP without a table that says so */
+};
+
+/* Reads the registers that identify a core, and adds it if there is one. */
+static bool add_if_cortex_m(struct found *found, const struct link_view *view,
+                            const struct deadline *deadline, struct error *error)
+{
+    struct step items[CORTEX_M_IDENTITY];
+    uint64_t values[CORTEX_M_IDENTITY];
+    struct steps list = {.items = items, .room = CORTEX_M_IDENTITY};
+    if (found->n_cores == found->room) {
+        found->cores_cut = true;
+        return true;
+    }
+    struct device_core *core = &found->cores[found->n_cores];
+    *core = (struct device_core){.view = *view};
+    cortex_m_add_identity(view->unit, &list);
+    if (!read_identity(found, &list, values, deadline, error))
+        return error->kind == ERROR_NONE;
+    if (!cortex_m_identify(view->unit, values, &core->core))
+        return true;
+    core->server_unit = view->unit;
+    core->has_memory = true;
+    found->n_cores++;
+    return true;
+}
+
+static bool is_bare(const struct link_view *view)
+{
+    return strcmp(view->type, "ap") == 0 && view->has_port;
+}
+
+/* By what a server calls it. */
+static bool is_told(const struct link_view *view)
+{
+    static const char *const names[] = {"cortex_m", "hla_target"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(view->type, names[i]) == 0)
+            return view->is_core;
+    return false;
+}
+
+static bool is_scs(const struct component *component)
+{
+    return component->readable &&
+           (component->class == CLASS_GENERIC ||
+            (component->class == CLASS_CORESIGHT && component_archid(component) == ARCHID_SCS));
+}
+
+/* False only when the link fails. */
+static bool judge(struct found *found, const struct link_view *view, enum port_kind kind,
+                  enum verdict *verdict, const struct deadline *deadline, struct error *error)
+{
+    struct component scs;
+    struct rom_table rom;
+    *verdict = is_told(view) ? YES : NO;
+    if (!is_bare(view) || kind != PORT_AHB)
+        return true;
+    *verdict = PERHAPS;
+    if (!read_rom(found, view->port, &rom, deadline, error))
+        return error->kind == ERROR_NONE;
+    /* A table at 0 would stand where a system has its vectors: BASE is not implemented. */
+    if (!rom.there || rom.base == 0)
+        return true;
+    if (!coresight_find(found->ledger, view->unit, rom.base, DISCOVERY_M_SCS, &scs, deadline, error))
+        return false;
+    *verdict = is_scs(&scs) ? YES : PERHAPS;
+    return true;
+}
+
+/* Behind a debug port with nothing but AHB-APs, of which no table names a core, there is no other kind of
+ * core. */
+static bool is_alone(const struct found *found, const enum port_kind *kinds, const enum verdict *verdicts,
+                     const struct link_view *view)
+{
+    for (size_t i = 0; i < found->n_views; i++)
+        if (is_bare(&found->views[i]) && found->views[i].port >> 8 == view->port >> 8 &&
+            (verdicts[i] == YES || kinds[i] == PORT_APB || kinds[i] == PORT_OTHER_MEMORY))
+            return false;
+    return true;
+}
+
+bool discovery_m_run(struct found *found, const struct deadline *deadline, struct error *error)
+{
+    enum port_kind kinds[TARGET_VIEWS];
+    enum verdict verdicts[TARGET_VIEWS];
+    for (size_t i = 0; i < found->n_views; i++) {
+        kinds[i] = PORT_UNREADABLE;
+        if ((is_bare(&found->views[i]) &&
+             !read_kind(found, found->views[i].port, &kinds[i], deadline, error)) ||
+            !judge(found, &found->views[i], kinds[i], &verdicts[i], deadline, error))
+            return false;
+    }
+    for (size_t i = 0; i < found->n_views; i++) {
+        bool look = verdicts[i] == YES ||
+                    (verdicts[i] == PERHAPS && is_alone(found, kinds, verdicts, &found->views[i]));
+        if (look && !add_if_cortex_m(found, &found->views[i], deadline, error))
+            return false;
+        if (verdicts[i] == PERHAPS && !look) {
+            found->has_passed_over = true;
+            found->passed_over = found->views[i].port;
+        }
+    }
+    return true;
+}
+/* --- debug buses ---------------------------------------------------------------------------------------- */
+
+static const struct device_bus *find_bus(const struct found *found, uint16_t port)
+{
+    for (size_t i = 0; i < found->n_buses; i++)
+        if (found->buses[i].port == port)
+            return &found->buses[i];
     return NULL;
 }
 
 /* The view of a system bus beside the debug bus, on the same debug port. */
-static bool find_memory(struct device *device, const struct link_view *views, size_t n, uint16_t port,
-                        uint16_t *unit, const struct deadline *deadline, struct error *error)
+static bool find_memory(struct found *found, uint16_t port, uint16_t *unit, const struct deadline *deadline,
+                        struct error *error)
 {
-    for (size_t i = 0; i < n; i++) {
-        enum discovery_port kind;
-        bool plain = strcmp(views[i].type, "ap") == 0 || strcmp(views[i].type, "mem_ap") == 0;
-        if (!plain || !views[i].has_port || views[i].port >> 8 != port >> 8 || views[i].port == port)
+    for (size_t i = 0; i < found->n_views; i++) {
+        enum port_kind kind;
+        if (!is_plain(&found->views[i]) || !found->views[i].has_port ||
+            found->views[i].port >> 8 != port >> 8 || found->views[i].port == port)
             continue;
-        if (discovery_port(device, views[i].port, &kind, deadline, error) &&
+        if (read_kind(found, found->views[i].port, &kind, deadline, error) &&
             (kind == PORT_AHB || kind == PORT_OTHER_MEMORY)) {
-            *unit = views[i].unit;
+            *unit = found->views[i].unit;
             return true;
         }
     }
@@ -124,52 +287,35 @@ static const struct component *follower(const struct coresight *coresight, size_
 }
 
 /* The server's own target for this core, whose state and run control it is. */
-static const struct link_view *view_of(const struct link_view *views, size_t n, const struct device_bus *bus,
+static const struct link_view *view_of(const struct found *found, const struct device_bus *bus,
                                        uint64_t debug_base, unsigned number)
 {
     const struct link_view *bare = NULL;
-    for (size_t i = 0; i < n; i++) {
-        if (!views[i].has_port || views[i].port != bus->port)
+    for (size_t i = 0; i < found->n_views; i++) {
+        if (!found->views[i].has_port || found->views[i].port != bus->port)
             continue;
-        bool plain = strcmp(views[i].type, "ap") == 0 || strcmp(views[i].type, "mem_ap") == 0;
-        if (plain)
-            bare = &views[i];
-        else if (views[i].debug_base != 0 ? views[i].debug_base == debug_base : views[i].core_id == number)
-            return &views[i];
+        if (is_plain(&found->views[i]))
+            bare = &found->views[i];
+        else if (found->views[i].debug_base != 0 ? found->views[i].debug_base == debug_base
+                                                 : found->views[i].core_id == number)
+            return &found->views[i];
     }
     return bare;
 }
 
-/* False: it refuses to be read; ERROR_* only when the link itself failed. */
-static bool read_identity(struct device *device, const struct steps *list, uint64_t *values,
-                          const struct deadline *deadline, struct error *error)
-{
-    struct error unread = {0};
-    if (device_run(device, list, values, deadline, &unread))
-        return true;
-    if (unread.kind == ERROR_FAULT) { /* just once? The next core must not take its number */
-        error_clear(&unread);
-        if (device_run(device, list, values, deadline, &unread))
-            return true;
-    }
-    if (unread.kind != ERROR_FAULT && unread.kind != ERROR_ASLEEP)
-        error_set(error, unread.kind, "%s", unread.text);
-    return false;
-}
-
-static bool identify_armv7(struct device *device, uint16_t unit, uint64_t debug_base, struct core *out,
+static bool identify_armv7(struct found *found, uint16_t unit, uint64_t debug_base, struct core *out,
                            const struct deadline *deadline, struct error *error)
 {
     struct step items[ARMV7_IDENTITY];
     uint64_t values[ARMV7_IDENTITY];
     struct steps list = {.items = items, .room = ARMV7_IDENTITY};
     armv7_add_identity(unit, debug_base, &list);
-    return read_identity(device, &list, values, deadline, error) &&
+    return read_identity(found, &list, values, deadline, error) &&
            armv7_identify(unit, debug_base, values, out);
 }
 
 /* Its part number can be read even without power. */
-static bool identify_armv8(struct device *device, uint16_t unit, const struct component *debug,
+static bool identify_armv8(struct found *found, uint16_t unit, const struct component *debug,
                            const struct component *cti, struct core *out, const struct deadline *deadline,
                            struct error *error)
 {
@@ -177,251 +323,321 @@ static bool identify_armv8(struct device *device, uint16_t unit, const struct co
     uint64_t values[ARMV8_IDENTITY], cti_base = cti != NULL ? cti->base : 0;
     struct steps list = {.items = items, .room = ARMV8_IDENTITY};
     armv8_add_identity(unit, debug->base, cti_base, &list);
-    if (read_identity(device, &list, values, deadline, error))
+    if (read_identity(found, &list, values, deadline, error))
         armv8_identify(unit, debug->base, cti_base, values, out);
     else
         armv8_identify_hidden(unit, debug->base, cti_base, debug->part, out);
     return error->kind == ERROR_NONE;
 }
 
-bool discovery_identify(struct device *device, uint16_t unit, const struct component *debug,
-                        const struct component *cti, struct core *out, const struct deadline *deadline,
-                        struct error *error)
+static bool identify(struct found *found, uint16_t unit, const struct component *debug,
+                     const struct component *cti, struct core *out, const struct deadline *deadline,
+                     struct error *error)
 {
     bool known = armv8_is_archid(component_archid(debug))
-                     ? identify_armv8(device, unit, debug, cti, out, deadline, error)
-                     : identify_armv7(device, unit, debug->base, out, deadline, error);
+                     ? identify_armv8(found, unit, debug, cti, out, deadline, error)
+                     : identify_armv7(found, unit, debug->base, out, deadline, error);
     if (known)
         out->cti_base = cti != NULL ? cti->base : 0;
     return known;
 }
 
-bool discovery_add_core(struct device *device, const struct link_view *views, size_t n,
-                        const struct device_bus *bus, size_t at, unsigned number,
-                        const struct deadline *deadline, struct error *error)
+static bool add_core(struct found *found, const struct device_bus *bus, size_t at, unsigned number,
+                     const struct deadline *deadline, struct error *error)
 {
     const struct coresight *coresight = &bus->coresight;
     const struct component *debug = &coresight->components[at];
-    const struct link_view *view = view_of(views, n, bus, debug->base, number);
-    struct device_core *core = &device->cores[device->n_cores];
+    const struct link_view *view = view_of(found, bus, debug->base, number);
+    struct device_core *core = &found->cores[found->n_cores];
     if (view == NULL)
         return true;
-    if (device->n_cores == device->room) {
-        device->cores_cut = true;
+    if (found->n_cores == found->room) {
+        found->cores_cut = true;
         return true;
     }
     *core = (struct device_core){.view = *view};
     const struct component *pmu = follower(coresight, at, DEVTYPE_PMU);
     const struct component *cti = follower(coresight, at, DEVTYPE_CTI);
-    if (!discovery_identify(device, bus->unit, debug, cti, &core->core, deadline, error))
+    if (!identify(found, bus->unit, debug, cti, &core->core, deadline, error))
         return error->kind == ERROR_NONE;
     core->core.pmu_base = pmu != NULL ? pmu->base : 0;
     core->core.pmu_unit = bus->unit;
     core->server_unit = view->unit;
-    core->has_memory = find_memory(device, views, n, bus->port, &core->core.memory_unit, deadline, error);
+    core->has_memory = find_memory(found, bus->port, &core->core.memory_unit, deadline, error);
     if (error->kind != ERROR_NONE)
         return false;
-    device->n_cores++;
+    found->n_cores++;
     return true;
 }
 
-/* Without a table: where the server was told that a core's debug registers are. */
-static bool add_told(struct device *device, const struct link_view *views, size_t n, struct device_bus *bus,
+/* Distances from a core's debug registers: next to them, as on Cortex-A9 (DDI 0388I 10.2) and A7, and the
+ * Armv8 map of Cortex-A53 (DDI 0500J 11.10) and A57. */
+enum { NEXT_PMU = 0x1000, ARMV8_CTI = 0x10000, ARMV8_PMU = 0x20000 };
+
+static bool put_if(struct found *found, struct device_bus *bus, uint64_t base, uint8_t devtype,
+                   const struct component **put, const struct deadline *deadline, struct error *error)
+{
+    struct component there;
+    *put = NULL;
+    if (!coresight_look(found->ledger, bus->unit, base, &there, deadline, error))
+        return false;
+    if (there.readable && there.devtype == devtype)
+        *put = coresight_put(&bus->coresight, &there);
+    return true;
+}
+
+static bool put_core(struct found *found, struct device_bus *bus, uint64_t base,
                      const struct deadline *deadline, struct error *error)
 {
-    for (size_t i = 0; i < n; i++)
-        if (views[i].has_port && views[i].port == bus->port && views[i].debug_base != 0 &&
-            !manual_placement_put_core(device, bus, views[i].debug_base, deadline, error))
+    const struct component *debug, *pmu, *cti;
+    if (!put_if(found, bus, base, DEVTYPE_CORE, &debug, deadline, error))
+        return false;
+    if (debug == NULL)
+        return true;
+    bool v8 = armv8_is_archid(component_archid(debug));
+    if (v8 && (!put_if(found, bus, base + ARMV8_PMU, DEVTYPE_PMU, &pmu, deadline, error) ||
+               !put_if(found, bus, base + ARMV8_CTI, DEVTYPE_CTI, &cti, deadline, error)))
+        return false;
+    return (v8 && pmu != NULL) || put_if(found, bus, base + NEXT_PMU, DEVTYPE_PMU, &pmu, deadline, error);
+}
+
+/* Without a table: where the server was told that a core's debug registers are. */
+static bool add_told(struct found *found, struct device_bus *bus, const struct deadline *deadline,
+                     struct error *error)
+{
+    for (size_t i = 0; i < found->n_views; i++)
+        if (found->views[i].has_port && found->views[i].port == bus->port &&
+            found->views[i].debug_base != 0 &&
+            !put_core(found, bus, found->views[i].debug_base, deadline, error))
             return false;
     return true;
 }
 
-static bool add_bus(struct device *device, const struct link_view *views, size_t n,
-                    const struct link_view *view, const struct deadline *deadline, struct error *error)
+static bool add_bus(struct found *found, const struct link_view *view, const struct deadline *deadline,
+                    struct error *error)
 {
-    struct discovery_table rom;
-    if (find_bus(device, view->port) != NULL)
+    struct rom_table rom;
+    if (find_bus(found, view->port) != NULL)
         return true;
-    if (device->n_buses == TARGET_BUSES) {
-        device->buses_cut = true;
+    if (found->n_buses == TARGET_BUSES) {
+        found->buses_cut = true;
         return true;
     }
-    if (!discovery_rom(device, view->port, &rom, deadline, error))
+    if (!read_rom(found, view->port, &rom, deadline, error))
         return error->kind == ERROR_NONE;
-    struct device_bus *bus = &device->buses[device->n_buses++];
+    struct device_bus *bus = &found->buses[found->n_buses++];
     *bus = (struct device_bus){.unit = view->unit, .port = view->port, .has_rom = rom.there, .rom = rom.base};
-    bool walked = !bus->has_rom ||
-                  coresight_walk(device->ledger, bus->unit, bus->rom, &bus->coresight, deadline, error);
+    bool walked =
+        !bus->has_rom || coresight_walk(found->ledger, bus->unit, bus->rom, &bus->coresight, deadline, error);
     if (!walked)
         return false;
-    if (bus->coresight.n <= 1 && !add_told(device, views, n, bus, deadline, error))
+    if (bus->coresight.n <= 1 && !add_told(found, bus, deadline, error))
         return false;
     unsigned number = 0;
     for (size_t i = 0; i < bus->coresight.n; i++) {
         if (bus->coresight.components[i].devtype != DEVTYPE_CORE)
             continue;
-        if (!discovery_add_core(device, views, n, bus, i, number++, deadline, error))
+        if (!add_core(found, bus, i, number++, deadline, error))
             return false;
     }
     return true;
 }
 
-static void add_thread(struct device *device, const struct link_view *view)
+/* What has no debug registers is known by its view. */
+static void add_view(struct found *found, const struct link_view *view, bool has_memory,
+                     void (*describe)(uint16_t unit, struct core *))
 {
-    if (device->n_cores == device->room)
+    if (found->n_cores == found->room)
         return;
-    struct device_core *core = &device->cores[device->n_cores++];
-    *core = (struct device_core){.view = *view, .server_unit = view->unit};
-    knc_describe(view->unit, &core->core);
+    struct device_core *core = &found->cores[found->n_cores++];
+    *core = (struct device_core){.view = *view, .server_unit = view->unit, .has_memory = has_memory};
+    describe(view->unit, &core->core);
 }
 
-static void add_program(struct device *device, const struct link_view *view)
+bool discovery_run(struct found *found, const struct deadline *deadline, struct error *error)
 {
-    if (device->n_cores == TARGET_CORES)
-        return;
-    struct device_core *core = &device->cores[device->n_cores++];
-    *core = (struct device_core){.view = *view, .server_unit = view->unit, .has_memory = true};
-    x86_64_describe(view->unit, &core->core);
-}
-
-bool discovery_run(struct device *device, const struct link_view *views, size_t n,
-                   const struct deadline *deadline, struct error *error)
-{
-    for (size_t i = 0; i < n; i++) {
-        enum discovery_port kind;
-        if (strcmp(views[i].type, "msr") == 0)
-            add_thread(device, &views[i]);
-        if (strcmp(views[i].type, "x86_64") == 0)
-            add_program(device, &views[i]);
-        if (!views[i].has_port)
+    for (size_t i = 0; i < found->n_views; i++) {
+        enum port_kind kind;
+        if (strcmp(found->views[i].type, "msr") == 0)
+            add_view(found, &found->views[i], false, knc_describe);
+        if (strcmp(found->views[i].type, "x86_64") == 0)
+            add_view(found, &found->views[i], true, x86_64_describe);
+        if (!found->views[i].has_port)
             continue;
-        if (!discovery_port(device, views[i].port, &kind, deadline, error))
+        if (!read_kind(found, found->views[i].port, &kind, deadline, error))
             return false;
-        if (kind == PORT_APB && !add_bus(device, views, n, &views[i], deadline, error))
+        if (kind == PORT_APB && !add_bus(found, &found->views[i], deadline, error))
             return false;
     }
     return true;
 }
 
-/* The System Control Space is of the class of generic IP up to Armv7-M (DDI 0403E C1.2), and a CoreSight
- * component of that architecture from Armv8-M on (DDI 0553 D1.2). */
-enum { CLASS_CORESIGHT = 0x9, CLASS_GENERIC = 0xE, ARCHID_SCS = 0x2A04 };
+/* --- what the user says --------------------------------------------------------------------------------- */
 
-/* What is known of a view. */
-enum verdict {
-    NO,
-    YES,
-    PERHAPS, /* an AHB-AP without a table that says so */
+struct placing {
+    struct found *found;
+    const struct deadline *deadline;
+    struct error *error;
 };
 
-bool discovery_m_look(struct device *device, const struct link_view *view, const struct deadline *deadline,
-                      struct error *error)
+static struct device_bus *bus_at(const struct placing *p, const struct place *place)
 {
-    struct step items[CORTEX_M_IDENTITY];
-    uint64_t values[CORTEX_M_IDENTITY];
-    struct steps list = {.items = items, .room = CORTEX_M_IDENTITY};
-    if (device->n_cores == device->room) {
-        device->cores_cut = true;
-        return true;
-    }
-    struct device_core *core = &device->cores[device->n_cores];
-    *core = (struct device_core){.view = *view};
-    cortex_m_add_identity(view->unit, &list);
-    struct error unreadable = {0};
-    bool read = device_run(device, &list, values, deadline, &unreadable);
-    if (!read && unreadable.kind == ERROR_FAULT) { /* just once? The next core must not take its number */
-        unreadable = (struct error){0};
-        read = device_run(device, &list, values, deadline, &unreadable);
-    }
-    if (!read) {
-        if (unreadable.kind == ERROR_LINK_LOST || unreadable.kind == ERROR_CANCELLED ||
-            unreadable.kind == ERROR_LINK_PROTOCOL)
-            return error_set(error, unreadable.kind, "%s", unreadable.text);
-        return true;
-    }
-    if (!cortex_m_identify(view->unit, values, &core->core))
-        return true;
-    core->server_unit = view->unit;
-    core->has_memory = true;
-    device->n_cores++;
-    return true;
+    for (size_t i = 0; i < p->found->n_buses; i++)
+        if ((p->found->buses[i].port & 0xFF) == place->port)
+            return &p->found->buses[i];
+    return NULL;
 }
 
-static bool is_bare(const struct link_view *view)
+/* By which view a component is read that may stand on another bus than the core's debug registers. */
+static bool find_unit(const struct placing *p, const struct place *place, uint16_t *unit)
 {
-    return strcmp(view->type, "ap") == 0 && view->has_port;
-}
-
-/* By what a server calls it. */
-static bool is_told(const struct link_view *view)
-{
-    static const char *const names[] = {"cortex_m", "hla_target"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(view->type, names[i]) == 0)
-            return view->is_core;
+    const struct device_bus *bus = bus_at(p, place);
+    if (bus != NULL) {
+        *unit = bus->unit;
+        return true;
+    }
+    for (size_t i = 0; i < p->found->n_views; i++) {
+        if (is_plain(&p->found->views[i]) && p->found->views[i].has_port &&
+            (p->found->views[i].port & 0xFF) == place->port) {
+            *unit = p->found->views[i].unit;
+            return true;
+        }
+    }
     return false;
 }
 
-static bool is_scs(const struct component *component)
+static bool look(const struct placing *p, const char *option, const struct place *place, uint8_t devtype,
+                 uint16_t *unit, struct component *out)
 {
-    return component->readable &&
-           (component->class == CLASS_GENERIC ||
-            (component->class == CLASS_CORESIGHT && component_archid(component) == ARCHID_SCS));
-}
-
-/* False only when the link fails. */
-static bool judge(struct device *device, const struct link_view *view, enum discovery_port kind,
-                  enum verdict *verdict, const struct deadline *deadline, struct error *error)
-{
-    struct component scs;
-    struct discovery_table rom;
-    *verdict = is_told(view) ? YES : NO;
-    if (!is_bare(view) || kind != PORT_AHB)
-        return true;
-    *verdict = PERHAPS;
-    if (!discovery_rom(device, view->port, &rom, deadline, error))
-        return error->kind == ERROR_NONE;
-    /* A table at 0 would stand where a system has its vectors: BASE is not implemented. */
-    if (!rom.there || rom.base == 0)
-        return true;
-    if (!coresight_find(device->ledger, view->unit, rom.base, DISCOVERY_M_SCS, &scs, deadline, error))
+    char is[64], wanted[64];
+    const struct component kind = {.readable = true, .class = 9, .devtype = devtype};
+    if (!find_unit(p, place, unit))
+        return error_set(p->error, ERROR_NO_CORE, "%s: no access port %u is seen", option, place->port);
+    if (!coresight_look(p->found->ledger, *unit, place->base, out, p->deadline, p->error))
         return false;
-    *verdict = is_scs(&scs) ? YES : PERHAPS;
-    return true;
+    if (!out->readable)
+        return error_set(p->error, ERROR_NO_CORE,
+                         "%s: what is at 0x%08" PRIX64 " on access port %u does not say what it is", option,
+                         place->base, place->port);
+    if (out->devtype == devtype)
+        return true;
+    component_name(out, is, sizeof is);
+    component_name(&kind, wanted, sizeof wanted);
+    return error_set(p->error, ERROR_NO_CORE,
+                     "%s: on access port %u, 0x%08" PRIX64 " is %s (part 0x%03X), not %s", option,
+                     place->port, place->base, is, out->part, wanted);
 }
 
-/* Behind a debug port with nothing but AHB-APs, of which no table names a core, there is no other kind of
- * core. */
-static bool is_alone(const struct link_view *views, size_t n, const enum discovery_port *kinds,
-                     const enum verdict *verdicts, const struct link_view *view)
+static int core_at(const struct found *found, const struct device_bus *bus, uint64_t base)
 {
-    for (size_t i = 0; i < n; i++)
-        if (is_bare(&views[i]) && views[i].port >> 8 == view->port >> 8 &&
-            (verdicts[i] == YES || kinds[i] == PORT_APB || kinds[i] == PORT_OTHER_MEMORY))
+    for (size_t i = 0; i < found->n_cores; i++)
+        if (found->cores[i].core.family != CORE_M && found->cores[i].core.unit == bus->unit &&
+            found->cores[i].core.debug_base == base)
+            return (int)i;
+    return -1;
+}
+
+/* Behind an access port that the user vouches for. */
+static bool place_cortex_m(const struct placing *p, const struct place *place, int *number)
+{
+    struct found *found = p->found;
+    for (size_t i = 0; i < p->found->n_views; i++) {
+        const struct link_view *view = &p->found->views[i];
+        if (!view->is_core || !view->has_port || (view->port & 0xFF) != place->port)
+            continue;
+        for (size_t k = 0; k < found->n_cores; k++)
+            if (found->cores[k].core.family == CORE_M && found->cores[k].core.unit == view->unit) {
+                *number = (int)k;
+                return true;
+            }
+        size_t before = found->n_cores;
+        *number = (int)before;
+        if (!add_if_cortex_m(found, view, p->deadline, p->error))
             return false;
+        return found->n_cores > before ||
+               error_set(p->error, ERROR_NO_CORE, "--debug-base: no Cortex-M answers behind access port %u",
+                         place->port);
+    }
+    return error_set(p->error, ERROR_NO_CORE, "--debug-base: no access port %u is seen", place->port);
+}
+
+static bool place_core(const struct placing *p, const struct place *place, int *number)
+{
+    uint16_t unit = 0;
+    struct component there;
+    struct device_bus *bus = bus_at(p, place);
+    if (bus == NULL && place->base == DISCOVERY_M_SCS)
+        return place_cortex_m(p, place, number);
+    if (bus == NULL)
+        return error_set(p->error, ERROR_NO_CORE, "--debug-base: access port %u leads to no debug bus",
+                         place->port);
+    *number = core_at(p->found, bus, place->base);
+    if (*number >= 0)
+        return true;
+    if (!look(p, "--debug-base", place, DEVTYPE_CORE, &unit, &there))
+        return false;
+    size_t before = bus->coresight.n;
+    if (!put_core(p->found, bus, place->base, p->deadline, p->error))
+        return false;
+    size_t at = 0;
+    while (at < bus->coresight.n && bus->coresight.components[at].base != place->base)
+        at++;
+    unsigned order = 0;
+    for (size_t i = 0; i < at && i < before; i++)
+        order += bus->coresight.components[i].devtype == DEVTYPE_CORE;
+    if (at < bus->coresight.n && !add_core(p->found, bus, at, order, p->deadline, p->error))
+        return false;
+    *number = core_at(p->found, bus, place->base);
+    return *number >= 0 ||
+           error_set(p->error, ERROR_NO_CORE,
+                     "--debug-base: the core at 0x%08" PRIX64 " is none that is known", place->base);
+}
+
+static bool place_pmu(const struct placing *p, const struct place *place, struct core *core)
+{
+    struct component there;
+    if (core->family == CORE_M)
+        return error_set(p->error, ERROR_USAGE,
+                         "--pmu-base: a Cortex-M has its PMU where all of them have it");
+    if (!look(p, "--pmu-base", place, DEVTYPE_PMU, &core->pmu_unit, &there))
+        return false;
+    core->pmu_base = place->base;
     return true;
 }
 
-bool discovery_m_run(struct device *device, const struct link_view *views, size_t n,
+static bool place_cti(const struct placing *p, const struct place *place, struct core *core)
+{
+    struct component there, debug;
+    uint16_t unit = 0;
+    if (core->family != CORE_ARMV8)
+        return error_set(p->error, ERROR_USAGE, "--cti: only Armv8-A cores are halted by one");
+    if (!look(p, "--cti", place, DEVTYPE_CTI, &unit, &there))
+        return false;
+    if (unit != core->unit)
+        return error_set(p->error, ERROR_USAGE, "--cti: it must be on the bus of the core's debug registers");
+    if (!coresight_look(p->found->ledger, core->unit, core->debug_base, &debug, p->deadline, p->error))
+        return false;
+    struct core with = {0};
+    if (!identify(p->found, core->unit, &debug, &there, &with, p->deadline, p->error))
+        return error_set(p->error, ERROR_NO_CORE, "--cti: the core does not answer any more");
+    with.memory_unit = core->memory_unit;
+    with.pmu_unit = core->pmu_unit;
+    with.pmu_base = core->pmu_base;
+    *core = with;
+    return true;
+}
+
+bool discovery_place(struct found *found, const struct device_request *request,
                      const struct deadline *deadline, struct error *error)
 {
-    enum discovery_port kinds[TARGET_VIEWS];
-    enum verdict verdicts[TARGET_VIEWS];
-    for (size_t i = 0; i < n; i++) {
-        kinds[i] = PORT_UNREADABLE;
-        if ((is_bare(&views[i]) && !discovery_port(device, views[i].port, &kinds[i], deadline, error)) ||
-            !judge(device, &views[i], kinds[i], &verdicts[i], deadline, error))
-            return false;
-    }
-    for (size_t i = 0; i < n; i++) {
-        bool look =
-            verdicts[i] == YES || (verdicts[i] == PERHAPS && is_alone(views, n, kinds, verdicts, &views[i]));
-        if (look && !discovery_m_look(device, &views[i], deadline, error))
-            return false;
-        if (verdicts[i] == PERHAPS && !look) {
-            device->has_passed_over = true;
-            device->passed_over = views[i].port;
-        }
-    }
-    return true;
+    const struct placing p = {.found = found, .deadline = deadline, .error = error};
+    int number = request->core;
+    if (request->debug.said && !place_core(&p, &request->debug, &number))
+        return false;
+    found->preferred = number < 0 ? 0 : number;
+    if ((size_t)found->preferred >= found->n_cores)
+        return true; /* device_choose says it */
+    struct core *core = &found->cores[found->preferred].core;
+    return (!request->pmu.said || place_pmu(&p, &request->pmu, core)) &&
+           (!request->cti.said || place_cti(&p, &request->cti, core));
 }

@@ -1,58 +1,70 @@
 /*
- * Discovery of cores that are not Cortex-M: debug buses behind APB access ports, the ROM tables on them, and
- * which PMU and cross trigger interface belong to which core. For target.c.
+ * Discovery of cores: Cortex-M behind the access ports of system buses; others on debug buses, where ROM
+ * tables name their debug registers, PMUs and cross trigger interfaces; and what the user says instead.
  */
 #pragma once
 
-#include "device/device.h"
+#include "cores/core.h"
+#include "counters/counter.h"
+#include "find/coresight.h"
+#include "links/link.h"
 
-/* What an access port leads to. */
-enum discovery_port {
-    PORT_UNREADABLE, /* or no memory */
-    PORT_AHB,
-    PORT_APB, /* a debug bus */
-    PORT_OTHER_MEMORY,
-};
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
-/* False only when the link fails. */
-bool discovery_port(struct device *device, uint16_t port, enum discovery_port *kind,
-                    const struct deadline *deadline, struct error *error);
-struct discovery_table {
-    bool there;
-    uint64_t base;
-};
+/* A Knights Corner has up to 61 cores of 4 threads, which are cores to us. */
+enum { TARGET_CORES = 16, TARGET_BLOCKS = 4, TARGET_BUSES = 8, TARGET_VIEWS = 256 };
 
-/* What it says of its ROM table. False: it cannot be read; ERROR_* only when the link failed. */
-bool discovery_rom(struct device *device, uint16_t port, struct discovery_table *rom,
-                   const struct deadline *deadline, struct error *error);
-/* Adds the cores that it finds, without state and counter blocks, and the buses. What cannot be read is left
- * out; false only when the link fails. */
-bool discovery_run(struct device *device, const struct link_view *views, size_t n,
-                   const struct deadline *deadline, struct error *error);
-/* The core whose debug registers are component `at` of the bus, the `number`th core there. Adds none that is
- * not known; false only when the link fails. */
-bool discovery_add_core(struct device *device, const struct link_view *views, size_t n,
-                        const struct device_bus *bus, size_t at, unsigned number,
-                        const struct deadline *deadline, struct error *error);
-/* False: no core that is known; ERROR_* only when the link failed. memory_unit and the PMU are left to the
- * caller. */
-bool discovery_identify(struct device *device, uint16_t unit, const struct component *debug,
-                        const struct component *cti, struct core *out, const struct deadline *deadline,
-                        struct error *error);
-
-/*
- * Discovery of Cortex-M cores, which have their debug registers on their own bus, at one address. A server
- * says which of its targets is one. A bare access port may lead anywhere, and a read at that address
- * is no harmless one on a bus of something else: it is made where a ROM table names the System Control Space,
- * or where nothing else can be behind the debug port. For target.c.
- */
-/* The System Control Space, by which the user names such a core: DDI 0403E B3.2. */
+/* The System Control Space, by which the user names a Cortex-M: DDI 0403E B3.2. */
 enum { DISCOVERY_M_SCS = 0xE000E000 };
 
-/* Adds the cores that it finds, without state and counter blocks. What cannot be read is left out; false only
- * when the link fails. */
-bool discovery_m_run(struct device *device, const struct link_view *views, size_t n,
+/* A debug bus: the one behind an access port that has a ROM table. */
+struct device_bus {
+    uint16_t unit; /* of the link's view that reaches it */
+    uint16_t port;
+    bool has_rom;
+    uint64_t rom;
+    struct coresight coresight;
+};
+
+struct device_core {
+    struct core core;
+    struct link_view view;
+    uint16_t server_unit; /* by which a server runs and halts it */
+    bool has_memory;      /* memory can be seen while it runs */
+    /* Discovery leaves the rest to device.c. */
+    enum core_state state; /* as found */
+    uint64_t status;       /* the register that tells the state, as found */
+    uint64_t halted_at;    /* PC, when it was found halted */
+    struct counter_block blocks[TARGET_BLOCKS];
+    size_t n_blocks;
+};
+
+/* What the user says instead of what would be found. */
+struct device_request {
+    int core; /* by number; -1: the only or first one, or the one at `debug` */
+    struct place debug, pmu, cti;
+};
+
+/* Where discovery looks, and what it finds. Its functions return false only when the link fails: what cannot
+ * be read is left out. */
+struct found {
+    struct ledger *ledger;
+    const struct link_view *views;
+    size_t n_views;
+    struct device_core *cores; /* `room` of them */
+    size_t room, n_cores;
+    struct device_bus *buses; /* TARGET_BUSES of them */
+    size_t n_buses;
+    bool cores_cut, buses_cut; /* there are more */
+    bool has_passed_over;      /* a Cortex-M might be behind this access port, but it was not read */
+    uint16_t passed_over;
+    int preferred; /* the core to take if the user names none */
+};
+
+bool discovery_m_run(struct found *found, const struct deadline *deadline, struct error *error);
+bool discovery_run(struct found *found, const struct deadline *deadline, struct error *error);
+/* After both: does what the user says. False also if it is not so. */
+bool discovery_place(struct found *found, const struct device_request *request,
                      const struct deadline *deadline, struct error *error);
-/* Reads what would tell of a core there, and adds it if there is one. */
-bool discovery_m_look(struct device *device, const struct link_view *view, const struct deadline *deadline,
-                      struct error *error);

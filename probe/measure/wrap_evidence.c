@@ -1,12 +1,10 @@
 #include "measure/wrap_evidence.h"
 
-#include "debuggers/debugger.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 /* DDI 0403 B3.2.4. RETTOBASE: no exception is active below the one that VECTACTIVE names. */
 enum { ICSR = 0xE000ED04, ICSR_PENDSTSET = 1 << 26, ICSR_RETTOBASE = 1 << 11, ICSR_VECTACTIVE = 0x1FF };
@@ -133,15 +131,6 @@ void wrap_evidence_narrow(const struct wrap_evidence *beside, const struct count
         narrow_by_timer(beside, from, to, bounds);
 }
 
-/* Behind a debugger it is halted but for what is asked for here. */
-static bool let_run(struct device *device, const struct deadline *deadline, struct error *error)
-{
-    if (device->debugger != NULL)
-        return debugger_run_for(device->debugger, CHECK_MS, deadline, error);
-    nanosleep(&(struct timespec){.tv_nsec = CHECK_MS * 1000000L}, NULL);
-    return true;
-}
-
 bool wrap_evidence_check(const struct wrap_evidence *beside, struct device *device, const struct clock *clock,
                          const struct deadline *deadline, struct error *error)
 {
@@ -152,7 +141,8 @@ bool wrap_evidence_check(const struct wrap_evidence *beside, struct device *devi
     if (!device_read(device, first, &from_us, &ignored, deadline, error))
         return false;
     for (int i = 0; i < CHECKS; i++) {
-        if (!let_run(device, deadline, error) || !device_read(device, now, &before, &to_us, deadline, error))
+        if (!device_run_for(device, CHECK_MS, deadline, error) ||
+            !device_read(device, now, &before, &to_us, deadline, error))
             return false;
         int64_t ticks = ticks_between(beside, first, now);
         double most =

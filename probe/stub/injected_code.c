@@ -16,7 +16,7 @@ struct injected_code *injected_new(struct device *device)
         return NULL;
     self->device = device;
     self->core = &device->chosen->core;
-    self->kind = self->core->ops->injected;
+    self->kind = core_injected(self->core);
     self->work = (struct injected_list){.ledger = device->ledger, .core = self->core, .kind = self->kind};
     return self;
 }
@@ -214,7 +214,7 @@ static void plan_run(struct injected_code *self, size_t entry, const uint64_t *a
     kind->add_constant(self->core, list, 0, arguments[0]);
     kind->add_proof(self->core, list);
     injected_add_guard(self, self->guard | kind->guard_bits(status));
-    self->core->ops->add_run(self->core, list);
+    core_add_run(self->core, list);
     kind->add_wait_stop(self->core, list);
     injected_add_guard(self, self->guard);
 }
@@ -301,19 +301,17 @@ void injected_list_show(struct injected_list *self, unsigned general)
     }
     self->kind->add_proof(self->core, &self->list);
     self->taken[self->n_taken++] =
-        self->core->ops->add_register(self->core, &self->list, (enum core_register)(CORE_R0 + general));
+        core_add_register(self->core, &self->list, (enum core_register)(CORE_R0 + general));
 }
 
 bool injected_list_try(struct injected_list *self, const struct deadline *deadline, struct error *error)
 {
-    size_t done = 0, n = self->list.n;
-    if (self->list.overflow)
-        return error_set(error, ERROR_SYSTEM, "a step list grew too long");
+    size_t done = 0;
     for (;;) {
         struct error why = {0};
         struct outcome outcome =
-            ledger_execute(self->ledger, self->items + done, n - done, self->results + done, deadline, &why);
-        done += outcome.done;
+            ledger_execute(self->ledger, &self->list, done, self->results, deadline, &why);
+        done = outcome.done;
         if (outcome.why == DONE)
             return true;
         bool waits = outcome.why == NOT_YET || outcome.why == TARGET_WAIT;
@@ -375,10 +373,9 @@ enum { STATE_MS = 2000, INJECTED_STOP_NAP_US = 2000 };
 bool injected_read_status(struct injected_code *self, uint64_t *status, bool *halted,
                           const struct deadline *deadline, struct error *error)
 {
-    const struct core_ops *ops = self->core->ops;
-    if (!ledger_read(self->device->ledger, ops->status(self->core), status, deadline, error))
+    if (!ledger_read(self->device->ledger, core_status_register(self->core), status, deadline, error))
         return false;
-    *halted = ops->state(self->core, *status) == CORE_HALTED;
+    *halted = core_state_of(self->core, *status) == CORE_HALTED;
     return true;
 }
 
@@ -386,11 +383,11 @@ static bool halt(struct injected_code *self, enum stop_cause *cause, const struc
                  struct error *error)
 {
     injected_list_new(&self->work);
-    self->core->ops->add_halt(self->core, &self->work.list);
-    size_t at = self->core->ops->add_cause(self->core, &self->work.list);
+    core_add_halt(self->core, &self->work.list);
+    size_t at = core_add_cause(self->core, &self->work.list);
     if (!injected_list_run(&self->work, deadline, error))
         return false;
-    *cause = self->core->ops->cause(self->core, self->work.results[at], 0);
+    *cause = core_cause(self->core, self->work.results[at], 0);
     return true;
 }
 
@@ -398,12 +395,11 @@ static bool halt(struct injected_code *self, enum stop_cause *cause, const struc
 static bool look_for_reset(struct injected_code *self, bool *seen, const struct deadline *deadline,
                            struct error *error)
 {
-    const struct core_ops *ops = self->core->ops;
     injected_list_new(&self->work);
-    size_t at = ops->add_reset_seen(self->core, &self->work.list);
+    size_t at = core_add_reset_seen(self->core, &self->work.list);
     if (!injected_list_run(&self->work, deadline, error))
         return false;
-    *seen = ops->reset_seen(self->core, self->work.results[at]);
+    *seen = core_reset_seen(self->core, self->work.results[at]);
     return true;
 }
 
@@ -443,10 +439,10 @@ static bool let_go(void *context, const struct deadline *deadline, struct error 
     (void)ledger_old(self->device->ledger, self->kind->guard(self->core), &guard);
     injected_list_new(&self->work);
     if (halted && self->was_halted) {
-        steps_add(&self->work.list, step_write(self->core->ops->status(self->core), self->as_found));
+        steps_add(&self->work.list, step_write(core_status_register(self->core), self->as_found));
     } else if (halted) {
         injected_add_guard(self, guard);
-        self->core->ops->add_run(self->core, &self->work.list);
+        core_add_run(self->core, &self->work.list);
     }
     return self->work.list.n == 0 || injected_list_run(&self->work, deadline, error);
 }
@@ -455,20 +451,19 @@ static bool let_go(void *context, const struct deadline *deadline, struct error 
 static bool quiet_comparators(struct injected_code *self, const struct deadline *deadline,
                               struct error *error)
 {
-    const struct core_ops *ops = self->core->ops;
     struct ledger *ledger = self->device->ledger;
-    struct setting on = ops->comparators_on(self->core);
+    struct setting on = core_comparators_on(self->core);
     uint64_t now;
     if (!ledger_read(ledger, on.at, &now, deadline, error))
         return false;
     bool all_off = (now & on.test) != on.set;
     for (unsigned i = 0; all_off && i < self->core->comparators; i++) {
         uint64_t words[COMPARATOR_WORDS], ignored;
-        for (unsigned k = 0; k < ops->comparator_words; k++)
-            if (!ledger_read(ledger, ops->comparator(self->core, i, k), &words[k], deadline, error))
+        for (unsigned k = 0; k < core_comparator_words(self->core); k++)
+            if (!ledger_read(ledger, core_comparator(self->core, i, k), &words[k], deadline, error))
                 return false;
-        if (ops->comparator_used(self->core, words, &ignored) &&
-            !ledger_write(ledger, ops->comparator(self->core, i, 0), 0, (struct restore){0}, deadline, error))
+        if (core_comparator_used(self->core, words, &ignored) &&
+            !ledger_write(ledger, core_comparator(self->core, i, 0), 0, (struct restore){0}, deadline, error))
             return false;
     }
     return ledger_apply(ledger, &on, deadline, error);
@@ -594,7 +589,7 @@ static bool stop_and_take(struct injected_code *self, const char **hindrance, co
         if (reset)
             return error_set(error, ERROR_RESET, "the core was reset");
         ledger_drop_undo(self->device->ledger, (struct undo_action){self, let_go});
-        self->device->leave_halted = true;
+        device_leave_as(self->device, LEAVE_HALTED_FOREIGN);
         return error_set(error, ERROR_FOREIGN_STOP,
                          "the core stopped for another reason just when it was asked to");
     }

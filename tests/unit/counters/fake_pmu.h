@@ -5,7 +5,7 @@
 #pragma once
 
 #include "counters/counter.h"
-#include "device/ledger.h"
+#include "links/ledger.h"
 #include "test.h"
 
 #include <stdio.h>

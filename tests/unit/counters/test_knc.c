@@ -4,7 +4,7 @@
 #include "cores/architectures.h"
 #include "counters/blocks.h"
 #include "counters/events.h"
-#include "device/ledger.h"
+#include "links/ledger.h"
 #include "measure/plan.h"
 
 #include <stdio.h>

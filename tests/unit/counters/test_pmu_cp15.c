@@ -6,7 +6,7 @@
 
 #include "counters/blocks.h"
 #include "counters/counter.h"
-#include "device/ledger.h"
+#include "links/ledger.h"
 
 #include <string.h>
 

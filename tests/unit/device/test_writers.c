@@ -228,7 +228,7 @@ RIG_TEST(somebody_elses_halt_stays)
     rig->model.trouble_for = 1;
     assert_true(watch(rig, NULL));
     assert_non_null(strstr(seen.hindrance, "somebody else halted"));
-    assert_true(rig->device.leave_halted);
+    assert_true(rig->device.leave == LEAVE_HALTED_FOREIGN);
     struct deadline deadline = deadline_in_ms(60000, NULL);
     struct error error = {0};
     assert_true(device_undo(&rig->device, &deadline, &error));

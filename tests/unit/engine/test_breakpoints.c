@@ -62,7 +62,7 @@ static enum why move(uint64_t from, uint64_t to)
     if (to != POINT_NONE)
         breakpoints_add_proof(&f.breakpoints, &list, to);
     assert_false(list.overflow);
-    return ledger_execute(f.ledger, items, list.n, results, &f.deadline, &f.error).why;
+    return ledger_execute(f.ledger, &list, 0, results, &f.deadline, &f.error).why;
 }
 
 static bool stops_at(uint32_t address)

@@ -302,7 +302,7 @@ TIDY_TEST(a_reset_is_no_number)
     assert_int_equal(rig->n_hits, 0);
     struct error error = {0};
     assert_true(rig_undo(rig, &error));
-    assert_false(rig->device.leave_halted);
+    assert_false(rig->device.leave == LEAVE_HALTED_FOREIGN);
     rig_free(rig);
     link_close(attached_link);
     attached_link = NULL;

@@ -3,7 +3,6 @@
 
 #include "debug_words.h"
 #include "find/discovery.h"
-#include "find/manual_placement.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +13,7 @@ enum { PORTS = 4, AHB = 0, APB = 1 };
 /* Access ports, and what stands on the debug bus behind one of them. */
 static struct fixture {
     struct link link;
-    struct device device;
+    struct found found;
     struct link_view views[8];
     size_t n_views;
     uint32_t idr[PORTS], base[PORTS]; /* idr 0: the port does not answer */
@@ -75,7 +74,10 @@ static struct outcome execute(struct link *link, const struct step *steps, size_
 static int tear_down(void **state)
 {
     (void)state;
-    device_close(&f.device);
+    ledger_free(f.found.ledger);
+    free(f.found.cores);
+    free(f.found.buses);
+    memset(&f.found, 0, sizeof f.found);
     return 0;
 }
 
@@ -85,16 +87,15 @@ static int set_up(void **state)
     tear_down(state);
     memset(&f, 0, sizeof f);
     f.link.ops = &ops;
-    f.device.link = &f.link;
-    f.device.ledger = ledger_new(&f.link);
-    f.device.buses = calloc(TARGET_BUSES, sizeof *f.device.buses);
-    f.device.room = TARGET_CORES;
-    f.device.cores = calloc(f.device.room, sizeof *f.device.cores);
+    f.found.ledger = ledger_new(&f.link);
+    f.found.buses = calloc(TARGET_BUSES, sizeof *f.found.buses);
+    f.found.room = TARGET_CORES;
+    f.found.cores = calloc(f.found.room, sizeof *f.found.cores);
     f.idr[AHB] = 0x44770001;
     f.idr[APB] = 0x24770002;
     f.base[APB] = 0x80000000;
     f.deadline = deadline_in_ms(60000, NULL);
-    return f.device.ledger == NULL || f.device.buses == NULL || f.device.cores == NULL;
+    return f.found.ledger == NULL || f.found.buses == NULL || f.found.cores == NULL;
 }
 
 #define FRESH_TEST(name) TEST_WITH(name, set_up, tear_down)
@@ -165,13 +166,15 @@ static const unsigned zynq[] = {CORE, PMU, CORE, PMU, TRACE, CTI, CTI, TRACE};
 
 static bool run(void)
 {
-    return discovery_run(&f.device, f.views, f.n_views, &f.deadline, &f.error);
+    f.found.views = f.views;
+    f.found.n_views = f.n_views;
+    return discovery_run(&f.found, &f.deadline, &f.error);
 }
 
 static void expect_core(size_t number, uint64_t debug, uint64_t pmu, uint64_t cti)
 {
-    const struct core *core = &f.device.cores[number].core;
-    assert_true(number < f.device.n_cores);
+    const struct core *core = &f.found.cores[number].core;
+    assert_true(number < f.found.n_cores);
     assert_int_equal(core->family, CORE_ARMV7);
     assert_string_equal(core->name, "Cortex-A9 r3p0");
     assert_int_equal(core->debug_base, debug);
@@ -184,21 +187,21 @@ FRESH_TEST(two_cores_through_a_probe)
     add_table(zynq, 8);
     bare_views();
     assert_true(run());
-    assert_int_equal(f.device.n_cores, 2);
+    assert_int_equal(f.found.n_cores, 2);
     expect_core(0, 0x80010000, 0x80011000, 0x80015000);
     expect_core(1, 0x80012000, 0x80013000, 0x80016000);
     for (size_t i = 0; i < 2; i++) {
-        const struct device_core *core = &f.device.cores[i];
+        const struct device_core *core = &f.found.cores[i];
         assert_int_equal(core->core.unit, APB);
         assert_true(core->has_memory);
         assert_int_equal(core->core.memory_unit, AHB);
         assert_int_equal(core->core.comparators, 6);
         assert_int_equal(core->n_blocks, 0); /* that is target.c's */
     }
-    assert_int_equal(f.device.n_buses, 1);
-    assert_int_equal(f.device.buses[0].port, APB);
-    assert_int_equal(f.device.buses[0].rom, 0x80000000);
-    assert_int_equal(f.device.buses[0].coresight.n, 9);
+    assert_int_equal(f.found.n_buses, 1);
+    assert_int_equal(f.found.buses[0].port, APB);
+    assert_int_equal(f.found.buses[0].rom, 0x80000000);
+    assert_int_equal(f.found.buses[0].coresight.n, 9);
     assert_int_equal(f.others, 0); /* nobody touched the system bus */
 }
 
@@ -207,17 +210,17 @@ FRESH_TEST(two_cores_through_a_server)
     add_table(zynq, 8);
     server_views();
     assert_true(run());
-    assert_int_equal(f.device.n_cores, 2);
+    assert_int_equal(f.found.n_cores, 2);
     expect_core(0, 0x80010000, 0x80011000, 0x80015000);
     expect_core(1, 0x80012000, 0x80013000, 0x80016000);
     for (unsigned i = 0; i < 2; i++) {
-        const struct device_core *core = &f.device.cores[i];
+        const struct device_core *core = &f.found.cores[i];
         assert_int_equal(core->server_unit, i); /* by its own target the server runs it */
         assert_string_equal(core->view.name, i == 0 ? "zynq.cpu0" : "zynq.cpu1");
         assert_int_equal(core->core.memory_unit, 2);
         assert_true(core->has_memory);
     }
-    assert_int_equal(f.device.n_buses, 1); /* three views, one bus */
+    assert_int_equal(f.found.n_buses, 1); /* three views, one bus */
 }
 
 /* Where the server does not say where a core's registers are, it numbers its cores. */
@@ -229,9 +232,9 @@ FRESH_TEST(a_server_that_knows_numbers_only)
     f.views[0].core_id = 1; /* and lists them as it likes */
     f.views[1].core_id = 0;
     assert_true(run());
-    assert_int_equal(f.device.n_cores, 2);
-    assert_int_equal(f.device.cores[0].server_unit, 1);
-    assert_int_equal(f.device.cores[1].server_unit, 0);
+    assert_int_equal(f.found.n_cores, 2);
+    assert_int_equal(f.found.cores[0].server_unit, 1);
+    assert_int_equal(f.found.cores[1].server_unit, 0);
 }
 
 /* A core that the server has no target for is reached past it, where it gives the bus. */
@@ -240,17 +243,17 @@ FRESH_TEST(a_server_with_one_core_of_two)
     add_table(zynq, 8);
     add_view((struct link_view){.type = "cortex_a", .port = APB, .debug_base = 0x80010000, .is_core = true});
     assert_true(run());
-    assert_int_equal(f.device.n_cores, 1);
-    assert_false(f.device.cores[0].has_memory);
+    assert_int_equal(f.found.n_cores, 1);
+    assert_false(f.found.cores[0].has_memory);
     tear_down(NULL);
     set_up(NULL);
     add_table(zynq, 8);
     add_view((struct link_view){.type = "cortex_a", .port = APB, .debug_base = 0x80010000, .is_core = true});
     add_view((struct link_view){.type = "mem_ap", .port = APB});
     assert_true(run());
-    assert_int_equal(f.device.n_cores, 2);
-    assert_int_equal(f.device.cores[0].server_unit, 0);
-    assert_int_equal(f.device.cores[1].server_unit, 1);
+    assert_int_equal(f.found.n_cores, 2);
+    assert_int_equal(f.found.cores[0].server_unit, 0);
+    assert_int_equal(f.found.cores[1].server_unit, 1);
 }
 
 FRESH_TEST(what_belongs_to_which_core)
@@ -279,7 +282,7 @@ FRESH_TEST(what_belongs_to_which_core)
         add_table(cases[i].kinds, n);
         bare_views();
         assert_true(run());
-        assert_int_equal(f.device.n_cores, 2);
+        assert_int_equal(f.found.n_cores, 2);
         for (size_t k = 0; k < n; k++) {
             if (cases[i].kinds[k] != CORE)
                 continue;
@@ -303,9 +306,9 @@ FRESH_TEST(a_core_that_is_off_is_left_out)
     add_core(0x80030000, 0x413FC090);
     bare_views();
     assert_true(run());
-    assert_int_equal(f.device.n_cores, 1);
+    assert_int_equal(f.found.n_cores, 1);
     expect_core(0, 0x80030000, 0, 0);
-    assert_int_equal(f.device.buses[0].coresight.n, 4);
+    assert_int_equal(f.found.buses[0].coresight.n, 4);
 }
 
 FRESH_TEST(cores_of_other_kinds_are_left_out)
@@ -318,7 +321,7 @@ FRESH_TEST(cores_of_other_kinds_are_left_out)
     add_core(0x80020000, 0x413FC090);
     bare_views();
     assert_true(run());
-    assert_int_equal(f.device.n_cores, 1);
+    assert_int_equal(f.found.n_cores, 1);
     expect_core(0, 0x80020000, 0, 0);
 }
 
@@ -331,9 +334,9 @@ FRESH_TEST(ports_without_a_table_and_of_other_kinds)
         bare_views();
         f.base[APB] = none[i];
         assert_true(run());
-        assert_int_equal(f.device.n_cores, 0);
-        assert_int_equal(f.device.n_buses, 1);
-        assert_false(f.device.buses[0].has_rom);
+        assert_int_equal(f.found.n_cores, 0);
+        assert_int_equal(f.found.n_buses, 1);
+        assert_false(f.found.buses[0].has_rom);
     }
     static const uint32_t others[] = {0x14760010, 0x24770001, 0x04770004, 0};
     for (size_t i = 0; i < 4; i++) { /* JTAG-AP, AHB, AXI, and one that does not answer */
@@ -342,7 +345,7 @@ FRESH_TEST(ports_without_a_table_and_of_other_kinds)
         bare_views();
         f.idr[APB] = others[i];
         assert_true(run());
-        assert_int_equal(f.device.n_cores, 0);
+        assert_int_equal(f.found.n_cores, 0);
         assert_int_equal(f.error.kind, ERROR_NONE);
     }
     set_up(NULL);
@@ -351,8 +354,8 @@ FRESH_TEST(ports_without_a_table_and_of_other_kinds)
     f.idr[APB] = 0x34770006; /* APB4, and BASE as in ADIv5.2 */
     f.base[APB] = 0x80000003;
     assert_true(run());
-    assert_int_equal(f.device.n_cores, 2);
-    assert_int_equal(f.device.buses[0].rom, 0x80000000);
+    assert_int_equal(f.found.n_cores, 2);
+    assert_int_equal(f.found.buses[0].rom, 0x80000000);
 }
 
 /* The server knows where the cores are; a PMU next to one is taken, anything else there is not. */
@@ -363,17 +366,17 @@ FRESH_TEST(without_a_table_the_server_is_asked)
     server_views();
     f.base[APB] = 0xFFFFFFFF;
     assert_true(run());
-    assert_int_equal(f.device.n_cores, 2);
+    assert_int_equal(f.found.n_cores, 2);
     expect_core(0, 0x80010000, 0x80011000, 0);
     expect_core(1, 0x80012000, 0, 0);
-    assert_int_equal(f.device.buses[0].coresight.n, 3);
+    assert_int_equal(f.found.buses[0].coresight.n, 3);
 }
 
 /* --- what the user says --------------------------------------------------------------------------------- */
 
 static bool place(const struct device_request *request)
 {
-    return run() && manual_placement_run(&f.device, f.views, f.n_views, request, &f.deadline, &f.error);
+    return run() && discovery_place(&f.found, request, &f.deadline, &f.error);
 }
 
 FRESH_TEST(a_core_where_the_user_says)
@@ -387,8 +390,8 @@ FRESH_TEST(a_core_where_the_user_says)
     bare_views();
     f.base[APB] = 0xFFFFFFFF;
     assert_true(place(&request));
-    assert_int_equal(f.device.n_cores, 1);
-    assert_int_equal(f.device.preferred, 0);
+    assert_int_equal(f.found.n_cores, 1);
+    assert_int_equal(f.found.preferred, 0);
     expect_core(0, 0x80011000, 0x80012000, 0);
     tear_down(NULL);
     set_up(NULL);
@@ -397,7 +400,7 @@ FRESH_TEST(a_core_where_the_user_says)
     f.base[APB] = 0xFFFFFFFF;
     assert_true(place(&other));
     expect_core(0, 0x80011000, 0x80014000, 0);
-    assert_int_equal(f.device.cores[0].core.pmu_unit, APB);
+    assert_int_equal(f.found.cores[0].core.pmu_unit, APB);
 }
 
 /* One that was found already is only chosen. */
@@ -407,8 +410,8 @@ FRESH_TEST(a_core_that_is_known_is_chosen)
     add_table(zynq, 8);
     bare_views();
     assert_true(place(&request));
-    assert_int_equal(f.device.n_cores, 2);
-    assert_int_equal(f.device.preferred, 1);
+    assert_int_equal(f.found.n_cores, 2);
+    assert_int_equal(f.found.preferred, 1);
 }
 
 FRESH_TEST(what_does_not_say_so_is_not_taken)
@@ -432,7 +435,7 @@ FRESH_TEST(what_does_not_say_so_is_not_taken)
         bare_views();
         assert_false(place(&cases[i].request));
         assert_non_null(strstr(f.error.text, cases[i].text));
-        assert_int_equal(f.device.n_cores, 2);
+        assert_int_equal(f.found.n_cores, 2);
         expect_core(0, 0x80010000, 0x80011000, 0x80015000);
         expect_core(1, 0x80012000, 0x80013000, 0x80016000);
     }
@@ -467,7 +470,7 @@ FRESH_TEST(views_without_a_port_are_skipped)
         f.views[i].has_port = false;
     assert_true(run());
     assert_int_equal(f.reads, 0);
-    assert_int_equal(f.device.n_cores, 0);
+    assert_int_equal(f.found.n_cores, 0);
 }
 
 FRESH_TEST(a_lost_link_is_an_error_wherever_it_goes)
@@ -483,7 +486,7 @@ FRESH_TEST(a_lost_link_is_an_error_wherever_it_goes)
         assert_int_equal(f.error.kind, all ? ERROR_NONE : ERROR_LINK_LOST);
     }
     assert_true(at > 100);
-    assert_int_equal(f.device.n_cores, 2);
+    assert_int_equal(f.found.n_cores, 2);
 }
 
 /* Or the next core would take its number, and be measured in its stead. */
@@ -497,9 +500,9 @@ FRESH_TEST(one_fault_hides_no_core)
         server_views();
         assert_true(run());
         struck = f.reads >= at;
-        assert_int_equal(f.device.n_cores, 2);
-        assert_int_equal(f.device.cores[0].core.debug_base, 0x80010000);
-        assert_true(f.device.cores[0].core.pmu_base != 0 && f.device.cores[1].core.pmu_base != 0);
+        assert_int_equal(f.found.n_cores, 2);
+        assert_int_equal(f.found.cores[0].core.debug_base, 0x80010000);
+        assert_true(f.found.cores[0].core.pmu_base != 0 && f.found.cores[1].core.pmu_base != 0);
     }
     assert_true(at > 100);
 }
@@ -511,11 +514,11 @@ FRESH_TEST(no_more_cores_than_there_is_room_for)
         kinds[i] = CORE;
     add_table(kinds, 40);
     bare_views();
-    f.device.n_cores = TARGET_CORES - 3;
+    f.found.n_cores = TARGET_CORES - 3;
     assert_true(run());
-    assert_int_equal(f.device.n_cores, TARGET_CORES);
-    assert_true(f.device.cores_cut);
-    assert_false(f.device.buses_cut);
+    assert_int_equal(f.found.n_cores, TARGET_CORES);
+    assert_true(f.found.cores_cut);
+    assert_false(f.found.buses_cut);
 }
 
 FRESH_TEST(no_more_buses_than_there_is_room_for)
@@ -523,9 +526,9 @@ FRESH_TEST(no_more_buses_than_there_is_room_for)
     static const unsigned kinds[] = {TRACE};
     add_table(kinds, 1);
     bare_views();
-    f.device.n_buses = TARGET_BUSES;
+    f.found.n_buses = TARGET_BUSES;
     for (size_t i = 0; i < TARGET_BUSES; i++)
-        f.device.buses[i].port = PORTS;
+        f.found.buses[i].port = PORTS;
     assert_true(run());
-    assert_true(f.device.buses_cut);
+    assert_true(f.found.buses_cut);
 }

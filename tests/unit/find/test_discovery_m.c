@@ -3,7 +3,6 @@
 
 #include "debug_words.h"
 #include "find/discovery.h"
-#include "find/manual_placement.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +12,7 @@ enum { PORTS = 4, SCS = 0xE000E000, CPUID = SCS + 0xD00, TABLE = 0xE00FF000 };
 
 static struct fixture {
     struct link link;
-    struct device device;
+    struct found found;
     struct link_view views[8];
     size_t n_views;
     uint32_t idr[PORTS], base[PORTS];
@@ -62,7 +61,10 @@ static struct outcome execute(struct link *link, const struct step *steps, size_
 static int tear_down(void **state)
 {
     (void)state;
-    device_close(&f.device);
+    ledger_free(f.found.ledger);
+    free(f.found.cores);
+    free(f.found.buses);
+    memset(&f.found, 0, sizeof f.found);
     return 0;
 }
 
@@ -72,14 +74,13 @@ static int set_up(void **state)
     tear_down(state);
     memset(&f, 0, sizeof f);
     f.link.ops = &ops;
-    f.device.link = &f.link;
-    f.device.ledger = ledger_new(&f.link);
-    f.device.room = TARGET_CORES;
-    f.device.cores = calloc(f.device.room, sizeof *f.device.cores);
+    f.found.ledger = ledger_new(&f.link);
+    f.found.room = TARGET_CORES;
+    f.found.cores = calloc(f.found.room, sizeof *f.found.cores);
     for (unsigned i = 0; i < PORTS; i++)
         f.base[i] = UINT32_MAX;
     f.deadline = deadline_in_ms(60000, NULL);
-    return f.device.ledger == NULL || f.device.cores == NULL;
+    return f.found.ledger == NULL || f.found.cores == NULL;
 }
 
 #define FRESH_TEST(name) TEST_WITH(name, set_up, tear_down)
@@ -119,7 +120,9 @@ static void add_cortex_m(unsigned port)
 
 static bool run(void)
 {
-    return discovery_m_run(&f.device, f.views, f.n_views, &f.deadline, &f.error);
+    f.found.views = f.views;
+    f.found.n_views = f.n_views;
+    return discovery_m_run(&f.found, &f.deadline, &f.error);
 }
 
 FRESH_TEST(a_table_leads_to_it)
@@ -128,9 +131,9 @@ FRESH_TEST(a_table_leads_to_it)
     add_port(APB);
     add_cortex_m(0);
     assert_true(run());
-    assert_int_equal(f.device.n_cores, 1);
-    assert_string_equal(f.device.cores[0].core.name, "Cortex-M4 r0p1");
-    assert_false(f.device.has_passed_over);
+    assert_int_equal(f.found.n_cores, 1);
+    assert_string_equal(f.found.cores[0].core.name, "Cortex-M4 r0p1");
+    assert_false(f.found.has_passed_over);
     assert_int_equal(f.looked[1], 0);
 }
 
@@ -144,7 +147,7 @@ FRESH_TEST(a_table_of_the_chip_leads_to_that_of_the_core)
     debug_component(&f.words[0], SCS, 9, 0xD21, 0, 0x47702A04); /* as Armv8-M has it */
     f.base[0] = 0xF0000003;
     assert_true(run());
-    assert_int_equal(f.device.n_cores, 1);
+    assert_int_equal(f.found.n_cores, 1);
 }
 
 FRESH_TEST(what_stands_there_is_something_else)
@@ -156,10 +159,10 @@ FRESH_TEST(what_stands_there_is_something_else)
     debug_component(&f.words[0], SCS, 9, 0x906, 0x14, 0);
     f.base[0] = TABLE | 3;
     assert_true(run());
-    assert_int_equal(f.device.n_cores, 0);
+    assert_int_equal(f.found.n_cores, 0);
     assert_int_equal(f.looked[0], 0);
-    assert_true(f.device.has_passed_over);
-    assert_int_equal(f.device.passed_over, 0);
+    assert_true(f.found.has_passed_over);
+    assert_int_equal(f.found.passed_over, 0);
 }
 
 /* Without a table nobody looks beside anything but AHB-APs. */
@@ -176,7 +179,7 @@ FRESH_TEST(nobody_looks_where_another_kind_of_core_may_be)
             add_core(1);
             f.base[0] = bases[k];
             assert_true(run());
-            assert_int_equal(f.device.n_cores, 0);
+            assert_int_equal(f.found.n_cores, 0);
             assert_int_equal(f.looked[0] + f.looked[1], 0);
         }
     set_up(NULL);
@@ -184,8 +187,8 @@ FRESH_TEST(nobody_looks_where_another_kind_of_core_may_be)
     add_port(AHB);
     add_cortex_m(1);
     assert_true(run());
-    assert_int_equal(f.device.n_cores, 1);
-    assert_int_equal(f.device.cores[0].core.unit, 1);
+    assert_int_equal(f.found.n_cores, 1);
+    assert_int_equal(f.found.cores[0].core.unit, 1);
     assert_int_equal(f.looked[0], 0);
 }
 
@@ -197,7 +200,7 @@ FRESH_TEST(nothing_else_can_be_there)
     f.views[2].unit = f.views[2].port = 0x100; /* of another debug port */
     add_core(0);
     assert_true(run());
-    assert_int_equal(f.device.n_cores, 1);
+    assert_int_equal(f.found.n_cores, 1);
     assert_int_equal(f.looked[2], 0);
 }
 
@@ -212,7 +215,7 @@ FRESH_TEST(a_server_says_what_its_targets_are)
         f.n_views = 1;
         add_core(0);
         assert_true(run());
-        assert_int_equal(f.device.n_cores, 0);
+        assert_int_equal(f.found.n_cores, 0);
         assert_int_equal(f.reads, 0);
     }
     set_up(NULL);
@@ -220,7 +223,7 @@ FRESH_TEST(a_server_says_what_its_targets_are)
     f.n_views = 1;
     add_core(0);
     assert_true(run());
-    assert_int_equal(f.device.n_cores, 1);
+    assert_int_equal(f.found.n_cores, 1);
     assert_int_equal(f.reads, 3); /* no table is asked for */
 }
 
@@ -231,7 +234,7 @@ FRESH_TEST(a_bus_that_hangs_is_let_alone)
     add_cortex_m(0);
     f.asleep = true;
     assert_true(run());
-    assert_int_equal(f.device.n_cores, 0);
+    assert_int_equal(f.found.n_cores, 0);
     assert_in_range(f.reads, 1, 6); /* IDR, BASE and a few words */
 }
 
@@ -247,16 +250,16 @@ FRESH_TEST(the_link_is_lost_at_each_read)
             break;
         assert_int_equal(f.error.kind, ERROR_LINK_LOST);
     }
-    assert_int_equal(f.device.n_cores, 1);
+    assert_int_equal(f.found.n_cores, 1);
 }
 
 FRESH_TEST(more_cores_than_are_looked_at_are_told)
 {
     add_port(AHB);
     add_cortex_m(0);
-    f.device.n_cores = f.device.room;
+    f.found.n_cores = f.found.room;
     assert_true(run());
-    assert_true(f.device.cores_cut);
+    assert_true(f.found.cores_cut);
 }
 
 FRESH_TEST(where_the_user_says)
@@ -265,16 +268,16 @@ FRESH_TEST(where_the_user_says)
     add_port(AHB);
     add_port(APB);
     add_core(0);
-    f.device.buses = calloc(TARGET_BUSES, sizeof *f.device.buses);
+    f.found.buses = calloc(TARGET_BUSES, sizeof *f.found.buses);
     assert_true(run());
-    assert_int_equal(f.device.n_cores, 0);
+    assert_int_equal(f.found.n_cores, 0);
     for (int i = 0; i < 2; i++) { /* the second time it is known */
-        assert_true(manual_placement_run(&f.device, f.views, f.n_views, &request, &f.deadline, &f.error));
-        assert_int_equal(f.device.n_cores, 1);
-        assert_int_equal(f.device.preferred, 0);
+        assert_true(discovery_place(&f.found, &request, &f.deadline, &f.error));
+        assert_int_equal(f.found.n_cores, 1);
+        assert_int_equal(f.found.preferred, 0);
     }
     f.words[0].n = 0;
-    f.device.n_cores = 0;
-    assert_false(manual_placement_run(&f.device, f.views, f.n_views, &request, &f.deadline, &f.error));
+    f.found.n_cores = 0;
+    assert_false(discovery_place(&f.found, &request, &f.deadline, &f.error));
     assert_non_null(strstr(f.error.text, "no Cortex-M answers"));
 }

@@ -1,4 +1,4 @@
-#include "device/ledger.h"
+#include "links/ledger.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -207,39 +207,82 @@ bool ledger_old(const struct ledger *ledger, struct address at, uint64_t *old)
     return true;
 }
 
-/* A list that has to pause (the user has had enough) does not while something of the program's is borrowed.
- */
-static struct outcome give_back(struct ledger *ledger, const struct step *steps, size_t n, uint64_t *results,
-                                struct outcome paused, struct error *error)
+/* The user cancelled in the middle of a list: what it has borrowed of the program is put back first. */
+static struct outcome give_back(struct ledger *ledger, const struct steps *list, size_t from,
+                                uint64_t *results, struct outcome paused, struct error *error)
 {
     struct deadline soon = deadline_in_ms(patience_ms(OWED_MS), NULL);
-    size_t from, end;
+    size_t begin, end;
     while (paused.why == NOT_YET && !deadline_passed(&soon) &&
-           steps_borrowed(steps, n, paused.done, &from, &end)) {
+           steps_borrowed(list->items + from, list->n - from, paused.done - from, &begin, &end)) {
         size_t done = paused.done;
-        paused = link_execute(ledger->link, steps + done, end - done, results + done, &soon, error);
+        paused =
+            link_execute(ledger->link, list->items + done, from + end - done, results + done, &soon, error);
         paused.done += done;
     }
-    if (paused.why == DONE && paused.done < n)
-        paused = (struct outcome){.why = NOT_YET, .done = paused.done};
+    if (paused.why == DONE && paused.done < list->n)
+        paused.why = NOT_YET;
     return paused;
 }
 
-struct outcome ledger_execute(struct ledger *ledger, const struct step *steps, size_t n, uint64_t *results,
+static bool check_list(const struct ledger *ledger, const struct steps *list, size_t from,
+                       struct error *error)
+{
+    if (list->overflow)
+        return error_set(error, ERROR_SYSTEM, "a step list grew too long");
+    for (size_t i = from; i < list->n; i++) {
+        const struct step *step = &list->items[i];
+        if ((step->op == OP_WRITE || step->op == OP_COPY) && !may_write(ledger, step->at))
+            return error_set(error, ERROR_SYSTEM,
+                             "refused to write 0x%08" PRIX64 ", which the ledger does not hold",
+                             step->at.offset);
+    }
+    return true;
+}
+
+struct outcome ledger_execute(struct ledger *ledger, const struct steps *list, size_t from, uint64_t *results,
                               const struct deadline *deadline, struct error *error)
 {
-    for (size_t i = 0; i < n; i++)
-        if ((steps[i].op == OP_WRITE || steps[i].op == OP_COPY) && !may_write(ledger, steps[i].at)) {
-            error_set(error, ERROR_SYSTEM, "refused to write 0x%08" PRIx64 ", which the ledger does not hold",
-                      steps[i].at.offset);
-            return (struct outcome){.why = TARGET_FAULT};
-        }
+    if (!check_list(ledger, list, from, error))
+        return (struct outcome){.why = TARGET_FAULT, .done = from};
     if (!ledger_release_core(ledger, deadline, error))
-        return (struct outcome){.why = error->kind == ERROR_LINK_LOST ? LINK_LOST : TARGET_FAULT};
-    struct outcome outcome = link_execute(ledger->link, steps, n, results, deadline, error);
+        return (struct outcome){.why = error->kind == ERROR_LINK_LOST ? LINK_LOST : TARGET_FAULT,
+                                .done = from};
+    struct outcome outcome =
+        link_execute(ledger->link, list->items + from, list->n - from, results + from, deadline, error);
+    outcome.done += from;
     return outcome.why == NOT_YET && deadline_passed(deadline)
-               ? give_back(ledger, steps, n, results, outcome, error)
+               ? give_back(ledger, list, from, results, outcome, error)
                : outcome;
+}
+
+bool ledger_run(struct ledger *ledger, const struct steps *list, uint64_t *results,
+                const struct deadline *deadline, struct error *error)
+{
+    size_t done = 0;
+    while (done < list->n || list->overflow) {
+        struct outcome outcome = ledger_execute(ledger, list, done, results, deadline, error);
+        done = outcome.done;
+        if (outcome.why == DONE)
+            break;
+        if (outcome.why != NOT_YET)
+            return error_set(error, ERROR_FAULT, "step %zu of %zu did not come out", done, list->n);
+        if (deadline_passed(deadline))
+            return error_set(error, deadline_cancelled(deadline) ? ERROR_CANCELLED : ERROR_ASLEEP,
+                             "the target does not answer");
+    }
+    return true;
+}
+
+bool ledger_read_list(struct ledger *ledger, const struct steps *list, uint64_t *values,
+                      const struct deadline *deadline, struct error *error)
+{
+    if (!check_list(ledger, list, 0, error))
+        return false;
+    for (size_t i = 0; i < list->n; i++)
+        if (!ledger_read(ledger, list->items[i].at, &values[i], deadline, error))
+            return false;
+    return true;
 }
 
 /* Looked at afterwards where a write can be lost without a word. What reads back otherwise by its nature is

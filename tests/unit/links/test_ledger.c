@@ -1,5 +1,5 @@
-#include "device/ledger.h"
 #include "fake_link.h"
+#include "links/ledger.h"
 #include "test.h"
 
 struct fixture {
@@ -58,16 +58,36 @@ FRESH_TEST(refuses_what_it_does_not_hold)
     struct fixture *f = *state;
     uint64_t results[2];
     struct step steps[] = {step_read(at(0x30)), step_write(at(0x30), 5)};
-    struct outcome outcome = ledger_execute(f->ledger, steps, 2, results, &f->deadline, &f->error);
+    struct steps list = {.items = steps, .n = 2, .room = 2};
+    struct outcome outcome = ledger_execute(f->ledger, &list, 0, results, &f->deadline, &f->error);
     assert_int_not_equal(outcome.why, DONE);
     assert_int_equal(outcome.done, 0);
     assert_int_equal(f->error.kind, ERROR_SYSTEM);
     assert_int_equal(f->fake.n_writes, 0);
     error_clear(&f->error);
     assert_true(ledger_allow(f->ledger, at(0x30), &f->error));
-    outcome = ledger_execute(f->ledger, steps, 2, results, &f->deadline, &f->error);
+    outcome = ledger_execute(f->ledger, &list, 0, results, &f->deadline, &f->error);
     assert_int_equal(outcome.why, DONE);
     assert_int_equal(f->fake.n_writes, 1);
+    outcome = ledger_execute(f->ledger, &list, 1, results, &f->deadline, &f->error);
+    assert_int_equal(outcome.why, DONE);
+    assert_int_equal(outcome.done, 2);
+    assert_int_equal(f->fake.n_writes, 2);
+}
+
+FRESH_TEST(refuses_a_list_that_grew_too_long)
+{
+    struct fixture *f = *state;
+    struct step items[1];
+    uint64_t results[1];
+    struct steps list = {.items = items, .room = 1};
+    assert_true(ledger_allow(f->ledger, at(0x30), &f->error));
+    steps_add(&list, step_write(at(0x30), 5));
+    steps_add(&list, step_write(at(0x30), 6));
+    assert_int_not_equal(ledger_execute(f->ledger, &list, 0, results, &f->deadline, &f->error).why, DONE);
+    assert_int_equal(f->error.kind, ERROR_SYSTEM);
+    assert_false(ledger_read_list(f->ledger, &list, results, &f->deadline, &f->error));
+    assert_int_equal(f->fake.n_writes, 0);
 }
 
 FRESH_TEST(a_pair_is_put_back_bit_by_bit)

@@ -74,10 +74,19 @@ bool ledger_release(struct ledger *ledger, struct address at, const struct deadl
 /* Forgets one address without putting it back: its new value is to stay. */
 void ledger_forget(struct ledger *ledger, struct address at);
 
-/* link_execute for lists that may write; a write to an address neither held nor allowed is a bug:
- * ERROR_SYSTEM. */
-struct outcome ledger_execute(struct ledger *ledger, const struct step *steps, size_t n, uint64_t *results,
+/*
+ * Executes a list from step `from` on. `results` are the whole list's, and the outcome's `done` counts from
+ * the list's start. A list that overflowed is refused, and so is a write to an address neither held nor
+ * allowed: ERROR_SYSTEM.
+ */
+struct outcome ledger_execute(struct ledger *ledger, const struct steps *list, size_t from, uint64_t *results,
                               const struct deadline *deadline, struct error *error);
+/* Executes a whole list in which nothing is expected, and waits for what is not there yet. */
+bool ledger_run(struct ledger *ledger, const struct steps *list, uint64_t *results,
+                const struct deadline *deadline, struct error *error);
+/* Executes a list of reads one by one, and the core itself makes those that only it can make. */
+bool ledger_read_list(struct ledger *ledger, const struct steps *list, uint64_t *values,
+                      const struct deadline *deadline, struct error *error);
 /* One read. */
 bool ledger_read(struct ledger *ledger, struct address at, uint64_t *value, const struct deadline *deadline,
                  struct error *error);
