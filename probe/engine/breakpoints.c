@@ -14,11 +14,22 @@ static uint32_t bit(unsigned n)
     return UINT32_C(1) << n;
 }
 
+/* Sets have 32 bits: enough for every core, but a garbled FP_CTRL can claim 127. */
+static unsigned count_comparators(const struct core *core)
+{
+    return core->comparators < 32 ? core->comparators : 32;
+}
+
+static uint32_t first_ones(unsigned n)
+{
+    return n < 32 ? bit(n) - 1 : UINT32_MAX;
+}
+
 /* The last `n` of them, as bits. */
 static uint32_t last_ones(const struct core *core, unsigned n)
 {
-    uint32_t all = bit(core->comparators) - 1;
-    return n >= core->comparators ? all : all & ~(bit(core->comparators - n) - 1);
+    unsigned all = count_comparators(core);
+    return n >= all ? first_ones(all) : first_ones(all) & ~first_ones(all - n);
 }
 
 /* Takes the last one of a set that is not empty. */
@@ -68,7 +79,7 @@ static bool find_comparators(struct ledger *ledger, const struct core *core, str
     if (!ledger_read(ledger, on.at, &now, deadline, error))
         return false;
     bool all_off = (now & on.test) != on.set;
-    for (unsigned n = core->comparators; n-- > 0;) {
+    for (unsigned n = count_comparators(core); n-- > 0;) {
         bool used;
         uint64_t address;
         if (!read_comparator(ledger, core, n, &used, &address, deadline, error))

@@ -1,5 +1,5 @@
 /*
- * The direct engine and stops that are not what was planned: somebody else's, resets, lockup, sleep, and a
+ * The direct engine and unplanned stops: foreign ones, resets, lockup, sleep, and a
  * core that is slow to leave Debug state.
  */
 #include "rig.h"
@@ -9,7 +9,7 @@ TEST_TIME(rig_clock, rig_nap)
 
 enum { SOMEWHERE = 0x1048 };
 
-/* --- somebody else -------------------------------------------------------------------------------------- */
+/* --- foreign stops -------------------------------------------------------------------------------------- */
 
 static const struct model_event halted_inside[] = {
     {.kind = MODEL_AT, .cycles = 500, .pc = 0x1000, .sp = 0x20007F00, .lr = 0x2005},
@@ -126,7 +126,7 @@ RIG_TEST(waits_and_transfers_go_on_after_every_slice)
     rig_end_clean(rig);
 }
 
-RIG_TEST(start_and_end_that_never_come_are_told_apart)
+RIG_TEST(start_and_end_that_never_come_have_their_own_errors)
 {
     for (size_t reached = 0; reached < 2; reached++) {
         struct rig *rig = rig_fresh(to_end, reached);
@@ -176,7 +176,7 @@ RIG_TEST(a_sleeping_core_is_waited_for)
         rig->model.deep_sleep = deep != 0;
         assert_true(rig_run(rig, 3, 0));
         rig_check_hits(rig, 3, 1000, 7);
-        rig->model.deep_sleep = false; /* somebody wakes it for the end */
+        rig->model.deep_sleep = false; /* awake, so that the end can clean up */
         rig_end_clean(rig);
     }
 }

@@ -215,7 +215,7 @@ static const char *left_halted(struct rig *rig, const struct end *end)
                                                                         : words;
 }
 
-RIG_TEST(somebody_else_may_halt_the_core_anywhere)
+RIG_TEST(another_debugger_may_halt_the_core_anywhere)
 {
     everywhere(TROUBLE_HALT, 1, left_halted);
 }

@@ -1,4 +1,4 @@
-/* Processes: where there are none to choose among, a choice is refused. */
+/* Processes: a core that has none to choose from refuses a choice. */
 #include "../test.h"
 
 #include "cores/core.h"
