@@ -69,8 +69,8 @@ static bool describe_context(struct direct_engine *self, char *out, size_t size,
                              const struct deadline *deadline, struct error *error)
 {
     struct error unread = {0};
-    snprintf(out, size, "CONTEXTIDR, which tells them apart, cannot be read from there");
     size_t at;
+    snprintf(out, size, "CONTEXTIDR, which tells them apart, cannot be read from there");
     direct_new_registers(self);
     if (!core_add_context(self->core, &self->list, &at))
         return true;

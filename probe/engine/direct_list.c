@@ -12,6 +12,7 @@ enum {
     BREAKPOINTS_CHECK_US = 50000
 };
 
+/* For a single read, whatever deadline the list has. */
 static struct deadline read_time(const volatile sig_atomic_t *cancel)
 {
     return deadline_in_ms(patience_ms(READ_MS), cancel);
@@ -157,7 +158,7 @@ static bool has_it_off(const struct direct_engine *self, size_t at)
 
 /* If every stop is a comparator's, the wait would never end once the comparator is cleared. A core that lost
  * its power has lost them all. */
-static bool check_breakpoints(struct direct_engine *self, size_t at, bool last,
+static bool check_breakpoints(struct direct_engine *self, size_t at, bool late,
                               const struct deadline *deadline, struct error *error)
 {
     struct error cleared = {0};
@@ -165,7 +166,7 @@ static bool check_breakpoints(struct direct_engine *self, size_t at, bool last,
     struct deadline soon = read_time(deadline->cancel);
     int64_t now = deadline_now_us();
     (void)core_breakpoint_instruction(self->core, &size);
-    if (size != 0 || (!last && now - self->breakpoints_checked_us < BREAKPOINTS_CHECK_US) ||
+    if (size != 0 || (!late && now - self->breakpoints_checked_us < BREAKPOINTS_CHECK_US) ||
         has_it_off(self, at))
         return true;
     self->breakpoints_checked_us = now;
@@ -274,23 +275,24 @@ bool direct_confirm_held(struct direct_engine *self, struct error *error)
 
 /* --- running a list ------------------------------------------------------------------------------------- */
 
-/* The step after `done` is not done yet; `waits`: it waits for a halt. Whether to go on waiting for it. */
-static bool may_go_on(struct direct_engine *self, const struct outcome *outcome, bool waits,
+/* The step after `done` is not done yet. Whether to try it again; `waits`: it waits for a halt, `late`: there
+ * was no progress for too long. */
+static bool may_go_on(struct direct_engine *self, const struct outcome *outcome, bool waits, bool late,
                       const struct error *refused, const struct deadline *deadline, struct error *error)
 {
-    bool in_vain = is_late(self), at_end = waits && segment_at(self, self->done) == SEGMENT_AT_END;
+    bool at_end = waits && segment_at(self, self->done) == SEGMENT_AT_END;
     if (outcome->why == NOT_YET) {
         enum core_state state = waits ? core_state_of(self->core, outcome->saw) : CORE_RUNNING;
         if (state == CORE_LOCKUP)
             return error_set(error, ERROR_LOCKUP, "the core locked up");
-        if (waits && !check_breakpoints(self, self->done, in_vain, deadline, error))
+        if (waits && !check_breakpoints(self, self->done, late, deadline, error))
             return false;
         self->device->slept |= at_end && state == CORE_ASLEEP;
-        if (in_vain)
+        if (late)
             return waited_in_vain(self, error);
         return !at_end || poll_counters(self, deadline, error);
     }
-    if (outcome->why == LINK_LOST || refused->kind == ERROR_SYSTEM || in_vain ||
+    if (outcome->why == LINK_LOST || refused->kind == ERROR_SYSTEM || late ||
         write_may_be_lost(self, self->done, outcome->why))
         return error_set(error, refused->kind, "%s", refused->text);
     usleep(NAP_US);
@@ -322,11 +324,12 @@ bool direct_run_list(struct direct_engine *self, size_t *at, uint64_t *saw, cons
         self->waited = self->waited || refuses || (waits && outcome.saw != 0);
         if ((refuses || waits || cancelled) && !confirm_held(self, 1, &unread) && !is_sound(self, error))
             return false;
-        if (outcome.why == DONE) /* if the core stays halted, the next list confirms them */
+        bool late = is_late(self); /* it also notes the progress of this list */
+        if (outcome.why == DONE)   /* if the core stays halted, the next list confirms them */
             return (self->ends_halted && !cancelled) || direct_confirm_held(self, error);
         if (outcome.why == UNEXPECTED)
             return direct_confirm_held(self, error);
-        if (!may_go_on(self, &outcome, waits, &refused, deadline, error))
+        if (!may_go_on(self, &outcome, waits, late, &refused, deadline, error))
             return false;
         if (deadline_cancelled(deadline))
             return error_set(error, ERROR_CANCELLED, "cancelled");
