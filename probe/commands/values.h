@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "engine/process.h"
+#include "engine/engine.h"
 #include "find/coresight.h"
 #include "report/counts.h"
 

@@ -1,24 +1,65 @@
 #include "engine/direct_list.h"
 
-#include "engine/stops.h"
-
 #include <inttypes.h>
-#include <stdio.h>
 #include <unistd.h>
 
 enum {
-    SETTLE_TRIES = 2,
+    STOP_TRIES = 2,
     PLAIN_TRIES = 3,
     NAP_US = 5000,
-    LOOK_MS = 1000,
-    PATIENT_MS = 5000,
-    CHECK_US = 50000
+    READ_MS = 1000,
+    LIST_MS = 5000,
+    BREAKPOINTS_CHECK_US = 50000
 };
+
+/* For a single read, whatever deadline the list has. */
+static struct deadline read_time(const volatile sig_atomic_t *cancel)
+{
+    return deadline_in_ms(patience_ms(READ_MS), cancel);
+}
 
 uint64_t direct_end(const struct direct_engine *self)
 {
-    return self->region.to_return ? self->place.pc : self->region.end;
+    return self->region.to_return ? self->frame.end.pc : self->region.end;
 }
+
+bool direct_tell_reset(struct direct_engine *self, struct error *error)
+{
+    self->was_reset = true;
+    return error_set(error, ERROR_RESET, "the target was reset");
+}
+
+/* --- progress ------------------------------------------------------------------------------------------- */
+
+void direct_begin(struct direct_engine *self, const struct engine_request *request,
+                  const struct engine_sink *sink)
+{
+    hit_results_begin(&self->hits, request, sink);
+    self->advances = self->hits.advances;
+    progress_note(&self->progress);
+}
+
+static bool is_late(struct direct_engine *self)
+{
+    if (self->hits.advances != self->advances) {
+        self->advances = self->hits.advances;
+        progress_note(&self->progress);
+    }
+    return progress_is_late(&self->progress, self->hits.request);
+}
+
+static bool tell_late(const struct direct_engine *self, struct error *error)
+{
+    return progress_tell(&self->progress, self->hits.request, self->core,
+                         self->hits.under_way ? &self->hits.hit : NULL, self->frame.end.pc, error);
+}
+
+bool direct_check_time(struct direct_engine *self, struct error *error)
+{
+    return !is_late(self) || tell_late(self, error);
+}
+
+/* --- lists ---------------------------------------------------------------------------------------------- */
 
 void direct_new_list(struct direct_engine *self)
 {
@@ -48,7 +89,7 @@ static bool at_wait(const struct direct_engine *self, size_t at)
            core_state_of(self->core, self->items[at].value) == CORE_HALTED;
 }
 
-/* What the last write of the core's control register was. */
+/* Whether the last write of the core's control register holds interrupts off. */
 static void note_held(struct direct_engine *self, const struct step *control)
 {
     struct step items[2] = {0};
@@ -57,11 +98,10 @@ static void note_held(struct direct_engine *self, const struct step *control)
         return;
     core_add_hold(self->core, &hold, true);
     core_add_run_held(self->core, &hold);
-    self->held = control->value == items[0].value || control->value == items[1].value;
+    self->interrupts_held = control->value == items[0].value || control->value == items[1].value;
 }
 
-/* Whether the core stands where we know it to: after a halt that was proved to be ours, or a step of our own.
- */
+/* Whether the core stands halted by us: after a halt that was proved to be ours, or after our own step. */
 static void note_halt(struct direct_engine *self, size_t done)
 {
     struct step items[8];
@@ -90,71 +130,12 @@ static void note_halt(struct direct_engine *self, size_t done)
         self->halted_by_us = proved;
 }
 
-bool direct_tell_reset(struct direct_engine *self, struct error *error)
-{
-    self->was_reset = true;
-    return error_set(error, ERROR_RESET, "the target was reset");
-}
-
-void direct_begin(struct direct_engine *self, const struct engine_request *request,
-                  const struct engine_sink *sink)
-{
-    hit_results_begin(&self->hits, request, sink);
-    self->since_us = deadline_now_us();
-    self->steps = self->hits.steps;
-    self->inner = self->lost = 0;
-}
-
-static bool is_late(struct direct_engine *self)
-{
-    if (self->hits.steps != self->steps) {
-        self->steps = self->hits.steps;
-        self->since_us = deadline_now_us();
-        self->inner = self->lost = 0;
-    }
-    return deadline_now_us() - self->since_us > self->hits.request->timeout_ms * 1000;
-}
-
-static bool tell_end(const struct direct_engine *self, struct error *error)
-{
-    double seconds = (double)self->hits.request->timeout_ms / 1000;
-    char past[96] = "", lost[96] = "";
-    if (self->hits.under_way && self->hits.hit.past > 0)
-        snprintf(past, sizeof past, "; the core stopped %" PRIu64 " times there in another frame",
-                 self->hits.hit.past);
-    if (self->lost > 0)
-        snprintf(lost, sizeof lost, "; %" PRIu64 " calls in a row were left without returning", self->lost);
-    return error_set(error, ERROR_END, "the end was not reached within %.3g s of the start%s%s%s", seconds,
-                     past, lost, core_may_be_unseen(self->core));
-}
-
-static bool tell_start(const struct direct_engine *self, struct error *error)
-{
-    double seconds = (double)self->hits.request->timeout_ms / 1000;
-    if (self->inner == 0)
-        return error_set(error, ERROR_START, "the start was not reached within %.3g s%s", seconds,
-                         core_may_be_unseen(self->core));
-    return error_set(error, ERROR_START,
-                     "the start was reached %" PRIu64
-                     " times within %.3g s, each time with a return address inside the function itself "
-                     "(0x%08" PRIX64 "): name an end as well",
-                     self->inner, seconds, core_code_place(self->place.pc));
-}
-
-static bool tell_late(const struct direct_engine *self, struct error *error)
-{
-    return self->hits.under_way || self->lost > 0 ? tell_end(self, error) : tell_start(self, error);
-}
-
-bool direct_check_time(struct direct_engine *self, struct error *error)
-{
-    return !is_late(self) || tell_late(self, error);
-}
+/* --- while a list waits --------------------------------------------------------------------------------- */
 
 static bool was_reset_meanwhile(const struct direct_engine *self)
 {
     uint64_t cause;
-    struct deadline soon = deadline_in_ms(patience_ms(1000), NULL);
+    struct deadline soon = read_time(NULL);
     struct error ignored = {0};
     return ledger_read(self->device->ledger, core_reset_register(self->core), &cause, &soon, &ignored) &&
            core_reset_seen(self->core, cause);
@@ -165,7 +146,7 @@ static bool waited_in_vain(struct direct_engine *self, struct error *error)
     return was_reset_meanwhile(self) ? direct_tell_reset(self, error) : tell_late(self, error);
 }
 
-/* The list itself has the comparator off for a single step. */
+/* The list itself switched the comparator off for a single step. */
 static bool has_it_off(const struct direct_engine *self, size_t at)
 {
     struct address control = core_comparator(self->core, self->breakpoints.comparator, 0);
@@ -175,26 +156,27 @@ static bool has_it_off(const struct direct_engine *self, size_t at)
     return false;
 }
 
-/* Where each stop is a comparator's, one that is gone would be waited for in vain. A core that lost its power
- * lost them all. */
-static bool check_points(struct direct_engine *self, size_t at, bool last, const struct deadline *deadline,
-                         struct error *error)
+/* If every stop is a comparator's, the wait would never end once the comparator is cleared. A core that lost
+ * its power has lost them all. */
+static bool check_breakpoints(struct direct_engine *self, size_t at, bool late,
+                              const struct deadline *deadline, struct error *error)
 {
     struct error cleared = {0};
     uint8_t size = 0;
-    struct deadline soon = deadline_in_ms(patience_ms(LOOK_MS), deadline->cancel);
+    struct deadline soon = read_time(deadline->cancel);
     int64_t now = deadline_now_us();
     (void)core_breakpoint_instruction(self->core, &size);
-    if (size != 0 || (!last && now - self->checked_us < CHECK_US) || has_it_off(self, at))
+    if (size != 0 || (!late && now - self->breakpoints_checked_us < BREAKPOINTS_CHECK_US) ||
+        has_it_off(self, at))
         return true;
-    self->checked_us = now;
+    self->breakpoints_checked_us = now;
     if (breakpoints_check(&self->breakpoints, &soon, &cleared))
         return true;
     return was_reset_meanwhile(self) ? direct_tell_reset(self, error)
                                      : error_set(error, cleared.kind, "%s", cleared.text);
 }
 
-/* A write's fault may show with the step behind it only, unless the link checks each of them. To go on then
+/* Unless the link checks each write, a write's fault may show only at the step after it. To go on from there
  * would be to go on without the write. */
 static bool write_may_be_lost(const struct direct_engine *self, size_t at, enum why why)
 {
@@ -202,15 +184,15 @@ static bool write_may_be_lost(const struct direct_engine *self, size_t at, enum 
            !link_faults_are_exact(self->device->link);
 }
 
-/* The counters while they run, so that none wraps unseen. What a sleeping target does not show now, it may
- * show the next time. */
-static bool look_at_counters(struct direct_engine *self, const struct deadline *deadline, struct error *error)
+/* Reads the running counters, so that no wrap goes unseen. A sleeping target may refuse now and answer next
+ * time. */
+static bool poll_counters(struct direct_engine *self, const struct deadline *deadline, struct error *error)
 {
     uint64_t values[READING_ROOM], before_us, after_us;
     struct error unread = {0};
-    struct deadline soon = deadline_in_ms(patience_ms(LOOK_MS), deadline->cancel);
-    if (self->hits.sink->look == NULL || self->device->reading.by_core != NULL)
-        return true; /* or it would have to be halted for that */
+    struct deadline soon = read_time(deadline->cancel);
+    if (self->hits.sink->poll == NULL || self->device->reading.by_core != NULL)
+        return true; /* not wanted, or the core would have to be halted */
     if (device_read(self->device, values, &before_us, &after_us, &soon, &unread)) {
         hit_results_poll(&self->hits, values, before_us, after_us);
         return true;
@@ -218,6 +200,18 @@ static bool look_at_counters(struct direct_engine *self, const struct deadline *
     bool over = unread.kind != ERROR_FAULT && unread.kind != ERROR_ASLEEP && unread.kind != ERROR_CANCELLED;
     return !over || error_set(error, unread.kind, "%s", unread.text);
 }
+
+bool direct_check_neighbours(struct direct_engine *self, bool now, struct error *error)
+{
+    struct deadline soon = read_time(NULL);
+    struct error why = {0};
+    if (breakpoints_check_neighbours(&self->breakpoints, now, &soon, &why))
+        return true;
+    bool later = why.kind == ERROR_ASLEEP || why.kind == ERROR_FAULT;
+    return later || error_set(error, why.kind, "%s", why.text);
+}
+
+/* --- hits that are held until a reset is ruled out ------------------------------------------------------ */
 
 static bool is_sound(struct direct_engine *self, struct error *error)
 {
@@ -227,12 +221,13 @@ static bool is_sound(struct direct_engine *self, struct error *error)
     return hits->changed == NULL || witness_tell(hits->changed, hits->changed_to, error);
 }
 
-/* The core may be running: what only it can show is looked at with the hits behind these. */
+/* The first witness that has changed. The core may be running: registers that only it can read are checked
+ * with the next hits. */
 static const struct witness_item *find_changed(const struct direct_engine *self, uint64_t *saw,
                                                struct error *unread)
 {
     const struct witness *witness = &self->device->witness;
-    struct deadline soon = deadline_in_ms(patience_ms(LOOK_MS), NULL);
+    struct deadline soon = read_time(NULL);
     for (size_t i = 0; i < witness->n; i++) {
         const struct witness_item *item = &witness->items[i];
         if (item->at.space != SPACE_CP15 && ledger_read(self->device->ledger, item->at, saw, &soon, unread) &&
@@ -247,7 +242,7 @@ static bool release_held(struct direct_engine *self, bool was_reset, struct erro
     struct hit_results *hits = &self->hits;
     if (!was_reset && hits->changed == NULL) {
         hits->changed = find_changed(self, &hits->changed_to, unread);
-        was_reset = hits->changed != NULL && was_reset_meanwhile(self); /* which changes them too */
+        was_reset = hits->changed != NULL && was_reset_meanwhile(self); /* a reset changes them, too */
     }
     if (unread->kind != ERROR_NONE)
         return false;
@@ -262,7 +257,7 @@ static bool confirm_held(struct direct_engine *self, int tries, struct error *er
     for (; self->hits.n_held > 0; tries--) {
         uint64_t cause;
         struct error unread = {0};
-        struct deadline soon = deadline_in_ms(patience_ms(LOOK_MS), NULL);
+        struct deadline soon = read_time(NULL);
         if (ledger_read(self->device->ledger, core_reset_register(self->core), &cause, &soon, &unread) &&
             release_held(self, core_reset_seen(self->core, cause), &unread))
             continue;
@@ -278,14 +273,30 @@ bool direct_confirm_held(struct direct_engine *self, struct error *error)
     return confirm_held(self, PLAIN_TRIES, error);
 }
 
-bool direct_look_at_neighbours(struct direct_engine *self, bool now, struct error *error)
+/* --- running a list ------------------------------------------------------------------------------------- */
+
+/* The step after `done` is not done yet. Whether to try it again; `waits`: it waits for a halt, `late`: there
+ * was no progress for too long. */
+static bool may_go_on(struct direct_engine *self, const struct outcome *outcome, bool waits, bool late,
+                      const struct error *refused, const struct deadline *deadline, struct error *error)
 {
-    struct deadline soon = deadline_in_ms(patience_ms(LOOK_MS), NULL);
-    struct error why = {0};
-    if (neighbours_look(&self->neighbours, now, &soon, &why))
-        return true;
-    bool later = why.kind == ERROR_ASLEEP || why.kind == ERROR_FAULT;
-    return later || error_set(error, why.kind, "%s", why.text);
+    bool at_end = waits && segment_at(self, self->done) == SEGMENT_AT_END;
+    if (outcome->why == NOT_YET) {
+        enum core_state state = waits ? core_state_of(self->core, outcome->saw) : CORE_RUNNING;
+        if (state == CORE_LOCKUP)
+            return error_set(error, ERROR_LOCKUP, "the core locked up");
+        if (waits && !check_breakpoints(self, self->done, late, deadline, error))
+            return false;
+        self->device->slept |= at_end && state == CORE_ASLEEP;
+        if (late)
+            return waited_in_vain(self, error);
+        return !at_end || poll_counters(self, deadline, error);
+    }
+    if (outcome->why == LINK_LOST || refused->kind == ERROR_SYSTEM || late ||
+        write_may_be_lost(self, self->done, outcome->why))
+        return error_set(error, refused->kind, "%s", refused->text);
+    usleep(NAP_US);
+    return true;
 }
 
 bool direct_run_list(struct direct_engine *self, size_t *at, uint64_t *saw, const struct deadline *deadline,
@@ -294,7 +305,7 @@ bool direct_run_list(struct direct_engine *self, size_t *at, uint64_t *saw, cons
     size_t done = 0;
     for (;;) {
         struct error refused = {0};
-        struct deadline patient = deadline_in_ms(patience_ms(PATIENT_MS), deadline->cancel);
+        struct deadline patient = deadline_in_ms(patience_ms(LIST_MS), deadline->cancel);
         struct outcome outcome =
             ledger_execute(self->device->ledger, &self->list, done, self->results, &patient, &refused);
         done = outcome.done;
@@ -305,41 +316,21 @@ bool direct_run_list(struct direct_engine *self, size_t *at, uint64_t *saw, cons
         hit_results_take(&self->hits, self->results, done);
         if (!is_sound(self, error))
             return false;
-        if (outcome.why != LINK_LOST && !direct_look_at_neighbours(self, false, error))
+        if (outcome.why != LINK_LOST && !direct_check_neighbours(self, false, error))
             return false;
         bool refuses = outcome.why == TARGET_WAIT || outcome.why == TARGET_FAULT;
         bool cancelled = deadline_cancelled(deadline);
         struct error unread = {0};
-        self->slow = self->slow || refuses || (waits && outcome.saw != 0);
+        self->waited = self->waited || refuses || (waits && outcome.saw != 0);
         if ((refuses || waits || cancelled) && !confirm_held(self, 1, &unread) && !is_sound(self, error))
             return false;
-        bool in_vain = is_late(self);
-        switch (outcome.why) {
-        case DONE: /* unless the next list will tell of them */
+        bool late = is_late(self); /* it also notes the progress of this list */
+        if (outcome.why == DONE)   /* if the core stays halted, the next list confirms them */
             return (self->ends_halted && !cancelled) || direct_confirm_held(self, error);
-        case UNEXPECTED:
+        if (outcome.why == UNEXPECTED)
             return direct_confirm_held(self, error);
-        case NOT_YET:
-            if (waits && core_state_of(self->core, outcome.saw) == CORE_LOCKUP)
-                return error_set(error, ERROR_LOCKUP, "the core locked up");
-            if (waits && !check_points(self, done, in_vain, deadline, error))
-                return false;
-            if (waits && segment_at(self, done) == SEGMENT_AT_END)
-                self->device->slept |= core_state_of(self->core, outcome.saw) == CORE_ASLEEP;
-            if (in_vain)
-                return waited_in_vain(self, error);
-            if (waits && segment_at(self, done) == SEGMENT_AT_END && !look_at_counters(self, deadline, error))
-                return false;
-            break;
-        case TARGET_WAIT:
-        case TARGET_FAULT:
-            if (refused.kind == ERROR_SYSTEM || in_vain || write_may_be_lost(self, done, outcome.why))
-                return error_set(error, refused.kind, "%s", refused.text);
-            usleep(NAP_US);
-            break;
-        case LINK_LOST:
-            return error_set(error, refused.kind, "%s", refused.text);
-        }
+        if (!may_go_on(self, &outcome, waits, late, &refused, deadline, error))
+            return false;
         if (deadline_cancelled(deadline))
             return error_set(error, ERROR_CANCELLED, "cancelled");
         if (self->hits.enough)
@@ -350,12 +341,12 @@ bool direct_run_list(struct direct_engine *self, size_t *at, uint64_t *saw, cons
     }
 }
 
-/* Carries out the steps [from, end) of the list, once more. */
+/* Runs the steps [from, end) of the list once more. */
 static struct outcome run_again(struct direct_engine *self, size_t from, size_t end,
                                 const struct deadline *deadline, struct error *refused)
 {
     struct outcome outcome = {.why = DONE, .done = 0};
-    struct deadline patient = deadline_slice(deadline, patience_ms(PATIENT_MS));
+    struct deadline patient = deadline_slice(deadline, patience_ms(LIST_MS));
     struct steps part = self->list;
     part.n = end;
     while (from < end) {
@@ -370,7 +361,7 @@ static struct outcome run_again(struct direct_engine *self, size_t from, size_t 
     return outcome;
 }
 
-/* False: for now it refuses; ERROR_* when it must not be tried again. */
+/* Makes the core ready for step `from`. False: it refuses for now; an error means that it always will. */
 static bool recover_instruction(struct direct_engine *self, size_t from, const struct deadline *deadline,
                                 struct error *error)
 {
@@ -391,7 +382,7 @@ bool direct_restore_borrowed(struct direct_engine *self, const struct deadline *
     if (!ledger_read(self->device->ledger, core_status_register(self->core), &status, deadline, error))
         return false;
     if (core_state_of(self->core, status) != CORE_HALTED)
-        return true; /* after a reset: there is nobody left to give it back to */
+        return true; /* after a reset: the program that they belong to is gone */
     struct outcome outcome = {.why = UNEXPECTED};
     struct error refused = {0};
     for (int i = 0; i < PLAIN_TRIES && outcome.why == UNEXPECTED; i++)
@@ -399,7 +390,7 @@ bool direct_restore_borrowed(struct direct_engine *self, const struct deadline *
             outcome = run_again(self, from, end, deadline, &refused);
     if (outcome.why != DONE)
         return error_set(error, refused.kind != ERROR_NONE ? refused.kind : ERROR_ASLEEP,
-                         "could not restore what was borrowed: %s", refused.text);
+                         "could not restore the registers that were borrowed: %s", refused.text);
     self->done = self->list.n;
     return true;
 }
@@ -426,27 +417,19 @@ bool direct_run_plain(struct direct_engine *self, const struct deadline *deadlin
             return true;
         if (!direct_restore_borrowed(self, deadline, error))
             return false;
-        if (lets_run(self)) /* a step that ended otherwise */
+        if (lets_run(self)) /* a single step that ended elsewhere */
             return direct_confirm_stop(self, UINT64_MAX, deadline, error);
     }
-    return error_set(error, ERROR_FAULT, "0x%08" PRIX64 " never showed what it must, but 0x%08" PRIX64,
+    return error_set(error, ERROR_FAULT, "0x%08" PRIX64 " never had the expected value, but 0x%08" PRIX64,
                      self->items[at].at.offset, saw);
 }
 
-bool direct_give_back(struct direct_engine *self, const struct deadline *deadline, struct error *error)
-{
-    if (!direct_restore_borrowed(self, deadline, error))
-        return false;
-    direct_new_list(self);
-    return true;
-}
+/* --- stops ---------------------------------------------------------------------------------------------- */
 
-/* --- when a stop is not what was expected --------------------------------------------------------------- */
-
-bool direct_look(struct direct_engine *self, struct stop *stop, const struct deadline *deadline,
-                 struct error *error)
+bool direct_read_stop(struct direct_engine *self, struct stop *stop, const struct deadline *deadline,
+                      struct error *error)
 {
-    bool held = self->held;
+    bool held = self->interrupts_held;
     direct_new_list(self);
     core_add_wait_halt(self->core, &self->list);
     if (held)
@@ -483,7 +466,7 @@ bool direct_is_in_handler(struct direct_engine *self, const struct stop *stop, b
            handler_stop_check(self->device->ledger, self->core, stop->pc, stop->status, is, deadline, error);
 }
 
-/* From a stop in a handler, which is nobody's, to the breakpoint where the handler returns. */
+/* Resumes the core in a handler and waits until it has returned to the breakpoint. */
 static bool leave_handler(struct direct_engine *self, const struct deadline *deadline, struct error *error)
 {
     direct_new_list(self);
@@ -499,8 +482,8 @@ bool direct_confirm_stop(struct direct_engine *self, uint64_t wanted, const stru
     struct stop stop = {0};
     if (!direct_restore_borrowed(self, deadline, error))
         return false;
-    for (int i = 0; i < SETTLE_TRIES; i++) {
-        if (!direct_look(self, &stop, deadline, error))
+    for (int i = 0; i < STOP_TRIES; i++) {
+        if (!direct_read_stop(self, &stop, deadline, error))
             return false;
         if (stop.unreadable != NULL && stop.cause != STOP_RESET)
             return error_set(error, ERROR_STATE, "the core has stopped, but %s: only AArch64 is measured",
@@ -516,16 +499,7 @@ bool direct_confirm_stop(struct direct_engine *self, uint64_t wanted, const stru
             return false;
         i -= in_handler;
     }
-    self->engine.stopped_at = core_code_place(stop.pc);
     self->was_reset = stop.cause == STOP_RESET;
-    if (self->was_reset)
-        return error_set(error, ERROR_RESET, "the target was reset");
-    self->foreign = true;
-    static const char *const causes[] = {[STOP_BREAKPOINT] = "someone else's breakpoint",
-                                         [STOP_REQUEST] = "someone else's halt request",
-                                         [STOP_FAULT] = "an exception that a debugger catches",
-                                         [STOP_WATCHPOINT] = "someone else's watchpoint",
-                                         [STOP_OTHER] = "someone else"};
-    return error_set(error, ERROR_FOREIGN_STOP, "stopped by %s at 0x%08" PRIX64, causes[stop.cause],
-                     core_code_place(stop.pc));
+    self->foreign_stop = !self->was_reset;
+    return foreign_stop_tell(&self->engine, self->core, stop.cause, NULL, stop.pc, error);
 }

@@ -1,8 +1,8 @@
 #include "engine/hit_plan.h"
 
-/* Reads the counters, and again after each of the re-hits: resumed onto its own breakpoint, the core stops
- * with nothing executed, so the counters have moved by what leaving and entering Debug state costs.
- * Interrupts that came up meanwhile wait until that is over. */
+/* Reads the counters, and again after each re-hit: resumed onto its own breakpoint, the core stops with
+ * nothing executed, so the counters have moved by what leaving and entering Debug state costs. Interrupts
+ * that came up meanwhile are held off. */
 static void add_rehits(const struct hit_plan *plan, uint64_t here, unsigned which, struct steps *list,
                        struct hit_steps *out)
 {
@@ -43,8 +43,8 @@ size_t hit_plan_add_past(const struct hit_plan *plan, uint64_t from, uint64_t to
     return pending;
 }
 
-/* The counters stand still: a few of them, read before the looking at LR and SP, spare a packet where that
- * ends one. */
+/* The counters stand still. If a check of LR and SP ends a packet, reading a few counters before it saves
+ * one. */
 enum { FEW = 2 };
 
 static void add_entry(const struct hit_plan *plan, struct steps *list, struct hit_steps *out)
@@ -77,7 +77,7 @@ static void add_others(const struct hit_plan *plan, struct steps *list, bool on)
 
 static uint64_t moved_to(const struct hit_plan *plan)
 {
-    return plan->n_others > 0 ? plan->moved : plan->end;
+    return plan->n_others > 0 ? plan->breakpoint_at : plan->end;
 }
 
 static void add_leave(const struct hit_plan *plan, struct steps *list, struct hit_steps *out)
@@ -136,7 +136,7 @@ void hit_plan_add(const struct hit_plan *plan, enum segment from, struct steps *
                                  round || plan->slow);
             break;
         case SEGMENT_ENTRY:
-            if (plan->guess)
+            if (plan->prove_entry)
                 add_entry(plan, list, out);
             break;
         case SEGMENT_LEAVE:
@@ -156,7 +156,7 @@ void hit_plan_add(const struct hit_plan *plan, enum segment from, struct steps *
             add_rehits(plan, plan->end, 1, list, out);
             if (!plan->reset_later) {
                 witness_add(plan->witness, plan->core, list, &out->witness_at);
-                out->reset_at = core_add_reset_seen(plan->core, list); /* last: it spoils all of these */
+                out->reset_at = core_add_reset_seen(plan->core, list); /* last: it vouches for all of these */
             }
             if (!round && !plan->stay)
                 hit_plan_add_resume(plan, list);

@@ -103,14 +103,14 @@ void hit_results_release(struct hit_results *hits, bool was_reset)
 static void begin_hit(struct hit_results *hits)
 {
     hits->under_way = true;
-    hits->looked = false;
-    hits->steps += !hits->again;
+    hits->polled = false;
+    hits->advances += !hits->again;
 }
 
 static void end_hit(struct hit_results *hits)
 {
     hits->under_way = hits->again = false;
-    hits->steps++;
+    hits->advances++;
 }
 
 void hit_results_deliver(struct hit_results *hits, const struct hit_steps *hit_steps, const uint64_t *results)
@@ -128,12 +128,12 @@ void hit_results_stopped(struct hit_results *hits, uint64_t after_us)
 
 void hit_results_poll(struct hit_results *hits, const uint64_t *values, uint64_t before_us, uint64_t after_us)
 {
-    struct raw_poll look = {.before_us = before_us, .after_us = after_us, .first = !hits->looked};
-    if (hits->sink->look == NULL || hits->n_held > 0) /* the sink takes looks for those of its next hit */
+    struct raw_poll poll = {.before_us = before_us, .after_us = after_us, .first = !hits->polled};
+    if (hits->sink->poll == NULL || hits->n_held > 0) /* the sink would take it for its next hit's */
         return;
-    memcpy(look.values, values, hits->reading->n * sizeof *values);
-    hits->looked = true;
-    hits->sink->look(hits->sink->context, &hits->hit, &look);
+    memcpy(poll.values, values, hits->reading->n * sizeof *values);
+    hits->polled = true;
+    hits->sink->poll(hits->sink->context, &hits->hit, &poll);
 }
 
 void hit_results_left(struct hit_results *hits)

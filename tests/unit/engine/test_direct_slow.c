@@ -1,8 +1,7 @@
 /*
- * the direct engine and a core that is slower than its link: Debug state is left late, so that DHCSR still
+ * The direct engine and a core that is slower than its link: Debug state is left late, so that DHCSR still
  * shows the stop before, and registers are transferred late, so that DCRDR still holds the one before.
  */
-#include "part.h"
 #include "scenes.h"
 
 /* Time is the model's, also while the engine naps. */
