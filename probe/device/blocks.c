@@ -1,7 +1,6 @@
-#include "device/blocks.h"
-
+#include "debuggers/debugger.h"
 #include "device/device.h"
-#include "device/run_control.h"
+#include "device/settings.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -37,7 +36,7 @@ static struct counter_block *find_block(const struct device *device, const char 
     return NULL;
 }
 
-/* What the core alone can look at. */
+/* Identifies a block that only the core itself can read. */
 static bool look_by_core(struct device *device, struct counter_block *block, const struct deadline *deadline,
                          struct error *error)
 {
@@ -60,20 +59,20 @@ static bool look_by_core(struct device *device, struct counter_block *block, con
     return true;
 }
 
-/* The core goes on, where it was halted for its counters. */
+/* Lets a core go on that was halted for its counters. */
 static bool leave_core(struct device *device, const struct deadline *deadline, struct error *error)
 {
     return ledger_release_core(device->ledger, deadline, error) &&
            (device->halted_access == NULL || halted_access_check_reset(device->halted_access, error));
 }
 
-/* What a reset took away again is no fault of the register's. */
+/* A setting that does not hold may have been cleared by a reset. */
 static bool apply_setting(struct device *device, const struct counter_block *block,
                           const struct setting *setting, bool *again, const struct deadline *deadline,
                           struct error *error)
 {
     struct error reset = {0};
-    if (device_apply(device, setting, block->settings, block->n_settings, again, deadline, error))
+    if (settings_apply(device->ledger, setting, block->settings, block->n_settings, again, deadline, error))
         return true;
     if (!leave_core(device, deadline, &reset) && reset.kind == ERROR_RESET)
         *error = reset;
@@ -124,7 +123,7 @@ bool device_retake_block(struct device *device, const struct deadline *deadline,
     return apply_all(device, device->block, deadline, error) && leave_core(device, deadline, error);
 }
 
-/* A block that shows what it has only once its first setting holds. */
+/* Identifies a block that shows what it has only once its first setting holds. */
 static bool look_again(struct device *device, struct counter_block *block, const struct deadline *deadline,
                        struct error *error)
 {
@@ -133,7 +132,7 @@ static bool look_again(struct device *device, struct counter_block *block, const
     struct step items[BLOCK_IDENTITY];
     uint64_t values[BLOCK_IDENTITY];
     struct steps list = {.items = items, .room = BLOCK_IDENTITY};
-    bool again; /* it stands behind no lock */
+    bool again; /* never: this setting is behind no lock */
     if (!apply_setting(device, block, &block->settings[0], &again, deadline, error))
         return false;
     kind->add_identity(core, &list);
@@ -159,6 +158,17 @@ static struct counter_block *choose_block(struct device *device, const char *nam
     }
 }
 
+/* An emulator's counters mean nothing. */
+static bool check_counts(const struct device *device, const struct counter_block *block, struct error *error)
+{
+    if (device->debugger == NULL || !device->debugger->facts.is_emulator)
+        return true;
+    const char *server = device->debugger->facts.server;
+    return error_set(error, ERROR_NO_COUNTER,
+                     "%s is an emulator, whose time is not a core's: what %s shows is no measure of the code",
+                     server[0] != '\0' ? server : "the GDB server", block->text);
+}
+
 bool device_take_block(struct device *device, const char *name, const struct deadline *deadline,
                        struct error *error)
 {
@@ -174,7 +184,7 @@ bool device_take_block(struct device *device, const char *name, const struct dea
         return error_set(error, ERROR_NO_COUNTER, "the program uses the cycle counter: it cannot be divided");
     if (!apply_all(device, block, deadline, error))
         return false;
-    if (!run_control_check_counts(device, block, error))
+    if (!check_counts(device, block, error))
         return false;
     if (device->remote != NULL && block->kind->own_cycles != NULL)
         block->counts_cycles = false;
@@ -282,7 +292,7 @@ bool device_poll(struct device *device, uint64_t *values, uint64_t *before_us, u
 {
     if (look != NULL)
         *look = (struct device_poll){0};
-    if (device->reading.by_core != NULL) /* which tells of a reset by itself */
+    if (device->reading.by_core != NULL) /* this reports a reset by itself */
         return read_by_core(device, values, before_us, after_us, deadline, error);
     return read_running(device, values, before_us, after_us, look, deadline, error);
 }
@@ -322,148 +332,4 @@ bool device_check_witness(struct device *device, const struct deadline *deadline
         return ok && left;
     *error = changed;
     return false;
-}
-
-static struct address seen_at(const struct setting *setting)
-{
-    return setting->test_at.size != 0 ? setting->test_at : setting->at;
-}
-
-static bool holds(const struct setting *setting, uint64_t value)
-{
-    return (value & setting->test) == (setting->set & setting->test);
-}
-
-/* It takes what is written, and somebody else takes that away: then a read directly behind the write shows
- * it. */
-static bool takes_it(struct device *device, const struct setting *setting, uint64_t now,
-                     const struct deadline *deadline)
-{
-    uint64_t value = ((setting->test_at.size != 0 ? 0 : now) & setting->keep) | setting->set | setting->key;
-    struct step items[] = {step_write(setting->at, value), step_read(seen_at(setting))};
-    const struct steps list = {.items = items, .n = 2, .room = 2};
-    uint64_t results[2] = {0};
-    struct error ignored = {0};
-    if (setting->watched == NULL || setting->at.space == SPACE_CP15)
-        return false;
-    return ledger_execute(device->ledger, &list, 0, results, deadline, &ignored).why == DONE &&
-           holds(setting, results[1]);
-}
-
-/* --- locks that lie ------------------------------------------------------------------------------------- */
-
-static const struct setting *lock_of(const struct setting *settings, size_t n, const struct setting *behind)
-{
-    for (size_t i = 0; i < n; i++)
-        if (settings[i].lock && &settings[i] != behind && ledger_same_page(settings[i].at, behind->at))
-            return &settings[i];
-    return NULL;
-}
-
-static bool is_seen(const struct setting *setting)
-{
-    return setting->test != 0 && !setting->lock && !setting->only_held && !setting->only_watched;
-}
-
-/* What did not take is written again behind the lock's key. If that was not it, the lock is not to be closed
- * at the end. *lied: it was; false only when the link fails. */
-static bool try_lock(struct ledger *ledger, const struct setting *lock, const struct setting *behind,
-                     bool *lied, const struct deadline *deadline, struct error *error)
-{
-    uint64_t now;
-    *lied = false;
-    if (lock == NULL || ledger_old(ledger, lock->at, &now)) /* it was opened */
-        return true;
-    if (!ledger_open(ledger, lock, deadline, error) || !ledger_apply(ledger, behind, deadline, error) ||
-        !ledger_read(ledger, seen_at(behind), &now, deadline, error))
-        return false;
-    *lied = holds(behind, now);
-    if (!*lied)
-        ledger_forget(ledger, lock->at);
-    return true;
-}
-
-/* --- settings ------------------------------------------------------------------------------------------- */
-
-static bool tell_refusal(struct device *device, const struct setting *setting, uint64_t now,
-                         const struct deadline *deadline, struct error *error)
-{
-    if (takes_it(device, setting, now, deadline)) {
-        error_set(error, ERROR_WRITTEN,
-                  "something else changed %s at once after it was set: it holds 0x%" PRIX64, setting->watched,
-                  now);
-        error->subject = setting->watched;
-        return false;
-    }
-    if (setting->watched != NULL) {
-        error_set(error, ERROR_NO_COUNTER,
-                  "%s (0x%08" PRIX64 ") does not take 0x%" PRIX64 ": it holds 0x%" PRIX64
-                  ", or something else changes it at once",
-                  setting->watched, setting->at.offset, setting->set, now);
-        error->subject = setting->watched;
-        return false;
-    }
-    return error_set(error, ERROR_NO_COUNTER,
-                     "the register at 0x%08" PRIX64 " does not take 0x%" PRIX64 ": it holds 0x%" PRIX64,
-                     setting->at.offset, setting->set, now);
-}
-
-bool device_apply(struct device *device, const struct setting *setting, const struct setting *locks, size_t n,
-                  bool *again, const struct deadline *deadline, struct error *error)
-{
-    uint64_t now;
-    *again = false;
-    if (setting->only_watched)
-        return true;
-    if (!ledger_apply(device->ledger, setting, deadline, error))
-        return false;
-    if (setting->test == 0)
-        return true;
-    if (!ledger_read(device->ledger, seen_at(setting), &now, deadline, error))
-        return false;
-    if (holds(setting, now))
-        return true;
-    const struct setting *lock = is_seen(setting) ? lock_of(locks, n, setting) : NULL;
-    if (!try_lock(device->ledger, lock, setting, again, deadline, error))
-        return false;
-    return *again || tell_refusal(device, setting, now, deadline, error);
-}
-
-static bool is_wanted(const struct setting *setting, enum apply_what what)
-{
-    return what == APPLY_ALL || setting->only_to_stop == (what == APPLY_TO_STOP);
-}
-
-/* Only what had to be written is looked at: a look at some clears what they tell. */
-static bool apply_one(struct ledger *ledger, const struct setting *setting, const struct setting *lock,
-                      bool *again, const struct deadline *deadline, struct error *error)
-{
-    uint64_t before, now;
-    bool behind = lock != NULL && is_seen(setting);
-    *again = false;
-    if (!behind)
-        return ledger_apply(ledger, setting, deadline, error);
-    if (!ledger_read(ledger, seen_at(setting), &before, deadline, error))
-        return false;
-    if (holds(setting, before) && !setting->always)
-        return true;
-    if (!ledger_apply(ledger, setting, deadline, error) ||
-        !ledger_read(ledger, seen_at(setting), &now, deadline, error))
-        return false;
-    return holds(setting, now) || try_lock(ledger, lock, setting, again, deadline, error);
-}
-
-bool device_apply_core(struct ledger *ledger, const struct core *core, enum apply_what what,
-                       const struct deadline *deadline, struct error *error)
-{
-    struct setting settings[CORE_SETTINGS];
-    size_t n = core_settings(core, settings, CORE_SETTINGS);
-    for (size_t i = 0; i < n;) {
-        bool again = false;
-        if (is_wanted(&settings[i], what) &&
-            !apply_one(ledger, &settings[i], lock_of(settings, n, &settings[i]), &again, deadline, error))
-            return false;
-        i = again ? 0 : i + 1; /* once for each lock: then it is held */
-    }
-    return true;
 }

@@ -1,18 +1,254 @@
 #include "device/device.h"
 
 #include "cores/architectures.h"
-#include "device/blocks.h"
-#include "device/remote_counters.h"
-#include "device/run_control.h"
+#include "debuggers/debugger.h"
+#include "device/settings.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { LIST_ROOM = 64 };
 
-/* Where it cannot be read nothing is known of it. False only when the link fails. */
+void device_leave_as(struct device *device, enum leave leave)
+{
+    if (leave > device->leave)
+        device->leave = leave;
+}
+
+/* The registers that tell a core to act may be written from here on. */
+static bool allow_commands(struct device *device, const struct core *core, struct error *error)
+{
+    struct address commands[LIST_ROOM];
+    size_t n = core_commands(core, commands, LIST_ROOM);
+    for (size_t i = 0; i < n; i++)
+        if (!ledger_allow(device->ledger, commands[i], error))
+            return false;
+    return true;
+}
+
+/* --- run control ---------------------------------------------------------------------------------------- */
+
+/*
+ * Who stops and starts the chosen core. Either we do by its debug registers, and the core runs while nothing
+ * is asked of it; or a debugger does, which halted the core when it came and lets it run only when told to.
+ */
+struct run_control {
+    /* Finds a core's state, and the PC where it was found halted. */
+    bool (*look)(struct device *, struct device_core *, const struct deadline *, struct error *);
+    /* Makes the chosen core, whose registers can be reached, ours; it runs from here on. */
+    bool (*take)(struct device *, bool resume, const struct deadline *, struct error *);
+    bool (*run_for)(struct device *, int ms, const struct deadline *, struct error *);
+    /* Around the undoing of the ledger: leave the core as device->leave says. */
+    bool (*before_undo)(struct device *, const struct deadline *, struct error *);
+    bool (*after_undo)(struct device *, const struct deadline *, struct error *);
+};
+
+/* --- by the core's debug registers ---------------------------------------------------------------------- */
+
+/* A core that lost power since it was last looked at hides its registers. Reading the register that tells of
+ * the loss shows them again. */
+static bool read_status(struct device *device, const struct core *core, uint64_t *status,
+                        const struct deadline *deadline, struct error *error)
+{
+    uint64_t ignored;
+    struct error unread = {0}, unseen = {0};
+    if (ledger_read(device->ledger, core_status_register(core), status, deadline, &unread))
+        return true;
+    bool refused = unread.kind == ERROR_FAULT || unread.kind == ERROR_ASLEEP;
+    if (refused && core->family != CORE_M && core_has_run_control(core) &&
+        ledger_read(device->ledger, core_reset_register(core), &ignored, deadline, &unseen))
+        return ledger_read(device->ledger, core_status_register(core), status, deadline, error);
+    return error_set(error, unread.kind, "%s", unread.text);
+}
+
+static bool look_by_registers(struct device *device, struct device_core *core,
+                              const struct deadline *deadline, struct error *error)
+{
+    uint64_t status;
+    struct error unread = {0};
+    core->state = CORE_HIDDEN;
+    if (!read_status(device, &core->core, &status, deadline, &unread)) {
+        bool refused = unread.kind == ERROR_FAULT || unread.kind == ERROR_ASLEEP;
+        return (refused && core->core.family != CORE_M) || error_set(error, unread.kind, "%s", unread.text);
+    }
+    core->status = status;
+    core->state = core_state_of(&core->core, status);
+    if (core->state != CORE_HALTED || core_unreadable(&core->core, status) != NULL)
+        return true;
+    struct step items[LIST_ROOM];
+    uint64_t values[LIST_ROOM];
+    struct steps list = {.items = items, .room = LIST_ROOM};
+    size_t at = core_add_register(&core->core, &list, CORE_PC);
+    if (!allow_commands(device, &core->core, error) ||
+        !ledger_run(device->ledger, &list, values, deadline, error))
+        return false;
+    core->halted_at = core_code_place(core_register_value(&core->core, CORE_PC, values, at));
+    return true;
+}
+
+static bool tell_core(struct device *device, void (*add)(const struct core *, struct steps *),
+                      const struct deadline *deadline, struct error *error)
+{
+    struct step items[LIST_ROOM];
+    uint64_t values[LIST_ROOM];
+    struct steps list = {.items = items, .room = LIST_ROOM};
+    add(&device->chosen->core, &list);
+    return ledger_run(device->ledger, &list, values, deadline, error);
+}
+
+static bool take_by_registers(struct device *device, bool resume, const struct deadline *deadline,
+                              struct error *error)
+{
+    bool halted = device->chosen->state == CORE_HALTED;
+    if (halted && !resume)
+        return error_set(error, ERROR_HALTED, "the core is halted at 0x%08" PRIX64,
+                         device->chosen->halted_at);
+    if (halted) {
+        device_leave_as(device, LEAVE_HALTED_AGAIN);
+        if (!link_server_run(device->link, device->chosen->server_unit, true, deadline, error))
+            return false;
+    }
+    device->server_held = link_hold(device->link, true, error);
+    if (!device->server_held)
+        return false;
+    return !halted || link_has_server(device->link) || tell_core(device, core_add_let_go, deadline, error);
+}
+
+static bool sleep_for(struct device *device, int ms, const struct deadline *deadline, struct error *error)
+{
+    (void)device;
+    (void)deadline;
+    (void)error;
+    nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L}, NULL);
+    return true;
+}
+
+static bool halt_again(struct device *device, const struct deadline *deadline, struct error *error)
+{
+    if (!link_server_run(device->link, device->chosen->server_unit, false, deadline, error) ||
+        (!link_has_server(device->link) && !tell_core(device, core_add_halt, deadline, error)))
+        return false;
+    device->leave = LEAVE_AS_IT_IS;
+    return true;
+}
+
+/* Without a server nothing else can halt a core whose debug is about to be switched off. */
+static bool halt_without_server(struct device *device, const struct deadline *deadline, struct error *error)
+{
+    if (device->leave != LEAVE_HALTED_AGAIN || link_has_server(device->link))
+        return true;
+    ledger_forget(device->ledger, core_debug_enable(&device->chosen->core));
+    return halt_again(device, deadline, error);
+}
+
+static bool halt_by_server(struct device *device, const struct deadline *deadline, struct error *error)
+{
+    return device->leave != LEAVE_HALTED_AGAIN || halt_again(device, deadline, error);
+}
+
+/* --- by a debugger -------------------------------------------------------------------------------------- */
+
+static bool has_core(const struct device *device, const struct device_core *core)
+{
+    const struct debugger_facts *facts = &device->debugger->facts;
+    return !core->view.counts_only &&
+           (facts->has_cores || facts->core[0] == '\0' || strcmp(facts->core, core->view.name) == 0);
+}
+
+/* A server may say that it halted a core that stood already: the core's own register knows better. A
+ * Cortex-M's register does not, for the first look clears it. */
+static bool stood_already(struct device *device, const struct core *core, bool *stood,
+                          const struct deadline *deadline, struct error *error)
+{
+    struct step items[4];
+    uint64_t values[4];
+    struct steps list = {.items = items, .room = 4};
+    *stood = device->debugger->facts.was_halted;
+    if (*stood || !core_has_run_control(core) || core->family == CORE_M)
+        return true;
+    size_t at = core_add_cause(core, &list);
+    if (!ledger_run(device->ledger, &list, values, deadline, error))
+        return false;
+    enum stop_cause cause = core_cause(core, values[at], 0);
+    *stood = cause == STOP_BREAKPOINT || cause == STOP_WATCHPOINT || cause == STOP_FAULT;
+    return true;
+}
+
+/* The state is the one before the debugger came, in which the debugger will leave the core. */
+static bool look_by_debugger(struct device *device, struct device_core *core, const struct deadline *deadline,
+                             struct error *error)
+{
+    struct debugger *debugger = device->debugger;
+    bool stood = false;
+    if (!has_core(device, core))
+        return look_by_registers(device, core, deadline, error);
+    core->core.unstoppable = "a debugger does that"; /* and what else it needs is left to it */
+    if (debugger->facts.is_attended) {
+        core->state = CORE_RUNNING;
+        debugger->stays_halted = true;
+        return true;
+    }
+    if (!stood_already(device, &core->core, &stood, deadline, error))
+        return false;
+    core->state = stood ? CORE_HALTED : CORE_RUNNING;
+    debugger->stays_halted = stood;
+    return !stood || debugger->ops->read_register(debugger, core->core.family == CORE_X86_64 ? "rip" : "pc",
+                                                  &core->halted_at, deadline, error);
+}
+
+static bool take_by_debugger(struct device *device, bool resume, const struct deadline *deadline,
+                             struct error *error)
+{
+    (void)deadline;
+    (void)error;
+    if (resume)
+        device_leave_as(device, LEAVE_HALTED_AGAIN);
+    return true;
+}
+
+static bool run_by_debugger(struct device *device, int ms, const struct deadline *deadline,
+                            struct error *error)
+{
+    return debugger_run_for(device->debugger, ms, deadline, error);
+}
+
+static bool tell_debugger(struct device *device, const struct deadline *deadline, struct error *error)
+{
+    (void)deadline;
+    (void)error;
+    device->debugger->stays_halted |= device->leave != LEAVE_AS_IT_IS;
+    return true;
+}
+
+static bool nothing_left(struct device *device, const struct deadline *deadline, struct error *error)
+{
+    (void)device;
+    (void)deadline;
+    (void)error;
+    return true;
+}
+
+static const struct run_control *control_of(const struct device *device)
+{
+    static const struct run_control by_registers = {.look = look_by_registers,
+                                                    .take = take_by_registers,
+                                                    .run_for = sleep_for,
+                                                    .before_undo = halt_without_server,
+                                                    .after_undo = halt_by_server};
+    static const struct run_control by_debugger = {.look = look_by_debugger,
+                                                   .take = take_by_debugger,
+                                                   .run_for = run_by_debugger,
+                                                   .before_undo = tell_debugger,
+                                                   .after_undo = nothing_left};
+    return device->debugger != NULL ? &by_debugger : &by_registers;
+}
+
+/* --- finding the cores ---------------------------------------------------------------------------------- */
+
+/* Security stays unknown if the register cannot be read. False only when the link fails. */
 static bool look_at_security(struct device *device, struct core *core, const struct deadline *deadline,
                              struct error *error)
 {
@@ -28,7 +264,7 @@ static bool look_at_security(struct device *device, struct core *core, const str
            error_set(error, unread.kind, "%s", unread.text);
 }
 
-/* A block that refuses to be read is there all the same, and doctor tells why. */
+/* A block that refuses to be read is listed all the same, and doctor tells why. */
 static bool identify_blocks(struct device *device, struct device_core *core, const struct deadline *deadline,
                             struct error *error)
 {
@@ -59,36 +295,6 @@ static bool identify_blocks(struct device *device, struct device_core *core, con
         core->n_blocks++;
     }
     return true;
-}
-
-bool device_allow_commands(struct device *device, const struct core *core, struct error *error)
-{
-    struct address commands[LIST_ROOM];
-    size_t n = core_commands(core, commands, LIST_ROOM);
-    for (size_t i = 0; i < n; i++)
-        if (!ledger_allow(device->ledger, commands[i], error))
-            return false;
-    return true;
-}
-
-/* Locks, which hide a PMU until they are opened; through the ledger, which closes them again. */
-static bool open_locks(struct device *device, const struct deadline *deadline, struct error *error)
-{
-    struct device_core *core = device->chosen;
-    if (core->core.family == CORE_M)
-        return true;
-    /* The coprocessor stops the core for each look, and minds what a caught reset leaves. */
-    bool only_looks = core->core.pmu_base != 0;
-    if (!device_apply_core(device->ledger, &core->core, only_looks ? APPLY_TO_LOOK : APPLY_ALL, deadline,
-                           error))
-        return false;
-    if (core->state != CORE_HIDDEN)
-        return identify_blocks(device, core, deadline, error);
-    if (!run_control_of(device)->look(device, core, deadline, error))
-        return false;
-    if (core->state == CORE_HIDDEN)
-        return error_set(error, ERROR_ASLEEP, "the core's debug registers refuse to be read");
-    return identify_blocks(device, core, deadline, error);
 }
 
 /* Finds cores and buses, which are the device's even after a failure. */
@@ -128,43 +334,153 @@ bool device_open(struct device *device, struct link *link, const struct device_r
     if (!find(device, request, deadline, error))
         return false;
     for (size_t i = 0; i < device->n_cores; i++)
-        if (!run_control_of(device)->look(device, &device->cores[i], deadline, error) ||
+        if (!control_of(device)->look(device, &device->cores[i], deadline, error) ||
             !look_at_security(device, &device->cores[i].core, deadline, error) ||
             !identify_blocks(device, &device->cores[i], deadline, error))
             return false;
     return true;
 }
 
+/* --- choosing one --------------------------------------------------------------------------------------- */
+
+/* The number of the core that the debugger has. */
+static size_t debugged_core(const struct device *device, size_t otherwise)
+{
+    if (device->debugger == NULL)
+        return otherwise;
+    for (size_t i = 0; i < device->n_cores; i++)
+        if (has_core(device, &device->cores[i]) &&
+            (!device->debugger->facts.has_cores ||
+             strcmp(device->debugger->facts.core, device->cores[i].view.name) == 0))
+            return i;
+    return otherwise;
+}
+
+static bool check_core(const struct device *device, size_t number, struct error *error)
+{
+    return device->debugger == NULL || has_core(device, &device->cores[number]) ||
+           error_set(error, ERROR_NO_CORE,
+                     "core %zu is not the one on this port of the GDB server, which is %s", number,
+                     device->debugger->facts.core);
+}
+
+/* --- counters of another link --------------------------------------------------------------------------- */
+
+static bool counts_remotely(const struct device *device)
+{
+    for (size_t i = 0; i < device->n_cores; i++)
+        if (device->cores[i].view.counts_only)
+            return true;
+    return false;
+}
+
+static struct device_core *find_cpu(const struct device *device, unsigned cpu)
+{
+    for (size_t i = 0; i < device->n_cores; i++)
+        if (device->cores[i].view.counts_only && device->cores[i].core.unit == cpu)
+            return &device->cores[i];
+    return NULL;
+}
+
+/* Where there is only one there is no choice. */
+static struct device_core *find_only(const struct device *device)
+{
+    struct device_core *only = NULL;
+    for (size_t i = 0; i < device->n_cores; i++)
+        if (device->cores[i].view.counts_only && only != NULL)
+            return NULL;
+        else if (device->cores[i].view.counts_only)
+            only = &device->cores[i];
+    return only;
+}
+
+static bool choose_remote(struct device *device, int number, struct error *error)
+{
+    const struct debugger_facts *facts = device->debugger != NULL ? &device->debugger->facts : NULL;
+    size_t chosen = debugged_core(device, (size_t)device->preferred);
+    if (device->cores[chosen].view.counts_only)
+        return error_set(error, ERROR_NO_CORE, "no core that can be measured was found");
+    device->chosen = &device->cores[chosen];
+    bool told = facts != NULL && facts->has_cpu;
+    unsigned cpu = number >= 0 ? (unsigned)number : told ? facts->cpu : 0;
+    device->remote = number >= 0 || told ? find_cpu(device, cpu) : find_only(device);
+    if (device->remote != NULL)
+        return check_core(device, chosen, error);
+    if (number < 0 && !told)
+        return error_set(error, ERROR_USAGE,
+                         "it is not known on which CPU the program runs: -C N says whose counters are taken");
+    return error_set(error, ERROR_NO_CORE, "--counters shows no CPU %u%s", cpu,
+                     number >= 0 ? "" : ", where the program is");
+}
+
 bool device_choose(struct device *device, int number, struct error *error)
 {
     if (device->n_cores == 0 && device->has_passed_over)
-        return error_set(error, ERROR_NO_CORE,
-                         "no core that can be measured was found; nobody looked for a Cortex-M behind access "
-                         "port %u, which no ROM table tells of: --debug-base %u:0x%08X does",
-                         device->passed_over & 0xFFU, device->passed_over & 0xFFU, (unsigned)DISCOVERY_M_SCS);
+        return error_set(
+            error, ERROR_NO_CORE,
+            "no core that can be measured was found. Access port %u has no ROM table that names a core, so "
+            "we did not look for a Cortex-M there. To look, give --debug-base %u:0x%08X",
+            device->passed_over & 0xFFU, device->passed_over & 0xFFU, (unsigned)DISCOVERY_M_SCS);
     if (device->n_cores == 0)
         return error_set(error, ERROR_NO_CORE, "no core that can be measured was found");
-    if (remote_counters_is_there(device))
-        return remote_counters_choose(device, number, error);
-    size_t chosen = number < 0 ? run_control_core(device, device->preferred) : (size_t)number;
+    if (counts_remotely(device))
+        return choose_remote(device, number, error);
+    size_t chosen = number < 0 ? debugged_core(device, device->preferred) : (size_t)number;
     if (number >= 0 && device->cores[0].core.numbered_by_unit)
         for (chosen = 0; chosen < device->n_cores && device->cores[chosen].core.unit != number;)
             chosen++;
     if (chosen >= device->n_cores)
         return error_set(error, ERROR_NO_CORE, "there is no core %d: the last one%s is core %zu", number,
                          device->cores_cut ? " that is looked at" : "",
-                         device->cores[0].core.numbered_by_unit
-                             ? device->cores[device->n_cores - 1].core.unit
-                             : device->n_cores - 1);
+                         device->cores[0].core.numbered_by_unit ? device->cores[device->n_cores - 1].core.unit
+                                                                : device->n_cores - 1);
     device->chosen = &device->cores[chosen];
-    return run_control_check_core(device, chosen, error);
+    return check_core(device, chosen, error);
+}
+
+const char *device_remote_advice(const struct device *device)
+{
+    return device->remote == NULL
+               ? ""
+               : "; events with :u behind them count no kernel, and nothing else must run on that CPU";
+}
+
+bool device_check_remote(const struct device *device, const struct debugger_stop *stop, struct error *error)
+{
+    if (device->remote == NULL || !stop->has_cpu || device->remote->core.unit == stop->cpu)
+        return true;
+    return error_set(error, ERROR_NO_COUNTER,
+                     "the program was on CPU %u, and CPU %u is counted: taskset -c keeps it on one",
+                     stop->cpu, (unsigned)device->remote->core.unit);
+}
+
+/* --- taking it, and leaving it -------------------------------------------------------------------------- */
+
+/* Locks hide a PMU until they are opened. The ledger closes them again. */
+static bool open_locks(struct device *device, const struct deadline *deadline, struct error *error)
+{
+    struct device_core *core = device->chosen;
+    if (core->core.family == CORE_M)
+        return true;
+    /* Without a PMU on the bus the core is halted for each reading, and resets are caught. */
+    bool only_looks = core->core.pmu_base != 0;
+    if (!settings_apply_core(device->ledger, &core->core, only_looks ? APPLY_TO_LOOK : APPLY_ALL, deadline,
+                             error))
+        return false;
+    if (core->state != CORE_HIDDEN)
+        return identify_blocks(device, core, deadline, error);
+    if (!control_of(device)->look(device, core, deadline, error))
+        return false;
+    if (core->state == CORE_HIDDEN)
+        return error_set(error, ERROR_ASLEEP, "the core's debug registers refuse to be read");
+    return identify_blocks(device, core, deadline, error);
 }
 
 static bool reach_core(struct device *device, const struct deadline *deadline, struct error *error)
 {
     if (device->chosen->state == CORE_LOCKUP)
         return error_set(error, ERROR_LOCKUP, "the core is locked up");
-    return device_allow_commands(device, &device->chosen->core, error) && open_locks(device, deadline, error);
+    return allow_commands(device, &device->chosen->core, error) && open_locks(device, deadline, error);
 }
 
 bool device_keep(struct device *device, const struct deadline *deadline, struct error *error)
@@ -178,19 +494,12 @@ bool device_take(struct device *device, bool resume, const char *place, const st
 {
     if (device->chosen->state == CORE_HALTED && !resume)
         return error_set(error, ERROR_HALTED, "the core is halted at %s", place);
-    return reach_core(device, deadline, error) &&
-           run_control_of(device)->take(device, resume, deadline, error);
+    return reach_core(device, deadline, error) && control_of(device)->take(device, resume, deadline, error);
 }
 
 bool device_run_for(struct device *device, int ms, const struct deadline *deadline, struct error *error)
 {
-    return run_control_of(device)->run_for(device, ms, deadline, error);
-}
-
-void device_leave_as(struct device *device, enum leave leave)
-{
-    if (leave > device->leave)
-        device->leave = leave;
+    return control_of(device)->run_for(device, ms, deadline, error);
 }
 
 /* Who finds the core halted must find debug enabled, and the reason of the stop. */
@@ -205,7 +514,7 @@ static void keep_stop(struct device *device)
 
 bool device_undo(struct device *device, const struct deadline *deadline, struct error *error)
 {
-    const struct run_control *control = run_control_of(device);
+    const struct run_control *control = control_of(device);
     if (device->ledger == NULL)
         return true;
     if (device->halted_access != NULL)

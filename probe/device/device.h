@@ -1,7 +1,7 @@
 /*
- * The target: what is at the other end of a link. Finds the cores that the link's views show, takes one of
- * them with its counter blocks, and owns the ledger through which alone it is written. Whatever way a run
- * ends, device_close puts the target back as it was found.
+ * The device: the target at the other end of a link, with its cores. device_open finds the cores that the
+ * link's views show; one of them is chosen, with its counter blocks. The device owns the ledger, through
+ * which alone the target is written; device_undo puts the target back as it was found, however a run ends.
  */
 #pragma once
 
@@ -28,6 +28,8 @@ enum leave {
     LEAVE_HALTED_FOREIGN, /* it stands for another debugger, which must find debug on and the stop's reason */
 };
 
+struct debugger_stop;
+
 struct device {
     struct link *link;         /* owned by the caller */
     struct debugger *debugger; /* the link's, which has run control; NULL: we do, by the debug registers */
@@ -41,15 +43,15 @@ struct device {
     uint16_t passed_over;
     int preferred;               /* the core to take if the user names none */
     struct device_core *chosen;  /* one of `cores` */
-    struct device_core *remote;  /* by another link: whose counters are taken; NULL: those of `chosen` */
-    struct counter_block *block; /* the counters in use, NULL before target_take_block */
-    struct counter_pick programmed[BLOCK_COUNTERS]; /* what its counters were given last */
+    struct device_core *remote;  /* behind another link: its counters are taken; NULL: those of `chosen` */
+    struct counter_block *block; /* the counters in use, NULL before device_take_block */
+    struct counter_pick programmed[BLOCK_COUNTERS]; /* the events of its counters */
     size_t n_programmed;
-    struct reading reading;              /* what a run reads of it, and beside it */
+    struct reading reading;              /* what a run reads: counters of the block, and others */
     struct witness block_witness;        /* what the block's counts depend on */
-    struct witness witness;              /* and those of the events under way */
-    struct halted_access *halted_access; /* where the block is reached through the core itself; else NULL */
-    bool divide;                         /* wanted before target_take_block: cycles by 64 */
+    struct witness witness;              /* the same, and what the programmed events depend on */
+    struct halted_access *halted_access; /* NULL: the block is reached without the core */
+    bool divide;                         /* to be set before device_take_block: cycles by 64 */
     bool server_held;                    /* the server, if any, is kept away */
     enum leave leave;                    /* only device_leave_as sets it */
     bool slow_clock;                     /* a register transfer may outlast a probe's next access */
@@ -60,51 +62,53 @@ struct device {
 /* Looks at every view. Works on running cores; changes nothing. */
 bool device_open(struct device *device, struct link *link, const struct device_request *request,
                  const struct deadline *deadline, struct error *error);
-/* The core by number, -1 for the one that was wished. Where counters come by another link, the number is that
- * of the CPU that has them, and -1 the one on which a debugger stopped the program. */
+/* Chooses the core of that number; -1: the one of the request. If counters come by another link, it is the
+ * number of the CPU that has them; -1: the one on which a debugger stopped the program. */
 bool device_choose(struct device *device, int number, struct error *error);
 struct device_core *device_counted(const struct device *device); /* whose counters are taken */
-/*
- * From here on the target is ours until device_close: the server stops polling, a halted core is refused with
- * ERROR_HALTED, or resumed by the server when `resume`. `place` words where it is halted, for the message.
- */
+/* Advice for a counter of another link that goes on while the program stands; "": none. */
+const char *device_remote_advice(const struct device *device);
+/* ERROR_NO_COUNTER: the stop was on another CPU than the one whose counters are taken. */
+bool device_check_remote(const struct device *device, const struct debugger_stop *stop, struct error *error);
+/* The target is ours until device_undo: a server stops polling, and the core runs. ERROR_HALTED: the core was
+ * found halted at `place`, which is for the message; with `resume` it is resumed instead. */
 bool device_take(struct device *device, bool resume, const char *place, const struct deadline *deadline,
                  struct error *error);
-/* Likewise, but the core is left as it is, running or halted. */
+/* The target is ours, but the core stays as it is, running or halted. */
 bool device_keep(struct device *device, const struct deadline *deadline, struct error *error);
 /* Takes the named counter block, or the best one for NULL, and makes it count; its first counter is read. */
 bool device_take_block(struct device *device, const char *name, const struct deadline *deadline,
                        struct error *error);
-/* The same once more, after a reset. */
+/* Makes it count once more, after a reset. */
 bool device_retake_block(struct device *device, const struct deadline *deadline, struct error *error);
-/* Gives the block's counters these events, which takes the place of what was read before. */
+/* Gives the block's counters these events, which are read from here on. */
 bool device_program(struct device *device, const struct counter_pick *picks, size_t n,
                     const struct deadline *deadline, struct error *error);
-/* Likewise what both did last, after a reset has undone it. */
+/* Makes the block and its events count once more, after a reset. */
 bool device_renew_block(struct device *device, const struct deadline *deadline, struct error *error);
-/* Reads all of target->reading once; the moments bound when that was, on the link's clock. Where only the
- * halted core can read it, it is halted for that; if it was halted already, `leave` tells. */
+/* Reads all of device->reading once, between these moments on the link's clock. If only the halted core can
+ * read it, the core is halted for it; a core that another debugger had halted already is
+ * LEAVE_HALTED_FOREIGN. */
 bool device_read(struct device *device, uint64_t *values, uint64_t *before_us, uint64_t *after_us,
                  const struct deadline *deadline, struct error *error);
-/* Likewise, with what tells whether the counts are sound, looked at after them. */
+/* device_read, and then what may have spoiled the counts. */
 struct device_poll {
-    bool reset;                         /* since the last look, or for the first one since whenever */
+    bool reset;                         /* since the last poll; the first poll may tell of an old reset */
     const struct witness_item *changed; /* NULL: nothing */
-    uint64_t saw;                       /* what that one holds now */
+    uint64_t saw;                       /* its value now */
 };
 bool device_poll(struct device *device, uint64_t *values, uint64_t *before_us, uint64_t *after_us,
                  struct device_poll *look, const struct deadline *deadline, struct error *error);
-/* Nobody has changed what counts depend on: ERROR_WRITTEN. */
+/* ERROR_WRITTEN: a register on which counts depend has changed. */
 bool device_check_witness(struct device *device, const struct deadline *deadline, struct error *error);
-/* Lets the core run for a time: a debugger has it halted meanwhile, and halts it again. */
+/* Lets the core run for a time. If a debugger has run control, it resumes the core for that time only. */
 bool device_run_for(struct device *device, int ms, const struct deadline *deadline, struct error *error);
-/* The registers that tell a core to act may be written from here on. */
-bool device_allow_commands(struct device *device, const struct core *core, struct error *error);
 /* Notes how the core is to be left; never takes back what outweighs it. */
 void device_leave_as(struct device *device, enum leave leave);
-/* Undoes everything; safe at any time. False when something could not be put back: it can be called again. */
+/* Undoes everything, at any time. After a failure it can be called again. */
 bool device_undo(struct device *device, const struct deadline *deadline, struct error *error);
-/* After that: ERROR_RESET where the core could not be let go. */
+/* After device_undo. ERROR_RESET: the core was reset while it was halted for its counters, and stays halted.
+ */
 bool device_check_left(const struct device *device, struct error *error);
-/* Undoes nothing. */
+/* Frees all; undoes nothing. */
 void device_close(struct device *device);

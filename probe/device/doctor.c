@@ -7,17 +7,18 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Armv8 external debug, DDI 0487 H9.2, and the order of its access checks, H8.4 and K5.4. */
+/* EDPRSR of Armv8, DDI 0487 H9.2, and DBGPRSR of Armv7, DDI 0406C C11.11, at the same offset. Armv7 has the
+ * OS lock's bit in DBGOSLSR instead, and HALTED since Armv7.1. */
 enum {
     EDPRSR = 0x314,
-    OSLAR = 0x300,
     PRSR_PU = 1 << 0,
+    PRSR_R = 1 << 2,
+    PRSR_HALTED = 1 << 4,
     PRSR_OSLK = 1 << 5,
     PRSR_DLK = 1 << 6,
     PRSR_EPMAD = 1 << 9
 };
-/* Armv7, DDI 0406C C11.11: DBGPRSR has PU and SPD where Armv8 has them. */
-enum { DBGOSLSR = 0x304, OSLSR_OSLK = 1 << 1, PRSR_SPD = 1 << 1 };
+enum { OSLAR = 0x300, DBGOSLSR = 0x304, OSLSR_OSLK = 1 << 1 };
 /* Every CoreSight component, IHI 0029 B2.3. */
 enum { LAR = 0xFB0, LSR = 0xFB4, AUTHSTATUS = 0xFB8, LSR_SLI = 1 << 0, LSR_SLK = 1 << 1 };
 static const uint32_t LAR_KEY = 0xC5ACCE55;
@@ -68,7 +69,7 @@ __attribute__((format(printf, 5, 6))) static void note(struct examination *e, co
     va_end(list);
 }
 
-/* The first one counts. */
+/* Only the first reason counts. */
 static void blame(struct examination *e, const char *reason, const char *advice, const struct setting *mend)
 {
     struct diagnosis *out = e->out;
@@ -116,7 +117,7 @@ static void test_authentication(struct examination *e)
               "Only the chip itself can allow it: fuses, secure boot, or a register of its own.", NULL);
 }
 
-/* Whether comparators stop the core: of no account to what only counts. Invasive debug of the Non-secure
+/* Whether comparators may stop the core; counting alone does not need it. Invasive debug of the Non-secure
  * state is bits 1:0, of the Secure one 5:4. */
 static void test_halting(struct examination *e)
 {
@@ -188,7 +189,7 @@ static void examine_v8(struct examination *e)
     if (locked && !double_locked)
         blame(e, os_locked, os_lock_advice, &open);
     bool hidden = off || double_locked || locked;
-    test_authentication(e); /* its registers answer whatever is locked; refused, it shows as EPMAD too */
+    test_authentication(e); /* its registers answer whatever is locked; a refusal shows as EPMAD too */
     test_halting(e);
     bool denied = (status & PRSR_EPMAD) != 0;
     if (hidden)
@@ -267,7 +268,7 @@ static void examine_m(struct examination *e)
         return;
     }
     bool traced = (demcr & DEMCR_TRCENA) != 0;
-    /* Not a fault: it is switched on for the time */
+    /* Not a fault: a measurement switches it on */
     note(e, "trace", FINDING_OK, traced ? "ok" : "off", "DEMCR.TRCENA = %u%s", traced,
          traced ? "" : ": switched on while it is measured");
     test_security(e);
@@ -293,23 +294,17 @@ bool doctor_examine(struct device *device, const struct device_core *core, struc
         examine_v8(&e);
         break;
     case CORE_X86_64: /* no counters either */
-    case CORE_KNC:    /* no locks: what refuses to be read is told by the counter itself */
+    case CORE_KNC:    /* no locks: the counter itself tells if it cannot be read */
         break;
     }
     return !e.lost;
 }
 
-/* DBGPRSR of Armv7, DDI 0406C C11.11, and EDPRSR of Armv8, DDI 0487 H9.2; Armv7 has the OS lock's bit in
- * DBGOSLSR. HALTED is there since Armv7.1. */
-enum {
-    PRSR = 0x314,
-    PRSR_R = 1 << 2,
-    PRSR_HALTED = 1 << 4,
-};
-enum { OSLSR = 0x304, OSLSR_LOCKED = 1 << 1 };
+/* --- hidden cores ----------------------------------------------------------------------------------------
+ */
 
-static bool hidden_look(struct device *device, const struct core *core, uint64_t offset, uint64_t *value,
-                        const struct deadline *deadline)
+static bool read_quietly(struct device *device, const struct core *core, uint64_t offset, uint64_t *value,
+                         const struct deadline *deadline)
 {
     struct error ignored = {0};
     return ledger_read(device->ledger, core_debug(core, offset), value, deadline, &ignored);
@@ -321,14 +316,14 @@ static bool is_os_locked(struct device *device, const struct core *core, uint64_
     uint64_t lock;
     if (core->family == CORE_ARMV8)
         return (status & PRSR_OSLK) != 0;
-    return hidden_look(device, core, OSLSR, &lock, deadline) && (lock & OSLSR_LOCKED) != 0;
+    return read_quietly(device, core, DBGOSLSR, &lock, deadline) && (lock & OSLSR_OSLK) != 0;
 }
 
 void hidden_describe(struct device *device, const struct device_core *core, char *out, size_t size,
                      const struct deadline *deadline)
 {
     uint64_t status;
-    if (!hidden_look(device, &core->core, PRSR, &status, deadline))
+    if (!read_quietly(device, &core->core, EDPRSR, &status, deadline))
         snprintf(out, size, "locked or without power: its debug registers refuse to be read");
     else if ((status & PRSR_PU) == 0)
         snprintf(out, size, "without power");
@@ -337,8 +332,7 @@ void hidden_describe(struct device *device, const struct device_core *core, char
     else if ((status & PRSR_R) != 0)
         snprintf(out, size, "powered, in reset");
     else if (is_os_locked(device, &core->core, status, deadline))
-        snprintf(out, size,
-                 "powered, %s; OS lock set, as after a reset: delta opens it for the time of a measurement",
+        snprintf(out, size, "powered, %s; OS lock set, as after a reset: delta opens it while it measures",
                  (status & PRSR_HALTED) != 0 ? "halted" : "running");
     else
         snprintf(out, size, "powered; its debug registers refuse to be read: pmu-probe doctor looks why");

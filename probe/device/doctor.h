@@ -1,7 +1,7 @@
 /*
- * The doctor: why a core's counters cannot be read, by the tests that the architecture makes before it lets
- * an access through, in its own order. Each test reads one register; what a test that failed hides is
- * unknown.
+ * The doctor: why a core's counters cannot be read. It makes the tests that the architecture makes before it
+ * lets an access through, in that order. Each test reads one register; a test that fails hides what the next
+ * ones would show.
  */
 #pragma once
 
@@ -29,18 +29,14 @@ struct diagnosis {
     bool healthy;
     char reason[160], advice[240]; /* of the first test that failed */
     bool mendable;
-    struct setting mend; /* what would mend it */
+    struct setting mend;
 };
 
 /* Changes nothing but the sticky bits that reading EDPRSR or DBGPRSR clears. False when the link fails. */
 bool doctor_examine(struct device *device, const struct device_core *core, struct diagnosis *out,
                     const struct deadline *deadline, struct error *error);
 
-/*
- * Hidden cores: why the debug registers of a core cannot be read, as far as the few registers tell that
- * always can: it has no power, or a lock is closed that a reset closes too.
- */
-/* "powered, running; OS lock set, as after a reset: ..."; for a core whose state is CORE_HIDDEN. Changes
- * nothing but the sticky bits that reading EDPRSR or DBGPRSR clears. */
+/* Why a core whose state is CORE_HIDDEN hides its debug registers: "powered, running; OS lock set, as after a
+ * reset: ...". Changes nothing but the sticky bits that reading EDPRSR or DBGPRSR clears. */
 void hidden_describe(struct device *device, const struct device_core *core, char *out, size_t size,
                      const struct deadline *deadline);

@@ -1,56 +1,36 @@
 #include "device/halted_access.h"
 
+#include "device/settings.h"
+
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { ROOM = 1024, NAP_US = 1000, OWED_MS = 500 };
+enum { ROOM = 1024, NAP_US = 1000, RESTORE_MS = 500 };
 
 struct halted_access {
     struct ledger *ledger;
     const struct core *core;
-    bool alone; /* no debugger stops the core: what it does beside us is somebody else's doing */
-    bool stood; /* and that is why it was found halted */
+    bool alone; /* the core is in no debugger's hands: a halt that we did not ask for is foreign */
+    bool stood; /* another debugger had halted the core */
     uint64_t stood_at;
-    bool begun;     /* there is something to leave */
-    bool halted;    /* the core is, as far as we know */
-    bool asked;     /* that was our doing, or may be */
-    bool caught;    /* our catch of resets has halted it */
-    bool was_reset; /* since then, of which what follows is what was seen of resets and not told yet */
-    bool reset_while_it_ran, reset_while_halted;
-    bool stays;      /* halted after a reset: it has been given what the program had before */
-    bool undoing;    /* from here on */
-    bool busy;       /* the accesses under way are our own */
-    uint64_t status; /* as found when it begun */
+    bool begun;                                  /* the core must be let go again */
+    bool halted;                                 /* as far as we know */
+    bool asked;                                  /* we have halted it, or may have */
+    bool caught;                                 /* our catch of resets has halted it */
+    bool was_reset;                              /* after we halted it */
+    bool reset_while_it_ran, reset_while_halted; /* seen, but not reported yet */
+    bool stays;      /* left halted: after a reset it has values of the program from before */
+    bool undoing;    /* registers are only restored */
+    bool busy;       /* an access of our own is under way */
+    uint64_t status; /* as found when it began */
     struct step items[ROOM];
     uint64_t results[ROOM];
     struct steps list;
-    size_t begin; /* what was not begun before this step is not owed */
+    size_t begin; /* steps before this one have left nothing to restore */
     size_t done;
 };
 
 static const char while_halted[] = "the core was reset while it was halted for its counters";
-
-static bool access_one(void *context, const struct step *step, uint64_t *result,
-                       const struct deadline *deadline, struct error *error);
-static bool leave(void *context, const struct deadline *deadline, struct error *error);
-
-struct halted_access *halted_access_new(struct ledger *ledger, const struct core *core)
-{
-    struct halted_access *self = calloc(1, sizeof *self);
-    if (self == NULL)
-        return NULL;
-    self->ledger = ledger;
-    self->core = core;
-    ledger_set_halted_access(ledger,
-                             (struct ledger_halted_access){
-                                 .context = self, .space = SPACE_CP15, .access = access_one, .leave = leave});
-    return self;
-}
-
-void halted_access_free(struct halted_access *halted_access)
-{
-    free(halted_access);
-}
 
 static void new_list(struct halted_access *self)
 {
@@ -67,7 +47,7 @@ static bool read_by_itself(struct halted_access *self, struct address at, uint64
     return read;
 }
 
-/* Looking clears it. */
+/* Reading the cause clears it. */
 static bool look_for_reset(struct halted_access *self, bool *seen, const struct deadline *deadline,
                            struct error *error)
 {
@@ -79,25 +59,25 @@ static bool look_for_reset(struct halted_access *self, bool *seen, const struct 
     return true;
 }
 
-/* Why a list does not go on; an instruction that went with a reset never ends, and one's operand stays. */
+/* Tells why a list does not go on. An instruction that a reset cut off never ends, and its operand stays. */
 static bool refuse(struct halted_access *self, enum why why, const struct deadline *deadline,
                    struct error *error)
 {
-    struct deadline soon = deadline_in_ms(patience_ms(OWED_MS), NULL);
+    struct deadline soon = deadline_in_ms(patience_ms(RESTORE_MS), NULL);
     struct error ignored = {0};
     bool seen;
     if (look_for_reset(self, &seen, &soon, &ignored) && seen) {
         self->was_reset = self->reset_while_halted = true;
         return error_set(error, ERROR_RESET, "%s", while_halted);
     }
-    /* Seen before the core was halted: what was on its way to the program then is still in DBGDTRRX */
+    /* The reset came before the halt: DBGDTRRX still holds a word that was meant for the program then */
     if (why == UNEXPECTED && self->reset_while_it_ran)
         return error_set(error, ERROR_RESET, "the target was reset");
     if (why == UNEXPECTED)
         return error_set(error, ERROR_NO_COUNTER,
                          "a message of another debugger waits for the program in DBGDTRRX");
     return error_set(error, deadline_cancelled(deadline) ? ERROR_CANCELLED : ERROR_ASLEEP,
-                     "the core does not do what it is told in Debug state");
+                     "the core does not execute instructions in Debug state");
 }
 
 /* On from step `done` to `end`. */
@@ -142,8 +122,8 @@ static bool read_status(struct halted_access *self, uint64_t *status, const stru
     return read_by_itself(self, core_status_register(self->core), status, deadline, error);
 }
 
-/* What an access that ended in the middle has borrowed; after a reset there is nobody left to give it to. Can
- * be called again after a failure. */
+/* Restores what an access that ended in the middle has borrowed; after a reset there is nothing to restore.
+ * Can be called again after a failure. */
 static bool give_back(struct halted_access *self, const struct deadline *deadline, struct error *error)
 {
     size_t from, end, begin = self->begin;
@@ -153,7 +133,7 @@ static bool give_back(struct halted_access *self, const struct deadline *deadlin
             return false;
         self->begin = self->done = begin + from;
         if (from > 0 && self->items[self->begin - 1].op == OP_UNTIL)
-            self->begin--; /* another time the wait may be needed */
+            self->begin--; /* the wait may be needed once more */
         if (is_halted(self, status) && !self->was_reset && !run_to(self, begin + end, deadline, error))
             return false;
     }
@@ -161,7 +141,7 @@ static bool give_back(struct halted_access *self, const struct deadline *deadlin
     return true;
 }
 
-/* Resets are looked for before the core is halted, so that one then is told from one since. */
+/* Looks for a reset before it halts the core, to tell it from a reset after that. */
 static bool begin(struct halted_access *self, uint64_t *status, const struct deadline *deadline,
                   struct error *error)
 {
@@ -199,8 +179,9 @@ static bool enter(struct halted_access *self, const struct deadline *deadline, s
     return true;
 }
 
-/* A core that stopped for another reason just before it was asked to is left for whoever waits for that. One
- * that was reset in between has been given what the program had before, its mode for one: it cannot go on. */
+/* A core that stopped for another reason just before our request is left to the debugger that waits for the
+ * stop. A core that was reset in between stays halted: we gave it values from before the reset, its mode for
+ * one. */
 static bool let_go(struct halted_access *self, const struct deadline *deadline, struct error *error)
 {
     new_list(self);
@@ -243,8 +224,8 @@ static bool do_accesses(struct halted_access *self, const struct step *accesses,
         return false;
     core_add_coprocessor(self->core, &self->list, accesses, n, true, at);
     bool done = run(self, deadline, error);
-    struct deadline soon = deadline_in_ms(patience_ms(OWED_MS), NULL);
-    struct error later = {0}; /* then the next call tries again */
+    struct deadline soon = deadline_in_ms(patience_ms(RESTORE_MS), NULL);
+    struct error later = {0}; /* the next call tries again */
     for (size_t i = 0; done && i < n; i++)
         results[i] = accesses[i].op == OP_READ ? self->results[at[i]] : 0;
     self->halted = done;
@@ -258,35 +239,37 @@ static bool access_one(void *context, const struct step *step, uint64_t *result,
 {
     struct halted_access *self = context;
     *result = 0;
-    /* Nothing is there any more that could be put back */
+    /* After a reset there is nothing left to restore */
     if (self->stays || (self->begun && self->was_reset))
         return self->undoing || error_set(error, ERROR_RESET, "%s", while_halted);
     return do_accesses(self, step, 1, result, deadline, error);
 }
 
+struct halted_access *halted_access_new(struct ledger *ledger, const struct core *core)
+{
+    struct halted_access *self = calloc(1, sizeof *self);
+    if (self == NULL)
+        return NULL;
+    self->ledger = ledger;
+    self->core = core;
+    ledger_set_halted_access(ledger,
+                             (struct ledger_halted_access){
+                                 .context = self, .space = SPACE_CP15, .access = access_one, .leave = leave});
+    return self;
+}
+
+void halted_access_free(struct halted_access *halted_access)
+{
+    free(halted_access);
+}
+
 bool halted_access_prepare(struct halted_access *self, const struct deadline *deadline, struct error *error)
 {
     self->alone = true;
-    struct setting on = core_comparators_on(self->core);
-    uint64_t now;
-    if (!ledger_read(self->ledger, on.at, &now, deadline, error))
-        return false;
-    bool all_off = (now & on.test) != on.set;
-    for (unsigned i = 0; all_off && i < self->core->comparators; i++) {
-        uint64_t words[COMPARATOR_WORDS], ignored;
-        for (unsigned k = 0; k < core_comparator_words(self->core); k++)
-            if (!ledger_read(self->ledger, core_comparator(self->core, i, k), &words[k], deadline, error))
-                return false;
-        /* Left over in a unit that is off as a whole: must not wake up with it */
-        if (core_comparator_used(self->core, words, &ignored) &&
-            !ledger_write(self->ledger, core_comparator(self->core, i, 0), 0, (struct restore){0}, deadline,
-                          error))
-            return false;
-    }
-    return ledger_apply(self->ledger, &on, deadline, error);
+    return settings_switch_on_comparators(self->ledger, self->core, deadline, error);
 }
 
-/* The moment, as a list of its own has it. */
+/* Takes the time in a list of its own. */
 static bool note_time(struct halted_access *self, unsigned which, uint64_t *us,
                       const struct deadline *deadline, struct error *error)
 {
@@ -298,7 +281,7 @@ static bool note_time(struct halted_access *self, unsigned which, uint64_t *us,
     return true;
 }
 
-/* A stop that is somebody else's: where. */
+/* Finds where a foreign stop is. */
 static bool look_where(struct halted_access *self, const struct deadline *deadline, struct error *error)
 {
     if (!self->stood)

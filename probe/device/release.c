@@ -1,12 +1,13 @@
 #include "device/release.h"
 
 #include "cores/halt_sources.h"
-#include "device/blocks.h"
+#include "device/settings.h"
 
 #include <string.h>
 #include <unistd.h>
 
 enum { LIST_ROOM = 64, GLANCE_US = 20000, BKPT = 0xBE00, BKPT_MASK = 0xFF00, BESIDE = 6, CHUNK = 256 };
+enum { RESET_MS = 500, NAP_US = 2000 };
 
 static const struct core *core_of(const struct device *device)
 {
@@ -25,15 +26,15 @@ static bool write_for_good(struct device *device, struct address at, uint64_t va
 
 /* --- registers ------------------------------------------------------------------------------------------ */
 
-/* As it was found: what we have set for ourselves meanwhile does not count. */
+/* The value as found, not what we have written since. */
 static bool read_found(struct device *device, struct address at, uint64_t *value,
                        const struct deadline *deadline, struct error *error)
 {
     return ledger_old(device->ledger, at, value) || ledger_read(device->ledger, at, value, deadline, error);
 }
 
-/* What is to be done with what is found: a server that forgets its own does away with some before we can, so
- * all are told of first. */
+/* All that is found is told before anything is cleared: a server that forgets its own breakpoints clears some
+ * of it before we can. */
 enum pass { TELL, CLEAR };
 
 static bool take_stop(struct device *device, const struct core_stop *stop, enum pass pass,
@@ -81,8 +82,8 @@ bool release_first(struct device *device, const struct release_sink *sink, bool 
 
 /* --- comparators ---------------------------------------------------------------------------------------- */
 
-/* Revision 0 of the flash patch unit replaces code by other code where both of these are 0: that is the
- * program's. DDI 0403 C1.11.5. */
+/* Revision 0 of the flash patch unit replaces code if bits 31:30 are 0: such a comparator is the program's.
+ * DDI 0403 C1.11.5. */
 static bool is_patch(const struct core *core, uint64_t word)
 {
     return core->family == CORE_M && core->comparator_revision == 0 && word >> 30 == 0;
@@ -131,7 +132,7 @@ bool release_stops(struct device *device, const struct release_sink *sink, const
 {
     struct core_stop stops[CORE_STOPS];
     uint64_t identity[STOPS_IDENTITY];
-    if (device->chosen->state == CORE_LOCKUP) /* what it can be freed of, it is */
+    if (device->chosen->state == CORE_LOCKUP) /* its stops can be taken away all the same */
         device->chosen->state = CORE_RUNNING;
     if (!device_keep(device, deadline, error) || !look_at_identity(device, identity, deadline, error))
         return false;
@@ -168,7 +169,7 @@ static bool put_code_back(struct device *device, uint64_t address, uint16_t code
     return list.n == 0 || ledger_run(device->ledger, &list, results, deadline, error);
 }
 
-/* The code before or behind it is as in the file: so it is that code. */
+/* The code before or behind it is as in the ELF file, so this code was the file's too. */
 static bool is_known(const uint8_t *now, const uint8_t *bytes, size_t at, size_t size)
 {
     bool before = at >= BESIDE && memcmp(now + at - BESIDE, bytes + at - BESIDE, BESIDE) == 0;
@@ -223,20 +224,16 @@ bool release_code(struct device *device, uint64_t address, const uint8_t *bytes,
 
 /* --- let go --------------------------------------------------------------------------------------------- */
 
-static bool look(struct device *device, bool *halted, uint64_t *pc, const struct deadline *deadline,
-                 struct error *error)
+/* The core must be halted. `add_first` may be NULL. */
+static bool read_pc(struct device *device, void (*add_first)(const struct core *, struct steps *),
+                    uint64_t *pc, const struct deadline *deadline, struct error *error)
 {
     const struct core *core = core_of(device);
     struct step items[LIST_ROOM];
-    uint64_t values[LIST_ROOM], status;
+    uint64_t values[LIST_ROOM];
     struct steps list = {.items = items, .room = LIST_ROOM};
-    *pc = 0;
-    if (!ledger_read(device->ledger, core_status_register(core), &status, deadline, error))
-        return false;
-    *halted = core_state_of(core, status) == CORE_HALTED;
-    if (!*halted || (core_unreadable(core, status) != NULL))
-        return true;
-    stops_add_ready(core, &list);
+    if (add_first != NULL)
+        add_first(core, &list);
     size_t at = core_add_register(core, &list, CORE_PC);
     core_add_registers_done(core, &list);
     if (!ledger_run(device->ledger, &list, values, deadline, error))
@@ -245,7 +242,21 @@ static bool look(struct device *device, bool *halted, uint64_t *pc, const struct
     return true;
 }
 
-/* Resumed onto it, it would stop again; with debug off that would be a fault. */
+static bool look(struct device *device, bool *halted, uint64_t *pc, const struct deadline *deadline,
+                 struct error *error)
+{
+    const struct core *core = core_of(device);
+    uint64_t status;
+    *pc = 0;
+    if (!ledger_read(device->ledger, core_status_register(core), &status, deadline, error))
+        return false;
+    *halted = core_state_of(core, status) == CORE_HALTED;
+    if (!*halted || (core_unreadable(core, status) != NULL))
+        return true;
+    return read_pc(device, stops_add_ready, pc, deadline, error);
+}
+
+/* A core that resumes at a breakpoint instruction stops again; with debug off it takes a fault. */
 static bool stands_at_instruction(struct device *device, uint64_t pc, const struct deadline *deadline)
 {
     const struct core *core = core_of(device);
@@ -259,7 +270,7 @@ static bool stands_at_instruction(struct device *device, uint64_t pc, const stru
            (code & BKPT_MASK) == BKPT;
 }
 
-/* Whether the server knows that the core is halted. Then it has its registers, and only it can let it run. */
+/* A server that knows that the core is halted keeps its registers, and only the server can let it run. */
 static bool server_has_core(struct device *device, bool *has, struct error *error)
 {
     struct link_view views[TARGET_VIEWS];
@@ -321,7 +332,7 @@ bool release_run(struct device *device, struct release *out, const struct deadli
     return take_stops(device, last, n, CLEAR, NULL, &found, deadline, error);
 }
 
-enum { RESET_LIST_ROOM = 16, PLACE_ROOM = 64, RESET_MS = 500, NAP_US = 2000 };
+/* --- reset ---------------------------------------------------------------------------------------------- */
 
 static bool allow(struct device *device, const struct steps *list, struct error *error)
 {
@@ -331,24 +342,24 @@ static bool allow(struct device *device, const struct steps *list, struct error 
     return true;
 }
 
-/* Catches a reset, and forgets what was caught before. */
+/* Arms the catch of a reset, and clears an older catch. */
 static bool apply_settings(struct device *device, const struct deadline *deadline, struct error *error)
 {
-    return device_apply_core(device->ledger, &device->chosen->core, APPLY_ALL, deadline, error);
+    return settings_apply_core(device->ledger, core_of(device), APPLY_ALL, deadline, error);
 }
 
-/* What is known of resets before is cleared by being read. */
+/* Reading the register clears what it knows of earlier resets. */
 static bool forget_resets(struct device *device, const struct deadline *deadline, struct error *error)
 {
-    const struct core *core = &device->chosen->core;
+    const struct core *core = core_of(device);
     uint64_t cause;
     return ledger_read(device->ledger, core_reset_register(core), &cause, deadline, error);
 }
 
-/* While it is reset the target may refuse to answer. */
+/* The target may refuse to answer during the reset. */
 static bool wait_for_reset(struct device *device, const struct deadline *deadline, struct error *error)
 {
-    const struct core *core = &device->chosen->core;
+    const struct core *core = core_of(device);
     struct deadline soon = deadline_slice(deadline, patience_ms(RESET_MS));
     for (bool seen = false;; usleep(NAP_US)) {
         struct error unread = {0};
@@ -370,19 +381,19 @@ static bool wait_for_reset(struct device *device, const struct deadline *deadlin
 
 bool reset_run(struct device *device, const struct deadline *deadline, struct error *error)
 {
-    const struct core *core = &device->chosen->core;
-    struct step items[RESET_LIST_ROOM];
-    uint64_t results[RESET_LIST_ROOM];
-    struct steps list = {.items = items, .room = RESET_LIST_ROOM};
+    const struct core *core = core_of(device);
+    struct step items[LIST_ROOM];
+    uint64_t results[LIST_ROOM];
+    struct steps list = {.items = items, .room = LIST_ROOM};
     core_add_run(core, &list);
     return ledger_run(device->ledger, &list, results, deadline, error);
 }
 
-/* A catch of an older reset may have halted it meanwhile (EDESR.RC, DDI 0487 H9.2). */
+/* The catch of an older reset may have halted the core meanwhile (EDESR.RC, DDI 0487 H9.2). */
 static void let_go_again(struct device *device, const struct error *error)
 {
     struct deadline last = deadline_in_ms(patience_ms(RESET_MS), NULL);
-    const struct core *core = &device->chosen->core;
+    const struct core *core = core_of(device);
     struct error ignored = {0};
     uint64_t status;
     if (error->kind == ERROR_LINK_LOST || device->chosen->state == CORE_HALTED)
@@ -394,16 +405,16 @@ static void let_go_again(struct device *device, const struct error *error)
 
 bool reset_and_halt(struct device *device, const struct deadline *deadline, struct error *error)
 {
-    const struct core *core = &device->chosen->core;
-    struct step items[RESET_LIST_ROOM];
-    uint64_t results[RESET_LIST_ROOM];
-    struct steps list = {.items = items, .room = RESET_LIST_ROOM};
+    const struct core *core = core_of(device);
+    struct step items[LIST_ROOM];
+    uint64_t results[LIST_ROOM];
+    struct steps list = {.items = items, .room = LIST_ROOM};
     struct error refused = {0};
     core_add_reset(core, &list);
     if (!allow(device, &list, error) || !apply_settings(device, deadline, error) ||
         !forget_resets(device, deadline, error))
         return false;
-    /* The access that asks for it may be cut off by it. */
+    /* The reset may cut off the access that asks for it. */
     if (!ledger_run(device->ledger, &list, results, deadline, &refused) && refused.kind != ERROR_FAULT &&
         refused.kind != ERROR_ASLEEP)
         return error_set(error, refused.kind, "%s", refused.text);
@@ -415,14 +426,5 @@ bool reset_and_halt(struct device *device, const struct deadline *deadline, stru
 
 bool reset_place(struct device *device, uint64_t *pc, const struct deadline *deadline, struct error *error)
 {
-    const struct core *core = &device->chosen->core;
-    struct step items[PLACE_ROOM];
-    uint64_t values[PLACE_ROOM];
-    struct steps list = {.items = items, .room = PLACE_ROOM};
-    size_t at = core_add_register(core, &list, CORE_PC);
-    core_add_registers_done(core, &list);
-    if (!ledger_run(device->ledger, &list, values, deadline, error))
-        return false;
-    *pc = core_code_place(core_register_value(core, CORE_PC, values, at));
-    return true;
+    return read_pc(device, NULL, pc, deadline, error);
 }

@@ -1,7 +1,7 @@
 /*
- * The witness: the registers on which counts depend (enables, dividers, event selections) and what they must
- * hold for as long as is counted. A program, an operating system or another debugger can change any of them,
- * and then a count means nothing.
+ * The witness: registers on which counts depend (enables, dividers, event selections), and the bits that they
+ * must hold while we count. If a program, an operating system or another debugger changes one of them, a
+ * count means nothing.
  */
 #pragma once
 
@@ -26,17 +26,18 @@ struct witness {
     size_t n;
 };
 
-/* Where its words lie among a list's results. */
+/* Indices of its words among a list's results. */
 struct witness_places {
     uint16_t at[WITNESS_ROOM];
 };
 
-/* The bits that a setting tests, if it names its register. One setting for each address: the last one. */
+/* Takes the bits that a setting tests, if the setting names its register. For one address the last setting
+ * counts. */
 void witness_take(struct witness *witness, const struct setting *setting);
-/* Nothing for NULL. `core` is halted where an item is in SPACE_CP15, and reads it. */
+/* Adds reads of all items; none for NULL. Items in SPACE_CP15 are read by `core`, which must be halted. */
 void witness_add(const struct witness *witness, const struct core *core, struct steps *list,
                  struct witness_places *out);
-/* The first item that has changed; NULL: none. *saw: what it holds. */
+/* The first item that has changed, and in *saw its value; NULL: none. */
 const struct witness_item *witness_changed(const struct witness *witness, const uint64_t *results,
                                            const struct witness_places *places, uint64_t *saw);
 /* Always false, with ERROR_WRITTEN. */

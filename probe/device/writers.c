@@ -7,13 +7,13 @@
 #include <time.h>
 
 enum { ACCESS_MS = 5000, NAP_NS = 2000000, LIST_ROOM = 96, COMPARATOR = 3 };
-/* For a first write, then for more to the same register; and to others, once somebody is known. So many looks
- * at least, should the link or the target be slow. */
+/* How long we wait for a first write, and then for more writes to the same register, or to others once one
+ * writer is known. LOOKS is the least number of looks, for slow links and targets. */
 enum { FIRST_MS = 1000, MORE_MS = 200, LOOKS = 40, STOPS = 16 };
 enum { ALL_CAUSES = 0x1F }; /* of DFSR, DDI 0403 C1.6.1 */
 
 struct written_register {
-    const char *name, *also; /* as a witness may call it */
+    const char *name, *also; /* a witness may call it so */
     uint32_t offset;
 };
 
@@ -41,7 +41,7 @@ struct watch {
     struct writers *out;
     const volatile sig_atomic_t *cancel;
     int comparator;
-    bool others; /* somebody uses comparators as well */
+    bool others; /* comparators of another debugger are in use */
     bool over;   /* nothing more is watched: out->hindrance */
 };
 
@@ -138,7 +138,7 @@ static bool look(struct watch *watch, struct look *out, struct error *error)
     return true;
 }
 
-/* The program may have switched trace off, which is what it is watched for: on again while it stands. */
+/* A watched program may have just switched trace off: it is switched on again while the core is halted. */
 static bool go_on(struct watch *watch, struct error *error)
 {
     const struct core *core = watch->core;
@@ -155,8 +155,9 @@ static bool go_on(struct watch *watch, struct error *error)
     return run_list(watch, &list, results, error);
 }
 
-/* The debts of a watch, undone last first: the core stands and trace is on, without which a comparator cannot
- * be switched off; what the comparator held comes back; the core goes on. */
+/* The ledger undoes a watch in reverse: this halts the core and switches trace on, without which a comparator
+ * cannot be switched off; then the ledger restores the comparator; then undo_by_going_on lets the core run.
+ */
 static bool undo_by_standing(void *context, const struct deadline *deadline, struct error *error)
 {
     struct device *device = context;
@@ -198,7 +199,7 @@ static bool halt(struct watch *watch, struct error *error)
 
 /* --- a register ----------------------------------------------------------------------------------------- */
 
-/* While the core stands: with trace off, which the program may do at any moment, nothing is taken. */
+/* While the core is halted: a running program may switch trace off, and then the writes are ignored. */
 static bool arm(struct watch *watch, uint64_t word, struct error *error)
 {
     struct setting settings[COMPARATOR];
@@ -220,8 +221,8 @@ static bool arm(struct watch *watch, uint64_t word, struct error *error)
     return go_on(watch, error);
 }
 
-/* The core stands from here on: with trace off, as the program may switch it at any moment, nothing of a
- * comparator is to be read or written. */
+/* Halts the core: a running program may switch trace off, and then comparators can be neither read nor
+ * written. */
 static bool stand(struct watch *watch, struct error *error)
 {
     struct deadline limit = soon(watch);
@@ -232,7 +233,7 @@ static bool stand(struct watch *watch, struct error *error)
            halt(watch, error) && apply(watch, &trace, 1, error);
 }
 
-/* Somebody's comparator that waits for trace to be switched on must not wake up by us. */
+/* Another debugger's comparator may wait for trace: we must not wake it up. */
 static bool find_comparator(struct watch *watch, struct error *error)
 {
     struct deadline limit = soon(watch);
@@ -246,15 +247,15 @@ static bool find_comparator(struct watch *watch, struct error *error)
             return false;
     watch->comparator = watchpoints_find(watch->core, functions, n, &watch->others);
     if (watch->others && ledger_old(watch->ledger, trace, &found) && (found & watchpoints_trace_on()) == 0) {
-        give_up(watch, "somebody else's watchpoint would wake up");
+        give_up(watch, "another debugger's watchpoint would wake up");
         return ledger_write(watch->ledger, trace, found, (struct restore){0}, &limit, error);
     }
     if (n == 0)
         return give_up(watch, "the core has no watchpoint comparators");
-    return watch->comparator >= 0 || give_up(watch, "all watchpoint comparators are somebody else's");
+    return watch->comparator >= 0 || give_up(watch, "all watchpoint comparators are in use");
 }
 
-/* From here on what the comparator held comes back, whatever happens. */
+/* From here on the ledger restores the comparator, whatever happens. */
 static bool hold(struct watch *watch, struct error *error)
 {
     struct setting settings[COMPARATOR];
@@ -266,7 +267,7 @@ static bool hold(struct watch *watch, struct error *error)
     return ledger_push_undo(watch->ledger, (struct undo_action){watch->device, undo_by_standing}, error);
 }
 
-/* The counter as well: without trace its registers could not be restored later. */
+/* Restores the counter too: without trace its registers could not be restored later. */
 static bool undo(struct watch *watch, const struct counter_block *block, struct error *error)
 {
     struct setting settings[COMPARATOR];
@@ -305,7 +306,7 @@ static void note(struct watch *watch, const struct written_register *which, cons
         writer->registers[i] = (uint32_t)seen->registers[i];
 }
 
-/* Somebody else's stop is not ours to end. *ours: it is the watchpoint's. */
+/* *ours: the watchpoint stopped the core. A foreign stop is left. */
 static bool take_stop(struct watch *watch, const struct written_register *which, bool *ours,
                       struct error *error)
 {
@@ -313,7 +314,7 @@ static bool take_stop(struct watch *watch, const struct written_register *which,
     *ours = false;
     if (!look(watch, &seen, error))
         return false;
-    if ((seen.cause & ALL_CAUSES) == 0) /* it has been let go, and looks halted for a moment yet */
+    if ((seen.cause & ALL_CAUSES) == 0) /* right after a resume the core may still read as halted */
         return true;
     enum stop_cause cause = core_cause(watch->core, seen.cause, seen.status);
     *ours = cause == STOP_WATCHPOINT && (!watch->others || watchpoints_matched(seen.function));
@@ -324,7 +325,7 @@ static bool take_stop(struct watch *watch, const struct written_register *which,
     if (!*ours) {
         device_leave_as(watch->device, LEAVE_HALTED_FOREIGN);
         watch->device->stopped_at = core_code_place(seen.registers[WRITERS_CORE - 1]);
-        return give_up(watch, "somebody else halted the core meanwhile, and it is left so");
+        return give_up(watch, "another debugger halted the core meanwhile; it is left halted");
     }
     note(watch, which, &seen);
     return go_on(watch, error);

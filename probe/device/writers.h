@@ -1,7 +1,7 @@
 /*
- * Writers: who writes the registers of a counter, on a Cortex-M. A comparator of the DWT that nobody uses
- * halts the core at a write to one of them after the other; where the core stopped is noted, and it goes on
- * at once. Everything that is set for that goes through the ledger.
+ * Writers: finds the code that writes a counter's registers, on a Cortex-M. A free comparator of the DWT
+ * halts the core at a write to one register after the other; we note where the core stopped, and let it go on
+ * at once. All that is set for it goes through the ledger.
  */
 #pragma once
 
@@ -15,33 +15,33 @@
 
 enum { WRITERS_ROOM = 12, WRITERS_REGISTERS = 6, WRITERS_CORE = 16 };
 
-/* Stops at one place. The core stops when it has been told of the write, which may be some instructions
- * later: a watchpoint debug event is asynchronous, DDI 0403 C1.5. */
+/* Stops at one place, which may be some instructions after the write: a watchpoint debug event is
+ * asynchronous, DDI 0403 C1.5. */
 struct writer {
-    const char *name;                 /* of the register that was written: "DWT_CYCCNT" */
-    uint64_t word;                    /* where that is */
+    const char *name;                 /* of the written register: "DWT_CYCCNT" */
+    uint64_t word;                    /* its address */
     uint64_t stop;                    /* PC */
-    uint32_t registers[WRITERS_CORE]; /* R0 to R15, at the first of these stops */
+    uint32_t registers[WRITERS_CORE]; /* R0 to R15 at the first of these stops */
     unsigned times;
 };
 
 struct writers {
     struct writer items[WRITERS_ROOM];
     size_t n;
-    bool more;                              /* places than there is room for */
+    bool more;                              /* there were more places than room */
     const char *watched[WRITERS_REGISTERS]; /* registers, in the order in which they were watched */
     size_t n_watched;
-    char hindrance[160]; /* why no more was watched; "": everything was */
+    char hindrance[160]; /* why not all registers were watched; "": all were */
 };
 
-/* The registers that are watched for a block, by number; false: there are no more. */
+/* The register of number n that is watched for a block; false: there are no more. */
 bool writers_register(const struct counter_block *block, size_t n, const char **name, uint64_t *word);
-/* Whether such a watch is possible at all: on a Cortex-M, where the core is not in a debugger's hands. */
+/* Only a Cortex-M that is not in a debugger's hands can be watched. */
 bool writers_can_watch(const struct device *device);
 /*
- * Of `block`, a block of the chosen core. `first`: the register by which it was seen, which is watched first;
- * NULL: none is known. About a second for each register to which nothing is written. False where the link
- * fails or the user has had enough; what was seen up to then is in `out`.
+ * Watches the registers of `block`, a block of the chosen core, register `first` before the others (NULL: in
+ * order). Takes about a second for each register that is not written. False if the link fails or the user
+ * cancels; `out` has what was seen until then.
  */
 bool writers_watch(struct device *device, const struct counter_block *block, const char *first,
                    struct writers *out, const struct deadline *deadline, struct error *error);

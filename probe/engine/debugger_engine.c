@@ -5,9 +5,8 @@
 #include "cores/architectures.h"
 #include "cores/instructions.h"
 #include "debuggers/debugger.h"
-#include "device/blocks.h"
 #include "device/device.h"
-#include "device/remote_counters.h"
+#include "device/settings.h"
 #include "engine/breakpoints.h"
 #include "engine/engine.h"
 #include "engine/stops.h"
@@ -607,7 +606,7 @@ static bool reach_end(struct debugger_engine *self, bool *again, const struct de
         if (*again)
             return true;
         if (ours)
-            return remote_counters_check(self->device, &self->stop, error);
+            return device_check_remote(self->device, &self->stop, error);
         if (!single_step(self, deadline, error))
             return false;
         self->hit.pairs += 2;
@@ -656,7 +655,7 @@ static bool reach_start(struct debugger_engine *self, bool *inner, const struct 
         return false;
     self->at_start = false;
     if (!confirm_stop(self, self->region.start, deadline, error) ||
-        !remote_counters_check(self->device, &self->stop, error))
+        !device_check_remote(self->device, &self->stop, error))
         return false;
     snprintf(self->thread, sizeof self->thread, "%s", self->stop.thread);
     if (self->region.in_function)
@@ -726,7 +725,7 @@ static bool stands_still(struct debugger_engine *self, const struct deadline *de
         if (before[i] != after[i])
             return error_set(error, ERROR_NO_COUNTER,
                              "%s goes on while the core is halted: it would count the debugger's time%s",
-                             reading->counters[i].name, remote_counters_advice(self->device));
+                             reading->counters[i].name, device_remote_advice(self->device));
     return true;
 }
 
@@ -758,7 +757,7 @@ static bool arm(struct engine *engine, const struct region *region, const struct
     self->region.end = core_code(self->core, region->end, region->end_is_thumb);
     if (!process_check_debugged(&region->process, error))
         return false;
-    if (!device_apply_core(self->device->ledger, self->core, APPLY_ALL, deadline, error))
+    if (!settings_apply_core(self->device->ledger, self->core, APPLY_ALL, deadline, error))
         return false;
     /* Both ends, so that a refused one shows now */
     return stands_still(self, deadline, error) &&

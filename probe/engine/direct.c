@@ -4,7 +4,7 @@
  * and the next list goes on from that segment of the hit.
  */
 #include "cores/architectures.h"
-#include "device/blocks.h"
+#include "device/settings.h"
 #include "engine/direct_list.h"
 #include "engine/engine.h"
 
@@ -495,7 +495,7 @@ static bool arm(struct engine *engine, const struct region *region, const struct
         unsigned exits = region->n_exits > 1 ? (unsigned)region->n_exits - 1 : 0, call = region->may_be_left;
         breakpoints_want_extra(&self->breakpoints, exits > call ? exits : call);
     }
-    if (!device_apply_core(self->device->ledger, self->core, APPLY_ALL, deadline, error))
+    if (!settings_apply_core(self->device->ledger, self->core, APPLY_ALL, deadline, error))
         return false;
     if (!breakpoints_prepare(&self->breakpoints, self->region.start, deadline, error) ||
         (!region->to_return && !breakpoints_prepare(&self->breakpoints, self->region.end, deadline, error)))

@@ -21,10 +21,10 @@ struct walk {
     bool one; /* only the component at `wanted` is */
     uint64_t wanted;
     const struct component *found;
-    unsigned asleep; /* words that were waited for in vain */
+    unsigned asleep; /* words for which it waited in vain */
 };
 
-/* Whoever goes on after so many makes a bus that hangs hang the longer. */
+/* After so many a walk ends: going on would only prolong the hang of a bus. */
 enum { ASLEEP_MOST = 2 };
 
 static bool is_over(const struct walk *walk)
@@ -42,7 +42,9 @@ static bool read_word(struct walk *walk, uint64_t at, uint32_t *value)
     if (is_over(walk))
         return false;
     bool read = ledger_read(walk->ledger, address, &word, walk->deadline, &why);
-    if (!read && why.kind == ERROR_FAULT) { /* just once? The next core must not take the number of this */
+    if (!read &&
+        why.kind ==
+            ERROR_FAULT) { /* it may have been a passing fault: the next core must not take its number */
         error_clear(&why);
         read = ledger_read(walk->ledger, address, &word, walk->deadline, &why);
     }
@@ -58,7 +60,7 @@ static bool read_word(struct walk *walk, uint64_t at, uint32_t *value)
     return true;
 }
 
-/* In one go, if nothing is in the way. */
+/* Reads them in one list, and one by one from a failure on. */
 static bool read_words(struct walk *walk, uint64_t base, const uint16_t *offsets, size_t n, uint32_t *values)
 {
     struct step items[IDENTITY];
@@ -134,7 +136,7 @@ static void add_component(struct walk *walk, uint64_t base, unsigned depth)
         walk_table(walk, component, depth - 1);
 }
 
-/* 0 ends it; an entry that is not present is skipped. */
+/* An entry of 0 ends a table; an entry that is not present is skipped. */
 static void walk_table(struct walk *walk, const struct component *table, unsigned depth)
 {
     bool old = table->class == CLASS_ROM;

@@ -1,5 +1,5 @@
 /*
- * CoreSight: what stands on a debug bus, found through its ROM tables: core debug registers, PMUs, cross
+ * CoreSight: the components on a debug bus, found through its ROM tables: core debug registers, PMUs, cross
  * trigger interfaces and the rest, each by its own identification registers.
  */
 #pragma once
@@ -19,7 +19,7 @@ enum { DEVTYPE_CTI = 0x14, DEVTYPE_CORE = 0x15, DEVTYPE_PMU = 0x16 };
 
 struct component {
     uint64_t base;
-    bool readable; /* false: it refuses to be read, as what has no power does */
+    bool readable; /* false: it refuses to be read, as without power */
     uint8_t class;
     uint8_t devtype;
     uint16_t part;
@@ -35,20 +35,20 @@ void component_name(const struct component *component, char *out, size_t size);
 struct coresight {
     struct component components[CORESIGHT_COMPONENTS]; /* in the tables' order */
     size_t n;
-    bool cut; /* there are more of them, or the bus did not answer any more */
+    bool cut; /* there are more, or the bus stopped answering */
 };
 
-/* Walks the table at `rom` and those that it names. What cannot be read is listed as such; false only when
- * the link itself fails. */
+/* Walks the table at `rom` and the tables that it names. Components that cannot be read are listed as such;
+ * false only when the link itself fails. */
 bool coresight_walk(struct ledger *ledger, uint16_t unit, uint64_t rom, struct coresight *out,
                     const struct deadline *deadline, struct error *error);
-/* Likewise, but only up to the component at `base`: unreadable when no table leads there. */
+/* Walks only up to the component at `base`, which is unreadable if no table leads there. */
 bool coresight_find(struct ledger *ledger, uint16_t unit, uint64_t rom, uint64_t base, struct component *out,
                     const struct deadline *deadline, struct error *error);
-/* What stands at `base`, whether a table names it or not; unreadable when nothing there says what it is. */
+/* Identifies the component at `base`, whether a table names it or not. */
 bool coresight_look(struct ledger *ledger, uint16_t unit, uint64_t base, struct component *out,
                     const struct deadline *deadline, struct error *error);
-/* The component of that base, which is added when there is none yet; NULL when there is no room. */
+/* Adds the component unless its base is there already, and returns it; NULL: no room. */
 const struct component *coresight_put(struct coresight *coresight, const struct component *component);
 
 /* A place on a debug bus, as the user names it. */

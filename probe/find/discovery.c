@@ -5,10 +5,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* --- access ports ----------------------------------------------------------------------------------------
- */
+/* --- access ports --------------------------------------------------------------------------------------- */
 
-/* A system bus or a debug bus, and no core of the server's. */
+/* The view shows a bus, not one of the server's cores. */
 static bool is_plain(const struct link_view *view)
 {
     return strcmp(view->type, "ap") == 0 || strcmp(view->type, "mem_ap") == 0;
@@ -28,7 +27,8 @@ static bool read_port(struct found *found, uint16_t port, uint64_t offset, uint3
     struct error why = {0};
     uint64_t word = 0;
     bool read = ledger_read(found->ledger, at, &word, deadline, &why);
-    if (!read && why.kind == ERROR_FAULT) { /* just once? What is behind it must not be missed */
+    if (!read &&
+        why.kind == ERROR_FAULT) { /* it may have been a passing fault: the port must not be missed */
         error_clear(&why);
         read = ledger_read(found->ledger, at, &word, deadline, &why);
     }
@@ -98,7 +98,8 @@ static bool read_identity(struct found *found, const struct steps *list, uint64_
     struct error unread = {0};
     if (ledger_run(found->ledger, list, values, deadline, &unread))
         return true;
-    if (unread.kind == ERROR_FAULT) { /* just once? The next core must not take its number */
+    if (unread.kind ==
+        ERROR_FAULT) { /* it may have been a passing fault: the next core must not take its number */
         error_clear(&unread);
         if (ledger_run(found->ledger, list, values, deadline, &unread))
             return true;
@@ -120,11 +121,11 @@ static bool read_identity(struct found *found, const struct steps *list, uint64_
  * component of that architecture from Armv8-M on (DDI 0553 D1.2). */
 enum { CLASS_CORESIGHT = 0x9, CLASS_GENERIC = 0xE, ARCHID_SCS = 0x2A04 };
 
-/* What is known of a view. */
+/* Does a view lead to a Cortex-M? */
 enum verdict {
     NO,
     YES,
-    PERHAPS, /* an AHB-AP without a table that says so */
+    PERHAPS, /* an AHB-AP whose table does not name one */
 };
 
 /* Reads the registers that identify a core, and adds it if there is one. */
@@ -156,7 +157,7 @@ static bool is_bare(const struct link_view *view)
     return strcmp(view->type, "ap") == 0 && view->has_port;
 }
 
-/* By what a server calls it. */
+/* The server calls it a Cortex-M. */
 static bool is_told(const struct link_view *view)
 {
     static const char *const names[] = {"cortex_m", "hla_target"};
@@ -194,8 +195,8 @@ static bool judge(struct found *found, const struct link_view *view, enum port_k
     return true;
 }
 
-/* Behind a debug port with nothing but AHB-APs, of which no table names a core, there is no other kind of
- * core. */
+/* Behind a debug port with AHB-APs only, and no table that names a core, there can be no other kind of core.
+ */
 static bool is_alone(const struct found *found, const enum port_kind *kinds, const enum verdict *verdicts,
                      const struct link_view *view)
 {
@@ -229,6 +230,7 @@ bool discovery_m_run(struct found *found, const struct deadline *deadline, struc
     }
     return true;
 }
+
 /* --- debug buses ---------------------------------------------------------------------------------------- */
 
 static const struct device_bus *find_bus(const struct found *found, uint16_t port)
@@ -239,7 +241,7 @@ static const struct device_bus *find_bus(const struct found *found, uint16_t por
     return NULL;
 }
 
-/* The view of a system bus beside the debug bus, on the same debug port. */
+/* Finds the view of a system bus on the same debug port. */
 static bool find_memory(struct found *found, uint16_t port, uint16_t *unit, const struct deadline *deadline,
                         struct error *error)
 {
@@ -257,8 +259,8 @@ static bool find_memory(struct found *found, uint16_t port, uint16_t *unit, cons
     return false;
 }
 
-/* A monitor of a cluster or a bus may have the DEVTYPE of a core's. DEVARCH tells them apart where there is
- * one: PMUv3, of any revision (DDI 0487 I5.3, PMDEVARCH). Those of Armv7 have none. */
+/* The monitor of a cluster or a bus may have the DEVTYPE of a core's PMU. DEVARCH, if there is one, shows
+ * PMUv3 of any revision for a core (DDI 0487 I5.3, PMDEVARCH). PMUs of Armv7 have no DEVARCH. */
 static bool is_a(const struct component *component, uint8_t devtype)
 {
     enum { ARCHITECT_AND_ID = ~0xF0000, PMU_V3 = 0x47702A16 };
@@ -266,8 +268,9 @@ static bool is_a(const struct component *component, uint8_t devtype)
                                              (component->devarch & (uint32_t)ARCHITECT_AND_ID) == PMU_V3);
 }
 
-/* The nth for the nth core where there are as many of a kind as cores, in the order of the tables; else the
- * one behind its core and before the next. What stands before the first core belongs to none. */
+/* The component of a kind that belongs to a core, in the order of the tables. If there are as many as cores,
+ * the nth belongs to the nth core; else the first one between the core and the next. One before the first
+ * core belongs to no core. */
 static const struct component *follower(const struct coresight *coresight, size_t core, uint8_t devtype)
 {
     const struct component *components = coresight->components, *nth = NULL, *behind = NULL;
@@ -286,7 +289,8 @@ static const struct component *follower(const struct coresight *coresight, size_
     return kinds == cores ? nth : behind;
 }
 
-/* The server's own target for this core, whose state and run control it is. */
+/* The server's own target for this core, which has its state and run control; else a plain view of the bus.
+ */
 static const struct link_view *view_of(const struct found *found, const struct device_bus *bus,
                                        uint64_t debug_base, unsigned number)
 {
@@ -314,7 +318,7 @@ static bool identify_armv7(struct found *found, uint16_t unit, uint64_t debug_ba
            armv7_identify(unit, debug_base, values, out);
 }
 
-/* Its part number can be read even without power. */
+/* The part number can be read even without power. */
 static bool identify_armv8(struct found *found, uint16_t unit, const struct component *debug,
                            const struct component *cti, struct core *out, const struct deadline *deadline,
                            struct error *error)
@@ -401,7 +405,7 @@ static bool put_core(struct found *found, struct device_bus *bus, uint64_t base,
     return (v8 && pmu != NULL) || put_if(found, bus, base + NEXT_PMU, DEVTYPE_PMU, &pmu, deadline, error);
 }
 
-/* Without a table: where the server was told that a core's debug registers are. */
+/* Without a table: adds cores where the server's configuration has their debug registers. */
 static bool add_told(struct found *found, struct device_bus *bus, const struct deadline *deadline,
                      struct error *error)
 {
@@ -488,7 +492,7 @@ static struct device_bus *bus_at(const struct placing *p, const struct place *pl
     return NULL;
 }
 
-/* By which view a component is read that may stand on another bus than the core's debug registers. */
+/* Finds the view that reads a component, which may be on another bus than the core's debug registers. */
 static bool find_unit(const struct placing *p, const struct place *place, uint16_t *unit)
 {
     const struct device_bus *bus = bus_at(p, place);
@@ -537,7 +541,7 @@ static int core_at(const struct found *found, const struct device_bus *bus, uint
     return -1;
 }
 
-/* Behind an access port that the user vouches for. */
+/* Looks for a Cortex-M behind an access port of the user's choice. */
 static bool place_cortex_m(const struct placing *p, const struct place *place, int *number)
 {
     struct found *found = p->found;
@@ -590,7 +594,7 @@ static bool place_core(const struct placing *p, const struct place *place, int *
     *number = core_at(p->found, bus, place->base);
     return *number >= 0 ||
            error_set(p->error, ERROR_NO_CORE,
-                     "--debug-base: the core at 0x%08" PRIX64 " is none that is known", place->base);
+                     "--debug-base: the core at 0x%08" PRIX64 " is of an unknown kind", place->base);
 }
 
 static bool place_pmu(const struct placing *p, const struct place *place, struct core *core)

@@ -6,13 +6,13 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { HELD_FIRST = 64, ALLOWED_ROOM = 128, NAP_US = 1000, TRIES = 3, OWED_MS = 200 };
+enum { HELD_FIRST = 64, ALLOWED_ROOM = 128, NAP_US = 1000, TRIES = 3, RESTORE_MS = 200 };
 
 struct entry {
     struct address at;
     struct restore restore;
     uint64_t old;
-    struct undo_action action; /* undo NULL: none, but an address */
+    struct undo_action action; /* undo NULL: an address is held */
 };
 
 struct ledger {
@@ -94,7 +94,7 @@ bool ledger_allow(struct ledger *ledger, struct address at, struct error *error)
     return true;
 }
 
-/* One step, tried again for as long as the target only asks to wait: then nothing of it was carried out. */
+/* Makes one step, again and again while the target asks to wait: then nothing of it was done. */
 static bool do_step(struct ledger *ledger, const struct step *step, uint64_t *result,
                     const struct deadline *deadline, struct error *error)
 {
@@ -127,7 +127,7 @@ bool ledger_read(struct ledger *ledger, struct address at, uint64_t *value, cons
     return do_step(ledger, &step, value, deadline, error);
 }
 
-/* Not through may_write: the entry exists by the time this is called. */
+/* Does not ask may_write: the address is held by now. */
 static bool write_now(struct ledger *ledger, struct address at, uint64_t value,
                       const struct deadline *deadline, struct error *error)
 {
@@ -211,7 +211,7 @@ bool ledger_old(const struct ledger *ledger, struct address at, uint64_t *old)
 static struct outcome give_back(struct ledger *ledger, const struct steps *list, size_t from,
                                 uint64_t *results, struct outcome paused, struct error *error)
 {
-    struct deadline soon = deadline_in_ms(patience_ms(OWED_MS), NULL);
+    struct deadline soon = deadline_in_ms(patience_ms(RESTORE_MS), NULL);
     size_t begin, end;
     while (paused.why == NOT_YET && !deadline_passed(&soon) &&
            steps_borrowed(list->items + from, list->n - from, paused.done - from, &begin, &end)) {
@@ -266,7 +266,7 @@ bool ledger_run(struct ledger *ledger, const struct steps *list, uint64_t *resul
         if (outcome.why == DONE)
             break;
         if (outcome.why != NOT_YET)
-            return error_set(error, ERROR_FAULT, "step %zu of %zu did not come out", done, list->n);
+            return error_set(error, ERROR_FAULT, "step %zu of %zu failed", done, list->n);
         if (deadline_passed(deadline))
             return error_set(error, deadline_cancelled(deadline) ? ERROR_CANCELLED : ERROR_ASLEEP,
                              "the target does not answer");
@@ -285,8 +285,8 @@ bool ledger_read_list(struct ledger *ledger, const struct steps *list, uint64_t 
     return true;
 }
 
-/* Looked at afterwards where a write can be lost without a word. What reads back otherwise by its nature is
- * written twice, which does it no harm. */
+/* On a link that may lose a write without an error, reads back. A register that never reads back as written
+ * is written twice, which does no harm. */
 static bool put_back_plain(struct ledger *ledger, const struct entry *entry, uint64_t value, uint64_t mask,
                            const struct deadline *deadline, struct error *error)
 {
@@ -339,7 +339,7 @@ size_t ledger_held(const struct ledger *ledger)
     return ledger->n_held;
 }
 
-/* Of those that are at the same place in every Cortex-M: DDI 0403 C1.6 to C1.11, B3.3. */
+/* Registers that every Cortex-M has at the same address: DDI 0403 C1.6 to C1.11, B3.3. */
 static const char *name_of(const struct address *at, unsigned *number)
 {
     static const struct {
@@ -388,14 +388,14 @@ static void cannot_restore(struct error *error, const struct entry *entry, const
 
 bool ledger_undo(struct ledger *ledger, const struct deadline *deadline, struct error *error)
 {
-    size_t left = ledger->n_held; /* from here on: those that stay held, to be tried again by a later call */
+    size_t left = ledger->n_held; /* entries from here on stay held, for a later call */
     bool lost = false;
     struct error first = {0};
     for (size_t i = ledger->n_held; i-- > 0;) {
-        const struct entry entry = ledger->held[i]; /* the list may move while a debt is paid */
+        const struct entry entry = ledger->held[i]; /* an action may move the list */
         struct error one = {0};
         bool back = false;
-        /* At once: what is undone after it may be what it needs (a DWT whose clock is switched off last). */
+        /* Tries again at once: the next to be undone may be what this one needs (the clock of a DWT). */
         for (int tries = 0; !lost && !back && tries < TRIES && one.kind != ERROR_LINK_LOST; tries++) {
             error_clear(&one);
             back = put_back(ledger, &entry, deadline, &one);

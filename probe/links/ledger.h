@@ -1,8 +1,8 @@
 /*
- * The ledger: the only place from which a target is written. A register is held before it is written: its
- * value is read and kept together with the way back, and everything is undone in reverse on every way out.
- * Registers that act instead of hold a value (resume, register transfer) are allowed by name of address and
- * are not restored. A step list that writes anything else is refused before a single step is run.
+ * The ledger: the only place from which a target is written. A register is held before it is written: the
+ * ledger reads and keeps its value and the way to restore it, and undoes everything in reverse, however a run
+ * ends. Registers that act instead of holding a value (resume, register transfer) are allowed by address and
+ * not restored. A step list that writes anything else is refused before its first step runs.
  */
 #pragma once
 
@@ -18,10 +18,8 @@
 
 struct ledger;
 
-/*
- * Who carries out accesses to a space that no link has. `leave`: they are over for now, and what was done to
- * make them possible is undone; called before anything else is accessed, too.
- */
+/* Makes accesses to a space that no link has. `leave` undoes what made them possible; the ledger calls it
+ * before any other access, too. */
 struct ledger_halted_access {
     void *context;
     enum space space;
@@ -36,9 +34,9 @@ void ledger_free(struct ledger *ledger);      /* restores nothing */
 void ledger_set_halted_access(struct ledger *ledger, struct ledger_halted_access halted);
 bool ledger_release_core(struct ledger *ledger, const struct deadline *deadline, struct error *error);
 
-/* Declares a register that acts. */
+/* Allows writes to a register that acts. */
 bool ledger_allow(struct ledger *ledger, struct address at, struct error *error);
-/* Reads and keeps the old value; nothing to do when the address is held already. `old` may be NULL. */
+/* Reads and keeps the old value, unless the address is held already. `old` may be NULL. */
 bool ledger_hold(struct ledger *ledger, struct address at, struct restore restore, uint64_t *old,
                  const struct deadline *deadline, struct error *error);
 /* ledger_hold, then write. */
@@ -47,14 +45,15 @@ bool ledger_write(struct ledger *ledger, struct address at, uint64_t value, stru
 /* Makes a setting true, unless it is already. */
 bool ledger_apply(struct ledger *ledger, const struct setting *setting, const struct deadline *deadline,
                   struct error *error);
-/* The key of a lock, whatever its status says. It is closed again behind all that is held in its page. */
+/* Writes a lock's key, whatever its status says. The lock is closed after all else in its page is restored.
+ */
 bool ledger_open(struct ledger *ledger, const struct setting *lock, const struct deadline *deadline,
                  struct error *error);
-/* Whether two registers are in the same page of 4 KB, as those of one component are. */
+/* In the same page of 4 KB, as the registers of one component are. */
 bool ledger_same_page(struct address a, struct address b);
 /*
- * What takes more than a write to put back, undone in its turn. The context must live until then. Paid, it is
- * undone at once; forgotten, it never is.
+ * An action of the undoing that takes more than a write; ledger_undo runs it in its turn. The context must
+ * live until then. ledger_run_undo runs it at once; ledger_drop_undo forgets it.
  */
 struct undo_action {
     void *context;
@@ -67,11 +66,11 @@ void ledger_drop_undo(struct ledger *ledger, struct undo_action action);
 
 /* The value found when the address was held; false if it is not held. */
 bool ledger_old(const struct ledger *ledger, struct address at, uint64_t *old);
-/* Puts one address back and forgets it; nothing to do when it is not held. */
+/* Restores one address and forgets it; nothing to do if it is not held. */
 bool ledger_release(struct ledger *ledger, struct address at, const struct deadline *deadline,
                     struct error *error);
 
-/* Forgets one address without putting it back: its new value is to stay. */
+/* Forgets one address: its new value stays. */
 void ledger_forget(struct ledger *ledger, struct address at);
 
 /*
@@ -92,5 +91,5 @@ bool ledger_read(struct ledger *ledger, struct address at, uint64_t *value, cons
                  struct error *error);
 
 size_t ledger_held(const struct ledger *ledger);
-/* Undoes everything, last first, going on after a failure; what could not be undone stays held. */
+/* Undoes everything, last first, and goes on after a failure. What could not be undone stays held. */
 bool ledger_undo(struct ledger *ledger, const struct deadline *deadline, struct error *error);

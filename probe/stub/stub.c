@@ -1,8 +1,30 @@
 #include "stub/stub.h"
 
+#include "cores/injected.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+/* One way to do the stub's work: by the PMU's registers, by the DWT's, or by code. */
+struct stub_way {
+    bool (*look)(struct stub *, struct stub_state *out, const struct deadline *, struct error *);
+    /* Through the ledger, so that it is undone unless stub_stays follows. */
+    bool (*enable)(struct stub *, const struct stub_state *found, const struct deadline *, struct error *);
+    bool (*disable)(struct stub *, const struct stub_state *found, const struct deadline *, struct error *);
+    void (*stays)(struct stub *);
+};
+
+/* Bits of PMCR, and of PMCNTENSET, PMCNTENCLR and PMUSERENR. */
+enum {
+    PMCR_E = 1 << 0,
+    PMCR_P = 1 << 1,
+    PMCR_C = 1 << 2,
+    PMCR_D = 1 << 3,
+    PMCR_LC = 1 << 6,
+    PMUSERENR_EN = 1 << 0
+};
+static const uint32_t CYCLES = UINT32_C(1) << 31;
 
 /* target-stub/pushed_*.S: where its entries are, in words, and what they return. */
 enum { ENABLE, DISABLE, STATUS };
@@ -32,15 +54,15 @@ static bool look_by_code(struct stub *stub, struct stub_state *out, const struct
     uint64_t results[INJECTED_GENERAL];
     if (!injected_run(stub->injected, STATUS, none, results, deadline, error))
         return false;
-    uint32_t user = (uint32_t)results[RETURNED_USER] & ~STUB_CYCLES;
+    uint32_t user = (uint32_t)results[RETURNED_USER] & ~CYCLES;
     uint32_t control = (uint32_t)results[RETURNED_CONTROL], enabled = (uint32_t)results[RETURNED_ENABLED];
     stub->before[0] = (uint32_t)results[RETURNED_USER];
     stub->before[1] = control;
     *out = (struct stub_state){.has_user = true,
-                               .user = (user & STUB_EN) != 0,
-                               .enabled = (control & STUB_E) != 0,
-                               .cycles = (enabled & STUB_CYCLES) != 0,
-                               .events = enabled & ~STUB_CYCLES};
+                               .user = (user & PMUSERENR_EN) != 0,
+                               .enabled = (control & PMCR_E) != 0,
+                               .cycles = (enabled & CYCLES) != 0,
+                               .events = enabled & ~CYCLES};
     snprintf(out->registers, sizeof out->registers,
              "PMCR 0x%08" PRIX32 ", PMCNTENSET 0x%08" PRIX32 ", PMUSERENR 0x%08" PRIX32, control, enabled,
              user);
@@ -62,14 +84,14 @@ static bool enable_by_code(struct stub *stub, const struct stub_state *found, co
     return change_by_code(stub, ENABLE, stub->before, deadline, error);
 }
 
-/* LC is what the way in sets along with E. */
+/* The enabling code sets LC along with E. */
 static bool disable_by_code(struct stub *stub, const struct stub_state *found,
                             const struct deadline *deadline, struct error *error)
 {
-    uint32_t with_e = STUB_E | (stub->device->chosen->core.family == CORE_ARMV8 ? STUB_LC : 0);
-    uint64_t to[2] = {stub->before[0] & ~(uint64_t)STUB_EN, stub->before[1]};
+    uint32_t with_e = PMCR_E | (stub->device->chosen->core.family == CORE_ARMV8 ? PMCR_LC : 0);
+    uint64_t to[2] = {stub->before[0] & ~(uint64_t)PMUSERENR_EN, stub->before[1]};
     if (found->events == 0) {
-        to[0] &= ~(uint64_t)STUB_CYCLES;
+        to[0] &= ~(uint64_t)CYCLES;
         to[1] &= ~(uint64_t)with_e;
     }
     return change_by_code(stub, DISABLE, to, deadline, error);
@@ -93,6 +115,246 @@ static bool load_code(struct stub *stub, uint64_t at, const struct deadline *dea
               : injected_load(stub->injected, code_v8, sizeof code_v8 / sizeof *code_v8, at, deadline, error);
 }
 
+/* --- by registers --------------------------------------------------------------------------------------- */
+
+/* The PMU's registers: Armv7 (DDI 0406C table D2-1); Armv8.1-M has them at the same offsets, but no PMUSERENR
+ * (DDI 0553B D1.2.2). */
+enum { CNTENSET = 0xC00, CNTENCLR = 0xC20, PMCR = 0xE04, PMUSERENR = 0xE08, LAR = 0xFB0, LSR = 0xFB4 };
+enum { LSR_LOCKED = 1 << 1 };
+static const uint32_t KEY = 0xC5ACCE55;
+
+/* Cortex-M, DDI 0403E C1.6.5, C1.7.4, C1.8.7 and C1.8.17. */
+enum {
+    M_PMU = 0xE0003000,
+    DEMCR = 0xE000EDFC,
+    DWT_CTRL = 0xE0001000,
+    DWT_FUNCTION0 = 0xE0001028,
+    ITM_TCR = 0xE0000E80
+};
+enum {
+    TRCENA = 1 << 24,
+    CYCCNTENA = 1 << 0,
+    NUMCOMP_SHIFT = 28,
+    FUNCTION = 0xF,
+    FUNCTION_STRIDE = 16,
+    ITMENA = 1
+};
+static const uint32_t TRACED = 0x7F1001; /* of DWT_CTRL: all that counts, samples or makes packets */
+
+static struct address pmu_word(const struct core *core, uint32_t offset)
+{
+    return core->family == CORE_M ? core_word(core, M_PMU + offset) : core_pmu(core, offset);
+}
+
+static bool read_word(struct stub *stub, struct address at, uint32_t *out, const struct deadline *deadline,
+                      struct error *error)
+{
+    uint64_t value;
+    if (!ledger_read(stub->device->ledger, at, &value, deadline, error))
+        return false;
+    *out = (uint32_t)value;
+    return true;
+}
+
+static bool change(struct stub *stub, struct address at, uint32_t value, struct restore restore,
+                   const struct deadline *deadline, struct error *error)
+{
+    if (stub->n_changed == sizeof stub->changed / sizeof *stub->changed)
+        return error_set(error, ERROR_SYSTEM, "too many registers");
+    stub->changed[stub->n_changed++] = at;
+    return ledger_write(stub->device->ledger, at, value, restore, deadline, error);
+}
+
+static void stays(struct stub *stub)
+{
+    while (stub->n_changed > 0)
+        ledger_forget(stub->device->ledger, stub->changed[--stub->n_changed]);
+}
+
+/* --- the trace system of a Cortex-M --------------------------------------------------------------------- */
+
+static bool switch_trace_on(struct stub *stub, const struct deadline *deadline, struct error *error)
+{
+    const struct core *core = &stub->device->chosen->core;
+    uint32_t demcr;
+    if (core->family != CORE_M)
+        return true;
+    return read_word(stub, core_word(core, DEMCR), &demcr, deadline, error) &&
+           ((demcr & TRCENA) != 0 ||
+            change(stub, core_word(core, DEMCR), demcr | TRCENA, (struct restore){0}, deadline, error));
+}
+
+/* Unless something else uses it, or a server switched it on for itself. */
+static bool switch_trace_off(struct stub *stub, const struct deadline *deadline, struct error *error)
+{
+    const struct core *core = &stub->device->chosen->core;
+    uint32_t demcr, control, itm;
+    if (core->family != CORE_M)
+        return true;
+    if (!read_word(stub, core_word(core, DEMCR), &demcr, deadline, error) ||
+        !read_word(stub, core_word(core, DWT_CTRL), &control, deadline, error) ||
+        !read_word(stub, core_word(core, ITM_TCR), &itm, deadline, error))
+        return false;
+    bool used = (control & TRACED) != 0 || (itm & ITMENA) != 0 || (demcr & TRCENA) == 0 ||
+                link_has_server(stub->device->link);
+    for (uint32_t i = 0; i < control >> NUMCOMP_SHIFT && !used; i++) {
+        uint32_t function;
+        if (!read_word(stub, core_word(core, DWT_FUNCTION0 + FUNCTION_STRIDE * i), &function, deadline,
+                       error))
+            return false;
+        used = (function & FUNCTION) != 0;
+    }
+    return used || change(stub, core_word(core, DEMCR), demcr & ~(uint32_t)TRCENA, (struct restore){0},
+                          deadline, error);
+}
+
+static bool trace_is_on(struct stub *stub, bool *on, const struct deadline *deadline, struct error *error)
+{
+    const struct core *core = &stub->device->chosen->core;
+    uint32_t demcr = TRCENA;
+    if (core->family == CORE_M && !read_word(stub, core_word(core, DEMCR), &demcr, deadline, error))
+        return false;
+    *on = (demcr & TRCENA) != 0;
+    return true;
+}
+
+/* --- the PMU -------------------------------------------------------------------------------------------- */
+
+static bool look_at_pmu(struct stub *stub, struct stub_state *out, const struct deadline *deadline,
+                        struct error *error)
+{
+    const struct core *core = &stub->device->chosen->core;
+    uint32_t control, enabled, user = 0;
+    bool traced, has_user = core->family != CORE_M;
+    if (!trace_is_on(stub, &traced, deadline, error) ||
+        !read_word(stub, pmu_word(core, PMCR), &control, deadline, error) ||
+        !read_word(stub, pmu_word(core, CNTENSET), &enabled, deadline, error) ||
+        (has_user && !read_word(stub, pmu_word(core, PMUSERENR), &user, deadline, error)))
+        return false;
+    *out = (struct stub_state){.has_user = has_user,
+                               .user = (user & PMUSERENR_EN) != 0,
+                               .enabled = traced && (control & PMCR_E) != 0,
+                               .cycles = (enabled & CYCLES) != 0,
+                               .events = enabled & ~CYCLES};
+    int used =
+        snprintf(out->registers, sizeof out->registers, "%s 0x%08" PRIX32 ", %s 0x%08" PRIX32,
+                 has_user ? "PMCR" : "PMU_CTRL", control, has_user ? "PMCNTENSET" : "PMU_CNTENSET", enabled);
+    if (has_user)
+        snprintf(out->registers + used, sizeof out->registers - (size_t)used, ", PMUSERENR 0x%08" PRIX32,
+                 user);
+    return true;
+}
+
+/* The PMU ignores writes while its software lock is closed. The ledger closes the lock again. */
+static bool open_lock(struct stub *stub, const struct deadline *deadline, struct error *error)
+{
+    const struct core *core = &stub->device->chosen->core;
+    const struct setting lock = {.at = pmu_word(core, LAR),
+                                 .test_at = pmu_word(core, LSR),
+                                 .test = LSR_LOCKED,
+                                 .key = KEY,
+                                 .restore = {.mask = 1}};
+    return core->family == CORE_M || ledger_apply(stub->device->ledger, &lock, deadline, error);
+}
+
+static bool set_user(struct stub *stub, const struct stub_state *found, bool user,
+                     const struct deadline *deadline, struct error *error)
+{
+    const struct core *core = &stub->device->chosen->core;
+    return !found->has_user || found->user == user ||
+           change(stub, pmu_word(core, PMUSERENR), user ? PMUSERENR_EN : 0, (struct restore){0}, deadline,
+                  error);
+}
+
+static struct restore of_pair(const struct core *core)
+{
+    return (struct restore){.how = RESTORE_PAIR, .mask = CYCLES, .clear = pmu_word(core, CNTENCLR)};
+}
+
+/* P and C, which would reset counters, are never written. */
+static bool set_control(struct stub *stub, bool on, const struct deadline *deadline, struct error *error)
+{
+    const struct core *core = &stub->device->chosen->core;
+    uint32_t control;
+    if (!read_word(stub, pmu_word(core, PMCR), &control, deadline, error))
+        return false;
+    if (((control & PMCR_E) != 0) == on)
+        return true;
+    control &= ~(uint32_t)(PMCR_E | PMCR_P | PMCR_C | (on ? PMCR_D : 0));
+    return change(stub, pmu_word(core, PMCR), control | (on ? PMCR_E : 0),
+                  (struct restore){.mask = UINT32_MAX & ~(uint32_t)(PMCR_P | PMCR_C)}, deadline, error);
+}
+
+static bool enable_pmu(struct stub *stub, const struct stub_state *found, const struct deadline *deadline,
+                       struct error *error)
+{
+    const struct core *core = &stub->device->chosen->core;
+    return switch_trace_on(stub, deadline, error) && open_lock(stub, deadline, error) &&
+           set_user(stub, found, true, deadline, error) &&
+           (found->cycles ||
+            change(stub, pmu_word(core, CNTENSET), CYCLES, of_pair(core), deadline, error)) &&
+           set_control(stub, true, deadline, error);
+}
+
+static bool disable_pmu(struct stub *stub, const struct stub_state *found, const struct deadline *deadline,
+                        struct error *error)
+{
+    const struct core *core = &stub->device->chosen->core;
+    const struct restore nothing_came_up = {.how = RESTORE_CLEAR_NEW, .mask = CYCLES};
+    if (!open_lock(stub, deadline, error) || !set_user(stub, found, false, deadline, error))
+        return false;
+    if (found->events != 0)
+        return true;
+    if (found->cycles && (!change(stub, pmu_word(core, CNTENSET), 0, of_pair(core), deadline, error) ||
+                          !change(stub, pmu_word(core, CNTENCLR), CYCLES, nothing_came_up, deadline, error)))
+        return false;
+    return set_control(stub, false, deadline, error) && switch_trace_off(stub, deadline, error);
+}
+
+static const struct stub_way by_pmu = {look_at_pmu, enable_pmu, disable_pmu, stays};
+
+/* --- the DWT -------------------------------------------------------------------------------------------- */
+
+static bool look_at_dwt(struct stub *stub, struct stub_state *out, const struct deadline *deadline,
+                        struct error *error)
+{
+    const struct core *core = &stub->device->chosen->core;
+    uint32_t control;
+    *out = (struct stub_state){.has_user = false};
+    if (!trace_is_on(stub, &out->enabled, deadline, error) ||
+        !read_word(stub, core_word(core, DWT_CTRL), &control, deadline, error))
+        return false;
+    out->cycles = (control & CYCCNTENA) != 0;
+    snprintf(out->registers, sizeof out->registers, "DEMCR.TRCENA %d, DWT_CTRL 0x%08" PRIX32, out->enabled,
+             control);
+    return true;
+}
+
+static bool set_cyccnt(struct stub *stub, bool on, const struct deadline *deadline, struct error *error)
+{
+    const struct core *core = &stub->device->chosen->core;
+    uint32_t control;
+    return read_word(stub, core_word(core, DWT_CTRL), &control, deadline, error) &&
+           (((control & CYCCNTENA) != 0) == on || change(stub, core_word(core, DWT_CTRL), control ^ CYCCNTENA,
+                                                         (struct restore){0}, deadline, error));
+}
+
+static bool enable_dwt(struct stub *stub, const struct stub_state *found, const struct deadline *deadline,
+                       struct error *error)
+{
+    (void)found;
+    return switch_trace_on(stub, deadline, error) && set_cyccnt(stub, true, deadline, error);
+}
+
+static bool disable_dwt(struct stub *stub, const struct stub_state *found, const struct deadline *deadline,
+                        struct error *error)
+{
+    return !found->enabled ||
+           (set_cyccnt(stub, false, deadline, error) && switch_trace_off(stub, deadline, error));
+}
+
+static const struct stub_way by_dwt = {look_at_dwt, enable_dwt, disable_dwt, stays};
+
 /* --- which way ------------------------------------------------------------------------------------------ */
 
 static bool has_block(const struct device_core *core, const char *name)
@@ -105,13 +367,13 @@ static bool has_block(const struct device_core *core, const char *name)
 
 static const struct stub_way *way_by_registers(const struct device_core *core)
 {
-    if (core->core.family == CORE_ARMV8) /* PMUSERENR_EL0 is not among those that a debugger sees */
+    if (core->core.family == CORE_ARMV8) /* PMUSERENR_EL0 is not on the debug bus */
         return NULL;
     if (core->core.family == CORE_ARMV7 && core->core.pmu_base == 0) /* a PMU in CP15 alone */
         return NULL;
     if (has_block(core, "pmu"))
-        return &stub_by_pmu;
-    return core->core.family == CORE_M && has_block(core, "dwt") ? &stub_by_dwt : NULL;
+        return &by_pmu;
+    return core->core.family == CORE_M && has_block(core, "dwt") ? &by_dwt : NULL;
 }
 
 bool stub_open(struct stub *stub, struct device *device, const uint64_t *at, const struct deadline *deadline,
@@ -185,241 +447,3 @@ bool stub_leave_code(struct stub *stub, struct error *error)
     injected_leave_image(stub->injected);
     return true;
 }
-
-/* A PMU: offsets of Armv7 (DDI 0406C table D2-1) and Armv8.1-M (DDI 0553B D1.2.2), which has them at the same
- * places, and no PMUSERENR. */
-enum { CNTENSET = 0xC00, CNTENCLR = 0xC20, PMCR = 0xE04, PMUSERENR = 0xE08, LAR = 0xFB0, LSR = 0xFB4 };
-enum { LSR_LOCKED = 1 << 1 };
-static const uint32_t KEY = 0xC5ACCE55;
-
-/* Cortex-M, DDI 0403E C1.6.5, C1.7.4, C1.8.7 and C1.8.17. */
-enum {
-    M_PMU = 0xE0003000,
-    DEMCR = 0xE000EDFC,
-    DWT_CTRL = 0xE0001000,
-    DWT_FUNCTION0 = 0xE0001028,
-    ITM_TCR = 0xE0000E80
-};
-enum {
-    TRCENA = 1 << 24,
-    CYCCNTENA = 1 << 0,
-    NUMCOMP_SHIFT = 28,
-    FUNCTION = 0xF,
-    FUNCTION_STRIDE = 16,
-    ITMENA = 1
-};
-static const uint32_t TRACED = 0x7F1001; /* of DWT_CTRL: all that counts, samples or makes packets */
-
-static struct address pmu_word(const struct core *core, uint32_t offset)
-{
-    return core->family == CORE_M ? core_word(core, M_PMU + offset) : core_pmu(core, offset);
-}
-
-static bool read_word(struct stub *stub, struct address at, uint32_t *out, const struct deadline *deadline,
-                      struct error *error)
-{
-    uint64_t value;
-    if (!ledger_read(stub->device->ledger, at, &value, deadline, error))
-        return false;
-    *out = (uint32_t)value;
-    return true;
-}
-
-static bool change(struct stub *stub, struct address at, uint32_t value, struct restore restore,
-                   const struct deadline *deadline, struct error *error)
-{
-    if (stub->n_changed == sizeof stub->changed / sizeof *stub->changed)
-        return error_set(error, ERROR_SYSTEM, "too many registers");
-    stub->changed[stub->n_changed++] = at;
-    return ledger_write(stub->device->ledger, at, value, restore, deadline, error);
-}
-
-static void stays(struct stub *stub)
-{
-    while (stub->n_changed > 0)
-        ledger_forget(stub->device->ledger, stub->changed[--stub->n_changed]);
-}
-
-/* --- the trace system of a Cortex-M --------------------------------------------------------------------- */
-
-static bool switch_trace_on(struct stub *stub, const struct deadline *deadline, struct error *error)
-{
-    const struct core *core = &stub->device->chosen->core;
-    uint32_t demcr;
-    if (core->family != CORE_M)
-        return true;
-    return read_word(stub, core_word(core, DEMCR), &demcr, deadline, error) &&
-           ((demcr & TRCENA) != 0 ||
-            change(stub, core_word(core, DEMCR), demcr | TRCENA, (struct restore){0}, deadline, error));
-}
-
-/* Unless something else is behind it; a server switches it on for itself. */
-static bool switch_trace_off(struct stub *stub, const struct deadline *deadline, struct error *error)
-{
-    const struct core *core = &stub->device->chosen->core;
-    uint32_t demcr, control, itm;
-    if (core->family != CORE_M)
-        return true;
-    if (!read_word(stub, core_word(core, DEMCR), &demcr, deadline, error) ||
-        !read_word(stub, core_word(core, DWT_CTRL), &control, deadline, error) ||
-        !read_word(stub, core_word(core, ITM_TCR), &itm, deadline, error))
-        return false;
-    bool used = (control & TRACED) != 0 || (itm & ITMENA) != 0 || (demcr & TRCENA) == 0 ||
-                link_has_server(stub->device->link);
-    for (uint32_t i = 0; i < control >> NUMCOMP_SHIFT && !used; i++) {
-        uint32_t function;
-        if (!read_word(stub, core_word(core, DWT_FUNCTION0 + FUNCTION_STRIDE * i), &function, deadline,
-                       error))
-            return false;
-        used = (function & FUNCTION) != 0;
-    }
-    return used || change(stub, core_word(core, DEMCR), demcr & ~(uint32_t)TRCENA, (struct restore){0},
-                          deadline, error);
-}
-
-static bool trace_is_on(struct stub *stub, bool *on, const struct deadline *deadline, struct error *error)
-{
-    const struct core *core = &stub->device->chosen->core;
-    uint32_t demcr = TRCENA;
-    if (core->family == CORE_M && !read_word(stub, core_word(core, DEMCR), &demcr, deadline, error))
-        return false;
-    *on = (demcr & TRCENA) != 0;
-    return true;
-}
-
-/* --- the PMU -------------------------------------------------------------------------------------------- */
-
-static bool look_at_pmu(struct stub *stub, struct stub_state *out, const struct deadline *deadline,
-                        struct error *error)
-{
-    const struct core *core = &stub->device->chosen->core;
-    uint32_t control, enabled, user = 0;
-    bool traced, has_user = core->family != CORE_M;
-    if (!trace_is_on(stub, &traced, deadline, error) ||
-        !read_word(stub, pmu_word(core, PMCR), &control, deadline, error) ||
-        !read_word(stub, pmu_word(core, CNTENSET), &enabled, deadline, error) ||
-        (has_user && !read_word(stub, pmu_word(core, PMUSERENR), &user, deadline, error)))
-        return false;
-    *out = (struct stub_state){.has_user = has_user,
-                               .user = (user & STUB_EN) != 0,
-                               .enabled = traced && (control & STUB_E) != 0,
-                               .cycles = (enabled & STUB_CYCLES) != 0,
-                               .events = enabled & ~STUB_CYCLES};
-    int used =
-        snprintf(out->registers, sizeof out->registers, "%s 0x%08" PRIX32 ", %s 0x%08" PRIX32,
-                 has_user ? "PMCR" : "PMU_CTRL", control, has_user ? "PMCNTENSET" : "PMU_CNTENSET", enabled);
-    if (has_user)
-        snprintf(out->registers + used, sizeof out->registers - (size_t)used, ", PMUSERENR 0x%08" PRIX32,
-                 user);
-    return true;
-}
-
-/* It ignores writes while its software lock is closed; that is closed again. */
-static bool open_lock(struct stub *stub, const struct deadline *deadline, struct error *error)
-{
-    const struct core *core = &stub->device->chosen->core;
-    const struct setting lock = {.at = pmu_word(core, LAR),
-                                 .test_at = pmu_word(core, LSR),
-                                 .test = LSR_LOCKED,
-                                 .key = KEY,
-                                 .restore = {.mask = 1}};
-    return core->family == CORE_M || ledger_apply(stub->device->ledger, &lock, deadline, error);
-}
-
-static bool set_user(struct stub *stub, const struct stub_state *found, bool user,
-                     const struct deadline *deadline, struct error *error)
-{
-    const struct core *core = &stub->device->chosen->core;
-    return !found->has_user || found->user == user ||
-           change(stub, pmu_word(core, PMUSERENR), user ? STUB_EN : 0, (struct restore){0}, deadline, error);
-}
-
-static struct restore of_pair(const struct core *core)
-{
-    return (struct restore){.how = RESTORE_PAIR, .mask = STUB_CYCLES, .clear = pmu_word(core, CNTENCLR)};
-}
-
-/* P and C, which would reset counters, are never written. */
-static bool set_control(struct stub *stub, bool on, const struct deadline *deadline, struct error *error)
-{
-    const struct core *core = &stub->device->chosen->core;
-    uint32_t control;
-    if (!read_word(stub, pmu_word(core, PMCR), &control, deadline, error))
-        return false;
-    if (((control & STUB_E) != 0) == on)
-        return true;
-    control &= ~(uint32_t)(STUB_E | STUB_P | STUB_C | (on ? STUB_D : 0));
-    return change(stub, pmu_word(core, PMCR), control | (on ? STUB_E : 0),
-                  (struct restore){.mask = UINT32_MAX & ~(uint32_t)(STUB_P | STUB_C)}, deadline, error);
-}
-
-static bool enable_pmu(struct stub *stub, const struct stub_state *found, const struct deadline *deadline,
-                       struct error *error)
-{
-    const struct core *core = &stub->device->chosen->core;
-    return switch_trace_on(stub, deadline, error) && open_lock(stub, deadline, error) &&
-           set_user(stub, found, true, deadline, error) &&
-           (found->cycles ||
-            change(stub, pmu_word(core, CNTENSET), STUB_CYCLES, of_pair(core), deadline, error)) &&
-           set_control(stub, true, deadline, error);
-}
-
-static bool disable_pmu(struct stub *stub, const struct stub_state *found, const struct deadline *deadline,
-                        struct error *error)
-{
-    const struct core *core = &stub->device->chosen->core;
-    const struct restore nothing_came_up = {.how = RESTORE_CLEAR_NEW, .mask = STUB_CYCLES};
-    if (!open_lock(stub, deadline, error) || !set_user(stub, found, false, deadline, error))
-        return false;
-    if (found->events != 0)
-        return true;
-    if (found->cycles &&
-        (!change(stub, pmu_word(core, CNTENSET), 0, of_pair(core), deadline, error) ||
-         !change(stub, pmu_word(core, CNTENCLR), STUB_CYCLES, nothing_came_up, deadline, error)))
-        return false;
-    return set_control(stub, false, deadline, error) && switch_trace_off(stub, deadline, error);
-}
-
-const struct stub_way stub_by_pmu = {look_at_pmu, enable_pmu, disable_pmu, stays};
-
-/* --- the DWT -------------------------------------------------------------------------------------------- */
-
-static bool look_at_dwt(struct stub *stub, struct stub_state *out, const struct deadline *deadline,
-                        struct error *error)
-{
-    const struct core *core = &stub->device->chosen->core;
-    uint32_t control;
-    *out = (struct stub_state){.has_user = false};
-    if (!trace_is_on(stub, &out->enabled, deadline, error) ||
-        !read_word(stub, core_word(core, DWT_CTRL), &control, deadline, error))
-        return false;
-    out->cycles = (control & CYCCNTENA) != 0;
-    snprintf(out->registers, sizeof out->registers, "DEMCR.TRCENA %d, DWT_CTRL 0x%08" PRIX32, out->enabled,
-             control);
-    return true;
-}
-
-static bool set_cyccnt(struct stub *stub, bool on, const struct deadline *deadline, struct error *error)
-{
-    const struct core *core = &stub->device->chosen->core;
-    uint32_t control;
-    return read_word(stub, core_word(core, DWT_CTRL), &control, deadline, error) &&
-           (((control & CYCCNTENA) != 0) == on || change(stub, core_word(core, DWT_CTRL), control ^ CYCCNTENA,
-                                                         (struct restore){0}, deadline, error));
-}
-
-static bool enable_dwt(struct stub *stub, const struct stub_state *found, const struct deadline *deadline,
-                       struct error *error)
-{
-    (void)found;
-    return switch_trace_on(stub, deadline, error) && set_cyccnt(stub, true, deadline, error);
-}
-
-static bool disable_dwt(struct stub *stub, const struct stub_state *found, const struct deadline *deadline,
-                        struct error *error)
-{
-    return !found->enabled ||
-           (set_cyccnt(stub, false, deadline, error) && switch_trace_off(stub, deadline, error));
-}
-
-const struct stub_way stub_by_dwt = {look_at_dwt, enable_dwt, disable_dwt, stays};

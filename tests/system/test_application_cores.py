@@ -149,7 +149,7 @@ def test_info_says_of_a_healthy_core_what_is_so(way):
         assert "ROM table" in result.out and "core 0   Cortex-" + place.chip.upper() in result.out
         # the OS locks of A7 and A53 are closed at power-on; OpenOCD opens them
         locked = way in ("a7/swd", "a53/swd")
-        says = "powered, running; OS lock set, as after a reset: delta opens it for the time of a measurement" if locked else "running"
+        says = "powered, running; OS lock set, as after a reset: delta opens it while it measures" if locked else "running"
         cores = re.findall(r"^core \d   \S+ \S+   .*(?:\n {9}.*)*", result.out, re.M)  # what is long goes on below
         assert cores and all(unfolded(one).endswith(" " + says) for one in cores), result.out
         counters = {"a9": "PMUv1, 6 counters", "a53": "PMUv3, 6 counters", "r5": "PMUv1 in CP15"}.get(place.chip)

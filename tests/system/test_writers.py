@@ -114,7 +114,7 @@ def test_comparators_of_others_are_left_to_them():
         begin(place, M_PROFILE["CYCCNT"], WHERE["inside"], 1)
         before = held(place)
         result = place.run("doctor")
-        assert result.code == 5 and "somebody else's" in result.out, result.out
+        assert result.code == 5 and "comparators are in use" in result.out, result.out
         assert place.board.state()["halts"] == halts + 1  # to look at them
         assert "may write it" in result.out and "(write_it" in result.out and line_of("DWT_CYCCNT = 0") in result.out  # as a candidate
         assert held(place) == before

@@ -185,7 +185,7 @@ RIG_TEST(what_was_halted_stays_so)
     assert_int_equal(rig->model.moe, 3);
 }
 
-/* Between the look at it and the request to halt it reaches somebody's BKPT. */
+/* Between our look and our request to halt, the core reaches another debugger's BKPT. */
 RIG_TEST(what_stops_for_another_reason_is_left_to_who_waits_for_that)
 {
     static const struct model_event bkpt[] = {{.cycles = 1000000, .pc = 0x8000},

@@ -1,7 +1,8 @@
 /* Counters by another link: which CPU's they are, and whether the program was there. */
-#include "device/remote_counters.h"
+#include "device/device.h"
 
 #include "cores/architectures.h"
+#include "debuggers/debugger.h"
 #include "test.h"
 
 #include <string.h>
@@ -31,18 +32,11 @@ static int set_up(void **state)
 
 #define FRESH_TEST(name) TEST_WITH(name, set_up, NULL)
 
-FRESH_TEST(test_is_there_or_not)
-{
-    assert_true(remote_counters_is_there(&device));
-    device.n_cores = 1;
-    assert_false(remote_counters_is_there(&device));
-}
-
 FRESH_TEST(test_where_the_program_stopped)
 {
     debugger.facts.has_cpu = true;
     debugger.facts.cpu = 12;
-    assert_true(remote_counters_choose(&device, -1, &error));
+    assert_true(device_choose(&device, -1, &error));
     assert_ptr_equal(device.chosen, &cores[0]);
     assert_ptr_equal(device.remote, &cores[3]);
     assert_ptr_equal(device_counted(&device), &cores[3]);
@@ -52,42 +46,42 @@ FRESH_TEST(test_what_the_user_says_goes_first)
 {
     debugger.facts.has_cpu = true;
     debugger.facts.cpu = 12;
-    assert_true(remote_counters_choose(&device, 10, &error));
+    assert_true(device_choose(&device, 10, &error));
     assert_ptr_equal(device.remote, &cores[1]);
 }
 
 FRESH_TEST(test_the_only_one)
 {
     device.n_cores = 2;
-    assert_true(remote_counters_choose(&device, -1, &error));
+    assert_true(device_choose(&device, -1, &error));
     assert_ptr_equal(device.remote, &cores[1]);
 }
 
 FRESH_TEST(test_nothing_is_guessed)
 {
-    assert_false(remote_counters_choose(&device, -1, &error));
+    assert_false(device_choose(&device, -1, &error));
     assert_int_equal(error.kind, ERROR_USAGE);
     assert_null(device.remote);
 }
 
-FRESH_TEST(test_without_a_debugger_nobody_says)
+FRESH_TEST(without_a_debugger_the_cpu_is_unknown)
 {
     device.debugger = NULL;
-    assert_false(remote_counters_choose(&device, -1, &error));
+    assert_false(device_choose(&device, -1, &error));
     assert_int_equal(error.kind, ERROR_USAGE);
     error_clear(&error);
-    assert_true(remote_counters_choose(&device, 13, &error));
+    assert_true(device_choose(&device, 13, &error));
     assert_ptr_equal(device.remote, &cores[4]);
 }
 
 FRESH_TEST(test_a_cpu_that_is_not_there)
 {
-    assert_false(remote_counters_choose(&device, 14, &error));
+    assert_false(device_choose(&device, 14, &error));
     assert_int_equal(error.kind, ERROR_NO_CORE);
     assert_non_null(strstr(error.text, "no CPU 14"));
     error_clear(&error);
     debugger.facts.has_cpu = true; /* 0: which is the program's view, and no CPU of the second link */
-    assert_false(remote_counters_choose(&device, -1, &error));
+    assert_false(device_choose(&device, -1, &error));
     assert_int_equal(error.kind, ERROR_NO_CORE);
     assert_non_null(strstr(error.text, "where the program is"));
 }
@@ -96,22 +90,22 @@ FRESH_TEST(test_no_core_to_measure)
 {
     device.cores = &cores[1];
     device.n_cores = CPUS;
-    assert_false(remote_counters_choose(&device, 10, &error));
+    assert_false(device_choose(&device, 10, &error));
     assert_int_equal(error.kind, ERROR_NO_CORE);
 }
 
 FRESH_TEST(test_stops_on_that_cpu_only)
 {
     struct debugger_stop stop = {.has_cpu = true, .cpu = 11};
-    assert_true(remote_counters_check(&device, &stop, &error)); /* nothing is counted elsewhere */
-    assert_string_equal(remote_counters_advice(&device), "");
-    assert_true(remote_counters_choose(&device, 11, &error));
-    assert_true(remote_counters_check(&device, &stop, &error));
+    assert_true(device_check_remote(&device, &stop, &error)); /* nothing is counted elsewhere */
+    assert_string_equal(device_remote_advice(&device), "");
+    assert_true(device_choose(&device, 11, &error));
+    assert_true(device_check_remote(&device, &stop, &error));
     stop.cpu = 10;
-    assert_false(remote_counters_check(&device, &stop, &error));
+    assert_false(device_check_remote(&device, &stop, &error));
     assert_int_equal(error.kind, ERROR_NO_COUNTER);
     assert_non_null(strstr(error.text, "on CPU 10, and CPU 11"));
     stop.has_cpu = false;
-    assert_true(remote_counters_check(&device, &stop, &error));
-    assert_non_null(strstr(remote_counters_advice(&device), ":u"));
+    assert_true(device_check_remote(&device, &stop, &error));
+    assert_non_null(strstr(device_remote_advice(&device), ":u"));
 }

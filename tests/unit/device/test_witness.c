@@ -1,4 +1,4 @@
-/* The registers that counts depend on: which are looked at, and what is said of one that has changed. */
+/* The registers that counts depend on: which are read, and how a change is reported. */
 #include "../test.h"
 
 #include "device/witness.h"
@@ -33,7 +33,7 @@ TEST(bits_of_one_register_are_one_item)
     assert_int_equal(witness.items[0].value, 0x01);
 }
 
-TEST(other_bits_are_nobodys_matter)
+TEST(other_bits_do_not_matter)
 {
     struct witness witness = {0};
     struct step items[8];

@@ -47,6 +47,8 @@ static void end_clean(struct rig *rig)
         assert_true(device_undo(&rig->device, &deadline, &error));
     }
     rig_free(rig);
+    if (rig->model.what == TROUBLE_RESET) /* which stops CYCCNT at any value, and switches its writes off */
+        rig->before.cyccnt = rig->model.cyccnt;
     const char *difference = model_difference(&rig->model, &rig->before);
     assert_string_equal(difference == NULL ? "" : difference, "");
 }
@@ -126,7 +128,7 @@ RIG_TEST(without_a_free_comparator_nothing_is_watched)
     rig_begin(rig);
     assert_true(watch(rig, NULL));
     assert_int_equal(seen.n + seen.n_watched, 0);
-    assert_non_null(strstr(seen.hindrance, "somebody else's"));
+    assert_non_null(strstr(seen.hindrance, "comparators are in use"));
     assert_int_equal(rig->model.entries, 1); /* for a moment */
     end_clean(rig);
 }
@@ -170,9 +172,12 @@ static void everywhere(const struct model_event *script, size_t n, enum model_tr
         rig->model.debug = k % 2 == 1; /* a server may have switched it on */
         rig_begin(rig);
         rig->model.what = what;
-        rig->model.trouble_at = rig->model.accesses + k;
+        long at = rig->model.accesses + k;
+        rig->model.trouble_at = at;
         rig->model.trouble_for = how_long;
-        look(rig, watch(rig, NULL), k);
+        bool ok = watch(rig, NULL);
+        if (rig->model.accesses > at) /* with debug on already, fewer are made */
+            look(rig, ok, k);
         end_clean(rig);
     }
 }
@@ -218,8 +223,8 @@ RIG_TEST(a_reset_may_come_anywhere)
     everywhere(clears, 2, TROUBLE_RESET, 1, must_end);
 }
 
-/* A halt that somebody else asks for is left to them. */
-RIG_TEST(somebody_elses_halt_stays)
+/* The core stays halted if another debugger halted it. */
+RIG_TEST(a_foreign_halt_stays)
 {
     struct rig *rig = begin(quiet, 1);
     rig_begin(rig);
@@ -227,7 +232,7 @@ RIG_TEST(somebody_elses_halt_stays)
     rig->model.trouble_at = rig->model.accesses + 400;
     rig->model.trouble_for = 1;
     assert_true(watch(rig, NULL));
-    assert_non_null(strstr(seen.hindrance, "somebody else halted"));
+    assert_non_null(strstr(seen.hindrance, "another debugger halted"));
     assert_true(rig->device.leave == LEAVE_HALTED_FOREIGN);
     struct deadline deadline = deadline_in_ms(60000, NULL);
     struct error error = {0};

@@ -190,10 +190,10 @@ FRESH_TEST(the_way_to_one_component)
     unsigned reads = f.reads;
     assert_true(coresight_find(f.ledger, 0, 0x100000, 0x105000, &one, &deadline, &f.error));
     assert_false(one.readable);
-    assert_true(f.reads - reads > reads); /* the first time nobody looked behind it */
+    assert_true(f.reads - reads > reads); /* the first walk did not look behind it */
 }
 
-/* Of a table of class 9 whose entries take two words, and one that ends where there is no room for more. */
+/* A table of class 9 with entries of two words, and one that ends when it is full. */
 FRESH_TEST(entries_of_64_bits)
 {
     component(0x80000000, 9, 0x123, 0, 0x47700AF7);
@@ -267,7 +267,7 @@ FRESH_TEST(a_link_lost_on_the_way_is_an_error)
         bool walked = walk(0x1000);
         assert_int_equal(walked, f.reads < at);
         assert_int_equal(f.error.kind, walked ? ERROR_NONE : ERROR_LINK_LOST);
-        assert_true(walked || f.reads == at); /* nobody asked again */
+        assert_true(walked || f.reads == at); /* no further read */
     }
     assert_int_equal(f.found.n, 3);
 }

@@ -196,13 +196,13 @@ FRESH_TEST(two_cores_through_a_probe)
         assert_true(core->has_memory);
         assert_int_equal(core->core.memory_unit, AHB);
         assert_int_equal(core->core.comparators, 6);
-        assert_int_equal(core->n_blocks, 0); /* that is target.c's */
+        assert_int_equal(core->n_blocks, 0); /* device.c finds them */
     }
     assert_int_equal(f.found.n_buses, 1);
     assert_int_equal(f.found.buses[0].port, APB);
     assert_int_equal(f.found.buses[0].rom, 0x80000000);
     assert_int_equal(f.found.buses[0].coresight.n, 9);
-    assert_int_equal(f.others, 0); /* nobody touched the system bus */
+    assert_int_equal(f.others, 0); /* the system bus was not touched */
 }
 
 FRESH_TEST(two_cores_through_a_server)

@@ -1,4 +1,4 @@
-/* Cortex-M cores behind bare access ports: where one is looked for, and where nobody may look. */
+/* Cortex-M cores behind bare access ports: where discovery looks for one, and where it must not. */
 #include "../test.h"
 
 #include "debug_words.h"
@@ -165,8 +165,8 @@ FRESH_TEST(what_stands_there_is_something_else)
     assert_int_equal(f.found.passed_over, 0);
 }
 
-/* Without a table nobody looks beside anything but AHB-APs. */
-FRESH_TEST(nobody_looks_where_another_kind_of_core_may_be)
+/* Without a table it looks only if all ports are AHB-APs. */
+FRESH_TEST(no_look_where_another_kind_of_core_may_be)
 {
     static const uint32_t bases[] = {UINT32_MAX, 0x2, 0, 0x3};
     static const uint32_t others[] = {APB, 0x34770006, AXI};

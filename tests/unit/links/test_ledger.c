@@ -243,7 +243,7 @@ FRESH_TEST(a_debt_is_undone_in_its_turn)
     }
 }
 
-FRESH_TEST(a_debt_can_be_paid_or_forgiven)
+FRESH_TEST(an_action_can_be_run_or_dropped)
 {
     struct fixture *f = *state;
     struct debtor debtor = {.f = f, .failures = 1};

@@ -2,6 +2,7 @@
 #include "../test.h"
 
 #include "cores/architectures.h"
+#include "cores/injected.h"
 #include "injected_core.h"
 #include "stub/injected_code.h"
 

@@ -1,0 +1,166 @@
+#include "device/settings.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static struct address seen_at(const struct setting *setting)
+{
+    return setting->test_at.size != 0 ? setting->test_at : setting->at;
+}
+
+static bool holds(const struct setting *setting, uint64_t value)
+{
+    return (value & setting->test) == (setting->set & setting->test);
+}
+
+/* The register takes what is written, and something else changes it at once: a read directly behind the write
+ * shows that. */
+static bool takes_it(struct ledger *ledger, const struct setting *setting, uint64_t now,
+                     const struct deadline *deadline)
+{
+    uint64_t value = ((setting->test_at.size != 0 ? 0 : now) & setting->keep) | setting->set | setting->key;
+    struct step items[] = {step_write(setting->at, value), step_read(seen_at(setting))};
+    const struct steps list = {.items = items, .n = 2, .room = 2};
+    uint64_t results[2] = {0};
+    struct error ignored = {0};
+    if (setting->watched == NULL || setting->at.space == SPACE_CP15)
+        return false;
+    return ledger_execute(ledger, &list, 0, results, deadline, &ignored).why == DONE &&
+           holds(setting, results[1]);
+}
+
+/* --- locks that lie ------------------------------------------------------------------------------------- */
+
+static const struct setting *lock_of(const struct setting *settings, size_t n, const struct setting *behind)
+{
+    for (size_t i = 0; i < n; i++)
+        if (settings[i].lock && &settings[i] != behind && ledger_same_page(settings[i].at, behind->at))
+            return &settings[i];
+    return NULL;
+}
+
+static bool is_seen(const struct setting *setting)
+{
+    return setting->test != 0 && !setting->lock && !setting->only_held && !setting->only_watched;
+}
+
+/* Writes the lock's key, and the setting again. *lied: now the setting holds, so the lock was closed. Else
+ * the lock is not to be closed at the end. False only when the link fails. */
+static bool try_lock(struct ledger *ledger, const struct setting *lock, const struct setting *behind,
+                     bool *lied, const struct deadline *deadline, struct error *error)
+{
+    uint64_t now;
+    *lied = false;
+    if (lock == NULL || ledger_old(ledger, lock->at, &now)) /* it was opened */
+        return true;
+    if (!ledger_open(ledger, lock, deadline, error) || !ledger_apply(ledger, behind, deadline, error) ||
+        !ledger_read(ledger, seen_at(behind), &now, deadline, error))
+        return false;
+    *lied = holds(behind, now);
+    if (!*lied)
+        ledger_forget(ledger, lock->at);
+    return true;
+}
+
+static bool tell_refusal(struct ledger *ledger, const struct setting *setting, uint64_t now,
+                         const struct deadline *deadline, struct error *error)
+{
+    if (takes_it(ledger, setting, now, deadline)) {
+        error_set(error, ERROR_WRITTEN,
+                  "something else changed %s at once after it was set: it holds 0x%" PRIX64, setting->watched,
+                  now);
+        error->subject = setting->watched;
+        return false;
+    }
+    if (setting->watched != NULL) {
+        error_set(error, ERROR_NO_COUNTER,
+                  "%s (0x%08" PRIX64 ") does not take 0x%" PRIX64 ": it holds 0x%" PRIX64
+                  ", or something else changes it at once",
+                  setting->watched, setting->at.offset, setting->set, now);
+        error->subject = setting->watched;
+        return false;
+    }
+    return error_set(error, ERROR_NO_COUNTER,
+                     "the register at 0x%08" PRIX64 " does not take 0x%" PRIX64 ": it holds 0x%" PRIX64,
+                     setting->at.offset, setting->set, now);
+}
+
+bool settings_apply(struct ledger *ledger, const struct setting *setting, const struct setting *locks,
+                    size_t n, bool *again, const struct deadline *deadline, struct error *error)
+{
+    uint64_t now;
+    *again = false;
+    if (setting->only_watched)
+        return true;
+    if (!ledger_apply(ledger, setting, deadline, error))
+        return false;
+    if (setting->test == 0)
+        return true;
+    if (!ledger_read(ledger, seen_at(setting), &now, deadline, error))
+        return false;
+    if (holds(setting, now))
+        return true;
+    const struct setting *lock = is_seen(setting) ? lock_of(locks, n, setting) : NULL;
+    if (!try_lock(ledger, lock, setting, again, deadline, error))
+        return false;
+    return *again || tell_refusal(ledger, setting, now, deadline, error);
+}
+
+static bool is_wanted(const struct setting *setting, enum apply_what what)
+{
+    return what == APPLY_ALL || setting->only_to_stop == (what == APPLY_TO_STOP);
+}
+
+/* Reads back only what it wrote: reading some registers clears what they tell. */
+static bool apply_one(struct ledger *ledger, const struct setting *setting, const struct setting *lock,
+                      bool *again, const struct deadline *deadline, struct error *error)
+{
+    uint64_t before, now;
+    bool behind = lock != NULL && is_seen(setting);
+    *again = false;
+    if (!behind)
+        return ledger_apply(ledger, setting, deadline, error);
+    if (!ledger_read(ledger, seen_at(setting), &before, deadline, error))
+        return false;
+    if (holds(setting, before) && !setting->always)
+        return true;
+    if (!ledger_apply(ledger, setting, deadline, error) ||
+        !ledger_read(ledger, seen_at(setting), &now, deadline, error))
+        return false;
+    return holds(setting, now) || try_lock(ledger, lock, setting, again, deadline, error);
+}
+
+bool settings_apply_core(struct ledger *ledger, const struct core *core, enum apply_what what,
+                         const struct deadline *deadline, struct error *error)
+{
+    struct setting settings[CORE_SETTINGS];
+    size_t n = core_settings(core, settings, CORE_SETTINGS);
+    for (size_t i = 0; i < n;) {
+        bool again = false;
+        if (is_wanted(&settings[i], what) &&
+            !apply_one(ledger, &settings[i], lock_of(settings, n, &settings[i]), &again, deadline, error))
+            return false;
+        i = again ? 0 : i + 1; /* once for each lock: then it is held */
+    }
+    return true;
+}
+
+bool settings_switch_on_comparators(struct ledger *ledger, const struct core *core,
+                                    const struct deadline *deadline, struct error *error)
+{
+    struct setting on = core_comparators_on(core);
+    uint64_t now;
+    if (!ledger_read(ledger, on.at, &now, deadline, error))
+        return false;
+    bool all_off = (now & on.test) != on.set;
+    for (unsigned i = 0; all_off && i < core->comparators; i++) {
+        uint64_t words[COMPARATOR_WORDS], ignored;
+        for (unsigned k = 0; k < core_comparator_words(core); k++)
+            if (!ledger_read(ledger, core_comparator(core, i, k), &words[k], deadline, error))
+                return false;
+        if (core_comparator_used(core, words, &ignored) &&
+            !ledger_write(ledger, core_comparator(core, i, 0), 0, (struct restore){0}, deadline, error))
+            return false;
+    }
+    return ledger_apply(ledger, &on, deadline, error);
+}
