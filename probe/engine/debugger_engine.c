@@ -19,7 +19,7 @@
 #include <time.h>
 
 enum { SLICE_MS = 50, REQUEST_MS = 3000, READ_MS = 5000, GRACE_MS = 150, STILL_MS = 20 };
-enum { LIST_ROOM = READING_STEPS + WITNESS_ROOM + 8, REHITS = 32 };
+enum { LIST_ROOM = READING_STEPS + WITNESS_ROOM + 8 };
 enum { THUMB_KIND = 2, X86_KIND = 1 }; /* sizes of instructions, as debuggers name them */
 
 struct debugger_engine {
@@ -420,7 +420,7 @@ static bool run_rehits(struct debugger_engine *self, uint64_t here, unsigned reh
         return false;
     if (self->rehit != REHIT_STOPS_AGAIN)
         return true;
-    for (unsigned i = 0; i < rehits && i < REHITS; i++) {
+    for (unsigned i = 0; i < rehits && i < ENGINE_REHITS; i++) {
         struct raw_hit rehit = {.pairs = 1};
         bool pending = false;
         self->disturbed = false;

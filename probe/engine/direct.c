@@ -527,7 +527,7 @@ static bool run(struct engine *engine, const struct engine_request *request, con
     enum segment from = SEGMENT_AT_START;
     /* The re-hits at both ends of the first hit have to fit into one list. */
     size_t fit = (LIST_ROOM - LIST_RESERVE) / (2 * (REHIT_STEPS + reading_steps(&self->device->reading)));
-    unsigned rehits = request->rehits < REHITS ? request->rehits : REHITS;
+    unsigned rehits = request->rehits < ENGINE_REHITS ? request->rehits : ENGINE_REHITS;
     rehits = rehits < fit ? rehits : (unsigned)fit;
     direct_begin(self, request, sink);
     self->waited = true;
