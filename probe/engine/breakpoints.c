@@ -481,8 +481,9 @@ static void add_move(const struct breakpoints *breakpoints, struct steps *list, 
         return;
     if (patch_from != NULL)
         write_instruction(breakpoints, list, from, patch_from->original);
-    uint64_t left = patch_from != NULL ? POINT_NONE : from, entered = patch_to != NULL ? POINT_NONE : to;
-    if (left != POINT_NONE || entered != POINT_NONE)
+    uint64_t left = patch_from != NULL ? BREAKPOINT_NONE : from,
+             entered = patch_to != NULL ? BREAKPOINT_NONE : to;
+    if (left != BREAKPOINT_NONE || entered != BREAKPOINT_NONE)
         core_add_comparator(core, &breakpoints->setup, list, comparator, left, entered);
     if (patch_to != NULL)
         write_instruction(breakpoints, list, to, core_breakpoint_instruction(core, &size));

@@ -19,7 +19,7 @@
 
 enum { BREAKPOINTS_PATCHES = 12, BREAKPOINTS_EXTRA = 4, BREAKPOINTS_PLACES = 32 };
 
-static const uint64_t POINT_NONE = UINT64_MAX;
+static const uint64_t BREAKPOINT_NONE = UINT64_MAX;
 
 struct breakpoints {
     struct ledger *ledger;
@@ -61,7 +61,7 @@ bool breakpoints_prepare(struct breakpoints *breakpoints, uint64_t address, cons
                          struct error *error);
 /* Whether extra stop number `n` can be at an address, which is prepared. */
 bool breakpoints_can_have_extra(const struct breakpoints *breakpoints, unsigned n, uint64_t address);
-/* Adds the steps that move the stop from one prepared address to another; either may be POINT_NONE. */
+/* Adds the steps that move the stop from one prepared address to another; either may be BREAKPOINT_NONE. */
 void breakpoints_add_move(const struct breakpoints *breakpoints, struct steps *list, uint64_t from,
                           uint64_t to);
 /* The same for an extra stop, which must be possible there. */

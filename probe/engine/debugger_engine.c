@@ -18,7 +18,7 @@
 #include <time.h>
 
 enum { SLICE_MS = 50, REQUEST_MS = 3000, READ_MS = 5000, GRACE_MS = 150, STILL_MS = 20 };
-enum { LIST_ROOM = READING_STEPS + WITNESS_ROOM + 8, REHITS = 32 };
+enum { LIST_ROOM = READING_STEPS + WITNESS_ROOM + 8 };
 enum { THUMB_KIND = 2, X86_KIND = 1 }; /* sizes of instructions, as debuggers name them */
 
 struct debugger_engine {
@@ -28,7 +28,7 @@ struct debugger_engine {
     const struct core *core;
     struct region region;
 
-    uint64_t point;            /* where the breakpoint is; POINT_NONE: nowhere */
+    uint64_t breakpoint;       /* where the breakpoint is; BREAKPOINT_NONE: nowhere */
     uint64_t left;             /* where it was before */
     uint64_t guard;            /* a second one, set while a re-hit is tried */
     unsigned n_set;            /* of `others` */
@@ -116,16 +116,17 @@ static bool set_breakpoint(struct debugger_engine *self, uint64_t code, bool set
 static bool move_breakpoint(struct debugger_engine *self, uint64_t to, const struct deadline *deadline,
                             struct error *error)
 {
-    if (self->point == to)
+    if (self->breakpoint == to)
         return true;
-    if (self->point != POINT_NONE && !set_breakpoint(self, self->point, false, deadline, error))
+    if (self->breakpoint != BREAKPOINT_NONE &&
+        !set_breakpoint(self, self->breakpoint, false, deadline, error))
         return false;
-    if (self->point != POINT_NONE)
-        self->left = self->point;
-    self->point = POINT_NONE;
-    if (to != POINT_NONE && !set_breakpoint(self, to, true, deadline, error))
+    if (self->breakpoint != BREAKPOINT_NONE)
+        self->left = self->breakpoint;
+    self->breakpoint = BREAKPOINT_NONE;
+    if (to != BREAKPOINT_NONE && !set_breakpoint(self, to, true, deadline, error))
         return false;
-    self->point = to;
+    self->breakpoint = to;
     return true;
 }
 
@@ -203,8 +204,8 @@ static bool is_outdated(struct debugger_engine *self, const char *previous, bool
 {
     uint64_t pc;
     *outdated = false;
-    if (self->stop.why != DEBUGGER_TRAP || self->stop.thread[0] == '\0' || self->left == POINT_NONE ||
-        self->left == self->point || strcmp(self->stop.thread, previous) == 0)
+    if (self->stop.why != DEBUGGER_TRAP || self->stop.thread[0] == '\0' || self->left == BREAKPOINT_NONE ||
+        self->left == self->breakpoint || strcmp(self->stop.thread, previous) == 0)
         return true;
     if (!read_register(self, CORE_PC, &pc, deadline, error))
         return false;
@@ -262,7 +263,7 @@ static bool single_step(struct debugger_engine *self, const struct deadline *dea
 {
     const struct debugger_ops *ops = self->debugger->ops;
     struct deadline limit = request_time(deadline);
-    if (!move_breakpoint(self, POINT_NONE, deadline, error) ||
+    if (!move_breakpoint(self, BREAKPOINT_NONE, deadline, error) ||
         !ops->go(self->debugger, DEBUGGER_STEP, &limit, error))
         return false;
     switch (ops->wait(self->debugger, &self->stop, &limit, error)) {
@@ -402,7 +403,7 @@ static bool try_rehit(struct debugger_engine *self, uint64_t here, bool *moved,
         return false; /* disarm removes the guard */
     if (!set_breakpoint(self, guard, false, deadline, error))
         return false;
-    self->guard = POINT_NONE;
+    self->guard = BREAKPOINT_NONE;
     *moved = core_place(self->core, pc) == core_place(self->core, guard);
     self->rehit =
         core_place(self->core, pc) == core_place(self->core, here) ? REHIT_STOPS_AGAIN : REHIT_STEPS_OVER;
@@ -419,7 +420,7 @@ static bool run_rehits(struct debugger_engine *self, uint64_t here, unsigned reh
         return false;
     if (self->rehit != REHIT_STOPS_AGAIN)
         return true;
-    for (unsigned i = 0; i < rehits && i < REHITS; i++) {
+    for (unsigned i = 0; i < rehits && i < ENGINE_REHITS; i++) {
         struct raw_hit rehit = {.pairs = 1};
         bool pending = false;
         self->disturbed = false;
@@ -439,7 +440,7 @@ static bool run_rehits(struct debugger_engine *self, uint64_t here, unsigned reh
 static bool find_call(struct debugger_engine *self, const struct deadline *deadline, struct error *error)
 {
     struct deadline limit = read_time(deadline);
-    uint64_t call = POINT_NONE;
+    uint64_t call = BREAKPOINT_NONE;
     if (self->call_known && self->call_lr == self->frame.lr)
         return true;
     self->n_others = 0;
@@ -451,7 +452,7 @@ static bool find_call(struct debugger_engine *self, const struct deadline *deadl
     self->call_lr = self->frame.lr;
     self->call_known = true;
     self->others[0] = call;
-    self->n_others = call != POINT_NONE;
+    self->n_others = call != BREAKPOINT_NONE;
     return true;
 }
 
@@ -792,9 +793,9 @@ static bool run(struct engine *engine, const struct engine_request *request, con
 
 static bool clear_guard(struct debugger_engine *self, const struct deadline *deadline, struct error *error)
 {
-    if (self->guard != POINT_NONE && !set_breakpoint(self, self->guard, false, deadline, error))
+    if (self->guard != BREAKPOINT_NONE && !set_breakpoint(self, self->guard, false, deadline, error))
         return false;
-    self->guard = POINT_NONE;
+    self->guard = BREAKPOINT_NONE;
     return true;
 }
 
@@ -809,13 +810,13 @@ static bool disarm(struct engine *engine, const struct deadline *deadline, struc
         if (!read_register(self, CORE_PC, &pc, deadline, error))
             return false;
         self->engine.stopped_at = core_place(self->core, pc);
-        self->foreign_stop = core_place(self->core, pc) != core_place(self->core, self->point) &&
+        self->foreign_stop = core_place(self->core, pc) != core_place(self->core, self->breakpoint) &&
                              !is_other(self, core_place(self->core, pc));
     }
     if (self->foreign_stop)
         device_leave_as(self->device, LEAVE_HALTED_FOREIGN);
     return clear_guard(self, deadline, error) && set_others(self, false, deadline, error) &&
-           move_breakpoint(self, POINT_NONE, deadline, error);
+           move_breakpoint(self, BREAKPOINT_NONE, deadline, error);
 }
 
 static void free_engine(struct engine *engine)
@@ -833,7 +834,7 @@ struct engine *debugger_engine_new(struct device *device)
     self->device = device;
     self->debugger = device->debugger;
     self->core = &device->chosen->core;
-    self->point = self->left = self->guard = POINT_NONE;
+    self->breakpoint = self->left = self->guard = BREAKPOINT_NONE;
     return &self->engine;
 }
 
@@ -877,7 +878,7 @@ bool debugger_engine_calibrate_here(struct engine *engine, unsigned rehits, unsi
     for (;;) {
         if (!find_here(self, &here, deadline, error) || !move_breakpoint(self, here, deadline, error) ||
             !run_rehits(self, here, rehits, &moved, deadline, error) ||
-            !move_breakpoint(self, POINT_NONE, deadline, error))
+            !move_breakpoint(self, BREAKPOINT_NONE, deadline, error))
             return false;
         if (self->rehit != REHIT_UNKNOWN || steps-- == 0)
             return true;

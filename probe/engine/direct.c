@@ -116,7 +116,7 @@ static bool check_entry(struct direct_engine *self, const struct deadline *deadl
 /* Finds the instruction that made this call, to stop there if it is made again. */
 static bool find_call(struct direct_engine *self, const struct deadline *deadline, struct error *error)
 {
-    uint64_t call = POINT_NONE;
+    uint64_t call = BREAKPOINT_NONE;
     self->breakpoint_at = self->frame.end.pc;
     if (self->watches_call && self->call_lr == self->frame.lr)
         return true;
@@ -127,7 +127,7 @@ static bool find_call(struct direct_engine *self, const struct deadline *deadlin
         return true;
     if (!entry_call(self->device, self->frame.lr, &call, deadline, error))
         return false;
-    if (call == POINT_NONE)
+    if (call == BREAKPOINT_NONE)
         return true;
     /* A breakpoint instruction needs no comparator. */
     if (!core_can_compare(self->core, call) &&
@@ -501,7 +501,7 @@ static bool arm(struct engine *engine, const struct region *region, const struct
         (!region->to_return && !breakpoints_prepare(&self->breakpoints, self->region.end, deadline, error)))
         return false;
     direct_new_list(self);
-    breakpoints_add_move(&self->breakpoints, &self->list, POINT_NONE, self->region.start);
+    breakpoints_add_move(&self->breakpoints, &self->list, BREAKPOINT_NONE, self->region.start);
     breakpoints_add_proof(&self->breakpoints, &self->list, self->region.start);
     static const struct engine_sink quiet;
     const struct engine_request soon = {.timeout_ms = deadline_left_us(deadline) / 1000};
@@ -527,7 +527,7 @@ static bool run(struct engine *engine, const struct engine_request *request, con
     enum segment from = SEGMENT_AT_START;
     /* The re-hits at both ends of the first hit have to fit into one list. */
     size_t fit = (LIST_ROOM - LIST_RESERVE) / (2 * (REHIT_STEPS + reading_steps(&self->device->reading)));
-    unsigned rehits = request->rehits < REHITS ? request->rehits : REHITS;
+    unsigned rehits = request->rehits < ENGINE_REHITS ? request->rehits : ENGINE_REHITS;
     rehits = rehits < fit ? rehits : (unsigned)fit;
     direct_begin(self, request, sink);
     self->waited = true;

@@ -110,9 +110,11 @@ struct engine_sink {
     void (*poll)(void *context, const struct raw_hit *hit, const struct raw_poll *);
 };
 
+enum { ENGINE_REHITS = 32 };
+
 struct engine_request {
     uint64_t hits;               /* at most; UINT64_MAX: until the sink has enough */
-    unsigned rehits;             /* at each end of the first hit of this call */
+    unsigned rehits;             /* at each end of the first hit of this call; at most ENGINE_REHITS */
     int64_t timeout_ms;          /* to reach the start, and again to reach the end */
     const struct at_end *at_end; /* NULL: nothing */
 };

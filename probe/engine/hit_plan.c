@@ -35,9 +35,9 @@ static void add_words(const struct hit_plan *plan, struct steps *list, struct hi
 
 size_t hit_plan_add_past(const struct hit_plan *plan, uint64_t from, uint64_t to, struct steps *list)
 {
-    breakpoints_add_move(plan->breakpoints, list, from, POINT_NONE);
+    breakpoints_add_move(plan->breakpoints, list, from, BREAKPOINT_NONE);
     core_add_single_step(plan->core, list, plan->breakpoints->comparator, from);
-    breakpoints_add_move(plan->breakpoints, list, POINT_NONE, to);
+    breakpoints_add_move(plan->breakpoints, list, BREAKPOINT_NONE, to);
     size_t pending = core_add_pending(plan->core, list);
     core_add_run(plan->core, list);
     return pending;
@@ -71,8 +71,8 @@ static void add_frame(const struct hit_plan *plan, struct steps *list)
 static void add_others(const struct hit_plan *plan, struct steps *list, bool on)
 {
     for (unsigned i = 0; i < plan->n_others; i++)
-        breakpoints_add_extra(plan->breakpoints, list, i, on ? POINT_NONE : plan->others[i],
-                              on ? plan->others[i] : POINT_NONE);
+        breakpoints_add_extra(plan->breakpoints, list, i, on ? BREAKPOINT_NONE : plan->others[i],
+                              on ? plan->others[i] : BREAKPOINT_NONE);
 }
 
 static uint64_t moved_to(const struct hit_plan *plan)
@@ -101,9 +101,9 @@ static void add_leave(const struct hit_plan *plan, struct steps *list, struct hi
 size_t hit_plan_add_past_stop(const struct hit_plan *plan, uint64_t here, struct steps *list)
 {
     add_others(plan, list, false);
-    breakpoints_add_move(plan->breakpoints, list, moved_to(plan), POINT_NONE);
+    breakpoints_add_move(plan->breakpoints, list, moved_to(plan), BREAKPOINT_NONE);
     core_add_single_step(plan->core, list, plan->breakpoints->comparator, here);
-    breakpoints_add_move(plan->breakpoints, list, POINT_NONE, moved_to(plan));
+    breakpoints_add_move(plan->breakpoints, list, BREAKPOINT_NONE, moved_to(plan));
     add_others(plan, list, true);
     size_t pending = core_add_pending(plan->core, list);
     core_add_run(plan->core, list);

@@ -24,20 +24,20 @@ enum segment {
     SEGMENTS
 };
 
-enum { REHITS = 32, HIT_NEVER = UINT16_MAX };
+enum { HIT_NEVER = UINT16_MAX };
 
 struct hit_steps {
     size_t first[SEGMENTS + 1]; /* segment s is [first[s], first[s + 1]) of the list */
     enum segment from;
     unsigned rehits;
-    bool read_early;                    /* the counters are read at the start in SEGMENT_ENTRY already */
-    size_t pending_at;                  /* SIZE_MAX: none */
-    size_t pending_early_at;            /* before a step that may enter a handler; SIZE_MAX: none */
-    size_t before_at, after_at;         /* OP_TIME */
-    size_t reset_at;                    /* SIZE_MAX: a later hit of the list shows it */
-    struct witness_places witness_at;   /* with reset_at */
-    uint16_t reading_at[2][REHITS + 1]; /* at the start, at the end */
-    uint16_t disturbed_at[2][REHITS];   /* HIT_NEVER: nowhere */
+    bool read_early;                  /* the counters are read at the start in SEGMENT_ENTRY already */
+    size_t pending_at;                /* SIZE_MAX: none */
+    size_t pending_early_at;          /* before a step that may enter a handler; SIZE_MAX: none */
+    size_t before_at, after_at;       /* OP_TIME */
+    size_t reset_at;                  /* SIZE_MAX: a later hit of the list shows it */
+    struct witness_places witness_at; /* with reset_at */
+    uint16_t reading_at[2][ENGINE_REHITS + 1]; /* at the start, at the end */
+    uint16_t disturbed_at[2][ENGINE_REHITS];   /* HIT_NEVER: nowhere */
     uint16_t words_at[AT_END_WORDS];
 };
 

@@ -59,7 +59,7 @@ static enum why move(uint64_t from, uint64_t to)
     uint64_t results[16];
     struct steps list = {.items = items, .room = 16};
     breakpoints_add_move(&f.breakpoints, &list, from, to);
-    if (to != POINT_NONE)
+    if (to != BREAKPOINT_NONE)
         breakpoints_add_proof(&f.breakpoints, &list, to);
     assert_false(list.overflow);
     return ledger_execute(f.ledger, &list, 0, results, &f.deadline, &f.error).why;
@@ -92,12 +92,12 @@ FRESH_TEST(the_last_free_comparator_is_taken)
     assert_int_equal(f.breakpoints.comparator, 4);
     assert_true(prepare(OTHER)); /* one is enough for all */
     assert_int_equal(ledger_held(f.ledger), 1);
-    assert_int_equal(move(POINT_NONE, CODE), DONE);
+    assert_int_equal(move(BREAKPOINT_NONE, CODE), DONE);
     assert_true(stops_at(CODE) && !stops_at(OTHER));
     assert_int_equal(move(CODE, OTHER), DONE);
     assert_true(stops_at(OTHER) && !stops_at(CODE));
     assert_true(stops_at(0x2000)); /* theirs still stops */
-    assert_int_equal(move(OTHER, POINT_NONE), DONE);
+    assert_int_equal(move(OTHER, BREAKPOINT_NONE), DONE);
     assert_false(stops_at(OTHER));
     assert_undone();
 }
@@ -138,7 +138,7 @@ FRESH_TEST(leftovers_in_a_unit_that_is_off_do_not_stop)
     assert_int_equal(f.model.fp_ctrl & 1, 1);
     for (uint32_t i = 0; i < 6; i++)
         assert_false(stops_at(0x2000 + 0x10 * i));
-    assert_int_equal(move(POINT_NONE, CODE), DONE);
+    assert_int_equal(move(BREAKPOINT_NONE, CODE), DONE);
     assert_true(stops_at(CODE));
     assert_undone();
 }
@@ -150,7 +150,7 @@ FRESH_TEST(newer_units_reach_all_of_memory)
     begin();
     assert_true(prepare(RAM + 2));
     assert_int_equal(f.breakpoints.n_patches, 0);
-    assert_int_equal(move(POINT_NONE, RAM + 2), DONE);
+    assert_int_equal(move(BREAKPOINT_NONE, RAM + 2), DONE);
     assert_true(stops_at(RAM + 2) && !stops_at(RAM));
     assert_undone();
 }
@@ -185,7 +185,7 @@ FRESH_TEST(code_in_ram_gets_an_instruction)
     begin();
     assert_true(prepare(RAM));
     assert_int_equal(model_halfword(&f.model, RAM), 0xB570); /* not yet */
-    assert_int_equal(move(POINT_NONE, RAM), DONE);
+    assert_int_equal(move(BREAKPOINT_NONE, RAM), DONE);
     assert_true(stops_at(RAM));
     assert_int_equal(model_halfword(&f.model, RAM + 2), 0xF000);
     assert_int_equal(f.model.fp_ctrl & 1, 0); /* no comparator was needed */
@@ -202,7 +202,7 @@ FRESH_TEST(an_instruction_that_is_not_taken_fails_its_proof)
     f.model.ram_is_rom = true;
     begin();
     assert_true(prepare(RAM));
-    assert_int_equal(move(POINT_NONE, RAM), UNEXPECTED);
+    assert_int_equal(move(BREAKPOINT_NONE, RAM), UNEXPECTED);
     assert_undone();
 }
 
@@ -215,12 +215,12 @@ FRESH_TEST(room_is_made_by_forgetting_the_oldest)
     }
     f.before = f.model;
     assert_true(prepare(RAM)); /* used again: the second is the oldest now */
-    assert_int_equal(move(POINT_NONE, RAM + 4), DONE);
+    assert_int_equal(move(BREAKPOINT_NONE, RAM + 4), DONE);
     assert_int_equal(f.breakpoints.n_patches, BREAKPOINTS_PATCHES);
     assert_true(prepare(RAM + 0x100));
     assert_int_equal(f.breakpoints.n_patches, BREAKPOINTS_PATCHES);
     assert_int_equal(model_halfword(&f.model, RAM + 4), 0x4001); /* put back when it was forgotten */
-    assert_int_equal(move(POINT_NONE, RAM), DONE);
+    assert_int_equal(move(BREAKPOINT_NONE, RAM), DONE);
     assert_true(stops_at(RAM));
     assert_int_equal(move(RAM, RAM + 0x100), DONE);
     assert_true(stops_at(RAM + 0x100));
@@ -251,9 +251,9 @@ FRESH_TEST(removing_can_be_tried_again)
         set_up(NULL);
         begin();
         assert_true(prepare(CODE) && prepare(RAM) && prepare(RAM + 8));
-        assert_int_equal(move(POINT_NONE, RAM), DONE);
-        assert_int_equal(move(POINT_NONE, RAM + 8), DONE);
-        assert_int_equal(move(POINT_NONE, CODE), DONE);
+        assert_int_equal(move(BREAKPOINT_NONE, RAM), DONE);
+        assert_int_equal(move(BREAKPOINT_NONE, RAM + 8), DONE);
+        assert_int_equal(move(BREAKPOINT_NONE, CODE), DONE);
         f.model.trouble_at = f.model.accesses + k;
         f.model.trouble_for = 1;
         f.model.what = TROUBLE_LOST;

@@ -204,11 +204,11 @@ FRESH_TEST(indices_hold_after_other_hits)
 FRESH_TEST(rehits_prove_themselves)
 {
     struct hit_plan plan = plan_to(0x1100);
-    plan.rehits = REHITS;
+    plan.rehits = ENGINE_REHITS;
     hit_plan_add(&plan, SEGMENT_AT_START, &list, &hit_steps);
     assert_segments(SEGMENT_AT_START);
     for (unsigned which = 0; which < 2; which++)
-        for (unsigned i = 0; i < REHITS; i++) {
+        for (unsigned i = 0; i < ENGINE_REHITS; i++) {
             size_t from = hit_steps.reading_at[which][i], to = hit_steps.reading_at[which][i + 1];
             assert_step(to, OP_READ, COUNTER, 0);
             assert_step(hit_steps.disturbed_at[which][i], OP_READ, ICSR, 0);
@@ -223,7 +223,7 @@ FRESH_TEST(rehits_prove_themselves)
         }
     for (unsigned which = 0; which < 2; which++) {
         assert_step(hit_steps.reading_at[which][0] + 1, OP_WRITE, DHCSR, 0xA05F000B);
-        assert_step(hit_steps.reading_at[which][REHITS] + 1, OP_WRITE, DHCSR, 0xA05F0003);
+        assert_step(hit_steps.reading_at[which][ENGINE_REHITS] + 1, OP_WRITE, DHCSR, 0xA05F0003);
     }
 }
 
