@@ -64,61 +64,60 @@ static size_t make_metrics(const struct watching *self, const struct window *fro
     return counting_metrics(&self->counting, count_of, &stretch, self->clock.hz, out);
 }
 
-static void print_json_metrics(const struct watching *self, const struct window *from)
+static struct json_part metrics_since(const struct watching *self, const struct window *from)
 {
-    FILE *out = self->session.context->out;
     struct metric_result metrics[RESULT_METRICS];
-    size_t n = make_metrics(self, from, metrics);
-    for (size_t i = 0; i < n; i++) {
-        char value[NUMBER_ROOM] = "null";
-        if (isfinite(metrics[i].value))
-            number_shortest(value, sizeof value, metrics[i].value);
-        fprintf(out, "%s\"%s\":%s", i == 0 ? ",\"metrics\":{" : ",", metrics[i].name, value);
+    return json_metrics(metrics, make_metrics(self, from, metrics));
+}
+
+static bool print_json(const struct watching *self)
+{
+    const struct window *window = &self->window, *before = &self->before;
+    const struct reading *reading = &self->session.device.reading;
+    struct json_part line = json_part_new("sample"), values = json_part_new(NULL);
+    json_part_real(&line, "seconds", seconds(window->first_us, window->last_us));
+    json_part_unsigned(&line, "count", window->totals[0].count - before->totals[0].count);
+    json_part_unsigned(&line, "total", window->totals[0].count);
+    json_part_bool(&line, "at_least", window->totals[0].missed > before->totals[0].missed);
+    json_part_unsigned(&line, "samples", window->samples - before->samples);
+    json_part_unsigned(&line, "lost", window->lost);
+    for (size_t i = 0; i < reading->counted; i++) {
+        struct json_part value = json_part_new(NULL);
+        json_part_unsigned(&value, "count", window->totals[i].count - before->totals[i].count);
+        json_part_unsigned(&value, "total", window->totals[i].count);
+        json_part_bool(&value, "at_least", window->totals[i].missed > 0);
+        json_part_object(&values, reading->counters[i].name, value);
     }
-    fprintf(out, "%s", n > 0 ? "}" : "");
+    json_part_object(&line, "values", values);
+    json_part_object(&line, "metrics", metrics_since(self, before));
+    return json_part_write(self->session.context->out, line);
 }
 
-static void print_json(const struct watching *self)
+static bool print_json_summary(const struct watching *self)
 {
-    FILE *out = self->session.context->out;
-    const struct window *window = &self->window;
+    const struct window *window = &self->window, begin = {0};
     const struct reading *reading = &self->session.device.reading;
-    uint64_t count = window->totals[0].count - self->before.totals[0].count;
-    fprintf(out,
-            "{\"type\":\"sample\",\"seconds\":%.6f,\"count\":%" PRIu64 ",\"total\":%" PRIu64
-            ",\"at_least\":%s",
-            seconds(window->first_us, window->last_us), count, window->totals[0].count,
-            window->totals[0].missed > self->before.totals[0].missed ? "true" : "false");
-    fprintf(out, ",\"samples\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"values\":{",
-            window->samples - self->before.samples, window->lost);
-    for (size_t i = 0; i < reading->counted; i++)
-        fprintf(out, "%s\"%s\":{\"count\":%" PRIu64 ",\"total\":%" PRIu64 ",\"at_least\":%s}",
-                i > 0 ? "," : "", reading->counters[i].name,
-                window->totals[i].count - self->before.totals[i].count, window->totals[i].count,
-                window->totals[i].missed > 0 ? "true" : "false");
-    fprintf(out, "}");
-    print_json_metrics(self, &self->before);
-    fprintf(out, "}\n");
+    struct json_part line = json_part_new("summary"), values = json_part_new(NULL);
+    json_part_real(&line, "seconds", seconds(window->first_us, window->last_us));
+    json_part_unsigned(&line, "samples", window->samples);
+    json_part_unsigned(&line, "lost", window->lost);
+    for (size_t i = 0; i < reading->counted; i++) {
+        struct json_part value = json_part_new(NULL);
+        json_part_unsigned(&value, "total", window->totals[i].count);
+        json_part_bool(&value, "at_least", window->totals[i].missed > 0);
+        json_part_object(&values, reading->counters[i].name, value);
+    }
+    json_part_object(&line, "values", values);
+    json_part_object(&line, "metrics", metrics_since(self, &begin));
+    json_part_unsigned(&line, "skew_us", window->skew_us);
+    return json_part_write(self->session.context->out, line);
 }
 
-/* A file without it was cut off. */
-static void print_json_summary(const struct watching *self)
+static bool print_json_reset(const struct watching *self, double at)
 {
-    FILE *out = self->session.context->out;
-    const struct window *window = &self->window;
-    const struct reading *reading = &self->session.device.reading;
-    const struct window begin = {0};
-    fprintf(out,
-            "{\"type\":\"summary\",\"seconds\":%.6f,\"samples\":%" PRIu64 ",\"lost\":%" PRIu64
-            ",\"values\":{",
-            seconds(window->first_us, window->last_us), window->samples, window->lost);
-    for (size_t i = 0; i < reading->counted; i++)
-        fprintf(out, "%s\"%s\":{\"total\":%" PRIu64 ",\"at_least\":%s}", i > 0 ? "," : "",
-                reading->counters[i].name, window->totals[i].count,
-                window->totals[i].missed > 0 ? "true" : "false");
-    fprintf(out, "}");
-    print_json_metrics(self, &begin);
-    fprintf(out, ",\"skew_us\":%" PRIu64 "}\n", window->skew_us);
+    struct json_part line = json_part_new("reset");
+    json_part_real(&line, "seconds", at);
+    return json_part_write(self->session.context->out, line);
 }
 
 static bool print_json_header(const struct watching *self)
@@ -255,7 +254,7 @@ static void tell_reset(struct watching *self)
                  "reset %" PRIu64 "%s; totals go on, and are lower bounds", self->resets,
                  self->resets > 1 ? " times" : " time");
     else if (context->options->format == FORMAT_JSON)
-        fprintf(context->out, "{\"type\":\"reset\",\"seconds\":%.6f}\n", at);
+        print_json_reset(self, at); /* a failed write shows at the next line */
     else
         fprintf(context->out, "%10.3f s  the target was reset; totals go on, and are lower bounds\n", at);
 }
@@ -306,16 +305,17 @@ static bool watch_interval(struct watching *self, int64_t *next_us, struct error
         if (self->session.device.leave == LEAVE_HALTED_FOREIGN)
             return check_stop(self, error);
     }
+    bool ok = true;
     if (self->screen.open && !self->paused)
         draw(self);
     else if (self->screen.open)
         return true;
     else if (context->options->format == FORMAT_JSON)
-        print_json(self);
+        ok = print_json(self);
     else
         print_text(self);
     command_has_result(context);
-    return (fflush(context->out) == 0 && !ferror(context->out)) ||
+    return (ok && fflush(context->out) == 0 && !ferror(context->out)) ||
            error_set(error, ERROR_SYSTEM, "the output could not be written");
 }
 
@@ -350,9 +350,8 @@ static bool watch(struct watching *self, struct error *error)
     if (was_shown && !print_totals(self))
         ok = error_set(error, ERROR_SYSTEM, "the output could not be written");
     ok = ok && device_check_witness(&self->session.device, &deadline, error);
-    if (ok && options->format == FORMAT_JSON)
-        print_json_summary(self);
-    return ok;
+    return ok && (options->format != FORMAT_JSON || print_json_summary(self) ||
+                  error_set(error, ERROR_SYSTEM, "the output could not be written"));
 }
 
 int command_watch(const struct context *context, struct error *error)

@@ -146,18 +146,10 @@ static double pooled_error(const struct verdict_side *base, const struct verdict
     return sd * sqrt(1 / of_base + 1 / of_now) * widened(base->n > now->n ? base : now);
 }
 
-static struct verdict_test test_of(double distance, struct deviation deviation)
+/* The chance of a mean so far above the limit, or farther, if the limit is the truth. */
+static double chance_of(double distance, struct deviation deviation)
 {
-    struct verdict_test test = {.t = distance / deviation.error, .df = deviation.df};
-    test.p = verdict_student_above(test.t, test.df);
-    return test;
-}
-
-struct verdict_test verdict_welch(const struct verdict_side *base, const struct verdict_side *now,
-                                  double factor, double off)
-{
-    return test_of(now->mean - factor * base->mean - off,
-                   deviation_both(deviation_of(base, factor), deviation_of(now, 1)));
+    return verdict_student_above(distance / deviation.error, deviation.df);
 }
 
 __attribute__((format(printf, 3, 4))) static void conclude(struct verdict_line *line, enum verdict verdict,
@@ -315,15 +307,15 @@ static void decide_by_chance(struct verdict_line *line, const struct question *q
 {
     double distance = question->distance, off = question->off, drift = question->drift;
     struct deviation deviation = question->deviation;
-    if (test_of(distance - off - drift, deviation).p < chance_regressed) {
+    if (chance_of(distance - off - drift, deviation) < chance_regressed) {
         if (has_few(line))
             tell_few(line);
         else
             conclude(line, VERDICT_REGRESSED, "%s", line->base.mean > 0 ? "" : "the baseline is 0");
-    } else if (test_of(-distance - off - drift, deviation).p < chance_passed) {
+    } else if (chance_of(-distance - off - drift, deviation) < chance_passed) {
         conclude(line, VERDICT_PASS, "%s", "");
-    } else if (off > 0 && (test_of(distance - drift, deviation).p < chance_regressed ||
-                           test_of(-distance - drift, deviation).p < chance_passed)) {
+    } else if (off > 0 && (chance_of(distance - drift, deviation) < chance_regressed ||
+                           chance_of(-distance - drift, deviation) < chance_passed)) {
         tell_calibration(line, off);
     } else {
         tell_noise(line, question);

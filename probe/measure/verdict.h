@@ -45,13 +45,5 @@ struct verdict_line verdict_decide(const struct verdict_side *base, const struct
 enum verdict verdict_overall(const struct verdict_line *lines, size_t n);
 const char *verdict_name(enum verdict verdict); /* "pass", "regressed", "inconclusive" */
 
-/* Welch's test of whether `now` is above `factor` times `base`, by more than `off`. Both have at least two
-   hits, and one a spread. */
-struct verdict_test {
-    double t, df; /* degrees of freedom, seldom a whole number */
-    double p;     /* chance of a t as high or higher if it is not */
-};
-struct verdict_test verdict_welch(const struct verdict_side *base, const struct verdict_side *now,
-                                  double factor, double off);
 /* The chance that Student's t of `df` > 0 degrees of freedom exceeds `t`. */
 double verdict_student_above(double t, double df);

@@ -65,39 +65,3 @@ void widen_by_time(struct widen_bounds *bounds, double shortest_s, double longes
         widen_by_span(bounds, 0, most < TOO_MANY ? (uint64_t)most : UINT64_MAX);
     }
 }
-
-void widen_by_overflow_flag(struct widen_bounds *bounds, const struct counter *counter, uint64_t from,
-                            bool flag)
-{
-    uint64_t modulus = counter_modulus(counter);
-    if (is_wide(counter) || from >= modulus)
-        return;
-    uint64_t to_wrap = modulus - from;
-    if (counter->down)
-        to_wrap = !counter->zero_is_top ? from + 1 : from == 0 ? modulus : from;
-    if (flag)
-        widen_by_span(bounds, to_wrap, UINT64_MAX);
-    else
-        widen_by_span(bounds, 0, to_wrap - 1);
-}
-
-static uint64_t multiply(uint64_t a, uint64_t b)
-{
-    return b != 0 && a > UINT64_MAX / b ? UINT64_MAX : a * b;
-}
-
-/* n ticks span n - 1 whole periods and a count at least, and lie within less than n + 1. */
-void widen_by_ticks(struct widen_bounds *bounds, uint64_t period_counts, uint64_t ticks, uint64_t slack)
-{
-    if (period_counts == 0)
-        return;
-    if (ticks > slack) {
-        uint64_t whole = multiply(ticks - slack - 1, period_counts);
-        widen_by_span(bounds, whole < UINT64_MAX ? whole + 1 : whole, UINT64_MAX);
-    }
-    if (ticks < UINT64_MAX - slack) {
-        uint64_t beyond = multiply(ticks + slack + 1, period_counts);
-        if (beyond < UINT64_MAX)
-            widen_by_span(bounds, 0, beyond - 1);
-    }
-}

@@ -1,8 +1,8 @@
 /*
  * Widening: totals of 64 bits out of raw readings of a counter of any width, direction and modulus. Two
- * readings leave open how many times the counter wrapped between them; evidence from elsewhere (the time, an
- * overflow flag, a slower clock) bounds the count, and where it leaves one possibility the total is exact.
- * Where it leaves more the total says "at least". Pure.
+ * readings leave open how many times the counter wrapped between them; evidence from elsewhere (the time, a
+ * slower clock) bounds the count. If it leaves one possibility the total is exact, else the total says "at
+ * least". Pure.
  */
 #pragma once
 
@@ -42,11 +42,3 @@ void widen_by_span(struct widen_bounds *bounds, uint64_t least, uint64_t most);
  * `fastest_hz` is 0. */
 void widen_by_time(struct widen_bounds *bounds, double shortest_s, double longest_s, double slowest_hz,
                    double fastest_hz);
-/* The flag was clear at `from` and is `flag` at the next reading. Set says at least one wrap, clear says
- * none. A wrap is the arrival at 0; of a down counter without zero_is_top it is the step below 0. */
-void widen_by_overflow_flag(struct widen_bounds *bounds, const struct counter *counter, uint64_t from,
-                            bool flag);
-/* A slower clock beside it, in step with it but of unknown phase: read at both ends it went up by `ticks`,
- * one every `period_counts` counts. Off by at most `slack` ticks either way (a handler that had not run yet).
- */
-void widen_by_ticks(struct widen_bounds *bounds, uint64_t period_counts, uint64_t ticks, uint64_t slack);

@@ -3,13 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* While the core runs no halt is in it, so nothing is to be taken away. */
+/* No halt lies in a window, so there is no overhead to remove. */
 static const struct overhead none[READING_ROOM] = {{.known = true}};
 
 static void note_skew(struct window *window, uint64_t before_us, uint64_t after_us)
 {
     uint64_t skew = after_us > before_us ? after_us - before_us : 0;
-    if (window->halts) { /* then they stand still for it */
+    if (window->halts) { /* the counters stand still during a sample */
         window->halted_us += skew;
         return;
     }
@@ -28,7 +28,7 @@ bool window_begin(struct window *window, struct device *device, const struct clo
                                              .counts_cycles = device->block->counts_cycles,
                                              .bound_hz = clock->bound_hz}};
     window->plausible = plausible_begin(&device->reading, device->block->counts_cycles, clock, 0);
-    /* Of resets before it the first look tells as well */
+    /* look.reset is ignored: it may be a reset before the window */
     struct device_poll look;
     if (!device_poll(device, window->last, &window->last_us, &after_us, &look, deadline, error))
         return false;
@@ -80,7 +80,7 @@ int window_longest_ms(const struct window *window)
         const struct counter *counter = &reading->counters[i];
         double fastest = window->evaluation.bound_hz * (counter->per_cycle > 0 ? counter->per_cycle : 8);
         double period_ms = (double)counter_modulus(counter) / fastest * 1000;
-        /* What wraps faster than anybody can look must not keep us from looking at the rest in peace */
+        /* A counter that wraps within 1 ms cannot be followed, and does not set the pace of the others */
         if (period_ms >= 1 && period_ms / 4 < pace)
             pace = period_ms / 4;
     }
@@ -94,7 +94,7 @@ int window_pace_ms(const struct window *window)
     return ms > OFTEN_MS && !window->halts ? OFTEN_MS : ms;
 }
 
-static void lend(struct cpu_windows *windows, const struct cpu_windows_member *member)
+static void select_member(struct cpu_windows *windows, const struct cpu_windows_member *member)
 {
     windows->device->chosen = member->core;
     windows->device->block = member->block;
@@ -135,7 +135,7 @@ bool cpu_windows_take(struct cpu_windows *windows, struct device *device, const 
     }
     for (size_t i = 0; i < windows->n; i++)
         windows->members[i].block->pmu.free = free_on_all;
-    lend(windows, &windows->members[0]);
+    select_member(windows, &windows->members[0]);
     return true;
 }
 
@@ -149,7 +149,7 @@ bool cpu_windows_program(struct cpu_windows *windows, const struct counter_pick 
                          const struct deadline *deadline, struct error *error)
 {
     for (size_t i = 0; i < windows->n; i++) {
-        lend(windows, &windows->members[i]);
+        select_member(windows, &windows->members[i]);
         if (!device_program(windows->device, picks, n, deadline, error))
             return error_prefix(error, "CPU %u: ", (unsigned)windows->members[i].core->core.unit);
         windows->members[i].reading = windows->device->reading;
@@ -162,10 +162,10 @@ bool cpu_windows_begin(struct cpu_windows *windows, const struct clock *clock,
 {
     for (size_t i = 0; i < windows->n; i++) {
         struct cpu_windows_member *member = &windows->members[i];
-        lend(windows, member);
+        select_member(windows, member);
         if (!window_begin(&member->window, windows->device, clock, deadline, error))
             return false;
-        member->window.plausible.reading = NULL; /* nobody but an operating system writes an MSR */
+        member->window.plausible.reading = NULL; /* only an operating system writes an MSR */
         member->begin = member->before = member->window;
     }
     return true;
@@ -174,7 +174,7 @@ bool cpu_windows_begin(struct cpu_windows *windows, const struct clock *clock,
 bool cpu_windows_sample(struct cpu_windows *windows, const struct deadline *deadline, struct error *error)
 {
     for (size_t i = 0; i < windows->n; i++) {
-        lend(windows, &windows->members[i]);
+        select_member(windows, &windows->members[i]);
         if (!window_sample(&windows->members[i].window, deadline, error))
             return false;
     }

@@ -1,6 +1,7 @@
 /*
- * Windows: samples of all counters in use while the core runs, summed to 64-bit totals for as long as no two
- * samples are so far apart that a counter can have wrapped between them.
+ * Windows: samples of all counters in use while the core runs, summed to 64-bit totals. Totals are exact as
+ * long as no counter can wrap between two samples. A window covers one core; struct cpu_windows covers all
+ * hardware threads of a card.
  */
 #pragma once
 
@@ -17,7 +18,7 @@
 
 struct window_total {
     uint64_t count;
-    uint64_t missed; /* samples before which a wrap may have been missed: then the count is a lower bound */
+    uint64_t missed; /* samples that may have missed a wrap; from the first on the count is a lower bound */
 };
 
 struct window {
@@ -27,31 +28,29 @@ struct window {
     uint64_t last[READING_ROOM], last_us, first_us; /* on the link's clock; not later than the sample */
     struct window_total totals[READING_ROOM];
     uint64_t skew_us;        /* the counters of a sample were read within this, at most */
-    uint64_t sample_skew_us; /* those of the last one */
-    bool halts;              /* for each sample, and for the one before the first */
-    uint64_t halted_us;      /* for so long in all, at most */
-    uint64_t samples, lost;  /* lost: of them, those that came too late for one of the counters */
+    uint64_t sample_skew_us; /* the same for the last sample */
+    bool halts;              /* each sample halts the core, and so does window_begin */
+    uint64_t halted_us;      /* at most, in all */
+    uint64_t samples, lost;  /* lost: samples that came too late for a counter */
 };
 
 bool window_begin(struct window *window, struct device *device, const struct clock *clock,
                   const struct deadline *deadline, struct error *error);
-/* Adds what went by since the last sample. ERROR_WRITTEN, ERROR_RESET: nothing is added, the totals stand. */
+/* Adds the counts since the last sample. ERROR_WRITTEN and ERROR_RESET leave the totals as they are. */
 bool window_sample(struct window *window, const struct deadline *deadline, struct error *error);
-/* How far apart samples may be, in ms: at least 1, at most 1000, or a minute where each of them halts the
- * core. */
+/* The longest time between samples in ms: 1 to 1000, or up to a minute if each sample halts the core. */
 int window_longest_ms(const struct window *window);
-/* Likewise, but so often, where it costs the core nothing, that a counter which somebody writes shows it. */
+/* The time between samples in ms. If samples do not halt the core they are frequent, so that a write to a
+ * counter by the target shows. */
 int window_pace_ms(const struct window *window);
 
-/*
- * Crowds: all hardware threads of a card at once. Each has its own counters, and a window of its own over
- * them; they are sampled in turns, and the target is lent to one after the other.
- */
+/* All hardware threads of a card. Each has its own counters and a window over them. The windows are sampled
+ * in turn; the device has one of them selected at a time. */
 struct cpu_windows_member {
     struct device_core *core; /* core->core.unit: the CPU; core->view.core_id: its core */
     struct counter_block *block;
     struct reading reading;
-    struct window window, begin, before; /* now; as the pass began; as the interval did */
+    struct window window, begin, before; /* now; when the pass began; when the interval began */
 };
 
 struct cpu_windows {
@@ -61,9 +60,9 @@ struct cpu_windows {
 };
 
 /*
- * Takes every CPU that the target shows, with the named block, or the best for NULL. Only what is free on all
- * of them counts as free afterwards. ERROR_USAGE where cores are no threads of a card. To be closed even
- * after a failure; what was changed is put back by device_undo.
+ * Takes every CPU of the device, with the named block (NULL: the best). A counter counts as free only if it
+ * is free on all CPUs. ERROR_USAGE if the cores are no threads of a card. Close it even after a failure;
+ * device_undo restores the target.
  */
 bool cpu_windows_take(struct cpu_windows *windows, struct device *device, const char *block,
                       const struct deadline *deadline, struct error *error);
@@ -71,9 +70,9 @@ void cpu_windows_close(struct cpu_windows *windows);
 
 bool cpu_windows_program(struct cpu_windows *windows, const struct counter_pick *picks, size_t n,
                          const struct deadline *deadline, struct error *error);
-/* All windows; of a sample each adds what went by since its last one. */
+/* For all windows. */
 bool cpu_windows_begin(struct cpu_windows *windows, const struct clock *clock,
                        const struct deadline *deadline, struct error *error);
 bool cpu_windows_sample(struct cpu_windows *windows, const struct deadline *deadline, struct error *error);
 void cpu_windows_begin_interval(struct cpu_windows *windows);
-int cpu_windows_pace_ms(const struct cpu_windows *windows); /* as window_pace_ms */
+int cpu_windows_pace_ms(const struct cpu_windows *windows); /* as window_longest_ms */

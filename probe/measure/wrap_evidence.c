@@ -157,10 +157,3 @@ bool wrap_evidence_check(const struct wrap_evidence *beside, struct device *devi
     }
     return error_set(error, ERROR_USAGE, "the tick variable does not go up");
 }
-
-const char *wrap_evidence_name(const struct wrap_evidence *beside)
-{
-    static const char *const names[] = {
-        [BESIDE_NOTHING] = "", [BESIDE_TICK] = "tick variable", [BESIDE_TIMER] = "RP2040 timer"};
-    return names[beside->kind];
-}

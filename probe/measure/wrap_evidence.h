@@ -47,4 +47,3 @@ bool wrap_evidence_check(const struct wrap_evidence *beside, struct device *devi
 void wrap_evidence_narrow(const struct wrap_evidence *beside, const struct counter *counter,
                           const uint64_t *from, const uint64_t *to, size_t which,
                           struct widen_bounds *bounds);
-const char *wrap_evidence_name(const struct wrap_evidence *beside); /* "tick variable", "" */

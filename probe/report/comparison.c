@@ -9,11 +9,12 @@
 #include <stdarg.h>
 #include <string.h>
 
-enum { TEXT = 160 };
+enum { TEXT = 160, CLEAN = 1024, INDENT = 4 };
+enum { HEAD = 42, NAME = 16, CHANGE = 10 }; /* widths */
 
 static const struct verdict_side none;
 
-/* A text as the baseline's reader left it: clean, and cut where it was cut there. */
+/* The reader of the baseline cleaned and cut its text, so `now` is cleaned and cut the same way. */
 static bool is_same(const char *base, const char *now, size_t size)
 {
     char clean[256];
@@ -76,8 +77,8 @@ static bool is_measured(const struct conditions *conditions)
     return strcmp(conditions->clock_source, "measured") == 0;
 }
 
-/* A measured clock is one of a few milliseconds, and too low where the core slept meanwhile: what is compared
-   is cycles, and those were counted. */
+/* A measured clock comes from a few milliseconds and is too low if the core slept. It is only a note: cycles
+ * are compared, and they were counted. */
 static void compare_clocks(struct comparison *out, const struct conditions *base,
                            const struct conditions *now)
 {
@@ -165,7 +166,7 @@ static struct verdict_side side_of(const struct column *column)
                                  .error = statistics_error(statistics)};
 }
 
-/* All of them: not every format has a place for them apart. */
+/* All reasons in one text: some formats have no other place for them. */
 static void name_reasons(const struct comparison *comparison, char *out, size_t size)
 {
     size_t used = (size_t)snprintf(out, size, "not comparable");
@@ -174,7 +175,7 @@ static void name_reasons(const struct comparison *comparison, char *out, size_t 
             (size_t)snprintf(out + used, size - used, "%s%s", i == 0 ? ": " : "; ", comparison->reasons[i]);
 }
 
-/* `why` NULL: nothing stands against a verdict. */
+/* `why`: the reason against a verdict, or NULL. */
 static void add_line(struct comparison *out, const char *name, const struct verdict_side *base,
                      const struct verdict_side *now, const char *why)
 {
@@ -266,11 +267,9 @@ const struct column *comparison_column(const struct summary *now, const struct v
     return NULL;
 }
 
-enum { HEAD = 42, NAME = 16, CHANGE = 10, INDENT = 4, COMPARISON_TEXT_TEXT = 1024 };
-
 static void put_text(FILE *out, size_t at, const char *before, const char *text)
 {
-    char clean[COMPARISON_TEXT_TEXT];
+    char clean[CLEAN];
     fputs(before, out);
     fold_text_at(out, terminal_columns(out), at + strlen(before), INDENT,
                  terminal_text(clean, sizeof clean, text));
@@ -372,104 +371,55 @@ bool comparison_print(FILE *out, const struct comparison *comparison)
     return fflush(out) == 0 && !ferror(out);
 }
 
-/* All consume `value`, and take a NULL for what memory was short for: they return whether all is in place. */
-static bool put(json_t *object, const char *key, json_t *value)
+static struct json_part side_object(const struct verdict_side *side)
 {
-    return json_object_set_new(object, key, value) == 0;
-}
-
-/* An empty list or object, and an empty text, say nothing. */
-static bool put_filled(json_t *object, const char *key, json_t *value)
-{
-    if (value == NULL)
-        return false;
-    if (json_array_size(value) + json_object_size(value) > 0)
-        return put(object, key, value);
-    json_decref(value);
-    return true;
-}
-
-static bool comparison_json_put_text(json_t *object, const char *key, const char *text)
-{
-    return text[0] == '\0' || put(object, key, json_string(text));
-}
-
-static bool put_real(json_t *object, const char *key, double value)
-{
-    return !isfinite(value) || put(object, key, json_real(value));
-}
-
-static bool put_unsigned(json_t *object, const char *key, uint64_t value)
-{
-    return put(object, key, value <= INT64_MAX ? json_integer((json_int_t)value) : json_real((double)value));
-}
-
-static json_t *consumed_unless(bool ok, json_t *json)
-{
-    if (ok)
-        return json;
-    json_decref(json);
-    return NULL;
-}
-
-static json_t *side_json(const struct verdict_side *side)
-{
-    json_t *json = json_object();
-    bool ok = put_unsigned(json, "count", side->n);
-    if (side->n > 0)
-        ok = put_real(json, "mean", side->mean) && put_real(json, "sd", side->sd) &&
-             put_unsigned(json, "min", side->min) && put_unsigned(json, "max", side->max) &&
-             put_real(json, "plus_minus", side->plus_minus) && ok;
+    struct json_part object = json_part_new(NULL);
+    json_part_unsigned(&object, "count", side->n);
+    if (side->n > 0) {
+        json_part_real(&object, "mean", side->mean);
+        json_part_real(&object, "sd", side->sd);
+        json_part_unsigned(&object, "min", side->min);
+        json_part_unsigned(&object, "max", side->max);
+        json_part_real(&object, "plus_minus", side->plus_minus);
+    }
     if (side->at_least)
-        ok = put(json, "at_least", json_true()) && ok;
-    return consumed_unless(ok, json);
+        json_part_bool(&object, "at_least", true);
+    return object;
 }
 
-static json_t *line_json(const struct verdict_line *line)
+static struct json_part line_object(const struct verdict_line *line)
 {
-    json_t *json = json_object();
-    bool ok = comparison_json_put_text(json, "verdict", verdict_name(line->verdict)) &&
-              put_real(json, "change", line->change) && put(json, "base", side_json(&line->base)) &&
-              put(json, "now", side_json(&line->now)) && comparison_json_put_text(json, "why", line->why);
-    return consumed_unless(ok, json);
+    struct json_part object = json_part_new(NULL);
+    json_part_text(&object, "verdict", verdict_name(line->verdict));
+    json_part_real(&object, "change", line->change);
+    json_part_object(&object, "base", side_object(&line->base));
+    json_part_object(&object, "now", side_object(&line->now));
+    json_part_text(&object, "why", line->why);
+    return object;
 }
 
-static json_t *texts_json(const char (*texts)[384], size_t n)
+static void put_json_texts(struct json_part *part, const char *key, const char (*texts)[384], size_t n)
 {
-    json_t *json = json_array();
-    bool ok = json != NULL;
+    json_t *array = json_array();
     for (size_t i = 0; i < n; i++)
-        ok = json_array_append_new(json, json_string(texts[i])) == 0 && ok;
-    return consumed_unless(ok, json);
-}
-
-static json_t *columns_json(const struct comparison *comparison)
-{
-    json_t *json = json_object();
-    bool ok = json != NULL;
-    for (size_t i = 0; i < comparison->n; i++)
-        ok = put(json, comparison->lines[i].name, line_json(&comparison->lines[i])) && ok;
-    return consumed_unless(ok, json);
-}
-
-static json_t *baseline_json(const struct comparison *comparison)
-{
-    json_t *json = json_object();
-    bool ok = put(json, "file", json_string(comparison->file)) &&
-              comparison_json_put_text(json, "started", comparison->started) &&
-              comparison_json_put_text(json, "build_id", comparison->build_id);
-    return consumed_unless(ok, json);
+        json_part_append(part, array, json_part_string(texts[i]));
+    json_part_array(part, key, array);
 }
 
 bool comparison_json(FILE *out, const struct comparison *comparison)
 {
-    json_t *json = json_object();
-    bool whole = comparison_json_put_text(json, "type", "verdict") &&
-                 comparison_json_put_text(json, "verdict", verdict_name(comparison->verdict)) &&
-                 put_real(json, "threshold", comparison->threshold) &&
-                 put(json, "baseline", baseline_json(comparison)) &&
-                 put_filled(json, "columns", columns_json(comparison)) &&
-                 put_filled(json, "not_comparable", texts_json(comparison->reasons, comparison->n_reasons)) &&
-                 put_filled(json, "notes", texts_json(comparison->notes, comparison->n_notes));
-    return json_line_write(out, consumed_unless(whole, json));
+    struct json_part line = json_part_new("verdict"), baseline = json_part_new(NULL);
+    struct json_part columns = json_part_new(NULL);
+    json_part_text(&line, "verdict", verdict_name(comparison->verdict));
+    json_part_real(&line, "threshold", comparison->threshold);
+    json_part_text(&baseline, "file", comparison->file);
+    json_part_text(&baseline, "started", comparison->started);
+    json_part_text(&baseline, "build_id", comparison->build_id);
+    json_part_object(&line, "baseline", baseline);
+    for (size_t i = 0; i < comparison->n; i++)
+        json_part_object(&columns, comparison->lines[i].name, line_object(&comparison->lines[i]));
+    json_part_object(&line, "columns", columns);
+    put_json_texts(&line, "not_comparable", comparison->reasons, comparison->n_reasons);
+    put_json_texts(&line, "notes", comparison->notes, comparison->n_notes);
+    return json_part_write(out, line);
 }

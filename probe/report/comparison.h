@@ -1,6 +1,6 @@
 /*
- * Comparisons: a run against its baseline. First whether the two can be compared at all, which other
- * hardware, another clock or another region rule out; then a verdict a column. Several tens of KiB each.
+ * Comparisons: a run against its baseline. Other hardware, another clock or another region make the two
+ * incomparable; otherwise each column gets a verdict. A struct takes several tens of KiB.
  */
 #pragma once
 
@@ -22,17 +22,17 @@ struct comparison {
     size_t n_reasons;
     char reasons[COMPARISON_REASONS][384]; /* why the two cannot be compared */
     size_t n_notes;
-    char notes[COMPARISON_NOTES][384]; /* what differs, and may */
+    char notes[COMPARISON_NOTES][384]; /* differences that are allowed */
 };
 
-/* `any_elf`: even if the two have ELF files of different names. */
+/* `any_elf`: ELF files with different names are allowed. */
 void baseline_compare(const struct baseline *baseline, const struct summary *now, double threshold,
                       bool any_elf, struct comparison *out);
-/* Of the column that a summary names so; NULL: none. */
+/* By the name of the column in a summary; NULL: none. */
 const struct verdict_line *comparison_find(const struct comparison *comparison, const char *column);
-/* The other way round; NULL: only the baseline counted it. */
+/* The column of a line; NULL: only the baseline has it. */
 const struct column *comparison_column(const struct summary *now, const struct verdict_line *line);
 
-/* Both false when it could not be written whole. */
+/* Both return false if the output could not be written whole. */
 bool comparison_print(FILE *out, const struct comparison *comparison);
 bool comparison_json(FILE *out, const struct comparison *comparison); /* one line, type "verdict" */

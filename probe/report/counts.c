@@ -1,6 +1,7 @@
 #include "report/counts.h"
 
 #include "report/fold.h"
+#include "report/formats.h"
 #include "report/json.h"
 #include "report/number.h"
 #include "report/terminal.h"
@@ -11,7 +12,14 @@
 #include <string.h>
 #include <time.h>
 
-enum { LINE = 1024, COUNT = 24, NAME = 28, INTERVAL_COUNT = 20, INTERVAL_NAME = 24, INDENT = 2 };
+enum { LINE = 1024, INDENT = 2 };
+enum { COUNT = 24, NAME = 28, INTERVAL_COUNT = 20, INTERVAL_NAME = 24 }; /* widths of counts */
+enum { HEAD = 10, NARROWEST = 16, TEXT = NUMBER_ROOM + 4 };              /* widths of cores */
+
+static bool done(FILE *out)
+{
+    return fflush(out) == 0 && !ferror(out);
+}
 
 static bool is_unsupported(const struct counts_row *row)
 {
@@ -29,7 +37,7 @@ static double rate_of(const struct counts_row *row)
     return row->seconds > 0 ? (double)row->count / row->seconds : 0;
 }
 
-/* Aligned where the line has room for it, else folded. */
+/* Aligned if the line has room, else folded. */
 static void put_line(FILE *out, const char *line)
 {
     size_t columns = terminal_columns(out);
@@ -60,15 +68,34 @@ static void put_text_row(FILE *out, const struct counts_row *row, double since)
     put_line(out, line);
 }
 
-static void put_csv_row(FILE *out, const struct counts_row *row, double since, char s)
+static void put_csv_seconds(struct csv *csv, double seconds)
 {
+    char text[NUMBER_ROOM];
+    snprintf(text, sizeof text, "%.6f", seconds);
+    csv_field(csv, text);
+}
+
+static void put_csv_row(FILE *out, const struct counts_row *row, double since, char separator)
+{
+    struct csv csv = {.out = out, .separator = separator};
+    char rate[NUMBER_ROOM];
     if (since > 0)
-        fprintf(out, "%.6f%c", since, s);
+        put_csv_seconds(&csv, since);
     if (missing(row) != NULL)
-        fprintf(out, "%s%c%s%c%c%c\n", missing(row), s, row->name, s, s, s);
+        csv_field(&csv, missing(row));
     else
-        fprintf(out, "%" PRIu64 "%c%s%c%.6f%c%.3f%c%s\n", row->count, s, row->name, s, row->seconds, s,
-                rate_of(row), s, row->at_least ? "at least" : "");
+        csv_unsigned(&csv, row->count);
+    csv_text(&csv, row->name);
+    if (missing(row) != NULL) {
+        csv_field(&csv, "");
+        csv_field(&csv, "");
+    } else {
+        snprintf(rate, sizeof rate, "%.3f", rate_of(row));
+        put_csv_seconds(&csv, row->seconds);
+        csv_field(&csv, rate);
+    }
+    csv_field(&csv, missing(row) == NULL && row->at_least ? "at least" : "");
+    csv_end_line(&csv);
 }
 
 static void put_metric_text(FILE *out, const struct metric_result *metric, const char *value)
@@ -80,20 +107,21 @@ static void put_metric_text(FILE *out, const struct metric_result *metric, const
     put_line(out, line);
 }
 
-static void put_metric(FILE *out, const struct metric_result *metric, enum format format, char s)
+static void put_metric(FILE *out, const struct metric_result *metric, enum format format, char separator)
 {
     char value[NUMBER_ROOM] = "<not counted>";
     if (isfinite(metric->value))
         snprintf(value, sizeof(value), "%.6g", metric->value);
-    if (format == FORMAT_CSV)
-        fprintf(out, "%s%c%s%c%c%c\n", value, s, metric->name, s, s, s);
-    else
+    if (format != FORMAT_CSV) {
         put_metric_text(out, metric, value);
-}
-
-static bool done(FILE *out)
-{
-    return fflush(out) == 0 && !ferror(out);
+        return;
+    }
+    struct csv csv = {.out = out, .separator = separator};
+    csv_field(&csv, value);
+    csv_text(&csv, metric->name);
+    for (int i = 0; i < 3; i++)
+        csv_field(&csv, "");
+    csv_end_line(&csv);
 }
 
 bool counts_begin(FILE *out, const struct conditions *conditions, const struct counts *counts,
@@ -125,7 +153,6 @@ bool counts_interval(FILE *out, const struct counts *interval, enum format forma
     return done(out);
 }
 
-/* How long, how exact, and at what price. */
 static void put_footer(FILE *out, const struct counts *counts)
 {
     char time[NUMBER_ROOM], number[NUMBER_ROOM], line[LINE];
@@ -180,13 +207,6 @@ bool counts_end(FILE *out, const struct counts *counts, enum format format, char
     return done(out);
 }
 
-enum {
-    HEAD = 10,
-    NARROWEST = 16,
-    MARK = 2,
-    TEXT = NUMBER_ROOM + 4,
-};
-
 static const char *cores_missing(const struct cores_table *table, const struct cores_row *row, size_t column)
 {
     const char *why = table->columns[column].unsupported;
@@ -203,7 +223,7 @@ static void name_row(const struct cores_row *row, char *out, size_t size)
         snprintf(out, size, "core %d", row->core);
 }
 
-/* A column, or a metric behind them: its name, and what a row has in it. */
+/* The cell of a row in a column; columns beyond the last are the metrics. */
 static void text_of(const struct cores_table *table, const struct cores_row *row, size_t column, char *out)
 {
     char number[NUMBER_ROOM];
@@ -237,10 +257,10 @@ static int width_of(const struct cores_table *table, size_t column)
         text_of(table, &table->rows[r], column, text);
         width = strlen(text) > width ? strlen(text) : width;
     }
-    return (int)(width > NARROWEST ? width : NARROWEST) + MARK;
+    return (int)(width > NARROWEST ? width : NARROWEST) + INDENT;
 }
 
-/* As many columns as a line has room for; the others have a table of their own below it. */
+/* Columns that a line has no room for go into another table below. */
 static void put_text(FILE *out, const struct cores_table *table)
 {
     char name[NUMBER_ROOM], text[TEXT];
@@ -275,7 +295,7 @@ static void put_text(FILE *out, const struct cores_table *table)
     }
 }
 
-/* Why something has no number, each once. */
+/* Why a column or a metric has no number, each once. */
 static void put_reasons(FILE *out, const struct cores_table *table)
 {
     char line[LINE];
@@ -283,7 +303,7 @@ static void put_reasons(FILE *out, const struct cores_table *table)
         const char *why = table->columns[i].unsupported;
         if (why != NULL && why[0] != '\0') {
             snprintf(line, sizeof line, "%s: %s", table->columns[i].name, why);
-            fold_text(out, terminal_columns(out), MARK, line);
+            fold_text(out, terminal_columns(out), INDENT, line);
         }
     }
     for (size_t i = 0; i < table->n_metrics; i++)
@@ -292,28 +312,28 @@ static void put_reasons(FILE *out, const struct cores_table *table)
             if (isfinite(metric->value) || metric->why[0] == '\0')
                 continue;
             snprintf(line, sizeof line, "%s: %s", metric->name, metric->why);
-            fold_text(out, terminal_columns(out), MARK, line);
+            fold_text(out, terminal_columns(out), INDENT, line);
             break;
         }
 }
 
-static void cores_put_footer(FILE *out, const struct cores_table *table)
+static void put_cores_footer(FILE *out, const struct cores_table *table)
 {
     char text[NUMBER_ROOM], line[LINE];
     fprintf(out, "\n%24.6f s%s\n", table->n_rows > 0 ? table->rows[table->n_rows - 1].seconds : 0,
             table->passes > 1 ? " per window" : "");
     snprintf(line, sizeof line, "counters of a CPU are sampled up to %s apart",
              number_duration(text, sizeof text, (double)table->skew_us / 1e6));
-    fold_text(out, terminal_columns(out), MARK, line);
+    fold_text(out, terminal_columns(out), INDENT, line);
     if (table->lost > 0) {
         snprintf(line, sizeof line, COUNTS_LOST, number_unsigned(text, sizeof text, table->lost));
-        fold_text(out, terminal_columns(out), MARK, line);
+        fold_text(out, terminal_columns(out), INDENT, line);
     }
     put_reasons(out, table);
 }
 
-/* Who, how many CPUs, count, event, seconds, whether it is a bound. */
-static void put_csv(FILE *out, const struct cores_table *table, char s)
+/* Core, number of CPUs, count, event, seconds, whether the count is a lower bound. */
+static void put_csv(FILE *out, const struct cores_table *table, char separator)
 {
     char name[NUMBER_ROOM];
     for (size_t r = 0; r < table->n_rows; r++) {
@@ -323,68 +343,34 @@ static void put_csv(FILE *out, const struct cores_table *table, char s)
         name_row(row, name, sizeof name);
         for (size_t i = 0; i < table->n_columns; i++) {
             const char *absent = cores_missing(table, row, i);
+            struct csv csv = {.out = out, .separator = separator};
             if (table->since_begin > 0)
-                fprintf(out, "%.6f%c", table->since_begin, s);
-            fprintf(out, "%s%c%u%c", name, s, row->cpus, s);
+                put_csv_seconds(&csv, table->since_begin);
+            csv_field(&csv, name);
+            csv_unsigned(&csv, row->cpus);
             if (absent != NULL)
-                fprintf(out, "%s", absent);
+                csv_field(&csv, absent);
             else
-                fprintf(out, "%" PRIu64, row->values[i].count);
-            fprintf(out, "%c%s%c%.6f%c%s\n", s, table->columns[i].name, s, row->seconds, s,
-                    absent == NULL && row->values[i].at_least ? "at least" : "");
+                csv_unsigned(&csv, row->values[i].count);
+            csv_text(&csv, table->columns[i].name);
+            put_csv_seconds(&csv, row->seconds);
+            csv_field(&csv, absent == NULL && row->values[i].at_least ? "at least" : "");
+            csv_end_line(&csv);
         }
     }
 }
 
-static void put_json_row(FILE *out, const struct cores_table *table, const struct cores_row *row)
-{
-    const char *comma = "";
-    fprintf(out, "{\"type\":\"%s\"", row->cpu >= 0 ? "cpu" : row->core >= 0 ? "core" : "all");
-    if (row->cpu >= 0)
-        fprintf(out, ",\"cpu\":%d", row->cpu);
-    if (row->core >= 0)
-        fprintf(out, ",\"core\":%d", row->core);
-    if (table->since_begin > 0)
-        fprintf(out, ",\"since_begin\":%.6f", table->since_begin);
-    fprintf(out, ",\"cpus\":%u,\"seconds\":%.6f,\"columns\":{", row->cpus, row->seconds);
-    for (size_t i = 0; i < table->n_columns; i++) {
-        if (!row->values[i].counted)
-            continue;
-        fprintf(out, "%s\"%s\":{\"count\":%" PRIu64 ",\"at_least\":%s}", comma, table->columns[i].name,
-                row->values[i].count, row->values[i].at_least ? "true" : "false");
-        comma = ",";
-    }
-    fprintf(out, "},\"metrics\":{");
-    comma = "";
-    for (size_t i = 0; i < table->n_metrics; i++) {
-        fprintf(out, "%s\"%s\":", comma, row->metrics[i].name);
-        comma = ",";
-        char value[NUMBER_ROOM] = "null";
-        if (isfinite(row->metrics[i].value))
-            number_shortest(value, sizeof value, row->metrics[i].value);
-        fprintf(out, "%s", value);
-    }
-    fprintf(out, "}}\n");
-}
-
-static void put_json_end(FILE *out, const struct cores_table *table)
-{
-    fprintf(out, "{\"type\":\"summary\",\"passes\":%zu,\"skew_us\":%" PRIu64 ",\"lost\":%" PRIu64 "}\n",
-            table->passes, table->skew_us, table->lost);
-}
-
-static void put_json(FILE *out, const struct cores_table *table)
+static bool put_json(FILE *out, const struct cores_table *table)
 {
     for (size_t r = 0; r < table->n_rows; r++)
-        put_json_row(out, table, &table->rows[r]);
-    if (table->since_begin <= 0)
-        put_json_end(out, table);
+        if (!json_cores(out, table, &table->rows[r]))
+            return false;
+    return table->since_begin > 0 || json_cores_summary(out, table);
 }
 
 bool cores_end(FILE *out, const struct cores_table *table)
 {
-    put_json_end(out, table);
-    return fflush(out) == 0 && !ferror(out);
+    return json_cores_summary(out, table);
 }
 
 bool cores_begin(FILE *out, const struct conditions *conditions, const struct cores_table *table,
@@ -397,21 +383,21 @@ bool cores_begin(FILE *out, const struct conditions *conditions, const struct co
         return json_header(out, conditions, columns, table->n_columns, time(NULL));
     if (format == FORMAT_TEXT)
         text_header(out, conditions);
-    return fflush(out) == 0 && !ferror(out);
+    return done(out);
 }
 
 bool cores_print(FILE *out, const struct cores_table *table, enum format format, char separator)
 {
-    if (format == FORMAT_JSON) {
-        put_json(out, table);
-    } else if (format == FORMAT_CSV) {
+    if (format == FORMAT_JSON)
+        return put_json(out, table);
+    if (format == FORMAT_CSV) {
         put_csv(out, table, separator);
     } else {
         if (table->since_begin <= 0)
             fputc('\n', out);
         put_text(out, table);
         if (table->since_begin <= 0)
-            cores_put_footer(out, table);
+            put_cores_footer(out, table);
     }
-    return fflush(out) == 0 && !ferror(out);
+    return done(out);
 }

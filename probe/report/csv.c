@@ -7,13 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-struct csv {
-    FILE *out;
-    char separator;
-    bool begun; /* a field of this line is written */
-};
-
-static void put(struct csv *csv, const char *text)
+void csv_field(struct csv *csv, const char *text)
 {
     const char needing[] = {'"', '\r', '\n', csv->separator, '\0'};
     size_t length = strlen(text);
@@ -37,29 +31,29 @@ static void put(struct csv *csv, const char *text)
 static void put_empty(struct csv *csv, size_t fields)
 {
     for (size_t i = 0; i < fields; i++)
-        put(csv, "");
+        csv_field(csv, "");
 }
 
-static void put_clean(struct csv *csv, const char *text)
+void csv_text(struct csv *csv, const char *text)
 {
     char clean[UTF8_CLEAN_ROOM(256)];
-    put(csv, utf8_clean(clean, sizeof clean, text));
+    csv_field(csv, utf8_clean(clean, sizeof clean, text));
 }
 
-static void put_unsigned(struct csv *csv, uint64_t value)
+void csv_unsigned(struct csv *csv, uint64_t value)
 {
     char text[NUMBER_ROOM];
     snprintf(text, sizeof text, "%" PRIu64, value);
-    put(csv, text);
+    csv_field(csv, text);
 }
 
 static void put_real(struct csv *csv, double value)
 {
     char text[NUMBER_ROOM];
-    put(csv, isfinite(value) ? number_exact(text, value) : "");
+    csv_field(csv, isfinite(value) ? number_shortest(text, sizeof text, value) : "");
 }
 
-static void end_line(struct csv *csv)
+void csv_end_line(struct csv *csv)
 {
     fputc('\n', csv->out);
     csv->begun = false;
@@ -74,25 +68,25 @@ enum { HEADING = sizeof heading / sizeof *heading, COMPARED = sizeof compared / 
 static void put_statistics(struct csv *csv, const struct column *column)
 {
     const struct statistics *statistics = column->statistics;
-    put_unsigned(csv, statistics_quantile(statistics, 0.5, NULL));
+    csv_unsigned(csv, statistics_quantile(statistics, 0.5, NULL));
     put_real(csv, statistics_mean(statistics));
     put_real(csv, statistics_deviation(statistics));
-    put_unsigned(csv, statistics_min(statistics));
-    put_unsigned(csv, statistics_max(statistics));
-    put_unsigned(csv, statistics_quantile(statistics, 0.9, NULL));
-    put_unsigned(csv, statistics_quantile(statistics, 0.99, NULL));
+    csv_unsigned(csv, statistics_min(statistics));
+    csv_unsigned(csv, statistics_max(statistics));
+    csv_unsigned(csv, statistics_quantile(statistics, 0.9, NULL));
+    csv_unsigned(csv, statistics_quantile(statistics, 0.99, NULL));
 }
 
 static void put_column(struct csv *csv, const struct column *column)
 {
     bool unsupported = column->unsupported[0] != '\0';
     uint64_t count = unsupported ? 0 : statistics_count(column->statistics);
-    put_clean(csv, column->name);
-    put_unsigned(csv, count);
+    csv_text(csv, column->name);
+    csv_unsigned(csv, count);
     if (count > 0) {
         put_statistics(csv, column);
     } else {
-        put(csv, unsupported ? "<not supported>" : "<not counted>");
+        csv_field(csv, unsupported ? "<not supported>" : "<not counted>");
         put_empty(csv, 6);
     }
     if (column->calibrated && !unsupported) {
@@ -101,9 +95,9 @@ static void put_column(struct csv *csv, const struct column *column)
     } else {
         put_empty(csv, 2);
     }
-    put_unsigned(csv, unsupported ? 0 : column->at_least);
+    csv_unsigned(csv, unsupported ? 0 : column->at_least);
     if (column->at_least > 0 && !unsupported)
-        put_unsigned(csv, column->at_least_max);
+        csv_unsigned(csv, column->at_least_max);
     else
         put_empty(csv, 1);
 }
@@ -116,8 +110,8 @@ static void put_line(struct csv *csv, const struct verdict_line *line)
     }
     put_real(csv, line->base.n > 0 ? line->base.mean : (double)NAN);
     put_real(csv, line->change);
-    put(csv, verdict_name(line->verdict));
-    put(csv, line->why);
+    csv_field(csv, verdict_name(line->verdict));
+    csv_field(csv, line->why);
 }
 
 bool csv_summary(FILE *out, const struct summary *summary, const struct comparison *comparison,
@@ -125,27 +119,27 @@ bool csv_summary(FILE *out, const struct summary *summary, const struct comparis
 {
     struct csv csv = {.out = out, .separator = separator};
     for (size_t i = 0; i < HEADING; i++)
-        put(&csv, heading[i]);
+        csv_field(&csv, heading[i]);
     for (size_t i = 0; i < COMPARED && comparison != NULL; i++)
-        put(&csv, compared[i]);
-    end_line(&csv);
+        csv_field(&csv, compared[i]);
+    csv_end_line(&csv);
     for (size_t i = 0; i < summary->n; i++) {
         put_column(&csv, &summary->columns[i]);
         if (comparison != NULL)
             put_line(&csv, comparison_find(comparison, summary->columns[i].name));
-        end_line(&csv);
+        csv_end_line(&csv);
     }
-    /* What only the baseline counted */
+    /* Columns that only the baseline has */
     for (size_t i = 0; comparison != NULL && i < comparison->n; i++) {
         const struct verdict_line *line = &comparison->lines[i];
         if (comparison_column(summary, line) != NULL)
             continue;
-        put(&csv, line->name);
-        put_unsigned(&csv, 0);
-        put(&csv, "<not counted>");
+        csv_field(&csv, line->name);
+        csv_unsigned(&csv, 0);
+        csv_field(&csv, "<not counted>");
         put_empty(&csv, HEADING - 3);
         put_line(&csv, line);
-        end_line(&csv);
+        csv_end_line(&csv);
     }
     return fflush(out) == 0 && !ferror(out);
 }

@@ -11,15 +11,15 @@
 #include <string.h>
 
 enum { BINS = 8, BAR = 18, LEAST_BAR = 4, INDENT = 2, LINE = 1536 };
-enum { FEW = 10 }; /* below that the values themselves say more than a histogram */
+enum { FEW = 10 }; /* with fewer hits the values say more than a histogram */
 
-struct closing {
+struct footer {
     FILE *out;
     size_t columns;
     const struct summary *summary;
 };
 
-__attribute__((format(printf, 2, 3))) static void put_line(const struct closing *closing, const char *format,
+__attribute__((format(printf, 2, 3))) static void put_line(const struct footer *footer, const char *format,
                                                            ...)
 {
     char text[LINE];
@@ -27,7 +27,7 @@ __attribute__((format(printf, 2, 3))) static void put_line(const struct closing 
     va_start(list, format);
     vsnprintf(text, sizeof text, format, list);
     va_end(list);
-    fold_text(closing->out, closing->columns, INDENT, text);
+    fold_text(footer->out, footer->columns, INDENT, text);
 }
 
 static bool is_constant(const struct column *column)
@@ -35,7 +35,7 @@ static bool is_constant(const struct column *column)
     return statistics_min(column->statistics) == statistics_max(column->statistics);
 }
 
-/* Every hit has the same numbers, and there is more than one hit to say that of. */
+/* There is more than one hit, and all have the same numbers. */
 static bool all_equal(const struct summary *summary)
 {
     for (size_t i = 0; i < summary->n; i++) {
@@ -46,9 +46,9 @@ static bool all_equal(const struct summary *summary)
     return summary->n > 0;
 }
 
-static void put_hits(const struct closing *closing)
+static void put_hits(const struct footer *footer)
 {
-    const struct summary *summary = closing->summary;
+    const struct summary *summary = footer->summary;
     char hits[NUMBER_ROOM], wanted[NUMBER_ROOM], time[NUMBER_ROOM];
     char ended[UTF8_CLEAN_ROOM(sizeof(summary->ended))];
     terminal_text(ended, sizeof(ended), summary->ended);
@@ -62,50 +62,49 @@ static void put_hits(const struct closing *closing)
     char passes[NUMBER_ROOM + 16] = "";
     if (summary->passes > 1)
         snprintf(passes, sizeof(passes), " in %u passes", summary->passes);
-    put_line(closing, "%s%s%s%s%s hit%s%s%s%s%s", ended, ended[0] != '\0' ? ": " : "", hits,
+    put_line(footer, "%s%s%s%s%s hit%s%s%s%s%s", ended, ended[0] != '\0' ? ": " : "", hits,
              is_short ? " of " : "", is_short ? wanted : "", of == 1 ? "" : "s", passes,
              has_time ? " in " : "", has_time ? time : "", all_equal(summary) ? ", all equal" : "");
     if (summary->passes > 1)
-        put_line(closing, "Each pass has hits of its own: rows of different passes stand on different hits.");
+        put_line(footer, "Each pass has hits of its own: rows of different passes stand on different hits.");
 }
 
-static void put_left_out(const struct closing *closing)
+static void put_left_out(const struct footer *footer)
 {
-    const struct summary *summary = closing->summary;
+    const struct summary *summary = footer->summary;
     char tainted[NUMBER_ROOM], hits[NUMBER_ROOM], past[NUMBER_ROOM], left[NUMBER_ROOM];
     number_unsigned(tainted, sizeof(tainted), summary->tainted);
     number_unsigned(hits, sizeof(hits), summary->hits);
     number_unsigned(past, sizeof(past), summary->steps_past);
     if (summary->tainted > 0)
         put_line(
-            closing,
+            footer,
             "%s of %s hit%s tainted: an interrupt that our halt had delayed ran inside; not in the table",
             tainted, hits, summary->hits == 1 ? "" : "s");
     if (summary->left > 0)
-        put_line(closing, "%s call%s left without returning, not counted",
+        put_line(footer, "%s call%s left without returning, not counted",
                  number_unsigned(left, sizeof left, summary->left), summary->left == 1 ? "" : "s");
     if (summary->steps_past > 0)
-        put_line(closing, "%s time%s the end was reached in another frame: passed over, not a hit", past,
+        put_line(footer, "%s time%s the end was reached in another frame: passed over, not a hit", past,
                  summary->steps_past == 1 ? "" : "s");
     if (summary->slept)
-        put_line(closing, "%s", RESULT_SLEPT);
+        put_line(footer, "%s", RESULT_SLEPT);
     if (summary->uncalibrated[0] != '\0')
-        put_line(closing, "overhead not measured: %s", summary->uncalibrated);
+        put_line(footer, "overhead not measured: %s", summary->uncalibrated);
     if (summary->advice[0] != '\0')
-        put_line(closing, "%s", summary->advice);
+        put_line(footer, "%s", summary->advice);
 }
 
-/* Where the median alone does not tell how the rest lies. */
-static void put_quantiles(const struct closing *closing)
+static void put_quantiles(const struct footer *footer)
 {
     char p90[NUMBER_ROOM], p99[NUMBER_ROOM];
-    const struct statistics *statistics = closing->summary->columns[0].statistics;
+    const struct statistics *statistics = footer->summary->columns[0].statistics;
     number_unsigned(p90, sizeof(p90), statistics_quantile(statistics, 0.9, NULL));
     number_unsigned(p99, sizeof(p99), statistics_quantile(statistics, 0.99, NULL));
-    put_line(closing, "p90 %s, p99 %s", p90, p99);
+    put_line(footer, "p90 %s, p99 %s", p90, p99);
 }
 
-/* Hits of which it is not known: the counter of exceptions is narrow. */
+/* Hits with an unknown number of exceptions: that counter is narrow and may have overflowed. */
 static uint64_t unknown_exceptions(const struct summary *summary)
 {
     for (size_t i = 0; i < summary->n; i++)
@@ -115,10 +114,10 @@ static uint64_t unknown_exceptions(const struct summary *summary)
     return 0;
 }
 
-/* What the region takes by itself: counts are inclusive otherwise. */
-static void put_undisturbed(const struct closing *closing)
+/* All other counts include exceptions; these hits had none. */
+static void put_undisturbed(const struct footer *footer)
 {
-    const struct summary *summary = closing->summary;
+    const struct summary *summary = footer->summary;
     char hits[NUMBER_ROOM], median[NUMBER_ROOM], unknown[NUMBER_ROOM];
     if (summary->undisturbed == NULL)
         return;
@@ -127,18 +126,18 @@ static void put_undisturbed(const struct closing *closing)
     number_unsigned(unknown, sizeof(unknown), open);
     number_unsigned(median, sizeof(median), statistics_quantile(summary->undisturbed, 0.5, NULL));
     if (n > 0)
-        put_line(closing, "%s without an exception inside, median %s", hits, median);
+        put_line(footer, "%s without an exception inside, median %s", hits, median);
     else if (open == 0)
-        put_line(closing, "0 without an exception inside");
+        put_line(footer, "0 without an exception inside");
     if (open > 0)
-        put_line(closing, "exceptions inside %s hit%s: not known, the counter may have overflowed", unknown,
+        put_line(footer, "exceptions inside %s hit%s: not known, the counter may have overflowed", unknown,
                  open == 1 ? "" : "s");
 }
 
-/* What --on-max asked for. */
-static void put_words(const struct closing *closing)
+/* The words that --on-max asked for. */
+static void put_words(const struct footer *footer)
 {
-    const struct summary *summary = closing->summary;
+    const struct summary *summary = footer->summary;
     const struct result_words *words = &summary->at_max;
     char line[LINE], number[NUMBER_ROOM];
     if (words->n == 0 || summary->max_number == 0)
@@ -150,23 +149,21 @@ static void put_words(const struct closing *closing)
         used += (size_t)snprintf(line + used, LINE - used, " %s=0x%" PRIx64,
                                  terminal_text(name, sizeof(name), words->names[i]), words->values[i]);
     }
-    put_line(closing, "%s", line);
+    put_line(footer, "%s", line);
 }
 
-/* ---- how the first column's hits are distributed */
-
-static const char *title_of(const struct closing *closing, char *out, size_t size)
+static const char *title_of(const struct footer *footer, char *out, size_t size)
 {
-    return terminal_text(out, size, closing->summary->columns[0].name);
+    return terminal_text(out, size, footer->summary->columns[0].name);
 }
 
-static void put_values(const struct closing *closing)
+static void put_values(const struct footer *footer)
 {
-    const struct statistics *statistics = closing->summary->columns[0].statistics;
+    const struct statistics *statistics = footer->summary->columns[0].statistics;
     uint64_t n = statistics_count(statistics);
-    struct fold fold = {.out = closing->out, .columns = closing->columns, .indent = INDENT};
+    struct fold fold = {.out = footer->out, .columns = footer->columns, .indent = INDENT};
     char title[UTF8_CLEAN_ROOM(96)], piece[sizeof title + NUMBER_ROOM + NUMBER_ROOM], number[NUMBER_ROOM];
-    snprintf(piece, sizeof piece, "%s, sorted:", title_of(closing, title, sizeof title));
+    snprintf(piece, sizeof piece, "%s, sorted:", title_of(footer, title, sizeof title));
     fold_put(&fold, piece, 0);
     for (uint64_t i = 0, times = 0; i < n; i += times) {
         uint64_t least, greatest,
@@ -182,9 +179,9 @@ static void put_values(const struct closing *closing)
     fold_end(&fold);
 }
 
-/* Outliers: beyond three times the quartiles' distance from them (Tukey's outer fences), and few. */
+/* Outliers: values beyond Tukey's outer fences (three quartile distances), if they are few. */
 struct shape {
-    uint64_t low, high; /* the rest lies there */
+    uint64_t low, high; /* the other hits lie between them */
     uint64_t below, above;
     uint64_t below_least, below_most, above_least, above_most;
 };
@@ -211,11 +208,11 @@ static struct shape shape_of(const struct statistics *statistics)
     return shape;
 }
 
-static void put_outliers(const struct closing *closing, uint64_t n, uint64_t least, uint64_t most,
+static void put_outliers(const struct footer *footer, uint64_t n, uint64_t least, uint64_t most,
                          uint64_t farthest, size_t low_width)
 {
     char count[NUMBER_ROOM], from[NUMBER_ROOM], to[NUMBER_ROOM], change[NUMBER_ROOM] = "";
-    double median = (double)statistics_quantile(closing->summary->columns[0].statistics, 0.5, NULL);
+    double median = (double)statistics_quantile(footer->summary->columns[0].statistics, 0.5, NULL);
     char line[LINE];
     if (n == 0)
         return;
@@ -224,31 +221,31 @@ static void put_outliers(const struct closing *closing, uint64_t n, uint64_t lea
     number_unsigned(count, sizeof count, n);
     number_unsigned(from, sizeof from, least);
     number_unsigned(to, sizeof to, most);
-    fprintf(closing->out, "%*s  %s", (int)(INDENT + low_width), "...",
-            terminal_colour(closing->out, COLOUR_ODD));
+    fprintf(footer->out, "%*s  %s", (int)(INDENT + low_width), "...",
+            terminal_colour(footer->out, COLOUR_ODD));
     snprintf(line, sizeof line, "%s outlier%s: %s%s%s%s%s%s", count, n == 1 ? "" : "s", from,
              least != most ? " to " : "", least != most ? to : "", change[0] != '\0' ? ", " : "", change,
              change[0] != '\0' ? " from the median" : "");
     size_t left = INDENT + low_width + 2;
-    struct fold fold = {.out = closing->out, .columns = closing->columns, .indent = left, .used = left};
+    struct fold fold = {.out = footer->out, .columns = footer->columns, .indent = left, .used = left};
     char word[LINE];
     for (const char *at = line; *at != '\0'; at += strcspn(at, " "), at += *at == ' ') {
         snprintf(word, sizeof word, "%.*s", (int)strcspn(at, " "), at);
         fold_put(&fold, word, at == line ? 0 : 1);
     }
-    fputs(terminal_colour(closing->out, COLOUR_END), closing->out);
+    fputs(terminal_colour(footer->out, COLOUR_END), footer->out);
     fold_end(&fold);
 }
 
-static void put_bar(const struct closing *closing, const struct histogram_bin *bin, uint64_t highest,
+static void put_bar(const struct footer *footer, const struct histogram_bin *bin, uint64_t highest,
                     size_t low_width, size_t bar)
 {
     char low[NUMBER_ROOM], count[NUMBER_ROOM];
-    FILE *out = closing->out;
+    FILE *out = footer->out;
     number_unsigned(low, sizeof(low), bin->low);
     number_unsigned(count, sizeof(count), bin->count);
     fprintf(out, "%*s  ", (int)(INDENT + low_width), low);
-    /* In half characters; what is there at all is seen */
+    /* In half characters; a bin with any hit has a bar */
     long halves = lround(2.0 * (double)bar * (double)bin->count / (double)highest);
     if (halves < 1 && bin->count > 0)
         halves = 1;
@@ -257,9 +254,9 @@ static void put_bar(const struct closing *closing, const struct histogram_bin *b
     fprintf(out, "%s%s%s\n", halves % 2 != 0 ? terminal_or("▌", ":") : "", halves > 0 ? "  " : "", count);
 }
 
-static void put_histogram(const struct closing *closing)
+static void put_histogram(const struct footer *footer)
 {
-    const struct statistics *statistics = closing->summary->columns[0].statistics;
+    const struct statistics *statistics = footer->summary->columns[0].statistics;
     struct histogram_bin bins[BINS];
     struct shape shape = shape_of(statistics);
     size_t n = statistics_histogram(statistics, shape.low, shape.high, bins, BINS);
@@ -274,27 +271,27 @@ static void put_histogram(const struct closing *closing)
         highest = bins[i].count > highest ? bins[i].count : highest;
     }
     size_t others = INDENT + low_width + 2 + 2 + count_width;
-    size_t bar = closing->columns > others + BAR ? BAR : LEAST_BAR;
-    fprintf(closing->out, "\n%s\n", title_of(closing, title, sizeof title));
-    put_outliers(closing, shape.below, shape.below_least, shape.below_most, shape.below_least, low_width);
+    size_t bar = footer->columns > others + BAR ? BAR : LEAST_BAR;
+    fprintf(footer->out, "\n%s\n", title_of(footer, title, sizeof title));
+    put_outliers(footer, shape.below, shape.below_least, shape.below_most, shape.below_least, low_width);
     for (size_t i = 0; i < n; i++)
-        put_bar(closing, &bins[i], highest, low_width, bar);
-    put_outliers(closing, shape.above, shape.above_least, shape.above_most, shape.above_most, low_width);
+        put_bar(footer, &bins[i], highest, low_width, bar);
+    put_outliers(footer, shape.above, shape.above_least, shape.above_most, shape.above_most, low_width);
 }
 
 void footer_print(FILE *out, const struct summary *summary, size_t columns)
 {
-    const struct closing closing = {.out = out, .columns = columns, .summary = summary};
+    const struct footer footer = {.out = out, .columns = columns, .summary = summary};
     uint64_t n = summary->n > 0 ? statistics_count(summary->columns[0].statistics) : 0;
     bool varies = n > 1 && !is_constant(&summary->columns[0]);
-    put_hits(&closing);
-    put_left_out(&closing);
+    put_hits(&footer);
+    put_left_out(&footer);
     if (varies && n >= FEW)
-        put_quantiles(&closing);
-    put_undisturbed(&closing);
-    put_words(&closing);
+        put_quantiles(&footer);
+    put_undisturbed(&footer);
+    put_words(&footer);
     if (varies && n < FEW)
-        put_values(&closing);
+        put_values(&footer);
     else if (varies)
-        put_histogram(&closing);
+        put_histogram(&footer);
 }

@@ -11,7 +11,150 @@
 #include <string.h>
 #include <time.h>
 
-/* An address that is zero is not known. */
+enum { FIELD = 1024 };
+
+struct json_part json_part_new(const char *type)
+{
+    struct json_part part = {.json = json_object(), .ok = true};
+    if (type != NULL)
+        part.ok = json_object_set_new(part.json, "type", json_string(type)) == 0;
+    return part;
+}
+
+static void put(struct json_part *part, const char *key, json_t *value)
+{
+    char clean[UTF8_CLEAN_ROOM(FIELD)];
+    if (json_object_set_new(part->json, utf8_clean(clean, sizeof(clean), key), value) != 0)
+        part->ok = false;
+}
+
+json_t *json_part_string(const char *text)
+{
+    char clean[UTF8_CLEAN_ROOM(FIELD)];
+    return json_string(utf8_clean(clean, sizeof(clean), text));
+}
+
+void json_part_text(struct json_part *part, const char *key, const char *text)
+{
+    if (text[0] != '\0')
+        put(part, key, json_part_string(text));
+}
+
+void json_part_unsigned(struct json_part *part, const char *key, uint64_t value)
+{
+    put(part, key, value <= INT64_MAX ? json_integer((json_int_t)value) : json_real((double)value));
+}
+
+void json_part_real(struct json_part *part, const char *key, double value)
+{
+    if (isfinite(value))
+        put(part, key, json_real(value));
+}
+
+void json_part_bool(struct json_part *part, const char *key, bool value)
+{
+    put(part, key, json_boolean(value));
+}
+
+void json_part_hex(struct json_part *part, const char *key, uint64_t address)
+{
+    char text[32];
+    snprintf(text, sizeof(text), "0x%08" PRIx64, address);
+    put(part, key, json_string(text));
+}
+
+void json_part_object(struct json_part *part, const char *key, struct json_part inner)
+{
+    part->ok = part->ok && inner.ok;
+    if (json_object_size(inner.json) > 0)
+        put(part, key, inner.json);
+    else
+        json_decref(inner.json);
+}
+
+void json_part_array(struct json_part *part, const char *key, json_t *array)
+{
+    if (json_array_size(array) > 0)
+        put(part, key, array);
+    else
+        json_decref(array);
+}
+
+void json_part_append(struct json_part *part, json_t *array, json_t *value)
+{
+    if (json_array_append_new(array, value) != 0)
+        part->ok = false;
+}
+
+/* Writes the reals of a line in the fewest digits that read back the same. The line only becomes shorter. */
+static void shorten_reals(char *line)
+{
+    static const char of_number[] = "+-.0123456789eE";
+    char *to = line;
+    bool inside = false; /* a string */
+    for (const char *from = line; *from != '\0';) {
+        if (inside && *from == '\\') {
+            *to++ = *from++;
+            *to++ = *from++;
+            continue;
+        }
+        size_t length = inside ? 0 : strspn(from, of_number);
+        if (length > NUMBER_ROOM || strcspn(from, ".eE") >= length) { /* not a real */
+            inside ^= *from == '"';
+            for (size_t i = 0; i < length || i == 0; i++)
+                *to++ = *from++;
+            continue;
+        }
+        char real[NUMBER_ROOM + 2], text[NUMBER_ROOM];
+        memcpy(real, from, length);
+        real[length] = '\0';
+        number_shortest(text, sizeof(text), strtod(real, NULL));
+        if (strpbrk(text, ".e") == NULL) /* it stays a real */
+            snprintf(text + strlen(text), sizeof(text) - strlen(text), ".0");
+        size_t used = strlen(text) <= length ? strlen(text) : length;
+        memmove(to, used == length ? from : text, used);
+        to += used;
+        from += length;
+    }
+    *to = '\0';
+}
+
+/* One write a line: a run that is killed leaves whole lines. */
+bool json_part_write(FILE *out, struct json_part part)
+{
+    char *line = part.ok ? json_dumps(part.json, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
+    json_decref(part.json);
+    if (line == NULL) {
+        errno = ENOMEM;
+        return false;
+    }
+    shorten_reals(line);
+    size_t length = strlen(line);
+    line[length] = '\n'; /* replaces the NUL: fwrite gets the length */
+    bool ok = fwrite(line, 1, length + 1, out) == length + 1 && fflush(out) == 0;
+    free(line);
+    return ok;
+}
+
+bool json_command_header(FILE *out, const char *command, const char *link)
+{
+    struct json_part header = json_part_new(NULL), tool = json_part_new(NULL);
+    struct tm utc;
+    char text[64];
+    time_t now = time(NULL);
+    json_part_text(&header, "schema", JSON_SCHEMA);
+    json_part_text(&header, "type", "header");
+    json_part_text(&tool, "name", "pmu-probe");
+    json_part_text(&tool, "version", PMU_PROBE_VERSION);
+    json_part_object(&header, "tool", tool);
+    json_part_text(&header, "command", command);
+    json_part_text(&header, "link", link);
+    if (gmtime_r(&now, &utc) != NULL && strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc) > 0)
+        json_part_text(&header, "started", text);
+    return json_part_write(out, header);
+}
+
+/* An address of zero is unknown. */
 static void put_address(struct json_part *part, const char *key, uint64_t address)
 {
     if (address != 0)
@@ -91,7 +234,7 @@ bool json_hit(FILE *out, const struct hit_result *hit, const struct summary *sum
     json_part_unsigned(&line, "hit", hit->number);
     if (summary->passes > 1)
         json_part_unsigned(&line, "pass", hit->pass + UINT64_C(1));
-    json_part_put(&line, "tainted", json_boolean(hit->tainted));
+    json_part_bool(&line, "tainted", hit->tainted);
     json_part_real(&line, "seconds", hit->seconds);
     json_t *bounds = json_array();
     for (size_t i = 0; i < hit->n; i++) {
@@ -120,7 +263,7 @@ static struct json_part column_object(const struct column *column)
     if (statistics_count(statistics) > 0) {
         bool exact = false;
         json_part_unsigned(&object, "median", statistics_quantile(statistics, 0.5, &exact));
-        json_part_put(&object, "median_exact", json_boolean(exact));
+        json_part_bool(&object, "median_exact", exact);
         json_part_real(&object, "mean", statistics_mean(statistics));
         json_part_real(&object, "sd", statistics_deviation(statistics));
         struct series_error error = statistics_error(statistics);
@@ -132,7 +275,7 @@ static struct json_part column_object(const struct column *column)
         json_part_unsigned(&object, "p90", statistics_quantile(statistics, 0.9, NULL));
         json_part_unsigned(&object, "p99", statistics_quantile(statistics, 0.99, NULL));
     }
-    json_part_put(&object, "calibrated", json_boolean(column->calibrated));
+    json_part_bool(&object, "calibrated", column->calibrated);
     if (column->calibrated) {
         json_part_real(&object, "overhead", column->overhead);
         json_part_real(&object, "plus_minus", column->plus_minus);
@@ -144,7 +287,7 @@ static struct json_part column_object(const struct column *column)
     return object;
 }
 
-/* In seconds, with the clock that they were computed by: it may be known only after the run. */
+/* In seconds, with the clock that gave them: it may become known only after the run. */
 static struct json_part time_object(const struct summary *summary)
 {
     struct json_part time = json_part_new(NULL);
@@ -166,12 +309,11 @@ static struct json_part time_object(const struct summary *summary)
     return time;
 }
 
-static struct json_part metrics_object(const struct metric_result *metrics, size_t n)
+struct json_part json_metrics(const struct metric_result *metrics, size_t n)
 {
     struct json_part object = json_part_new(NULL);
     for (size_t i = 0; i < n; i++)
-        json_part_put(&object, metrics[i].name,
-                      isfinite(metrics[i].value) ? json_real(metrics[i].value) : json_null());
+        put(&object, metrics[i].name, isfinite(metrics[i].value) ? json_real(metrics[i].value) : json_null());
     return object;
 }
 
@@ -187,13 +329,13 @@ bool json_summary(FILE *out, const struct summary *summary)
     if (summary->steps_past > 0)
         json_part_unsigned(&line, "steps_past", summary->steps_past);
     if (summary->slept)
-        json_part_put(&line, "slept", json_true());
+        json_part_bool(&line, "slept", true);
     json_part_real(&line, "seconds", summary->seconds);
     if (summary->passes > 1)
         json_part_unsigned(&line, "passes", summary->passes);
     json_part_text(&line, "disagreement", summary->disagreement);
     if (summary->hits > 0)
-        json_part_put(&line, "inclusive", json_true()); /* of whatever interrupted the region */
+        json_part_bool(&line, "inclusive", true); /* exceptions inside the region count */
     if (summary->undisturbed != NULL) {
         struct json_part undisturbed = json_part_new(NULL);
         json_part_unsigned(&undisturbed, "count", statistics_count(summary->undisturbed));
@@ -214,7 +356,7 @@ bool json_summary(FILE *out, const struct summary *summary)
     for (size_t i = 0; i < summary->n; i++)
         json_part_object(&columns, summary->columns[i].name, column_object(&summary->columns[i]));
     json_part_object(&line, "columns", columns);
-    json_part_object(&line, "metrics", metrics_object(summary->metrics, summary->n_metrics));
+    json_part_object(&line, "metrics", json_metrics(summary->metrics, summary->n_metrics));
     json_part_object(&line, "time", time_object(summary));
     return json_part_write(out, line);
 }
@@ -236,12 +378,12 @@ bool json_counts(FILE *out, const char *type, const struct counts *counts)
         if (row->counted) {
             json_part_unsigned(&one, "count", row->count);
             json_part_real(&one, "seconds", row->seconds);
-            json_part_put(&one, "at_least", json_boolean(row->at_least));
+            json_part_bool(&one, "at_least", row->at_least);
         }
         json_part_object(&columns, row->name, one);
     }
     json_part_object(&line, "columns", columns);
-    json_part_object(&line, "metrics", metrics_object(counts->metrics, counts->n_metrics));
+    json_part_object(&line, "metrics", json_metrics(counts->metrics, counts->n_metrics));
     json_part_unsigned(&line, "skew_us", counts->skew_us);
     if (counts->halts > 0) {
         json_part_unsigned(&line, "halts", counts->halts);
@@ -249,159 +391,41 @@ bool json_counts(FILE *out, const char *type, const struct counts *counts)
     }
     json_part_unsigned(&line, "lost", counts->lost);
     if (counts->slept)
-        json_part_put(&line, "slept", json_true());
+        json_part_bool(&line, "slept", true);
     return json_part_write(out, line);
 }
 
-enum { FIELD = 1024 };
-
-struct json_part json_part_new(const char *type)
+bool json_cores(FILE *out, const struct cores_table *table, const struct cores_row *row)
 {
-    struct json_part part = {.json = json_object(), .ok = true};
-    if (type != NULL)
-        part.ok = json_object_set_new(part.json, "type", json_string(type)) == 0;
-    return part;
-}
-
-void json_part_put(struct json_part *part, const char *key, json_t *value)
-{
-    char clean[UTF8_CLEAN_ROOM(FIELD)];
-    if (json_object_set_new(part->json, utf8_clean(clean, sizeof(clean), key), value) != 0)
-        part->ok = false;
-}
-
-json_t *json_part_string(const char *text)
-{
-    char clean[UTF8_CLEAN_ROOM(FIELD)];
-    return json_string(utf8_clean(clean, sizeof(clean), text));
-}
-
-void json_part_text(struct json_part *part, const char *key, const char *text)
-{
-    if (text[0] != '\0')
-        json_part_put(part, key, json_part_string(text));
-}
-
-void json_part_unsigned(struct json_part *part, const char *key, uint64_t value)
-{
-    json_part_put(part, key, value <= INT64_MAX ? json_integer((json_int_t)value) : json_real((double)value));
-}
-
-void json_part_real(struct json_part *part, const char *key, double value)
-{
-    if (isfinite(value))
-        json_part_put(part, key, json_real(value));
-}
-
-void json_part_bool(struct json_part *part, const char *key, bool value)
-{
-    json_part_put(part, key, json_boolean(value));
-}
-
-void json_part_hex(struct json_part *part, const char *key, uint64_t address)
-{
-    char text[32];
-    snprintf(text, sizeof(text), "0x%08" PRIx64, address);
-    json_part_put(part, key, json_string(text));
-}
-
-void json_part_object(struct json_part *part, const char *key, struct json_part inner)
-{
-    part->ok = part->ok && inner.ok;
-    if (json_object_size(inner.json) > 0)
-        json_part_put(part, key, inner.json);
-    else
-        json_decref(inner.json);
-}
-
-void json_part_array(struct json_part *part, const char *key, json_t *array)
-{
-    if (json_array_size(array) > 0)
-        json_part_put(part, key, array);
-    else
-        json_decref(array);
-}
-
-void json_part_append(struct json_part *part, json_t *array, json_t *value)
-{
-    if (json_array_append_new(array, value) != 0)
-        part->ok = false;
-}
-
-/* The reals of a line in as few digits as are read back as the same number; the line only becomes shorter. */
-static void shorten_reals(char *line)
-{
-    static const char of_number[] = "+-.0123456789eE";
-    char *to = line;
-    bool inside = false; /* of a string */
-    for (const char *from = line; *from != '\0';) {
-        if (inside && *from == '\\') {
-            *to++ = *from++;
-            *to++ = *from++;
-            continue;
+    struct json_part line = json_part_new(row->cpu >= 0 ? "cpu" : row->core >= 0 ? "core" : "all");
+    struct json_part columns = json_part_new(NULL), metrics = json_metrics(row->metrics, table->n_metrics);
+    if (row->cpu >= 0)
+        json_part_unsigned(&line, "cpu", (uint64_t)row->cpu);
+    if (row->core >= 0)
+        json_part_unsigned(&line, "core", (uint64_t)row->core);
+    if (table->since_begin > 0)
+        json_part_real(&line, "since_begin", table->since_begin);
+    json_part_unsigned(&line, "cpus", row->cpus);
+    json_part_real(&line, "seconds", row->seconds);
+    for (size_t i = 0; i < table->n_columns; i++) {
+        struct json_part one = json_part_new(NULL);
+        if (row->values[i].counted) {
+            json_part_unsigned(&one, "count", row->values[i].count);
+            json_part_bool(&one, "at_least", row->values[i].at_least);
         }
-        size_t length = inside ? 0 : strspn(from, of_number);
-        if (length > NUMBER_ROOM || strcspn(from, ".eE") >= length) { /* not a real */
-            inside ^= *from == '"';
-            for (size_t i = 0; i < length || i == 0; i++)
-                *to++ = *from++;
-            continue;
-        }
-        char real[NUMBER_ROOM + 2], text[NUMBER_ROOM];
-        memcpy(real, from, length);
-        real[length] = '\0';
-        number_shortest(text, sizeof(text), strtod(real, NULL));
-        if (strpbrk(text, ".e") == NULL) /* it stays a real */
-            snprintf(text + strlen(text), sizeof(text) - strlen(text), ".0");
-        size_t used = strlen(text) <= length ? strlen(text) : length;
-        memmove(to, used == length ? from : text, used);
-        to += used;
-        from += length;
+        json_part_object(&columns, table->columns[i].name, one);
     }
-    *to = '\0';
+    line.ok = line.ok && columns.ok && metrics.ok;
+    put(&line, "columns", columns.json); /* even if empty */
+    put(&line, "metrics", metrics.json);
+    return json_part_write(out, line);
 }
 
-/* One write a line: what is killed between two of them leaves whole lines. */
-static bool write_whole(FILE *out, json_t *json, bool ok)
+bool json_cores_summary(FILE *out, const struct cores_table *table)
 {
-    char *line = ok ? json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
-    json_decref(json);
-    if (line == NULL) {
-        errno = ENOMEM;
-        return false;
-    }
-    shorten_reals(line);
-    size_t length = strlen(line);
-    line[length] = '\n'; /* in the place of the NUL: fwrite is told the length */
-    ok = fwrite(line, 1, length + 1, out) == length + 1 && fflush(out) == 0;
-    free(line);
-    return ok;
-}
-
-bool json_part_write(FILE *out, struct json_part part)
-{
-    return write_whole(out, part.json, part.ok);
-}
-
-bool json_line_write(FILE *out, json_t *json)
-{
-    return write_whole(out, json, json != NULL);
-}
-
-bool json_command_header(FILE *out, const char *command, const char *link)
-{
-    struct json_part header = json_part_new(NULL), tool = json_part_new(NULL);
-    struct tm utc;
-    char text[64];
-    time_t now = time(NULL);
-    json_part_text(&header, "schema", JSON_SCHEMA);
-    json_part_text(&header, "type", "header");
-    json_part_text(&tool, "name", "pmu-probe");
-    json_part_text(&tool, "version", PMU_PROBE_VERSION);
-    json_part_object(&header, "tool", tool);
-    json_part_text(&header, "command", command);
-    json_part_text(&header, "link", link);
-    if (gmtime_r(&now, &utc) != NULL && strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc) > 0)
-        json_part_text(&header, "started", text);
-    return json_part_write(out, header);
+    struct json_part line = json_part_new("summary");
+    json_part_unsigned(&line, "passes", table->passes);
+    json_part_unsigned(&line, "skew_us", table->skew_us);
+    json_part_unsigned(&line, "lost", table->lost);
+    return json_part_write(out, line);
 }

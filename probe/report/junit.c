@@ -63,7 +63,7 @@ static void put_conditions(FILE *out, const struct conditions *conditions)
 {
     char hz[NUMBER_ROOM] = "";
     if (conditions->clock_hz > 0)
-        number_exact(hz, conditions->clock_hz);
+        number_shortest(hz, NUMBER_ROOM, conditions->clock_hz);
     put_property(out, "link", conditions->link);
     put_property(out, "core", conditions->core);
     put_property(out, "counter", conditions->counter);
@@ -92,7 +92,7 @@ static void put_properties(FILE *out, const struct summary *summary, const struc
     if (comparison != NULL) {
         put_property(out, "baseline", comparison->file);
         put_property(out, "baseline_build_id", comparison->build_id);
-        put_property(out, "threshold", number_exact(number, comparison->threshold));
+        put_property(out, "threshold", number_shortest(number, NUMBER_ROOM, comparison->threshold));
         put_property(out, "verdict", verdict_name(comparison->verdict));
         for (size_t i = 0; i < comparison->n_reasons; i++)
             put_property(out, "not_comparable", comparison->reasons[i]);
@@ -150,8 +150,9 @@ static void put_numbers(FILE *out, const struct column *column)
     char mean[NUMBER_ROOM], deviation[NUMBER_ROOM];
     fprintf(out, "    <system-out>count %" PRIu64 ", median %" PRIu64 ", mean %s, sd %s, min %" PRIu64,
             statistics_count(statistics), statistics_quantile(statistics, 0.5, NULL),
-            number_exact(mean, statistics_mean(statistics)),
-            number_exact(deviation, statistics_deviation(statistics)), statistics_min(statistics));
+            number_shortest(mean, NUMBER_ROOM, statistics_mean(statistics)),
+            number_shortest(deviation, NUMBER_ROOM, statistics_deviation(statistics)),
+            statistics_min(statistics));
     fprintf(out, ", max %" PRIu64, statistics_max(statistics));
     if (column->at_least > 0)
         fprintf(out, ", and %" PRIu64 " of which only a lower bound is known, the highest %" PRIu64,

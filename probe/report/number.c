@@ -16,7 +16,7 @@ static const char *deliver(char *out, size_t size, const char *text)
     return out;
 }
 
-/* `plain`: an optional sign, digits, and whatever follows them unchanged. */
+/* `plain` is an optional sign, digits, and other text that stays as it is. */
 static const char *deliver_grouped(char *out, size_t size, const char *plain)
 {
     char grouped[512];
@@ -39,13 +39,6 @@ const char *number_unsigned(char *out, size_t size, uint64_t value)
     return deliver_grouped(out, size, plain);
 }
 
-const char *number_signed(char *out, size_t size, int64_t value)
-{
-    char plain[NUMBER_ROOM];
-    snprintf(plain, sizeof(plain), "%" PRId64, value);
-    return deliver_grouped(out, size, plain);
-}
-
 const char *number_decimal(char *out, size_t size, double value, int decimals)
 {
     char plain[352]; /* DBL_MAX has 309 digits */
@@ -56,12 +49,12 @@ const char *number_decimal(char *out, size_t size, double value, int decimals)
 
 const char *number_shortest(char *out, size_t size, double value)
 {
-    enum { ENOUGH = 17 }; /* for every double */
+    enum { MOST_DIGITS = 17 }; /* enough for every double */
     char text[NUMBER_ROOM];
     int digits = 15;
     do
         snprintf(text, sizeof(text), "%.*g", digits, value);
-    while (strtod(text, NULL) != value && ++digits <= ENOUGH);
+    while (strtod(text, NULL) != value && ++digits <= MOST_DIGITS);
     return deliver(out, size, text);
 }
 
@@ -125,16 +118,6 @@ const char *number_elapsed(char *out, size_t size, double seconds)
         snprintf(text, sizeof(text), "%" PRIu64 " h %u min", (uint64_t)(seconds + 30) / 3600,
                  (unsigned)((uint64_t)(seconds + 30) / 60 % 60));
     return deliver(out, size, text);
-}
-
-const char *number_exact(char out[NUMBER_ROOM], double value)
-{
-    for (int digits = 15; digits <= 17; digits++) {
-        snprintf(out, NUMBER_ROOM, "%.*g", digits, value);
-        if (strtod(out, NULL) == value)
-            break;
-    }
-    return out;
 }
 
 const char *number_mean(char out[NUMBER_ROOM], double mean)

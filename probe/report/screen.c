@@ -11,24 +11,22 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+enum { CANVAS = 65536, LINE_ROOM = 512, FOOT = 3, FEWEST = 5 };
 enum {
-    CANVAS = 65536,
     NAME = 28,
     LEAST_NAME = 6,
     RATE = 18,
     TOTAL = 25,
     GAP = 2,
     LEAST_BAR = 8,
-    MOST_BAR = 100,
-    LINE_ROOM = 512,
-    FOOT = 3,
-    FEWEST = 5
-};
+    MOST_BAR = 100
+}; /* widths */
+enum { INDENT = 2 };
 
 static const char enter[] = "\033[?1049h\033[?25l", leave[] = "\033[?25h\033[?1049l";
 static const char home[] = "\033[H", end_of_line[] = "\033[K\r\n", rest_of_screen[] = "\033[J";
 
-/* All of a picture goes out in one write: no flicker. */
+/* A picture goes out in one write, so it does not flicker. */
 struct canvas {
     char text[CANVAS];
     size_t n;
@@ -49,7 +47,7 @@ static bool has_room(const struct canvas *canvas)
     return canvas->used + 1 < canvas->lines;
 }
 
-/* Which must fit. Lines that the terminal has no room for are left out. */
+/* `line` fits into the width. Lines below the last of the terminal are left out. */
 static void put_line(struct canvas *canvas, const char *line)
 {
     if (!has_room(canvas))
@@ -59,7 +57,7 @@ static void put_line(struct canvas *canvas, const char *line)
     canvas->used++;
 }
 
-/* Characters beyond the width are left out, and a mark tells so. */
+/* Leaves out the characters beyond the width, and marks the place. */
 static void cut(char *text, size_t width)
 {
     size_t all = utf8_width(text);
@@ -98,7 +96,7 @@ static void put_text(struct canvas *canvas, const char *text)
         put_line(canvas, line);
 }
 
-/* Side by side, as many as a line has room for, the first ones first. */
+/* Side by side; pieces that a line has no room for are left out. */
 static void put_pieces(struct canvas *canvas, const char *const *pieces, size_t n)
 {
     char line[LINE_ROOM] = "";
@@ -115,7 +113,7 @@ static void write_all(int to, const char *text, size_t n)
     while (n > 0) {
         ssize_t done = write(to, text, n);
         if (done <= 0)
-            return; /* a terminal that went away: whoever reads keys will notice */
+            return; /* the terminal is gone: the next read of a key notices */
         text += done;
         n -= (size_t)done;
     }
@@ -127,7 +125,7 @@ bool screen_open(struct screen *screen, int in, int out)
     if (terminal_is_dumb() || !isatty(in) || !isatty(out) || tcgetattr(in, &screen->before) != 0)
         return false;
     struct termios raw = screen->before;
-    raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO); /* ISIG stays: Ctrl-C is what it always is */
+    raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO); /* ISIG stays: Ctrl-C still interrupts */
     raw.c_cc[VMIN] = 0;
     raw.c_cc[VTIME] = 0;
     if (tcsetattr(in, TCSANOW, &raw) != 0)
@@ -146,7 +144,7 @@ void screen_close(struct screen *screen)
     screen->open = false;
 }
 
-/* In eighths of a character; in whole ones where there are none. */
+/* In eighths of a character; in whole ones without UTF-8. */
 static void make_bar(char *out, size_t size, double part, size_t width)
 {
     static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
@@ -177,12 +175,12 @@ static void make_texts(const struct screen_row *row, struct texts *out)
     snprintf(out->total, sizeof out->total, "%s%s", row->total_at_least ? ">=" : "", number);
 }
 
-/* Widths of what is shown; 0: there is no room for it. */
+/* Widths; 0: no room. */
 struct layout {
     size_t name, rate, bar, total;
 };
 
-/* First the bars go, then blanks, then the ends of names, then the totals, then the rates. */
+/* On narrow terminals the bars go first, then blanks, the ends of names, the totals, and last the rates. */
 static struct layout lay_out(const struct screen_view *view, size_t columns)
 {
     struct layout layout = {.name = NAME, .rate = RATE, .total = TOTAL};
@@ -299,7 +297,7 @@ void screen_draw(struct screen *screen, const struct screen_view *view)
     put_text(&canvas, view->note);
     put_line(&canvas, "");
     const struct layout layout = lay_out(view, canvas.columns);
-    /* What does not fit is left out, but not what stands below */
+    /* Rows that do not fit are left out; the foot stays */
     size_t foot = view->lost > 0 ? FOOT + 1 : FOOT;
     size_t room = canvas.lines > foot + FEWEST ? canvas.lines - foot : canvas.lines;
     for (size_t i = 0; i < view->n && i < SCREEN_ROWS && canvas.used + 1 < room; i++)
@@ -333,14 +331,13 @@ enum screen_key screen_wait_key(struct screen *screen, int ms)
     }
 }
 
-enum { RATES_NAME = 18, TIME = 10, COUNT = 15, RATES_RATE = 16, RATES_TOTAL = 17, LINE = 512, INDENT = 2 };
-
-static void rates_put(const struct rates *rates, const char *const cells[5])
+static void put_rates(const struct rates *rates, const char *const cells[5])
 {
-    char line[LINE];
-    snprintf(line, sizeof line, "%s%*s %*s %*s %*s %*s", cells[0],
-             utf8_width(cells[0]) < RATES_NAME ? (int)(RATES_NAME - utf8_width(cells[0])) : 0, "", TIME,
-             cells[1], COUNT, cells[2], RATES_RATE, cells[3], RATES_TOTAL, cells[4]);
+    enum { FIRST = 18 };
+    char line[LINE_ROOM];
+    size_t width = utf8_width(cells[0]);
+    snprintf(line, sizeof line, "%s%*s %10s %15s %16s %17s", cells[0],
+             width < FIRST ? (int)(FIRST - width) : 0, "", cells[1], cells[2], cells[3], cells[4]);
     if (utf8_width(line) <= terminal_columns(rates->out))
         fprintf(rates->out, "%s\n", line);
     else
@@ -351,7 +348,7 @@ void rates_begin(struct rates *rates, FILE *out)
 {
     static const char *const heading[] = {"counter", "time", "count", "rate", "total"};
     *rates = (struct rates){.out = out};
-    rates_put(rates, heading);
+    put_rates(rates, heading);
 }
 
 void rates_print(struct rates *rates, const struct rates_row *row)
@@ -372,5 +369,5 @@ void rates_print(struct rates *rates, const struct rates_row *row)
     snprintf(total, sizeof total, "%s%s", row->total_at_least ? ">=" : "",
              number_unsigned(number, sizeof number, row->total));
     const char *const cells[] = {terminal_text(name, sizeof name, row->name), time, count, rate, total};
-    rates_put(rates, cells);
+    put_rates(rates, cells);
 }

@@ -1,7 +1,8 @@
 /*
- * The live screen of `watch`: rates, bars and totals, repainted in place with a handful of escape sequences
- * that every terminal of today knows. What a narrow one has no room for is left out: no number is ever cut.
- * Takes keys without waiting for Enter; the terminal is as it was after screen_close.
+ * The output of `watch` as text. On a terminal it is a live screen: rates, bars and totals, repainted in
+ * place with a few escape sequences that every terminal knows. A narrow terminal shows less, but no number is
+ * cut. Keys need no Enter; screen_close restores the terminal. Elsewhere it is a line for each counter and
+ * interval.
  */
 #pragma once
 
@@ -21,11 +22,11 @@ struct screen_row {
     uint64_t total;
     bool rate_at_least, total_at_least;
     bool missing;    /* not counted in this pass, or not at all */
-    const char *why; /* then; may be NULL */
+    const char *why; /* if missing; may be NULL */
 };
 
 struct screen_view {
-    const char *title, *note; /* fold; note may be "" */
+    const char *title, *note; /* long ones fold; note may be "" */
     struct screen_row rows[SCREEN_ROWS];
     size_t n;
     const struct metric_result *metrics; /* of the last interval, below the rows */
@@ -42,20 +43,17 @@ struct screen {
     int in, out;
     struct termios before;
     bool open;
-    double highest[SCREEN_ROWS]; /* rate of each row, for its bar */
+    double highest[SCREEN_ROWS]; /* highest rate of each row: a full bar */
 };
 
-/* False: `in` or `out` is no terminal, or a dumb one, and nothing was done. */
+/* Does nothing and returns false if `in` or `out` is no terminal or a dumb one. */
 bool screen_open(struct screen *screen, int in, int out);
 void screen_close(struct screen *screen);
 void screen_draw(struct screen *screen, const struct screen_view *view);
-/* Waits for so long at most; other keys are dropped. */
+/* Waits at most `ms`; drops other keys. */
 enum screen_key screen_wait_key(struct screen *screen, int ms);
 
-/*
- * The lines of `watch` where there is no screen: name first, then when, what went by since the line before,
- * how fast, and the total. A line that is wider than the terminal folds.
- */
+/* A line without a screen: name, time, count since the line before, rate, total. A long line folds. */
 struct rates_row {
     const char *name;
     double seconds; /* since the beginning */
@@ -66,7 +64,7 @@ struct rates_row {
 
 struct rates {
     FILE *out;
-    bool bounds_told; /* what ">=" means */
+    bool bounds_told; /* the meaning of ">=" was printed */
 };
 
 void rates_begin(struct rates *rates, FILE *out); /* the heading */

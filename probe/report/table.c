@@ -1,3 +1,9 @@
+/*
+ * The header and the table of a summary. The table has a row for each counted event with its median, mean,
+ * deviation and range, and a row for the time if the clock is known. A row that is too long for a line folds:
+ * no number is cut. Rows that cover fewer hits than the others form a second table. Notes below both explain
+ * the words.
+ */
 #include "report/fold.h"
 #include "report/number.h"
 #include "report/terminal.h"
@@ -10,7 +16,16 @@
 #include <string.h>
 
 enum cell { NAME, HITS, MEDIAN, MEAN, DEVIATION, MIN, MAX, EACH, OVERHEAD, CELLS };
-enum { CELL = 96, REMARK = 384, NOTE = 2048, GAP = 2, INDENT = 2, DEEP = 4, NARROWEST_NAME = 10 };
+enum {
+    CELL = 96,
+    REMARK = 384,
+    NOTE = 2048,
+    FIELD = 256,
+    GAP = 2,
+    INDENT = 2,
+    DEEP = 4,
+    NARROWEST_NAME = 10
+};
 enum { ROWS = RESULT_COLUMNS + RESULT_METRICS + 2 }; /* + the heading and the time */
 
 static const char *const heading[CELLS] = {"",    "hits", "median",  "mean",    "sd",
@@ -27,9 +42,7 @@ struct table {
     struct row rows[ROWS];
 };
 
-static void remark(struct row *row, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void remark(struct row *row, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void remark(struct row *row, const char *format, ...)
 {
     size_t used = strlen(row->remark);
     if (used > 0)
@@ -42,7 +55,7 @@ static void remark(struct row *row, const char *format, ...)
     va_end(list);
 }
 
-/* As many decimals as leave two digits of the deviation, none where whole numbers say enough. */
+/* Two digits of the deviation, and no decimals from 3 on. */
 static int decimals_for(double deviation)
 {
     if (!(deviation > 0) || deviation >= 3)
@@ -69,7 +82,7 @@ static void put_uncertainty(struct row *row, const struct column *column)
     }
     error_text(number, sizeof number, column->plus_minus);
     snprintf(row->cells[EACH], CELL, "%s%s", terminal_or("±", "+-"), number);
-    /* 8.0 is 8, and nothing is 0.0 */
+    /* 8, not 8.0; 0, not 0.0 */
     bool is_whole = fabs(column->overhead - round(column->overhead)) < 0.05;
     number_decimal(row->cells[OVERHEAD], CELL, column->overhead, is_whole ? 0 : 1);
     row->unresolved = column->plus_minus > 0 &&
@@ -89,7 +102,7 @@ static void put_numbers(struct row *row, const struct statistics *statistics)
     number_unsigned(row->cells[MAX], CELL, statistics_max(statistics));
 }
 
-/* How it came that nothing was counted. */
+/* Why nothing was counted. */
 static const char *why_not(const struct summary *summary)
 {
     if (summary->hits == 0)
@@ -115,7 +128,7 @@ static void put_column(struct row *row, const struct summary *summary, const str
         if (row->fewer)
             snprintf(row->cells[HITS], CELL, "%.40s of %.40s", hits, all);
     } else if (column->at_least > 0) {
-        /* A bound on the longest hit says nothing of the median */
+        /* A bound on the longest hit says nothing about the median */
         number_unsigned(bound, sizeof bound, column->at_least_max);
         remark(row, "longest hit: at least %s", bound);
     } else {
@@ -123,7 +136,7 @@ static void put_column(struct row *row, const struct summary *summary, const str
     }
 }
 
-/* False: nothing is known of the time. */
+/* False if the time is unknown. */
 static bool put_time(struct row *row, const struct conditions *conditions, const struct column *cycles)
 {
     char duration[NUMBER_ROOM];
@@ -145,7 +158,7 @@ static bool put_time(struct row *row, const struct conditions *conditions, const
     return true;
 }
 
-/* Of the means, so it stands among them. */
+/* A metric is computed from the means, so its value goes into their column. */
 static void put_metric(struct row *row, const struct metric_result *metric)
 {
     terminal_text(row->cells[NAME], CELL, metric->name);
@@ -173,16 +186,17 @@ static bool has_numbers(const struct row *row)
     return row->cells[MEDIAN][0] != '\0';
 }
 
-/* What else stood in two columns: for lines that have no room for them. */
+/* Moves the uncertainty and the overhead into the remark, for lines that are too short for two more columns.
+ */
 static void shorten(struct table *table)
 {
     for (size_t i = 0; i < table->n; i++) {
         struct row *row = &table->rows[i];
         char words[REMARK];
         bool is_measured = strcmp(row->cells[EACH], "?") != 0;
-        bool is_told = strcmp(row->cells[OVERHEAD], "0") != 0 || row->unresolved ||
-                       strcmp(row->cells[EACH], terminal_or("±0", "+-0")) != 0;
-        if (row->cells[EACH][0] != '\0' && is_told) {
+        bool is_worth_a_remark = strcmp(row->cells[OVERHEAD], "0") != 0 || row->unresolved ||
+                                 strcmp(row->cells[EACH], terminal_or("±0", "+-0")) != 0;
+        if (row->cells[EACH][0] != '\0' && is_worth_a_remark) {
             snprintf(words, sizeof words, "per hit %.64s, overhead %.64s%s%.200s", row->cells[EACH],
                      row->cells[OVERHEAD], row->remark[0] != '\0' ? "; " : "", row->remark);
             snprintf(row->remark, sizeof row->remark, "%s", is_measured ? words : "overhead not measured");
@@ -190,8 +204,6 @@ static void shorten(struct table *table)
         row->cells[EACH][0] = row->cells[OVERHEAD][0] = '\0';
     }
 }
-
-/* ---- printing */
 
 struct layout {
     FILE *out;
@@ -212,7 +224,7 @@ static size_t width_of(const struct layout *layout, const struct row *row)
     return width;
 }
 
-/* Of the rows of one of the two tables. */
+/* Widths for the rows of one of the two tables. */
 static void lay_out(struct layout *layout, const struct table *table, bool fewer)
 {
     *layout = (struct layout){.out = layout->out, .columns = layout->columns};
@@ -236,7 +248,7 @@ static void lay_out(struct layout *layout, const struct table *table, bool fewer
     }
 }
 
-/* Blanks are owed until something follows them: no line ends in one. */
+/* Blanks wait until a cell follows them, so no line ends in a blank. */
 static void put_line(const struct layout *layout, const char *const cells[CELLS])
 {
     size_t owed = layout->width[NAME] - utf8_width(cells[NAME]);
@@ -273,7 +285,7 @@ static void put_row(const struct layout *layout, const struct row *row)
     fprintf(layout->out, "%*s%s\n", (int)(used + GAP - reached), "", row->remark);
 }
 
-/* "name", then its numbers with their headings, as many as fit into a line. */
+/* The name, then its numbers with their headings, as many as fit into a line. */
 static void put_block(const struct layout *layout, const struct row *row)
 {
     struct fold fold = {.out = layout->out, .columns = layout->columns, .indent = INDENT};
@@ -317,8 +329,6 @@ static void print_rows(const struct layout *layout, const struct table *table, b
     }
 }
 
-/* ---- what the words mean */
-
 __attribute__((format(printf, 2, 3))) static void note(const struct layout *layout, const char *format, ...)
 {
     char text[NOTE];
@@ -357,7 +367,7 @@ static void add_bound(char *text, const struct column *column, bool alone)
         snprintf(text + used, NOTE - used, " (highest: at least %s)", bound);
 }
 
-/* Those of which only a lower bound is known; what has counters of one width in one sentence. */
+/* Hits with only a lower bound. Columns with counters of the same width share a sentence. */
 static void note_bounds(const struct layout *layout, const struct summary *summary)
 {
     bool told[RESULT_COLUMNS] = {false};
@@ -458,7 +468,7 @@ static void print_part(struct layout *layout, const struct table *table, bool fe
     print_rows(layout, layout->folded ? table : &shorter, fewer);
 }
 
-void table_print(FILE *out, const struct summary *summary, size_t columns)
+static void print_table(FILE *out, const struct summary *summary, size_t columns)
 {
     struct table table = {0};
     struct layout layout = {.out = out, .columns = columns};
@@ -479,11 +489,7 @@ void table_print(FILE *out, const struct summary *summary, size_t columns)
     print_notes(&layout, summary, &table);
 }
 
-enum {
-    FIELD = 256,
-};
-
-/* `name  where`; the address stands in where the ELF knows no line. */
+/* `name  where`; `where` is the address if the ELF knows no line. */
 static void put_location(struct fold *fold, const char *before, const char *name, const char *source,
                          uint64_t address)
 {
@@ -525,7 +531,7 @@ void text_summary_within(FILE *out, const struct summary *summary, size_t column
 {
     char clean[UTF8_CLEAN_ROOM(FIELD)];
     fputc('\n', out);
-    table_print(out, summary, columns);
+    print_table(out, summary, columns);
     if (summary->n > 0)
         fputc('\n', out);
     footer_print(out, summary, columns);

@@ -13,88 +13,16 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-static bool is_terminal(FILE *to)
-{
-    int fd = fileno(to);
-    return fd >= 0 && isatty(fd);
-}
+enum { DELAY_US = 1000000, INTERVAL_US = 100000, STUCK_US = 1000000, LINE = 256 };
 
-size_t terminal_columns(FILE *to)
-{
-    struct winsize window = {0};
-    if (is_terminal(to) && ioctl(fileno(to), TIOCGWINSZ, &window) == 0 && window.ws_col > 0)
-        return window.ws_col;
-    return TERMINAL_COLUMNS;
-}
-
-bool terminal_is_dumb(void)
-{
-    const char *kind = getenv("TERM");
-    return kind == NULL || kind[0] == '\0' || strcmp(kind, "dumb") == 0;
-}
-
-bool terminal_has_utf8(void)
-{
-    return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
-}
-
-const char *terminal_colour(FILE *to, enum colour colour)
-{
-    static const char *const sequences[] = {[COLOUR_BAD] = "\033[31m",
-                                            [COLOUR_GOOD] = "\033[32m",
-                                            [COLOUR_ODD] = "\033[33m",
-                                            [COLOUR_FAINT] = "\033[2m",
-                                            [COLOUR_END] = "\033[0m"};
-    const char *refused = getenv("NO_COLOR"); /* no-color.org: present, and not empty */
-    if (!is_terminal(to) || terminal_is_dumb() || (refused != NULL && refused[0] != '\0'))
-        return "";
-    return sequences[colour];
-}
-
-const char *terminal_or(const char *utf8, const char *ascii)
-{
-    return terminal_has_utf8() ? utf8 : ascii;
-}
-
-/* How a character is written without it; "?" where nothing comes near. */
-static const char *plain(const char *character, size_t length)
-{
-    static const char *const known[][2] = {{"±", "+-"}, {"µ", "u"}, {"█", "#"}, {"▌", ":"}};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strlen(known[i][0]) == length && memcmp(known[i][0], character, length) == 0)
-            return known[i][1];
-    return "?";
-}
-
-const char *terminal_text(char *out, size_t size, const char *text)
-{
-    utf8_clean(out, size, text);
-    if (terminal_has_utf8())
-        return out;
-    /* What replaces a character is never longer than it */
-    char *to = out;
-    for (const char *at = out; *at != '\0';) {
-        size_t length = 1;
-        while (((unsigned char)at[length] & 0xC0) == 0x80)
-            length++;
-        const char *from = length > 1 ? plain(at, length) : at;
-        size_t bytes = length > 1 ? strlen(from) : 1;
-        memmove(to, from, bytes);
-        to += bytes;
-        at += length;
-    }
-    *to = '\0';
-    return out;
-}
-
-static const char replacement[] = "\xEF\xBF\xBD";
+static const char replacement[] = "\xEF\xBF\xBD"; /* U+FFFD */
 
 static bool is_continuation(unsigned char byte)
 {
     return (byte & 0xC0) == 0x80;
 }
 
-/* How many bytes the character takes; 0 when it is not valid (overlong, surrogate, beyond U+10FFFF). */
+/* Returns the bytes of the character; 0 if it is invalid (overlong, surrogate, beyond U+10FFFF). */
 static size_t decode(const unsigned char *text, uint32_t *character)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -160,7 +88,79 @@ size_t utf8_width(const char *text)
     return width;
 }
 
-enum { DELAY_US = 1000000, INTERVAL_US = 100000, STUCK_US = 1000000, LINE = 256 };
+static bool is_terminal(FILE *to)
+{
+    int fd = fileno(to);
+    return fd >= 0 && isatty(fd);
+}
+
+size_t terminal_columns(FILE *to)
+{
+    struct winsize window = {0};
+    if (is_terminal(to) && ioctl(fileno(to), TIOCGWINSZ, &window) == 0 && window.ws_col > 0)
+        return window.ws_col;
+    return TERMINAL_COLUMNS;
+}
+
+bool terminal_is_dumb(void)
+{
+    const char *kind = getenv("TERM");
+    return kind == NULL || kind[0] == '\0' || strcmp(kind, "dumb") == 0;
+}
+
+bool terminal_has_utf8(void)
+{
+    return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+}
+
+const char *terminal_colour(FILE *to, enum colour colour)
+{
+    static const char *const sequences[] = {[COLOUR_BAD] = "\033[31m",
+                                            [COLOUR_GOOD] = "\033[32m",
+                                            [COLOUR_ODD] = "\033[33m",
+                                            [COLOUR_FAINT] = "\033[2m",
+                                            [COLOUR_END] = "\033[0m"};
+    const char *refused = getenv("NO_COLOR"); /* no-color.org: present, and not empty */
+    if (!is_terminal(to) || terminal_is_dumb() || (refused != NULL && refused[0] != '\0'))
+        return "";
+    return sequences[colour];
+}
+
+const char *terminal_or(const char *utf8, const char *ascii)
+{
+    return terminal_has_utf8() ? utf8 : ascii;
+}
+
+/* The ASCII for a character; "?" if there is none. */
+static const char *plain(const char *character, size_t length)
+{
+    static const char *const known[][2] = {{"±", "+-"}, {"µ", "u"}, {"█", "#"}, {"▌", ":"}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strlen(known[i][0]) == length && memcmp(known[i][0], character, length) == 0)
+            return known[i][1];
+    return "?";
+}
+
+const char *terminal_text(char *out, size_t size, const char *text)
+{
+    utf8_clean(out, size, text);
+    if (terminal_has_utf8())
+        return out;
+    /* The ASCII is never longer than the character */
+    char *to = out;
+    for (const char *at = out; *at != '\0';) {
+        size_t length = 1;
+        while (is_continuation((unsigned char)at[length]))
+            length++;
+        const char *from = length > 1 ? plain(at, length) : at;
+        size_t bytes = length > 1 ? strlen(from) : 1;
+        memmove(to, from, bytes);
+        to += bytes;
+        at += length;
+    }
+    *to = '\0';
+    return out;
+}
 
 void progress_begin(struct progress *progress, FILE *to)
 {
@@ -169,7 +169,7 @@ void progress_begin(struct progress *progress, FILE *to)
         progress->to = to;
 }
 
-/* A line that wraps could not be erased again; the last column stays free as some terminals wrap there. */
+/* A wrapped line could not be erased. The last column stays free, because some terminals wrap there. */
 static void cut(char *line, FILE *to)
 {
     struct winsize window = {0};
@@ -180,7 +180,7 @@ static void cut(char *line, FILE *to)
     for (char *end = line + strlen(line); width > room; width--) {
         do
             end--;
-        while (((unsigned char)*end & 0xC0) == 0x80);
+        while (is_continuation((unsigned char)*end));
         *end = '\0';
     }
 }
@@ -194,7 +194,7 @@ static void put(struct progress *progress, const char *format, va_list list)
 
     size_t width = utf8_width(line);
     int rest = width < progress->width ? (int)(progress->width - width) : 0;
-    /* Blanks rather than an escape sequence: TERM=dumb knows none */
+    /* Blanks, no escape sequence: TERM=dumb knows none */
     fprintf(progress->to, "\r%s%*s", line, rest, "");
     for (int i = 0; i < rest; i++)
         fputc('\b', progress->to);
@@ -257,7 +257,7 @@ void progress_count(struct progress *progress, uint64_t done, uint64_t of, const
                  seconds < 10 ? (snprintf(time, sizeof time, "%.0f s", seconds), time)
                               : number_elapsed(time, sizeof time, seconds));
     }
-    progress->next_us = now; /* the line below is that of this time */
+    progress->next_us = now; /* show the line below now */
     progress_show(progress, "%s%s %s%s%s%s", number_unsigned(number, sizeof number, done), all, what, left,
                   is_stuck && state[0] != '\0' ? ", " : "", is_stuck ? state : "");
 }

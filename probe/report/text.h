@@ -8,24 +8,15 @@
 
 #include <stdio.h>
 
-/* What is measured, on what: a line each, a third where something was enabled or used for the run. */
+/* What is measured and on what, one line each; a third line if the run enabled or used something. */
 void text_header(FILE *out, const struct conditions *conditions);
-/* The table, then how many hits there were, why it ended, and how they are distributed. */
+/* The table, then the footer. */
 void text_summary(FILE *out, const struct summary *summary);
 
-/* The same in so many columns. */
+/* The same for a line width of `columns`. */
 void text_header_within(FILE *out, const struct conditions *conditions, size_t columns);
 void text_summary_within(FILE *out, const struct summary *summary, size_t columns);
 
-/*
- * The table of a summary: a row for each counted thing with its median, mean, deviation and range, and one of
- * time where the clock is known. What does not fit into a line folds: no number is cut. Rows that stand on
- * fewer hits than the others are a table of their own, and below both stands what the words mean.
- */
-void table_print(FILE *out, const struct summary *summary, size_t columns);
-
-/*
- * The last block of a summary: how many hits in what time, why it ended early, what became of the others, and
- * how they are distributed.
- */
+/* The last block of a summary: how many hits in what time, why the run ended early, which hits were left out,
+ * and how the hits are distributed. */
 void footer_print(FILE *out, const struct summary *summary, size_t columns);

@@ -11,7 +11,7 @@
 
 static const struct widen_bounds unknown = {.most = UINT64_MAX};
 static const struct counter bits_8 = {.bits = 8}, bits_32 = {.bits = 32}, bits_64 = {.bits = 64},
-                            bits_64_down = {.bits = 64, .down = true}, down_8 = {.bits = 8, .down = true};
+                            bits_64_down = {.bits = 64, .down = true};
 
 static struct counter systick(uint64_t reload)
 {
@@ -89,9 +89,6 @@ TEST(bits_64_are_exact_whatever_is_said)
         expect(&bits_64_down, 3, 5, said[i], UINT64_MAX - 1, false);
         expect(&bits_64_down, 9, 9, said[i], 0, false);
     }
-    struct widen_bounds bounds = unknown;
-    widen_by_overflow_flag(&bounds, &bits_64, 5, true);
-    expect_bounds(bounds, 0, UINT64_MAX);
 }
 
 TEST(a_total_stays_at_the_top)
@@ -139,9 +136,6 @@ TEST(readings_that_cannot_be_say_nothing)
     expect(&counter, 100, 50, span(0, 99), 0, true);
     expect(&counter, 50, 100, span(30, 99), 30, true);
     expect(&bits_8, 256, 3, span(0, 99), 0, true);
-    struct widen_bounds bounds = unknown;
-    widen_by_overflow_flag(&bounds, &counter, 100, false);
-    expect_bounds(bounds, 0, UINT64_MAX);
 }
 
 /* --- bounds --------------------------------------------------------------------------------------------- */
@@ -200,46 +194,6 @@ TEST(times_that_are_none_say_nothing)
     expect_bounds(bounds, UINT64_MAX, UINT64_MAX);
 }
 
-TEST(a_flag_says_none_or_one_and_more)
-{
-    const struct counter tick = systick(99);
-    const struct {
-        const struct counter *counter;
-        uint64_t from, to_wrap;
-    } cases[] = {{&bits_8, 0, 256}, {&bits_8, 255, 1}, {&tick, 99, 99}, {&tick, 1, 1},
-                 {&tick, 0, 100},   {&down_8, 0, 1},   {&down_8, 1, 2}, {&down_8, 255, 256}};
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct widen_bounds set = unknown, clear = unknown;
-        widen_by_overflow_flag(&set, cases[i].counter, cases[i].from, true);
-        widen_by_overflow_flag(&clear, cases[i].counter, cases[i].from, false);
-        expect_bounds(set, cases[i].to_wrap, UINT64_MAX);
-        expect_bounds(clear, 0, cases[i].to_wrap - 1);
-    }
-}
-
-TEST(ticks_are_off_by_a_period_and_the_slack)
-{
-    const struct {
-        uint64_t period, ticks, slack, least, most;
-    } cases[] = {{100, 0, 0, 0, 99},
-                 {100, 1, 0, 1, 199},
-                 {100, 5, 0, 401, 599},
-                 {100, 5, 2, 201, 799},
-                 {100, 2, 2, 0, 499},
-                 {1, 5, 0, 5, 5},
-                 {0, 5, 0, 0, UINT64_MAX},
-                 {100, 5, UINT64_MAX, 0, UINT64_MAX},
-                 {100, UINT64_MAX, 0, UINT64_MAX, UINT64_MAX},
-                 {1, UINT64_MAX, 0, UINT64_MAX, UINT64_MAX},
-                 {1ULL << 63, 1, 0, 1, UINT64_MAX},
-                 {UINT64_MAX, 0, 0, 0, UINT64_MAX}};
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct widen_bounds bounds = unknown;
-        widen_by_ticks(&bounds, cases[i].period, cases[i].ticks, cases[i].slack);
-        expect_bounds(bounds, cases[i].least, cases[i].most);
-    }
-}
-
 /* --- any counter, any evidence -------------------------------------------------------------------------- */
 
 enum { SEQUENCES = 10000, LOOKS = 20, ON_FOOT = 4096 };
@@ -275,8 +229,7 @@ static void judge(const struct world *world, const struct look *now, unsigned nu
                   struct tally *tally)
 {
     const struct evidence *e = &now->evidence;
-    struct hit_steps truth = hit_of(&world->shape, e, now->from, now->count);
-    bool possible = !too_few(e, &truth, STRICT) && !too_many(e, &truth, STRICT);
+    bool possible = !too_few(e, now->count, STRICT) && !too_many(e, now->count, STRICT);
     check(possible, world, number, "the simulated evidence is not true");
     struct verdict strict = oracle_search(&world->shape, e, now->from, now->to, STRICT);
     struct verdict lax = oracle_search(&world->shape, e, now->from, now->to, LAX);
@@ -294,16 +247,12 @@ static void judge(const struct world *world, const struct look *now, unsigned nu
     all->most += strict.least;
 }
 
-static struct widen_bounds bounds_of(const struct world *world, const struct look *now)
+static struct widen_bounds bounds_of(const struct look *now)
 {
     const struct evidence *e = &now->evidence;
     struct widen_bounds bounds = unknown;
     if (e->spanned)
         widen_by_span(&bounds, e->least, e->most);
-    if (e->ticked)
-        widen_by_ticks(&bounds, e->period, e->ticks, e->slack);
-    if (e->flagged)
-        widen_by_overflow_flag(&bounds, &world->counter, now->from, e->flag);
     widen_by_time(&bounds, e->shortest_s, e->longest_s, e->slowest_hz, e->fastest_hz);
     return bounds;
 }
@@ -318,7 +267,7 @@ static void run_sequence(unsigned number, struct tally *tally)
     for (unsigned i = 1; i <= looks; i++) {
         struct look now = world_look(&world);
         judge(&world, &now, i, &all, tally);
-        widen_add(&widen, &world.counter, now.from, now.to, bounds_of(&world, &now));
+        widen_add(&widen, &world.counter, now.from, now.to, bounds_of(&now));
         check(!all.decidable || !widen.at_least, &world, i, "decidable, but at least");
         check(!all.undecidable || widen.at_least, &world, i, "undecidable, but exact");
         check(widen.at_least || widen.total == world.truth, &world, i, "exact, but wrong");

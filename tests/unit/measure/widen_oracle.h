@@ -17,16 +17,9 @@ struct shape {
 };
 
 struct evidence {
-    bool timed_below, timed_above, flagged, ticked, spanned;
+    bool timed_below, timed_above, spanned;
     double shortest_s, longest_s, slowest_hz, fastest_hz;
-    bool flag;
-    uint64_t period, ticks, slack;
     uint64_t least, most;
-};
-
-/* One count and what would have happened meanwhile. */
-struct hit_steps {
-    wide count, wraps, ticks_least, ticks_most; /* of the slower clock, whose phase nobody knows */
 };
 
 /* At the edges of a time the rounding decides, which is nobody's business here: STRICT calls a count possible
@@ -44,44 +37,23 @@ static inline uint64_t shape_show(const struct shape *shape, uint64_t from, wide
     return (uint64_t)((shape->down ? from + shape->modulus - part : from + part) % shape->modulus);
 }
 
-static inline wide shape_wraps(const struct shape *shape, uint64_t from, wide count)
-{
-    wide gone = from;
-    if (shape->down)
-        gone = shape->zero_is_top ? (shape->modulus - from) % shape->modulus : shape->modulus - 1 - from;
-    return (gone + count) / shape->modulus;
-}
-
 static inline long double rounding(long double product, enum strictness strictness)
 {
     return strictness == STRICT ? 0 : 2 + product * 0x1p-50L;
 }
 
-/* In the time of x periods a clock ticks more than x - 1 and fewer than x + 1 times. */
-static inline bool too_few(const struct evidence *e, const struct hit_steps *p, enum strictness strictness)
+static inline bool too_few(const struct evidence *e, wide count, enum strictness strictness)
 {
     long double time = (long double)e->shortest_s * (long double)e->slowest_hz;
-    return (e->timed_below && (long double)p->count + 1 + rounding(time, strictness) <= time) ||
-           (e->flagged && e->flag && p->wraps == 0) || (e->ticked && p->ticks_most + e->slack < e->ticks) ||
-           (e->spanned && p->count < e->least);
+    return (e->timed_below && (long double)count + 1 + rounding(time, strictness) <= time) ||
+           (e->spanned && count < e->least);
 }
 
-static inline bool too_many(const struct evidence *e, const struct hit_steps *p, enum strictness strictness)
+static inline bool too_many(const struct evidence *e, wide count, enum strictness strictness)
 {
     long double time = (long double)e->longest_s * (long double)e->fastest_hz;
-    return (e->timed_above && (long double)p->count >= time + 1 + rounding(time, strictness)) ||
-           (e->flagged && !e->flag && p->wraps > 0) ||
-           (e->ticked && p->ticks_least > (wide)e->ticks + e->slack) || (e->spanned && p->count > e->most);
-}
-
-static inline struct hit_steps hit_of(const struct shape *shape, const struct evidence *e, uint64_t from,
-                                      wide count)
-{
-    wide period = e->ticked ? e->period : 1;
-    return (struct hit_steps){.count = count,
-                              .wraps = shape_wraps(shape, from, count),
-                              .ticks_least = count / period,
-                              .ticks_most = (count + period - 1) / period};
+    return (e->timed_above && (long double)count >= time + 1 + rounding(time, strictness)) ||
+           (e->spanned && count > e->most);
 }
 
 /* Looks for the first count that is not too few among those that lead from one reading to the other. */
@@ -94,18 +66,14 @@ static inline struct verdict oracle_search(const struct shape *shape, const stru
     wide low = 0, high = ((wide)1 << 66) / shape->modulus;
     while (low < high) {
         wide middle = (low + high) / 2;
-        struct hit_steps p = hit_of(shape, e, from, first + middle * shape->modulus);
-        if (too_few(e, &p, strictness))
+        if (too_few(e, first + middle * shape->modulus, strictness))
             low = middle + 1;
         else
             high = middle;
     }
     struct verdict verdict = {.least = first + low * shape->modulus};
-    for (; verdict.fits < 2; verdict.fits++) {
-        struct hit_steps p = hit_of(shape, e, from, verdict.least + verdict.fits * shape->modulus);
-        if (too_many(e, &p, strictness))
-            break;
-    }
+    while (verdict.fits < 2 && !too_many(e, verdict.least + verdict.fits * shape->modulus, strictness))
+        verdict.fits++;
     return verdict;
 }
 
@@ -114,23 +82,17 @@ static inline struct verdict oracle_walk(const struct shape *shape, const struct
                                          uint64_t to, enum strictness strictness)
 {
     struct verdict verdict = {0};
-    struct hit_steps p = {0};
-    uint64_t shown = from, since_tick = 0, top = (uint64_t)(shape->modulus - 1);
-    while (verdict.fits < 2 && !too_many(e, &p, strictness)) {
-        if (shown == to && !too_few(e, &p, strictness) && verdict.fits++ == 0)
-            verdict.least = p.count;
+    wide count = 0;
+    uint64_t shown = from, top = (uint64_t)(shape->modulus - 1);
+    while (verdict.fits < 2 && !too_many(e, count, strictness)) {
+        if (shown == to && !too_few(e, count, strictness) && verdict.fits++ == 0)
+            verdict.least = count;
         uint64_t before = shown;
         if (shape->down)
             shown = before == 0 ? top : before - 1;
         else
             shown = before == top ? 0 : before + 1;
-        p.wraps += shape->down && !shape->zero_is_top ? before == 0 : shown == 0;
-        p.count++;
-        if (e->ticked && ++since_tick == e->period) {
-            since_tick = 0;
-            p.ticks_least++;
-        }
-        p.ticks_most = p.ticks_least + (since_tick != 0);
+        count++;
     }
     return verdict;
 }

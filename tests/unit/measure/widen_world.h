@@ -1,8 +1,8 @@
 /*
  * A world to widen in: one counter whose true count goes on by random steps, from none to far beyond what its
  * register holds. Each look gives what the register shows and what an observer could know of the step: times
- * by a host that is late and a clock that is not quite as fast as it says, a flag, ticks that come late, or
- * nothing. All of it is true.
+ * by a host that is late and a clock that is not quite as fast as it says, a
+ * span, or nothing. All of it is true.
  */
 #pragma once
 
@@ -43,8 +43,7 @@ struct world {
     unsigned width;        /* bits that hold its modulus */
     uint64_t truth, shown; /* counts since the beginning; the register now */
     double hz;
-    uint64_t period, tick_phase, ticks_seen, slack;
-    unsigned times, flags, ticks, spans; /* how often each is known, in percent */
+    unsigned times, spans; /* how often each is known, in percent */
 };
 
 struct look {
@@ -101,13 +100,8 @@ static inline void world_begin(struct world *world, uint64_t seed, unsigned numb
                                       .modulus = plain ? 0 : (uint64_t)modulus};
     world->shown = shape_show(&world->shape, 0, random_next(world));
     world->hz = 1e3 * pow(5e6, random_part(world));
-    world->period = random_log(world, world->width < 62 ? world->width + 1 : 62) + 1;
-    world->tick_phase = random_below(world, world->period);
-    world->slack = random_below(world, 3);
     world->times = often[random_below(world, 4)];
-    world->ticks = rarely[random_below(world, 4)];
-    world->flags = rarely[random_below(world, 4)];
-    world->spans = rarely[random_below(world, 4)] / 4;
+    world->spans = rarely[random_below(world, 4)];
 }
 
 /* Short of 2^59, so that no sum of them is beyond 64 bits. */
@@ -142,18 +136,6 @@ static inline void world_time(struct world *world, uint64_t count, struct eviden
         *(random_percent(world, 50) ? &e->longest_s : &e->fastest_hz) = no_time[random_below(world, 4)];
 }
 
-static inline void world_ticks(struct world *world, struct evidence *e)
-{
-    uint64_t ticks = (uint64_t)(((wide)world->tick_phase + world->truth) / world->period);
-    uint64_t late = random_below(world, world->slack + 1), before = world->ticks_seen;
-    if (ticks >= late && ticks - late > before)
-        world->ticks_seen = ticks - late;
-    e->ticked = random_percent(world, world->ticks);
-    e->period = world->period;
-    e->ticks = world->ticks_seen - before;
-    e->slack = world->slack;
-}
-
 static inline struct look world_look(struct world *world)
 {
     struct look look = {.from = world->shown, .count = world_step(world)};
@@ -161,9 +143,6 @@ static inline struct look world_look(struct world *world)
     world->truth += look.count;
     world->shown = look.to = shape_show(&world->shape, look.from, look.count);
     world_time(world, look.count, e);
-    world_ticks(world, e);
-    e->flagged = random_percent(world, world->flags);
-    e->flag = shape_wraps(&world->shape, look.from, look.count) > 0;
     uint64_t slop = random_log(world, world->width < 60 ? world->width + 1 : 60);
     e->spanned = random_percent(world, world->spans);
     e->least = look.count > slop ? look.count - slop : 0;

@@ -6,20 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-TEST(exact)
-{
-    static const struct {
-        double value;
-        const char *text;
-    } cases[] = {{0, "0"}, {0.1, "0.1"}, {0.02, "0.02"}, {18204, "18204"}, {1.0 / 3, "0.3333333333333333"}};
-    char out[NUMBER_ROOM];
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        assert_string_equal(number_exact(out, cases[i].value), cases[i].text);
-    static const double hard[] = {18223.408163265307, 5e-324, DBL_MAX, DBL_EPSILON, -1.0 / 7, 0x1p53 + 2};
-    for (size_t i = 0; i < sizeof hard / sizeof *hard; i++)
-        assert_true(strtod(number_exact(out, hard[i]), NULL) == hard[i]);
-}
-
 TEST(means)
 {
     char out[NUMBER_ROOM];
