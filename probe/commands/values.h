@@ -19,7 +19,6 @@ bool value_seconds(const char *text, double plain, double *out);
 bool value_count(const char *text, uint64_t most, uint64_t *out);
 /* "200", and what is a whole number as well: "10k", "1e3", "2M". */
 bool value_many(const char *text, uint64_t most, uint64_t *out);
-bool value_port(const char *text, uint16_t *out);
 /* One character, or \t for a tab. */
 bool value_separator(const char *text, const char **out);
 bool value_format(const char *text, enum format *out);

@@ -3,19 +3,14 @@
  */
 #include "links/openocd_tcl.h"
 
+#include "base/socket.h"
 #include "links/openocd_process.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 enum { END_OF_TEXT = 0x1a, READ_AT_LEAST = 4096, SPOKEN_ANSWER = 1 << 18 };
 
@@ -43,61 +38,11 @@ static enum openocd_end wait_for(struct openocd_rpc *rpc, short events, const st
     }
 }
 
-/* 0, or an errno. */
-static int connect_one(struct openocd_rpc *rpc, const struct addrinfo *to, const struct deadline *deadline)
-{
-    rpc->fd = socket(to->ai_family, to->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, to->ai_protocol);
-    if (rpc->fd < 0)
-        return errno;
-    int failure = 0;
-    if (connect(rpc->fd, to->ai_addr, to->ai_addrlen) != 0) {
-        failure = errno;
-        if (failure == EINPROGRESS || failure == EINTR) {
-            socklen_t size = sizeof failure;
-            enum openocd_end end = wait_for(rpc, POLLOUT, deadline);
-            if (end != OPENOCD_ANSWERED)
-                failure = end == OPENOCD_CANCELLED ? ECANCELED : ETIMEDOUT;
-            else if (getsockopt(rpc->fd, SOL_SOCKET, SO_ERROR, &failure, &size) != 0)
-                failure = errno;
-        }
-    }
-    if (failure != 0) {
-        close(rpc->fd);
-        rpc->fd = -1;
-        return failure;
-    }
-    int one = 1;
-    setsockopt(rpc->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    return 0;
-}
-
 bool openocd_rpc_open(struct openocd_rpc *rpc, const char *host, uint16_t port,
                       const struct deadline *deadline, struct error *error)
 {
-    rpc->fd = -1;
-    char service[8];
-    snprintf(service, sizeof service, "%u", (unsigned)port);
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
-    struct addrinfo *list = NULL;
-    int unknown = getaddrinfo(host, service, &hints, &list);
-    if (unknown != 0)
-        return error_set(error, ERROR_NO_PROBE, "cannot find the host %.200s: %s", host,
-                         gai_strerror(unknown));
-    int failure = 0;
-    for (const struct addrinfo *to = list; to != NULL && rpc->fd < 0; to = to->ai_next) {
-        failure = connect_one(rpc, to, deadline);
-        if (failure == ECANCELED)
-            break;
-    }
-    freeaddrinfo(list);
-    if (rpc->fd >= 0)
-        return true;
-    if (failure == ECANCELED)
-        return error_set(error, ERROR_CANCELLED, "cancelled");
-    if (failure == ECONNREFUSED)
-        return error_set(error, ERROR_NO_PROBE, "nothing listens on %.200s:%s", host, service);
-    return error_set(error, ERROR_NO_PROBE, "cannot connect to %.200s:%s: %s", host, service,
-                     strerror(failure));
+    rpc->fd = socket_connect(host, port, deadline, error);
+    return rpc->fd >= 0;
 }
 
 void openocd_rpc_close(struct openocd_rpc *rpc)
@@ -141,17 +86,12 @@ enum openocd_end openocd_rpc_send(struct openocd_rpc *rpc, const char *request, 
     while (length > 0) {
         if (rpc->fd < 0)
             return OPENOCD_CLOSED;
-        ssize_t sent = send(rpc->fd, request, length, MSG_NOSIGNAL);
-        if (sent > 0) {
-            request += sent;
-            length -= (size_t)sent;
-        } else if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-            enum openocd_end end = wait_for(rpc, POLLOUT, deadline);
-            if (end != OPENOCD_ANSWERED)
-                return end;
-        } else if (sent < 0 && errno != EINTR) {
-            return OPENOCD_CLOSED;
-        }
+        ssize_t sent = socket_try_send(rpc->fd, request, length);
+        enum openocd_end end = sent == 0 ? wait_for(rpc, POLLOUT, deadline) : OPENOCD_ANSWERED;
+        if (sent < 0 || end != OPENOCD_ANSWERED)
+            return sent < 0 ? OPENOCD_CLOSED : end;
+        request += sent;
+        length -= (size_t)sent;
     }
     return OPENOCD_ANSWERED;
 }
@@ -198,11 +138,10 @@ enum openocd_end openocd_rpc_receive(struct openocd_rpc *rpc, size_t largest, co
         enum openocd_end ready = wait_for(rpc, POLLIN, deadline);
         if (ready != OPENOCD_ANSWERED)
             return ready;
-        ssize_t got = recv(rpc->fd, rpc->buffer + rpc->used, rpc->room - rpc->used, 0);
-        if (got > 0)
-            rpc->used += (size_t)got;
-        else if (got == 0 || (errno != EINTR && errno != EAGAIN && errno != EWOULDBLOCK))
+        ssize_t got = socket_try_receive(rpc->fd, rpc->buffer + rpc->used, rpc->room - rpc->used);
+        if (got < 0)
             return OPENOCD_CLOSED;
+        rpc->used += (size_t)got;
         /* An endless answer in small pieces always finds the socket ready */
         if (deadline_passed(deadline) &&
             (rpc->used == seen || memchr(rpc->buffer + seen, END_OF_TEXT, rpc->used - seen) == NULL))

@@ -1,9 +1,9 @@
 #include "links/dap/probe_spec.h"
 
+#include "base/socket.h"
 #include "links/dap/carrier.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,37 +44,6 @@ static bool read_id(const char *text, char end, uint16_t *out)
     return text[4] == end;
 }
 
-static bool read_port(const char *text, uint16_t *out, struct error *error)
-{
-    char *end;
-    errno = 0;
-    unsigned long value = strtoul(text, &end, 10);
-    if (*text < '0' || *text > '9' || *end != '\0' || errno != 0 || value == 0 || value > 65535)
-        return error_set(error, ERROR_USAGE, "--probe: \"%.32s\" is no port", text);
-    *out = (uint16_t)value;
-    return true;
-}
-
-static bool read_host(const char *text, struct probe_spec *out, struct error *error)
-{
-    bool bracket = text[0] == '[';
-    const char *end = bracket ? strchr(text, ']') : strchr(text, ':');
-    if (bracket && (end == NULL || (end[1] != '\0' && end[1] != ':')))
-        return error_set(error, ERROR_USAGE, "--probe: an address in brackets must end with one");
-    if (end == NULL)
-        end = text + strlen(text);
-    else if (!bracket && strchr(end + 1, ':') != NULL)
-        return error_set(error, ERROR_USAGE, "--probe: put an IPv6 address in brackets");
-    const char *host = text + bracket;
-    size_t length = (size_t)(end - host);
-    if (length >= sizeof out->host)
-        return error_set(error, ERROR_USAGE, "--probe: the host's name is too long");
-    if (length > 0)
-        snprintf(out->host, sizeof out->host, "%.*s", (int)length, host);
-    const char *port = bracket && *end != '\0' ? end + 1 : end;
-    return *port == '\0' || read_port(port + 1, &out->port, error);
-}
-
 bool probe_spec_read(const char *probe, struct probe_spec *out, struct error *error)
 {
     *out = (struct probe_spec){.port = DAP_TCP_PORT};
@@ -82,7 +51,7 @@ bool probe_spec_read(const char *probe, struct probe_spec *out, struct error *er
     const char *rest = after(probe, tcp_word);
     if (rest != NULL) {
         out->kind = DAP_TCP;
-        return read_host(rest, out, error);
+        return socket_address_read(rest, out->host, sizeof out->host, &out->port, error);
     }
     rest = after(probe, usb_word);
     if (rest == NULL)

@@ -2,12 +2,9 @@
 
 #include "base/socket.h"
 
-#include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 enum { HEADER = 8, REQUEST = 1, RESPONSE = 2 };
@@ -17,47 +14,17 @@ struct tcp {
     int fd;
 };
 
-static bool lost(struct tcp *tcp, const char *what, struct error *error)
+/* `failure` is 0 if all bytes went through. */
+static bool went_through(const struct tcp *tcp, int failure, const char *late, struct error *error)
 {
-    return error_set(error, ERROR_LINK_LOST, "%s: %s", tcp->carrier.name, what);
+    return failure == 0 ||
+           error_set(error, ERROR_LINK_LOST, "%s: %s", tcp->carrier.name, socket_failure(failure, late));
 }
 
-static bool write_all(struct tcp *tcp, const uint8_t *bytes, size_t n, const struct deadline *deadline,
-                      struct error *error)
+static bool receive(const struct tcp *tcp, uint8_t *bytes, size_t n, const struct deadline *deadline,
+                    struct error *error)
 {
-    while (n > 0) {
-        ssize_t sent = send(tcp->fd, bytes, n, MSG_NOSIGNAL);
-        if (sent > 0) {
-            bytes += sent;
-            n -= (size_t)sent;
-        } else if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-            if (!socket_wait(tcp->fd, POLLOUT, deadline))
-                return lost(tcp, "it takes no more packets", error);
-        } else if (sent < 0 && errno != EINTR) {
-            return lost(tcp, socket_failure(errno), error);
-        }
-    }
-    return true;
-}
-
-static bool read_all(struct tcp *tcp, uint8_t *bytes, size_t n, const struct deadline *deadline,
-                     struct error *error)
-{
-    while (n > 0) {
-        ssize_t got = recv(tcp->fd, bytes, n, 0);
-        if (got > 0) {
-            bytes += got;
-            n -= (size_t)got;
-        } else if (got == 0) {
-            return lost(tcp, socket_failure(0), error);
-        } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-            if (!socket_wait(tcp->fd, POLLIN, deadline))
-                return lost(tcp, "no answer", error);
-        } else if (errno != EINTR) {
-            return lost(tcp, socket_failure(errno), error);
-        }
-    }
-    return true;
+    return went_through(tcp, socket_receive(tcp->fd, bytes, n, deadline), "no answer", error);
 }
 
 static bool tcp_send(struct carrier *carrier, const uint8_t *packet, size_t n,
@@ -67,7 +34,9 @@ static bool tcp_send(struct carrier *carrier, const uint8_t *packet, size_t n,
     if (n > CARRIER_ROOM)
         return error_set(error, ERROR_SYSTEM, "a packet grew too long");
     memcpy(bytes + HEADER, packet, n);
-    return write_all((struct tcp *)carrier, bytes, HEADER + n, deadline, error);
+    const struct tcp *tcp = (struct tcp *)carrier;
+    return went_through(tcp, socket_send(tcp->fd, bytes, HEADER + n, deadline), "it takes no more packets",
+                        error);
 }
 
 static bool tcp_receive(struct carrier *carrier, uint8_t *packet, size_t room, size_t *n,
@@ -76,7 +45,7 @@ static bool tcp_receive(struct carrier *carrier, uint8_t *packet, size_t room, s
     static const uint8_t signature[4] = {'D', 'A', 'P', 0};
     struct tcp *tcp = (struct tcp *)carrier;
     uint8_t header[HEADER];
-    if (!read_all(tcp, header, HEADER, deadline, error))
+    if (!receive(tcp, header, HEADER, deadline, error))
         return false;
     size_t length = header[4] | (size_t)header[5] << 8;
     if (memcmp(header, signature, sizeof signature) != 0 || header[6] != RESPONSE)
@@ -86,7 +55,7 @@ static bool tcp_receive(struct carrier *carrier, uint8_t *packet, size_t room, s
         return error_set(error, ERROR_LINK_PROTOCOL, "%s: a reply of %zu bytes is too long",
                          tcp->carrier.name, length);
     *n = length;
-    return read_all(tcp, packet, length, deadline, error);
+    return receive(tcp, packet, length, deadline, error);
 }
 
 static void tcp_close(struct carrier *carrier)

@@ -2,13 +2,10 @@
 #include "base/socket.h"
 #include "links/msr/msr.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 /* An answer that is under way is waited for even after Ctrl-C: without it nothing can be put back. */
@@ -31,39 +28,16 @@ static bool lose(struct msr_agent *agent, enum error_kind kind, const char *what
 static bool send_all(struct msr_agent *agent, const uint8_t *bytes, size_t n, const struct deadline *deadline,
                      struct error *error)
 {
-    while (n > 0) {
-        ssize_t sent = send(agent->fd, bytes, n, MSG_NOSIGNAL);
-        if (sent > 0) {
-            bytes += sent;
-            n -= (size_t)sent;
-        } else if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-            if (!socket_wait(agent->fd, POLLOUT, deadline))
-                return lose(agent, ERROR_LINK_LOST, "it takes no more requests", error);
-        } else if (sent < 0 && errno != EINTR) {
-            return lose(agent, ERROR_LINK_LOST, socket_failure(errno), error);
-        }
-    }
-    return true;
+    int failure = socket_send(agent->fd, bytes, n, deadline);
+    return failure == 0 ||
+           lose(agent, ERROR_LINK_LOST, socket_failure(failure, "it takes no more requests"), error);
 }
 
 static bool receive_all(struct msr_agent *agent, uint8_t *bytes, size_t n, const struct deadline *deadline,
                         struct error *error)
 {
-    while (n > 0) {
-        ssize_t got = recv(agent->fd, bytes, n, 0);
-        if (got > 0) {
-            bytes += got;
-            n -= (size_t)got;
-        } else if (got == 0) {
-            return lose(agent, ERROR_LINK_LOST, socket_failure(0), error);
-        } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-            if (!socket_wait(agent->fd, POLLIN, deadline))
-                return lose(agent, ERROR_LINK_LOST, "no answer", error);
-        } else if (errno != EINTR) {
-            return lose(agent, ERROR_LINK_LOST, socket_failure(errno), error);
-        }
-    }
-    return true;
+    int failure = socket_receive(agent->fd, bytes, n, deadline);
+    return failure == 0 || lose(agent, ERROR_LINK_LOST, socket_failure(failure, "no answer"), error);
 }
 
 static enum why explain(const struct msr_agent *agent, const struct msr_op *op, enum frame_why why,

@@ -1,5 +1,7 @@
 #include "links/msr/msr.h"
 
+#include "base/socket.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -145,31 +147,13 @@ static struct link *connect_files(const char *rest, struct error *error)
     return msr_files_open(at != NULL ? at + 1 : "", one ? (int)cpu : -1, error);
 }
 
-/* ":HOST", ":HOST:PORT", ":[::1]:PORT" */
 static struct link *connect_agent(const char *rest, const struct deadline *deadline, struct error *error)
 {
     char host[256] = "localhost";
-    unsigned long port = MSR_AGENT_PORT;
-    const char *begin = *rest == ':' ? rest + 1 : rest;
-    bool bracket = *begin == '[';
-    const char *end = bracket ? strchr(begin, ']') : strchr(begin, ':');
-    if (end == NULL)
-        end = begin + strlen(begin);
-    size_t length = (size_t)(end - begin) - bracket;
-    const char *behind = bracket && *end == ']' ? end + 1 : end;
-    bool readable = length < sizeof host && (*behind == ':' || *behind == '\0') && (!bracket || *end == ']');
-    if (readable && *behind == ':')
-        readable = read_number(behind + 1, behind + strlen(behind), UINT16_MAX, &port) && port > 0;
-    if (!readable) {
-        error_set(error, ERROR_USAGE,
-                  "--probe msr-agent%.64s: expected msr-agent:HOST[:PORT], an IPv6 address in "
-                  "brackets",
-                  rest);
+    uint16_t port = MSR_AGENT_PORT;
+    if (!socket_address_read(rest + (*rest == ':'), host, sizeof host, &port, error))
         return NULL;
-    }
-    if (length > 0)
-        snprintf(host, sizeof host, "%.*s", (int)length, begin + bracket);
-    return msr_agent_open(host, (uint16_t)port, deadline, error);
+    return msr_agent_open(host, port, deadline, error);
 }
 
 struct link *msr_connect(const char *probe, const struct deadline *deadline, struct error *error)
