@@ -27,3 +27,6 @@ bool deadline_cancelled(const struct deadline *deadline);
 bool deadline_passed(const struct deadline *deadline);     /* also true when cancelled */
 int64_t deadline_left_us(const struct deadline *deadline); /* never negative; 0 when cancelled */
 int deadline_poll_ms(const struct deadline *deadline);     /* for poll(2): rounded up, at most 1 s */
+
+/* The pause between two looks at something that changes on its own, over a link or in another process. */
+void deadline_nap(void);

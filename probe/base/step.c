@@ -1,5 +1,8 @@
 #include "base/step.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 struct step step_read(struct address at)
 {
     return (struct step){.op = OP_READ, .at = at};
@@ -79,4 +82,26 @@ bool steps_borrowed(const struct step *steps, size_t n, size_t done, size_t *fro
             *from = i;
     *from -= *from > 0 && steps[*from - 1].op == OP_UNTIL;
     return true;
+}
+
+void step_name(const struct step *step, const char *view, char *out, size_t size)
+{
+    const struct address *at = &step->at;
+    const char *verb = step->op == OP_WRITE ? "write" : "read";
+    switch ((enum space)at->space) {
+    case SPACE_MEMORY:
+        snprintf(out, size, "%s 0x%08" PRIx64 " (%u byte%s)%s%s", verb, at->offset, at->size,
+                 at->size == 1 ? "" : "s", view != NULL ? " on " : "", view != NULL ? view : "");
+        return;
+    case SPACE_AP:
+        snprintf(out, size, "%s register 0x%02" PRIx64 " of AP %u", verb, at->offset, at->unit & 0xFFU);
+        return;
+    case SPACE_DP:
+        snprintf(out, size, "%s register 0x%02" PRIx64 " of the debug port", verb, at->offset);
+        return;
+    case SPACE_MSR:
+    case SPACE_CP15:
+        break;
+    }
+    snprintf(out, size, "%s 0x%" PRIx64 " of CPU %u", verb, at->offset, at->unit);
 }

@@ -91,3 +91,6 @@ bool steps_borrowed(const struct step *steps, size_t n, size_t done, size_t *fro
 
 /* Returns the index at which the step's result will be found. */
 size_t steps_add(struct steps *list, struct step step);
+
+/* The access in words: "read 0x40000000 (4 bytes) on rp2040.core0"; `view` may be NULL. */
+void step_name(const struct step *step, const char *view, char *out, size_t size);

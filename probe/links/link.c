@@ -6,7 +6,7 @@
 /* ---- steps on results: no link knows them. A copy becomes a plain write once the result is there; a check
  * is made here, with nothing sent behind what it checks. */
 
-enum { COPIED = 64, BUDGET_US = 100000 };
+enum { COPIED = 64 };
 
 static size_t find_derived(const struct step *steps, size_t n)
 {
@@ -42,10 +42,10 @@ struct outcome link_execute(struct link *link, const struct step *steps, size_t 
                             const struct deadline *deadline, struct error *error)
 {
     size_t done = 0;
-    int64_t begun = deadline_now_us();
+    struct deadline budget = deadline_in_ms(LINK_BUDGET_MS, NULL);
     while (done < n) {
         struct step made[COPIED];
-        if (done > 0 && deadline_now_us() - begun > BUDGET_US)
+        if (done > 0 && deadline_passed(&budget))
             return (struct outcome){.why = NOT_YET, .done = done};
         const struct step *some = steps + done;
         if (some->op == OP_CHECK) {

@@ -64,14 +64,20 @@ struct link {
     const struct link_ops *ops; /* first member of each link's own struct */
 };
 
+enum {
+    LINK_SLICE_MS = 50,   /* how long one call waits for an OP_UNTIL */
+    LINK_BUDGET_MS = 100, /* a call begins no step later than this */
+};
+
 /*
  * The contract that everything rests on: execution stops at step k with results below k valid, and
- * nothing after k ran. An OP_UNTIL gives up with NOT_YET after a slice of about 50 ms, or when the
- * deadline passes; calling again with the rest of the list goes on. `error` is set for TARGET_* and
+ * nothing after k ran. An OP_UNTIL gives up with NOT_YET after LINK_SLICE_MS, or when the deadline
+ * passes; calling again with the rest of the list goes on. `error` is set for TARGET_* and
  * LINK_LOST only. `results` has room for n.
  * OP_COPY and OP_CHECK take a result of this call, or of one before it whose results lie in front of
  * `results`.
- * A list that takes over 100 ms may end with NOT_YET before any step (`saw` 0): go on from there likewise.
+ * A list that takes over LINK_BUDGET_MS may end with NOT_YET before any step, with `saw` 0: call again as
+ * above.
  */
 struct outcome link_execute(struct link *link, const struct step *steps, size_t n, uint64_t *results,
                             const struct deadline *deadline, struct error *error);

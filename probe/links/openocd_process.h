@@ -7,7 +7,6 @@
 #include "base/deadline.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "base/step.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,8 +21,8 @@ struct openocd_process *openocd_process_start(const char *const *options, size_t
 /* If it was asked to end, lets it do so for a moment; then makes it end. NULL is allowed. */
 void openocd_process_stop(struct openocd_process *process, bool was_asked);
 
+pid_t openocd_process_pid(const struct openocd_process *process); /* for tests */
 uint16_t openocd_process_port(const struct openocd_process *process);
-pid_t openocd_process_pid(const struct openocd_process *process);
 int openocd_process_log_fd(const struct openocd_process *process); /* -1 when it has ended */
 void openocd_process_read_log(struct openocd_process *process);
 /* Why it ended, or is about to: its error lines, one a line; without any, the end of its log. */
@@ -32,17 +31,12 @@ void openocd_process_why(struct openocd_process *process, char *out, size_t size
 void openocd_process_last_words(struct openocd_process *process, char *out, size_t size);
 
 /*
- * Steps as the numbers that pmu.tcl carries out. Pure. Reads at consecutive addresses become one item,
- * a block read; every other step is an item of its own.
+ * Words of a server's, made fit to stand in a line of ours.
  */
-enum { OPENOCD_BLOCK = 8192 }; /* elements; OpenOCD itself would take 65536 */
-
-/* How many of the steps from here on make one item: at least 1. */
-size_t openocd_item_length(const struct step *steps, size_t n);
-/* NULL, or why OpenOCD cannot be asked for this step. */
-const char *openocd_step_refusal(const struct step *step, size_t targets);
-/*
- * Writes items, separated by blanks, until one is refused or there is no room for the next. Returns how
- * many steps are covered.
- */
-size_t openocd_program_write(const struct step *steps, size_t n, size_t targets, char *out, size_t size);
+/* One line, ASCII, no longer than `size`: line ends become "; ", runs of blanks one blank. */
+void openocd_text_clean(const char *text, size_t length, char *out, size_t size);
+/* Of a log, the lines that tell of an error, without what stands before the words; one line each in `out`.
+ * False: there are none. */
+bool openocd_text_errors(const char *log, size_t length, char *out, size_t size);
+/* Do these words of OpenOCD's say that the target did not answer in time? */
+bool openocd_text_is_wait(const char *cleaned);

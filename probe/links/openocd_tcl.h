@@ -57,6 +57,22 @@ enum openocd_end openocd_rpc_receive(struct openocd_rpc *rpc, size_t largest, co
 const char *openocd_rpc_pending(const struct openocd_rpc *rpc, size_t *length);
 
 /*
+ * Steps as the numbers that pmu.tcl carries out. Pure. Reads at consecutive addresses become one item,
+ * a block read; every other step is an item of its own.
+ */
+enum { OPENOCD_BLOCK = 8192 }; /* elements; OpenOCD itself would take 65536 */
+
+/* How many of the steps from here on make one item: at least 1. */
+size_t openocd_item_length(const struct step *steps, size_t n);
+/* NULL, or why OpenOCD cannot be asked for this step. */
+const char *openocd_step_refusal(const struct step *step, size_t targets);
+/*
+ * Writes items, separated by blanks, until one is refused or there is no room for the next. Returns how
+ * many steps are covered.
+ */
+size_t openocd_program_write(const struct step *steps, size_t n, size_t targets, char *out, size_t size);
+
+/*
  * What pmu.tcl answers. Pure, and strict: the other end may be anything, and a number that is not
  * exactly what was asked for must not become a measurement.
  */
@@ -84,14 +100,3 @@ bool openocd_reply_take(const struct openocd_reply *reply, const struct step *st
 bool openocd_targets_read(const char *text, size_t length, struct link_view *out, size_t room, size_t *n);
 /* "Open On-Chip Debugger 0.12.0": false if it is none. */
 bool openocd_version_read(const char *text, unsigned *major, unsigned *minor);
-
-/*
- * Words of a server's, made fit to stand in a line of ours.
- */
-/* One line, ASCII, no longer than `size`: line ends become "; ", runs of blanks one blank. */
-void openocd_text_clean(const char *text, size_t length, char *out, size_t size);
-/* Of a log, the lines that tell of an error, without what stands before the words; one line each in `out`.
- * False: there are none. */
-bool openocd_text_errors(const char *log, size_t length, char *out, size_t size);
-/* Do these words of OpenOCD's say that the target did not answer in time? */
-bool openocd_text_is_wait(const char *cleaned);

@@ -6,6 +6,7 @@
 
 #include "links/dap/ap_state.h"
 #include "links/dap/probe.h"
+#include "links/link.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,7 +14,7 @@
 
 enum { ADI_PORTS = 16, ADI_BATCH = 10 };
 
-/* Of one debug port; see power.h. */
+/* Debug power of one debug port. */
 struct adi_power {
     bool known;
     uint32_t found; /* in CTRL/STAT before us: requests and modes */
@@ -99,3 +100,22 @@ bool adi_configure(struct adi *adi, uint16_t match_retry, struct error *error);
  * memory may be slower than those that were measured.
  */
 bool adi_adjust_match(struct adi *adi, bool proof, int64_t us, struct error *error);
+
+/*
+ * Debug power: switched on when we come, and put back to what it was when we go. A debug port that another
+ * debugger has powered stays so; one that nobody used goes back to sleep, for it keeps clocks and regulators
+ * of the target awake.
+ */
+/*
+ * The selected port: requests debug and system power and waits for it; clears what an earlier debugger left
+ * sticking. Some chips never acknowledge system power, and are reached without.
+ */
+enum adi_end power_up(struct adi *adi, const struct deadline *deadline, struct error *error);
+/* Whether CTRL/STAT still shows the power that the selected port had. */
+bool power_is_up(const struct adi *adi, uint32_t stat);
+/* Where it is reached without. */
+bool power_lacks_system(const struct adi *adi, size_t port);
+/* Whether any port was powered up. */
+bool power_is_ours(const struct adi *adi);
+/* Every port that was powered up, as far as it still answers. */
+void power_leave(struct adi *adi, enum link_power spec, struct error *error);

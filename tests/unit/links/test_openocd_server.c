@@ -90,7 +90,7 @@ CLEAN_TEST(test_ports_and_their_registers)
     assert_int_equal(results[0], 0x44770002);
     assert_int_equal(results[1], 0x24770011);
     assert_int_equal(results[2], 0x2ba01477);
-    assert_non_null(strstr(fake.error.text, "cannot read register 0x00 of the DP: OpenOCD says: "));
+    assert_non_null(strstr(fake.error.text, "cannot read register 0x00 of the debug port: OpenOCD says: "));
     assert_string_equal(fake_eval(&fake, "join $asked ,"),
                         "tap.a apreg 1 0xfc,tap.b apreg 0 0xfc,tap.a dpreg 0x0,tap.a dpreg 0x8 0xf0");
 }

@@ -3,6 +3,7 @@
 
 #include "dap_model.h"
 #include "links/dap/connect.h"
+#include "links/dap/wires.h"
 #include "links/dap/executor.h"
 #include "test.h"
 

@@ -1,5 +1,5 @@
 /* Requests by bytes, replies with every length wrong. */
-#include "links/dap/connect.h"
+#include "links/dap/wires.h"
 #include "links/dap/protocol.h"
 #include "test.h"
 

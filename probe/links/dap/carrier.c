@@ -1,15 +1,128 @@
 #include "links/dap/carrier.h"
 
+#include "base/socket.h"
+
+#include <errno.h>
+#include <hidapi.h>
 #include <libusb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { IN_FLIGHT = 8, CLOSE_MS = 1000, STRING_ROOM = 128, DEPTH = 7 };
+#include <unistd.h>
 
 static const char no_permission[] =
     "no permission: install udev/60-pmu-probe.rules (make install does) and plug "
     "the probe in again";
+
+static bool lost(const struct carrier *carrier, const char *what, struct error *error)
+{
+    return error_set(error, ERROR_LINK_LOST, "%s: %s", carrier->name, what);
+}
+
+/* ---- descriptors */
+
+enum {
+    CLASS_NONE = 0,
+    CLASS_VENDOR = 0xFF,
+    ENDPOINT_IN = 0x80,
+    KIND = 3,
+    KIND_BULK = 2,
+    PACKET_BYTES = 0x7FF
+};
+
+static bool is_bulk(const struct endpoint_descriptor *endpoint, bool in)
+{
+    return (endpoint->attributes & KIND) == KIND_BULK && ((endpoint->address & ENDPOINT_IN) != 0) == in;
+}
+
+bool descriptors_read_interface(const struct interface_descriptor *from, struct interface_place *out)
+{
+    const struct endpoint_descriptor *first = &from->endpoints[0], *second = &from->endpoints[1];
+    size_t in = second->packet & PACKET_BYTES,
+           out_packet = first->packet & PACKET_BYTES; /* above it, what high bandwidth adds */
+    if ((from->class != CLASS_VENDOR && from->class != CLASS_NONE) || from->n_endpoints < 2 ||
+        !is_bulk(first, false) || !is_bulk(second, true) || in == 0 || out_packet == 0)
+        return false;
+    *out = (struct interface_place){.interface = from->number,
+                                    .name = from->name,
+                                    .out = first->address,
+                                    .in = second->address,
+                                    .in_packet = in,
+                                    .packet = in < out_packet ? in : out_packet};
+    return true;
+}
+
+size_t descriptors_reply_room(size_t in_packet, size_t packet_size)
+{
+    size_t most = DESCRIPTORS_REPLY / in_packet;
+    size_t room = packet_size > CARRIER_SMALLEST ? packet_size : CARRIER_SMALLEST;
+    size_t packets = (room + in_packet - 1) / in_packet;
+    return (packets < most ? packets : most) * in_packet;
+}
+
+static bool is_printable(uint32_t letter)
+{
+    return letter >= 0x20 && letter < 0x7F;
+}
+
+size_t descriptors_text(const uint8_t *text, size_t n, char *out, size_t size)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < n && used + 1 < size; i++)
+        if (is_printable(text[i]))
+            out[used++] = (char)text[i];
+    out[used] = '\0';
+    return used;
+}
+
+size_t descriptors_wide_text(const wchar_t *text, char *out, size_t size)
+{
+    size_t used = 0;
+    for (; text != NULL && *text != 0 && used + 1 < size; text++)
+        if (is_printable((uint32_t)*text))
+            out[used++] = (char)*text;
+    out[used] = '\0';
+    return used;
+}
+
+bool descriptors_name_probe(const char *name)
+{
+    return strstr(name, "CMSIS-DAP") != NULL || strstr(name, "CMSIS_DAP") != NULL;
+}
+
+size_t descriptors_report_size(const uint8_t *descriptor, size_t n)
+{
+    enum { TAG = 0xFC, REPORT_SIZE = 0x74, REPORT_COUNT = 0x94, OUTPUT = 0x90, LONG_ITEM = 0xFE };
+    uint64_t bits = 0, count = 0, total = 0;
+    for (size_t at = 0; at < n;) {
+        uint8_t item = descriptor[at];
+        size_t length = item & 3;
+        length = length == 3 ? 4 : length;
+        if (item == LONG_ITEM) {
+            if (at + 2 >= n)
+                return 0;
+            at += 3 + (size_t)descriptor[at + 1];
+            continue;
+        }
+        if (at + 1 + length > n)
+            return 0;
+        uint64_t value = 0;
+        for (size_t i = length; i-- > 0;)
+            value = value << 8 | descriptor[at + 1 + i];
+        if ((item & TAG) == REPORT_SIZE)
+            bits = value;
+        else if ((item & TAG) == REPORT_COUNT)
+            count = value;
+        else if ((item & TAG) == OUTPUT && bits <= UINT16_MAX && count <= UINT16_MAX)
+            total += bits * count;
+        at += 1 + length;
+    }
+    return total / 8 <= CARRIER_ROOM ? (size_t)(total / 8) : 0;
+}
+
+/* ---- CMSIS-DAP v2: bulk endpoints */
+
+enum { IN_FLIGHT = 8, CLOSE_MS = 1000, STRING_ROOM = 128, DEPTH = 7 };
 
 /* One packet under way and the reply that it will bring. */
 struct exchange {
@@ -27,8 +140,6 @@ struct usb {
     struct exchange exchanges[IN_FLIGHT];
     unsigned sent, received; /* in flight are those between */
 };
-
-/* ---- finding the interface */
 
 static bool read_interface(const struct libusb_interface_descriptor *from, struct interface_place *out)
 {
@@ -203,13 +314,6 @@ size_t usb_list_adapters(struct adapter_found *out, size_t room)
     return visit_all(&(struct visit){.device = visit_adapter, .adapters = out, .room = room});
 }
 
-/* ---- packets */
-
-static bool lost(struct usb *usb, const char *what, struct error *error)
-{
-    return error_set(error, ERROR_LINK_LOST, "%s: %s", usb->carrier.name, what);
-}
-
 static void LIBUSB_CALL finished(struct libusb_transfer *transfer)
 {
     *(int *)transfer->user_data = 0;
@@ -257,7 +361,7 @@ static bool usb_send(struct carrier *carrier, const uint8_t *packet, size_t n,
     if (n > CARRIER_ROOM || usb->sent - usb->received >= IN_FLIGHT)
         return error_set(error, ERROR_SYSTEM, "too many packets in flight");
     if (!work(usb, &exchange->out_busy, deadline))
-        return lost(usb, "it takes no more packets", error);
+        return lost(&usb->carrier, "it takes no more packets", error);
     memcpy(exchange->request, packet, n);
     libusb_fill_bulk_transfer(exchange->in, usb->handle, usb->place.in, exchange->reply, reply_room(usb),
                               finished, &exchange->in_busy, 0);
@@ -272,8 +376,8 @@ static bool usb_send(struct carrier *carrier, const uint8_t *packet, size_t n,
     }
     if (failure == 0)
         return true;
-    return lost(usb, failure == LIBUSB_ERROR_NO_DEVICE ? "it was unplugged" : libusb_strerror(failure),
-                error);
+    return lost(&usb->carrier,
+                failure == LIBUSB_ERROR_NO_DEVICE ? "it was unplugged" : libusb_strerror(failure), error);
 }
 
 /* A reply beyond those that were asked for: one that was left behind for an earlier program. */
@@ -284,7 +388,7 @@ static bool ask_for_more(struct usb *usb, struct exchange *exchange, struct erro
     int failure = libusb_submit_transfer(exchange->in);
     exchange->in_busy = failure == 0;
     usb->sent++;
-    return failure == 0 || lost(usb, libusb_strerror(failure), error);
+    return failure == 0 || lost(&usb->carrier, libusb_strerror(failure), error);
 }
 
 static bool usb_receive(struct carrier *carrier, uint8_t *packet, size_t room, size_t *n,
@@ -296,12 +400,12 @@ static bool usb_receive(struct carrier *carrier, uint8_t *packet, size_t room, s
         return false;
     if (!work(usb, &exchange->in_busy, deadline)) {
         if (!exchange->out_busy && exchange->out->status != LIBUSB_TRANSFER_COMPLETED)
-            return lost(usb, words_for(exchange->out->status), error);
-        return lost(usb, "no answer", error);
+            return lost(&usb->carrier, words_for(exchange->out->status), error);
+        return lost(&usb->carrier, "no answer", error);
     }
     usb->received++;
     if (exchange->in->status != LIBUSB_TRANSFER_COMPLETED)
-        return lost(usb, words_for(exchange->in->status), error);
+        return lost(&usb->carrier, words_for(exchange->in->status), error);
     size_t length = exchange->in->actual_length > 0 ? (size_t)exchange->in->actual_length : 0;
     if (length > room)
         return error_set(error, ERROR_LINK_PROTOCOL, "%s: a reply of %zu bytes is too long",
@@ -400,101 +504,217 @@ struct carrier *usb_connect(const struct dap_found *found, struct error *error)
     return NULL;
 }
 
-enum {
-    CLASS_NONE = 0,
-    CLASS_VENDOR = 0xFF,
-    ENDPOINT_IN = 0x80,
-    KIND = 3,
-    KIND_BULK = 2,
-    PACKET_BYTES = 0x7FF
+/* ---- CMSIS-DAP v1: HID reports */
+
+enum { DESCRIPTOR_ROOM = 4096, REPORT = 64, VENDOR_PAGES = 0xFF00, NXP = 0x1FC9 };
+
+struct hid {
+    struct carrier carrier; /* first */
+    hid_device *device;
+    size_t report; /* bytes, without the report's number */
 };
 
-static bool is_bulk(const struct endpoint_descriptor *endpoint, bool in)
+static size_t read_report_size(const char *path)
 {
-    return (endpoint->attributes & KIND) == KIND_BULK && ((endpoint->address & ENDPOINT_IN) != 0) == in;
+    uint8_t descriptor[DESCRIPTOR_ROOM];
+    char name[256];
+    const char *node = strrchr(path, '/');
+    snprintf(name, sizeof name, "/sys/class/hidraw/%.200s/device/report_descriptor",
+             node != NULL ? node + 1 : path);
+    FILE *file = fopen(name, "re");
+    if (file == NULL)
+        return REPORT;
+    size_t n = fread(descriptor, 1, sizeof descriptor, file);
+    fclose(file);
+    size_t size = descriptors_report_size(descriptor, n);
+    return size >= REPORT ? size : REPORT;
 }
 
-bool descriptors_read_interface(const struct interface_descriptor *from, struct interface_place *out)
+/* NXP's probes have further interfaces, on further vendor's pages. */
+static bool is_dap_page(const struct hid_device_info *one)
 {
-    const struct endpoint_descriptor *first = &from->endpoints[0], *second = &from->endpoints[1];
-    size_t in = second->packet & PACKET_BYTES,
-           out_packet = first->packet & PACKET_BYTES; /* above it, what high bandwidth adds */
-    if ((from->class != CLASS_VENDOR && from->class != CLASS_NONE) || from->n_endpoints < 2 ||
-        !is_bulk(first, false) || !is_bulk(second, true) || in == 0 || out_packet == 0)
-        return false;
-    *out = (struct interface_place){.interface = from->number,
-                                    .name = from->name,
-                                    .out = first->address,
-                                    .in = second->address,
-                                    .in_packet = in,
-                                    .packet = in < out_packet ? in : out_packet};
-    return true;
+    if (one->vendor_id == NXP)
+        return one->usage_page == VENDOR_PAGES;
+    return one->usage_page == 0 || one->usage_page >= VENDOR_PAGES;
 }
 
-size_t descriptors_reply_room(size_t in_packet, size_t packet_size)
+size_t hid_list(const struct probe_spec *spec, struct dap_found *out, size_t room)
 {
-    size_t most = DESCRIPTORS_REPLY / in_packet;
-    size_t room = packet_size > CARRIER_SMALLEST ? packet_size : CARRIER_SMALLEST;
-    size_t packets = (room + in_packet - 1) / in_packet;
-    return (packets < most ? packets : most) * in_packet;
-}
-
-static bool is_printable(uint32_t letter)
-{
-    return letter >= 0x20 && letter < 0x7F;
-}
-
-size_t descriptors_text(const uint8_t *text, size_t n, char *out, size_t size)
-{
-    size_t used = 0;
-    for (size_t i = 0; i < n && used + 1 < size; i++)
-        if (is_printable(text[i]))
-            out[used++] = (char)text[i];
-    out[used] = '\0';
-    return used;
-}
-
-size_t descriptors_wide_text(const wchar_t *text, char *out, size_t size)
-{
-    size_t used = 0;
-    for (; text != NULL && *text != 0 && used + 1 < size; text++)
-        if (is_printable((uint32_t)*text))
-            out[used++] = (char)*text;
-    out[used] = '\0';
-    return used;
-}
-
-bool descriptors_name_probe(const char *name)
-{
-    return strstr(name, "CMSIS-DAP") != NULL || strstr(name, "CMSIS_DAP") != NULL;
-}
-
-size_t descriptors_report_size(const uint8_t *descriptor, size_t n)
-{
-    enum { TAG = 0xFC, REPORT_SIZE = 0x74, REPORT_COUNT = 0x94, OUTPUT = 0x90, LONG_ITEM = 0xFE };
-    uint64_t bits = 0, count = 0, total = 0;
-    for (size_t at = 0; at < n;) {
-        uint8_t item = descriptor[at];
-        size_t length = item & 3;
-        length = length == 3 ? 4 : length;
-        if (item == LONG_ITEM) {
-            if (at + 2 >= n)
-                return 0;
-            at += 3 + (size_t)descriptor[at + 1];
+    size_t n = 0;
+    struct hid_device_info *all = hid_enumerate(0, 0);
+    for (const struct hid_device_info *one = all; one != NULL && n < room; one = one->next) {
+        struct dap_found *found = &out[n];
+        *found = (struct dap_found){.kind = DAP_HID,
+                                    .vendor = one->vendor_id,
+                                    .product = one->product_id,
+                                    .release = one->release_number};
+        descriptors_wide_text(one->product_string, found->name, sizeof found->name);
+        descriptors_wide_text(one->serial_number, found->serial, sizeof found->serial);
+        found->by_hand = probe_spec_names(spec, found->vendor, found->product);
+        if (!is_dap_page(one) || !usb_choice_is_probe(found) || strlen(one->path) >= sizeof found->place)
             continue;
-        }
-        if (at + 1 + length > n)
-            return 0;
-        uint64_t value = 0;
-        for (size_t i = length; i-- > 0;)
-            value = value << 8 | descriptor[at + 1 + i];
-        if ((item & TAG) == REPORT_SIZE)
-            bits = value;
-        else if ((item & TAG) == REPORT_COUNT)
-            count = value;
-        else if ((item & TAG) == OUTPUT && bits <= UINT16_MAX && count <= UINT16_MAX)
-            total += bits * count;
-        at += 1 + length;
+        snprintf(found->place, sizeof found->place, "%s", one->path);
+        if (access(one->path, R_OK | W_OK) != 0)
+            snprintf(found->problem, sizeof found->problem, "%s",
+                     errno == EACCES ? no_permission : strerror(errno));
+        n++;
     }
-    return total / 8 <= CARRIER_ROOM ? (size_t)(total / 8) : 0;
+    hid_free_enumeration(all);
+    (void)hid_exit();
+    return n;
+}
+
+static bool hid_send(struct carrier *carrier, const uint8_t *packet, size_t n,
+                     const struct deadline *deadline, struct error *error)
+{
+    struct hid *hid = (struct hid *)carrier;
+    uint8_t report[1 + CARRIER_ROOM] = {0}; /* reports are not numbered: 0 */
+    (void)deadline;
+    if (n > hid->report)
+        return error_set(error, ERROR_SYSTEM, "a packet grew too long");
+    memcpy(report + 1, packet, n);
+    int put;
+    do { /* a signal that comes in between is no loss */
+        errno = 0;
+        put = hid_write(hid->device, report, 1 + hid->report);
+    } while (put < 0 && errno == EINTR);
+    return put >= 0 || lost(&hid->carrier, "it was unplugged", error);
+}
+
+static bool hid_receive(struct carrier *carrier, uint8_t *packet, size_t room, size_t *n,
+                        const struct deadline *deadline, struct error *error)
+{
+    struct hid *hid = (struct hid *)carrier;
+    for (;;) {
+        errno = 0;
+        int got = hid_read_timeout(hid->device, packet, room, deadline_poll_ms(deadline));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return lost(&hid->carrier, "it was unplugged", error);
+        if (got > 0) {
+            *n = (size_t)got;
+            return true;
+        }
+        if (deadline_passed(deadline))
+            return lost(&hid->carrier, "no answer", error);
+    }
+}
+
+static void hid_end(struct carrier *carrier)
+{
+    struct hid *hid = (struct hid *)carrier;
+    hid_close(hid->device);
+    (void)hid_exit();
+    free(hid);
+}
+
+struct carrier *hid_connect(const struct dap_found *found, struct error *error)
+{
+    static const struct carrier_ops ops = {.send = hid_send, .receive = hid_receive, .close = hid_end};
+    char name[96];
+    usb_choice_name(found, name, sizeof name);
+    if (found->problem[0] != '\0') {
+        error_set(error, ERROR_NO_PROBE, "%s: %s", name, found->problem);
+        return NULL;
+    }
+    struct hid *hid = calloc(1, sizeof *hid);
+    if (hid == NULL) {
+        error_set(error, ERROR_SYSTEM, "out of memory");
+        return NULL;
+    }
+    hid->device = hid_open_path(found->place);
+    if (hid->device == NULL) {
+        free(hid);
+        error_set(error, ERROR_NO_PROBE, "%s: it cannot be opened: does another program use it?", name);
+        return NULL;
+    }
+    hid->report = read_report_size(found->place);
+    hid->carrier.ops = &ops;
+    hid->carrier.takes_several = usb_choice_takes_several(found, &hid->carrier.loses_several);
+    hid->carrier.largest = hid->report;
+    hid->carrier.padded = true;
+    snprintf(hid->carrier.name, sizeof hid->carrier.name, "cmsis-dap %s", name);
+    snprintf(hid->carrier.serial, sizeof hid->carrier.serial, "%s", found->serial);
+    return &hid->carrier;
+}
+
+/* ---- CMSIS-DAP over TCP */
+
+enum { TCP_HEADER = 8, TCP_REQUEST = 1, TCP_RESPONSE = 2 };
+
+struct tcp {
+    struct carrier carrier; /* first */
+    int fd;
+};
+
+/* `failure` is 0 if all bytes went through. */
+static bool went_through(const struct tcp *tcp, int failure, const char *late, struct error *error)
+{
+    return failure == 0 || lost(&tcp->carrier, socket_failure(failure, late), error);
+}
+
+static bool tcp_receive_all(const struct tcp *tcp, uint8_t *bytes, size_t n, const struct deadline *deadline,
+                            struct error *error)
+{
+    return went_through(tcp, socket_receive(tcp->fd, bytes, n, deadline), "no answer", error);
+}
+
+static bool tcp_send(struct carrier *carrier, const uint8_t *packet, size_t n,
+                     const struct deadline *deadline, struct error *error)
+{
+    uint8_t bytes[TCP_HEADER + CARRIER_ROOM] = {'D',         'A', 'P', 0, (uint8_t)n, (uint8_t)(n >> 8),
+                                                TCP_REQUEST, 0};
+    if (n > CARRIER_ROOM)
+        return error_set(error, ERROR_SYSTEM, "a packet grew too long");
+    memcpy(bytes + TCP_HEADER, packet, n);
+    const struct tcp *tcp = (struct tcp *)carrier;
+    return went_through(tcp, socket_send(tcp->fd, bytes, TCP_HEADER + n, deadline),
+                        "it takes no more packets", error);
+}
+
+static bool tcp_receive(struct carrier *carrier, uint8_t *packet, size_t room, size_t *n,
+                        const struct deadline *deadline, struct error *error)
+{
+    static const uint8_t signature[4] = {'D', 'A', 'P', 0};
+    struct tcp *tcp = (struct tcp *)carrier;
+    uint8_t header[TCP_HEADER];
+    if (!tcp_receive_all(tcp, header, TCP_HEADER, deadline, error))
+        return false;
+    size_t length = header[4] | (size_t)header[5] << 8;
+    if (memcmp(header, signature, sizeof signature) != 0 || header[6] != TCP_RESPONSE)
+        return error_set(error, ERROR_LINK_PROTOCOL, "%s does not speak CMSIS-DAP over TCP",
+                         tcp->carrier.name);
+    if (length > room)
+        return error_set(error, ERROR_LINK_PROTOCOL, "%s: a reply of %zu bytes is too long",
+                         tcp->carrier.name, length);
+    *n = length;
+    return tcp_receive_all(tcp, packet, length, deadline, error);
+}
+
+static void tcp_close(struct carrier *carrier)
+{
+    struct tcp *tcp = (struct tcp *)carrier;
+    if (tcp->fd >= 0)
+        close(tcp->fd);
+    free(tcp);
+}
+
+struct carrier *tcp_connect(const char *host, uint16_t port, const struct deadline *deadline,
+                            struct error *error)
+{
+    static const struct carrier_ops ops = {.send = tcp_send, .receive = tcp_receive, .close = tcp_close};
+    int fd = socket_connect(host, port, deadline, error);
+    struct tcp *tcp = fd >= 0 ? calloc(1, sizeof *tcp) : NULL;
+    if (tcp == NULL) {
+        if (fd >= 0)
+            close(fd);
+        error_set(error, ERROR_SYSTEM, "out of memory"); /* unless there is an error already */
+        return NULL;
+    }
+    tcp->fd = fd;
+    tcp->carrier.ops = &ops;
+    tcp->carrier.takes_several = true; /* each has its length in front: none can be taken for two */
+    snprintf(tcp->carrier.name, sizeof tcp->carrier.name, "cmsis-dap-tcp %.128s:%u", host, (unsigned)port);
+    return &tcp->carrier;
 }

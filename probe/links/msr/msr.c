@@ -7,9 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-
-enum { SLICE_MS = 50, NAP_NS = 200000 };
 
 static bool is_register(struct address at)
 {
@@ -47,7 +44,7 @@ static struct outcome execute(struct link *link, const struct step *steps, size_
                               const struct deadline *deadline, struct error *error)
 {
     struct msr_link *msr = (struct msr_link *)link;
-    struct deadline slice = deadline_slice(deadline, SLICE_MS);
+    struct deadline slice = deadline_slice(deadline, LINK_SLICE_MS);
     for (size_t done = 0; done < n;) {
         struct msr_op ops[MSR_BATCH];
         size_t count = gather(steps + done, n - done, ops), ran = 0;
@@ -69,7 +66,7 @@ static struct outcome execute(struct link *link, const struct step *steps, size_
             return (struct outcome){.why = UNEXPECTED, .done = done, .saw = value};
         if (deadline_passed(&slice))
             return (struct outcome){.why = NOT_YET, .done = done, .saw = value};
-        nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
+        deadline_nap();
     }
     return (struct outcome){.why = DONE, .done = n};
 }
