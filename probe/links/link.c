@@ -93,10 +93,10 @@ struct debugger *link_debugger(struct link *link)
     return link->ops->debugger == NULL ? NULL : link->ops->debugger(link);
 }
 
-void link_leave_power(struct link *link, enum link_power spec)
+void link_leave_power(struct link *link, enum link_power power)
 {
     if (link->ops->leave_power != NULL)
-        link->ops->leave_power(link, spec);
+        link->ops->leave_power(link, power);
 }
 
 bool link_comes_back(const struct link *link)

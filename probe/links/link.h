@@ -96,7 +96,7 @@ bool link_server_reset(struct link *link, uint16_t unit, bool halt, const struct
                        struct error *error);
 struct debugger *link_debugger(struct link *link); /* NULL: there is none */
 /* Of several wishes the last in the enumeration counts. Nothing to do where a server has the power. */
-void link_leave_power(struct link *link, enum link_power spec);
+void link_leave_power(struct link *link, enum link_power power);
 bool link_comes_back(const struct link *link);
 bool link_faults_are_exact(const struct link *link);
 bool link_has_server(const struct link *link);

@@ -11,7 +11,9 @@ enum {
     STAT_STICKY = STAT_STICKY_ORUN | STAT_STICKY_CMP | STAT_STICKY_ERR,
 };
 
-static const uint32_t POWER_REQUESTS = 1U << 28 | 1U << 30;
+/* CTRL/STAT, IHI 0031 B2.2.2: power requests, each acknowledged by the bit above it; the modes of access. */
+static const uint32_t CDBGPWRUPREQ = 1U << 28, CDBGPWRUPACK = 1U << 29, CSYSPWRUPREQ = 1U << 30,
+                      CSYSPWRUPACK = 1U << 31, STAT_MODES = 0xF0D;
 
 enum {
     WAIT_RETRY_US = 5000, /* how long the firmware repeats what is answered with WAIT */
@@ -239,7 +241,7 @@ static enum adi_end clear_sticky(struct adi *adi, bool give_up, struct error *er
     if (end != ADI_OK || !adi->jtag)
         return end;
     /* JTAG-DP clears them by ones written to CTRL/STAT */
-    return adi_write_dp(adi, DP_CTRL_STAT, POWER_REQUESTS | STAT_STICKY, error);
+    return adi_write_dp(adi, DP_CTRL_STAT, CDBGPWRUPREQ | CSYSPWRUPREQ | STAT_STICKY, error);
 }
 
 enum adi_end adi_clear_sticky(struct adi *adi, struct error *error)
@@ -249,12 +251,8 @@ enum adi_end adi_clear_sticky(struct adi *adi, struct error *error)
 
 /* ---- debug power */
 
-/* CTRL/STAT, IHI 0031 B2.2.2: requests, each acknowledged by the bit above it; and the modes of access. */
-static const uint32_t DEBUG_REQUEST = 1U << 28, DEBUG_ANSWER = 1U << 29, SYSTEM_REQUEST = 1U << 30,
-                      SYSTEM_ANSWER = 1U << 31, MODES = 0xF0D;
-
 /* Each is looked at so often at least, for the host may be slower than the target. */
-enum { SYSTEM_LOOKS = 100, DOWN_LOOKS = 20, TRIES = 2 };
+enum { SYSTEM_LOOKS = 100, DOWN_LOOKS = 20, POWER_TRIES = 2 };
 
 static struct adi_power *power_of(const struct adi *adi)
 {
@@ -280,7 +278,7 @@ static enum adi_end wait_for(struct adi *adi, uint32_t bits, uint32_t wanted, un
  * it is what we requested ourselves. */
 static void note_found(struct adi_power *power, uint32_t stat)
 {
-    uint32_t found = stat & (DEBUG_REQUEST | SYSTEM_REQUEST | MODES);
+    uint32_t found = stat & (CDBGPWRUPREQ | CSYSPWRUPREQ | STAT_MODES);
     power->found = power->known ? power->found & found : found;
     power->known = true;
 }
@@ -300,14 +298,14 @@ enum adi_end power_up(struct adi *adi, const struct deadline *deadline, struct e
     power->up = 0;
     end = adi->jtag ? adi_clear_sticky(adi, error) : ADI_OK; /* which requests power as well */
     if (end == ADI_OK)
-        end = adi_write_dp(adi, DP_CTRL_STAT, DEBUG_REQUEST | SYSTEM_REQUEST, error);
+        end = adi_write_dp(adi, DP_CTRL_STAT, CDBGPWRUPREQ | CSYSPWRUPREQ, error);
     if (end == ADI_OK)
-        end = wait_for(adi, DEBUG_ANSWER, DEBUG_ANSWER, 0, deadline, error);
+        end = wait_for(adi, CDBGPWRUPACK, CDBGPWRUPACK, 0, deadline, error);
     if (end != ADI_OK)
         return end;
-    end = wait_for(adi, SYSTEM_ANSWER, SYSTEM_ANSWER, SYSTEM_LOOKS, NULL, error);
+    end = wait_for(adi, CSYSPWRUPACK, CSYSPWRUPACK, SYSTEM_LOOKS, NULL, error);
     if (end == ADI_OK || end == ADI_WAIT)
-        power->up = DEBUG_ANSWER | (end == ADI_OK ? SYSTEM_ANSWER : 0);
+        power->up = CDBGPWRUPACK | (end == ADI_OK ? CSYSPWRUPACK : 0);
     return end == ADI_WAIT ? ADI_OK : end;
 }
 
@@ -319,7 +317,7 @@ bool power_is_up(const struct adi *adi, uint32_t stat)
 
 bool power_lacks_system(const struct adi *adi, size_t port)
 {
-    return adi->power[port].up == DEBUG_ANSWER;
+    return adi->power[port].up == CDBGPWRUPACK;
 }
 
 bool power_is_ours(const struct adi *adi)
@@ -333,37 +331,37 @@ bool power_is_ours(const struct adi *adi)
 /* System power first, then debug power. */
 static enum adi_end take_down(struct adi *adi, struct error *error)
 {
-    enum adi_end end = adi_write_dp(adi, DP_CTRL_STAT, DEBUG_REQUEST, error);
+    enum adi_end end = adi_write_dp(adi, DP_CTRL_STAT, CDBGPWRUPREQ, error);
     if (end == ADI_OK)
-        end = wait_for(adi, SYSTEM_ANSWER, 0, DOWN_LOOKS, NULL, error);
+        end = wait_for(adi, CSYSPWRUPACK, 0, DOWN_LOOKS, NULL, error);
     if (end == ADI_OK || end == ADI_WAIT)
         end = adi_write_dp(adi, DP_CTRL_STAT, 0, error);
-    return end == ADI_OK ? wait_for(adi, DEBUG_ANSWER, 0, DOWN_LOOKS, NULL, error) : end;
+    return end == ADI_OK ? wait_for(adi, CDBGPWRUPACK, 0, DOWN_LOOKS, NULL, error) : end;
 }
 
-static enum adi_end leave_port(struct adi *adi, const struct adi_power *power, enum link_power spec,
+static enum adi_end leave_port(struct adi *adi, const struct adi_power *power, enum link_power leave,
                                struct error *error)
 {
-    uint32_t left = spec == LINK_POWER_DOWN ? 0 : power->found;
-    if (spec == LINK_POWER_UP)
-        left |= DEBUG_REQUEST | SYSTEM_REQUEST;
+    uint32_t left = leave == LINK_POWER_DOWN ? 0 : power->found;
+    if (leave == LINK_POWER_UP)
+        left |= CDBGPWRUPREQ | CSYSPWRUPREQ;
     enum adi_end end = adi_clear_sticky(adi, error);
     if (end == ADI_OK)
         end = adi_write_dp(adi, DP_SELECT, 0, error);
-    if (end == ADI_OK && (left & DEBUG_REQUEST) == 0)
+    if (end == ADI_OK && (left & CDBGPWRUPREQ) == 0)
         end = take_down(adi, error);
     if ((end == ADI_OK || end == ADI_WAIT) && left != 0)
         end = adi_write_dp(adi, DP_CTRL_STAT, left, error);
     return end;
 }
 
-void power_leave(struct adi *adi, enum link_power spec, struct error *error)
+void power_leave(struct adi *adi, enum link_power leave, struct error *error)
 {
     for (size_t i = 0; i < adi->n_ports && i < ADI_PORTS; i++)
-        for (int try = 0; adi->power[i].known && !adi->probe->lost && try < TRIES; try++) {
+        for (int try = 0; adi->power[i].known && !adi->probe->lost && try < POWER_TRIES; try++) {
             enum adi_end end = adi_select(adi, i, error);
             if (end == ADI_OK)
-                end = leave_port(adi, &adi->power[i], spec, error);
+                end = leave_port(adi, &adi->power[i], leave, error);
             if (end == ADI_OK || end == ADI_WAIT) /* the request is gone, whatever it still shows */
                 break;
             adi->selected = SIZE_MAX; /* from a line reset on */
@@ -416,8 +414,8 @@ bool adi_end_wait(struct adi *adi, struct error *error)
 }
 
 /* What the access that took long has come to may stick. */
-static enum adi_health settle(struct adi *adi, enum adi_end end, enum adi_health otherwise,
-                              struct error *error)
+static enum adi_health result_of_late_access(struct adi *adi, enum adi_end end, enum adi_health otherwise,
+                                             struct error *error)
 {
     if (end == ADI_FAULT)
         end = clear_sticky(adi, false, error) == ADI_LOST ? ADI_LOST : end;
@@ -467,7 +465,7 @@ enum adi_health adi_mend(struct adi *adi, enum adi_end failure, struct error *er
         return ADI_GONE;
     if (end != ADI_OK)
         return failure == ADI_NO_ACK ? ADI_SILENT : adi_mend(adi, ADI_NO_ACK, error);
-    enum adi_health health = settle(adi, before, health_of(adi, stat, error), error);
+    enum adi_health health = result_of_late_access(adi, before, health_of(adi, stat, error), error);
     if (stuck) {
         adi->waits_since_us = 0; /* the next one has its own time */
         return health == ADI_FINE || health == ADI_REFUSED ? ADI_STUCK : health;

@@ -118,4 +118,4 @@ bool power_lacks_system(const struct adi *adi, size_t port);
 /* Whether any port was powered up. */
 bool power_is_ours(const struct adi *adi);
 /* Every port that was powered up, as far as it still answers. */
-void power_leave(struct adi *adi, enum link_power spec, struct error *error);
+void power_leave(struct adi *adi, enum link_power leave, struct error *error);

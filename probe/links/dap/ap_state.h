@@ -44,7 +44,7 @@ enum {
     CSW_IN_PROGRESS = 1 << 7,
 };
 
-enum { REACH_PORTS = 64 };
+enum { AP_STATE_PORTS = 64 };
 
 struct access_port {
     uint16_t unit; /* debug port's number << 8 | number of the access port */
@@ -60,7 +60,7 @@ struct access_port {
 };
 
 struct ap_state {
-    struct access_port ports[REACH_PORTS];
+    struct access_port ports[AP_STATE_PORTS];
     size_t n;
     bool cut; /* there are more ports */
     bool select_known, mask_known;

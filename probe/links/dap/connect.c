@@ -369,7 +369,7 @@ static bool add_port(struct finding *f, bool v6, uint32_t base, uint8_t number, 
 {
     struct ap_state *ap = f->ap;
     uint32_t csw, back;
-    if (ap->n == REACH_PORTS) {
+    if (ap->n == AP_STATE_PORTS) {
         ap->cut = true;
         return true;
     }

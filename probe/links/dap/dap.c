@@ -83,7 +83,7 @@ static bool go_on_singly(struct dap *dap, const struct deadline *deadline, struc
     struct error why = {0};
     struct deadline soon = deadline_in_ms(patience_ms(REOPEN_MS), deadline->cancel);
     unsigned most = dap->probe.most;
-    if (!probe_lost_in_crowd(&dap->probe))
+    if (!probe_lost_overlapped(&dap->probe))
         return false;
     dap->probe.most = 1;
     if (!reopen(dap, &soon, &why)) {
@@ -154,11 +154,11 @@ static void dap_describe(struct link *link, char *out, size_t size)
              dap->executor.compiler.ap.cut ? ", not all access ports are looked at" : "");
 }
 
-static void dap_leave_power(struct link *link, enum link_power spec)
+static void dap_leave_power(struct link *link, enum link_power power)
 {
     struct dap *dap = dap_of(link);
-    if (spec > dap->leave_power)
-        dap->leave_power = spec;
+    if (power > dap->leave_power)
+        dap->leave_power = power;
 }
 
 /* What our accesses look like on the bus was ours alone to decide. */

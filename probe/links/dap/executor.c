@@ -474,7 +474,7 @@ struct outcome executor_run(struct executor *executor, const struct step *steps,
         begun = true;
         if (!run_packet(&call)) {
             /* A reply that was lost among others may have been taken for that of the packet before */
-            if (probe_lost_in_crowd(executor->adi.probe))
+            if (probe_lost_overlapped(executor->adi.probe))
                 call.out.done = call.alone;
             return call.out;
         }

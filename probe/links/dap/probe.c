@@ -3,14 +3,14 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SEND_MS = 1000, REPLY_MS = 8000, CPU_WINDOWS_MS = 800, STALE = 8, SILENCE_MS = 700 };
+enum { SEND_MS = 1000, REPLY_MS = 8000, OVERLAPPED_MS = 800, STALE = 8, SILENCE_MS = 700 };
 
 static bool receive(struct dap_probe *probe, uint8_t *reply, size_t *n, const struct deadline *deadline,
                     struct error *error)
 {
     probe->lost = !carrier_receive(probe->carrier, reply, CARRIER_ROOM, n, deadline, error);
     if (probe->lost) {
-        probe->crowded = probe->crowded && deadline_passed(deadline); /* else it was unplugged */
+        probe->overlapped = probe->overlapped && deadline_passed(deadline); /* else it was unplugged */
         return false;
     }
     probe->in_flight -= probe->in_flight > 0;
@@ -24,7 +24,7 @@ bool probe_send(struct dap_probe *probe, const uint8_t *packet, size_t n, struct
     if (probe->lost)
         return error_set(error, ERROR_LINK_LOST, "%s is gone", probe->carrier->name);
     probe->packets++;
-    probe->crowded = probe->in_flight++ > 0;
+    probe->overlapped = probe->in_flight++ > 0;
     log_bytes(probe->log, '>', "dap", packet, n, n > 0 ? protocol_name(packet[0]) : NULL);
     probe->lost = !carrier_send(probe->carrier, packet, n, &deadline, error);
     return !probe->lost;
@@ -33,7 +33,8 @@ bool probe_send(struct dap_probe *probe, const uint8_t *packet, size_t n, struct
 bool probe_receive(struct dap_probe *probe, uint8_t *reply, size_t *n, struct error *error)
 {
     /* Packets of which several are in flight hold nothing but reads: none of them takes long */
-    struct deadline deadline = deadline_in_ms(patience_ms(probe->crowded ? CPU_WINDOWS_MS : REPLY_MS), NULL);
+    struct deadline deadline =
+        deadline_in_ms(patience_ms(probe->overlapped ? OVERLAPPED_MS : REPLY_MS), NULL);
     *n = 0;
     if (probe->lost)
         return error_set(error, ERROR_LINK_LOST, "%s is gone", probe->carrier->name);
@@ -143,7 +144,7 @@ bool probe_identify(struct dap_probe *probe, const struct deadline *deadline, st
     probe->info =
         (struct dap_info){.packet_count = 1, .packet_size = CARRIER_SMALLEST, .capabilities = DAP_CAN_SWD};
     probe->in_flight = 0;
-    probe->crowded = false;
+    probe->overlapped = false;
     if (!find_beginning(probe, deadline, error))
         return false;
     for (size_t i = 0; i < sizeof ids; i++) {
@@ -171,9 +172,9 @@ bool probe_identify(struct dap_probe *probe, const struct deadline *deadline, st
     return true;
 }
 
-bool probe_lost_in_crowd(const struct dap_probe *probe)
+bool probe_lost_overlapped(const struct dap_probe *probe)
 {
-    return probe->lost && probe->crowded && probe->window > 1;
+    return probe->lost && probe->overlapped && probe->window > 1;
 }
 
 void probe_close(struct dap_probe *probe)

@@ -22,7 +22,7 @@ struct dap_probe {
     unsigned most;    /* packets in flight at most; 0: one, or all where the firmware is known to bear them */
     unsigned window;  /* what came of that; at least 1 */
     unsigned in_flight;
-    bool crowded; /* others were in flight when the last one was sent */
+    bool overlapped; /* others were in flight when the last one was sent */
     const struct log *log;
 };
 
@@ -39,5 +39,5 @@ bool probe_ask(struct dap_probe *probe, const uint8_t *packet, size_t n, uint8_t
 enum protocol_answer probe_tell(struct dap_probe *probe, const uint8_t *packet, size_t n, const char *what,
                                 struct error *error);
 /* It is lost, and may not have been with one packet at a time: a reply never came, or was none. */
-bool probe_lost_in_crowd(const struct dap_probe *probe);
+bool probe_lost_overlapped(const struct dap_probe *probe);
 void probe_close(struct dap_probe *probe);

@@ -215,7 +215,7 @@ TEST(test_power_is_left_as_it_was_found)
 {
     static const struct {
         uint32_t found;
-        enum link_power spec;
+        enum link_power leave;
         uint32_t left;
     } cases[] = {
         {0, LINK_POWER_AS_FOUND, 0},
@@ -234,9 +234,9 @@ TEST(test_power_is_left_as_it_was_found)
             bench.model.ports[0].control = cases[i].found;
             assert_true(bench_connect(&bench));
             bench.model.ports[0].sticky = true; /* whatever the last thing was that happened */
-            power_leave(&bench.executor.adi, cases[i].spec, &bench.error);
+            power_leave(&bench.executor.adi, cases[i].leave, &bench.error);
             assert_int_equal(bench.model.ports[0].control & 0x5000000F, cases[i].left);
-            if (ports > 1 && cases[i].spec != LINK_POWER_UP)
+            if (ports > 1 && cases[i].leave != LINK_POWER_UP)
                 assert_int_equal(bench.model.ports[1].control, 0);
         }
 }
@@ -288,7 +288,7 @@ TEST(test_more_access_ports_than_are_looked_at)
     begin();
     bench.model.aps = 100;
     assert_true(bench_connect(&bench));
-    assert_int_equal(bench.executor.compiler.ap.n, REACH_PORTS);
+    assert_int_equal(bench.executor.compiler.ap.n, AP_STATE_PORTS);
     assert_true(bench.executor.compiler.ap.cut);
 }
 

@@ -36,7 +36,7 @@ TEST(test_a_reply_of_a_row_never_comes)
         struct deadline deadline = deadline_in_ms(20000, NULL);
         struct outcome outcome = executor_run(&bench.executor, steps, ROW, got, &deadline, &bench.error);
         assert_int_equal(outcome.why, LINK_LOST);
-        assert_true(probe_lost_in_crowd(&bench.probe));
+        assert_true(probe_lost_overlapped(&bench.probe));
         assert_int_equal(outcome.done, 0);
     }
 }
