@@ -53,7 +53,7 @@ size_t steps_add(struct steps *list, struct step step)
     return list->n++;
 }
 
-/* A copy of something that was saved, or borrowed, before `done`. */
+/* Whether this step restores something that was saved or borrowed before `done`. */
 static bool puts_back(const struct step *steps, size_t at, size_t done)
 {
     size_t back = steps[at].borrowed != 0 ? steps[at].borrowed : steps[at].back;
@@ -72,8 +72,8 @@ bool steps_borrowed(const struct step *steps, size_t n, size_t done, size_t *fro
     bool at_once = steps[last].borrowed == 0;
     if (at_once && done <= last && steps[done].op == OP_COPY)
         return true;
-    /* It is not known how far that had come. What was borrowed at once is put back from the copy on that was
-     * under way; else all is, and it does not matter. */
+    /* The step at `done` may have been carried out. What was borrowed at once is restored from the copy under
+     * way on; otherwise everything is restored, which does no harm. */
     *from = steps[last].back > last ? 0 : last - steps[last].back;
     while (!puts_back(steps, *from, done))
         ++*from;

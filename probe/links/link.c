@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- steps on results: no link knows them. A copy becomes a plain write once the result is there; a check
- * is made here, with nothing sent behind what it checks. */
+/* ---- steps on results: links do not know them. A copy becomes a plain write once its result is there; a
+ * check is made here, before any later step is sent. */
 
 enum { COPIED = 64 };
 
@@ -16,7 +16,7 @@ static size_t find_derived(const struct step *steps, size_t n)
     return at;
 }
 
-/* From a copy on, up to a check, or to a copy of a result that is not there yet. */
+/* Steps from a copy on, up to a check or to a copy whose result is not there yet. */
 static size_t make_copies(const struct step *steps, size_t n, const uint64_t *results, struct step *out)
 {
     size_t length = 0;

@@ -34,7 +34,7 @@ struct openocd_session {
     char peer[128];                  /* "localhost:6666" */
     uint64_t sequence;               /* of the last request */
     uint64_t answered;               /* of the last answer */
-    bool lost;                       /* no sense can be made of what comes any more, or nothing comes */
+    bool lost;                       /* the answers make no sense any more, or none come */
 };
 
 static const char pmu_tcl[] =
@@ -48,7 +48,7 @@ static void quote(const char *text, size_t length, char *out, size_t size)
     openocd_text_clean(text, length < QUOTE ? length : QUOTE, out, size);
 }
 
-/* Its last words, if it is ours and has some. */
+/* The end of its log, if we started it. */
 static void add_last_words(struct openocd_session *session, char *out, size_t size)
 {
     out[0] = '\0';
@@ -59,7 +59,7 @@ static void add_last_words(struct openocd_session *session, char *out, size_t si
     snprintf(out, size, ". Its last words: %s", words);
 }
 
-/* What it was at, for people: `what` names a command of pmu.tcl's, or how many steps there were. */
+/* What it was doing: `what` names a command of pmu.tcl or says how many steps were sent. */
 static const char *phase_of(const char *what, char *out, size_t size)
 {
     static const char *const connecting[] = {"pmu_open", "pmu_targets", "pmu.tcl", "version",
@@ -77,7 +77,7 @@ static bool lose(struct openocd_session *session, enum openocd_end end, const ch
     switch (end) {
     case OPENOCD_SILENT:
     case OPENOCD_CANCELLED:
-        /* The answer may still come, and is known by its number */
+        /* The answer may still come; its number tells it from the next one */
         return error_set(error, ERROR_LINK_LOST, "OpenOCD at %s stopped answering (%s)", session->peer,
                          phase_of(what, phase, sizeof phase));
     case OPENOCD_TOO_LONG:
@@ -97,6 +97,7 @@ static bool lose(struct openocd_session *session, enum openocd_end end, const ch
                      phase_of(what, phase, sizeof phase), words);
 }
 
+/* The answer makes no sense: all later requests fail at once. Always false. */
 static bool session_distrust(struct openocd_session *session, const char *text, size_t length,
                              struct error *error)
 {
@@ -109,6 +110,7 @@ static bool session_distrust(struct openocd_session *session, const char *text, 
 
 /* ---- the conversation: requests */
 
+/* The next request's number. */
 static uint64_t session_next(struct openocd_session *session)
 {
     return ++session->sequence;
@@ -130,7 +132,7 @@ static bool is_usable(const struct openocd_session *session, struct error *error
                                        "the connection to OpenOCD at %s was lost before", session->peer);
 }
 
-/* A request whose answer has no number: only while nothing else is outstanding. */
+/* A request whose answer has no number: allowed only while no other answer is due. */
 static bool exchange(struct openocd_session *session, const char *request, size_t length, size_t largest,
                      const struct deadline *deadline, const char *what, const char **answer,
                      size_t *answer_length, struct error *error)
@@ -149,6 +151,11 @@ static bool exchange(struct openocd_session *session, const char *request, size_
     return result;
 }
 
+/*
+ * Sends a request whose answer repeats its number, and waits for that answer. It gets a little time beyond
+ * the deadline or after Ctrl-C: without the answer nothing is known about what the request did. `what` was
+ * sent, for the error text.
+ */
 static bool session_ask(struct openocd_session *session, const char *request, size_t length, size_t largest,
                         const struct deadline *deadline, const char *what, struct openocd_reply *reply,
                         struct error *error)
@@ -182,6 +189,7 @@ static bool session_ask(struct openocd_session *session, const char *request, si
     }
 }
 
+/* Runs a command of pmu.tcl that answers a number and a WHY but no results. */
 static bool session_do(struct openocd_session *session, const char *command, const struct deadline *deadline,
                        enum why *why, struct error *error)
 {
@@ -202,11 +210,12 @@ static bool session_do(struct openocd_session *session, const char *command, con
                      words);
 }
 
+/* Lists the targets by `pmu_open`, which looks for them afresh, or by `pmu_targets`. */
 static bool session_targets(struct openocd_session *session, const char *command,
                             const struct deadline *deadline, struct link_view *out, size_t room, size_t *n,
                             struct error *error)
 {
-    /* Asked as a numbered request first, so that no late answer is read as the list */
+    /* A numbered request first, so that a late answer is not read as the list */
     char request[64];
     enum why why = DONE;
     const char *answer = NULL;
@@ -239,7 +248,7 @@ static bool not_openocd(const struct openocd_session *session, const char *text,
                      words);
 }
 
-/* Ours opens its port first and looks for its adapter then. */
+/* Our OpenOCD opens its port before it looks for its adapter, so it may end now. */
 static bool has_ended(struct openocd_session *session, struct error *error)
 {
     char words[700];
@@ -247,8 +256,8 @@ static bool has_ended(struct openocd_session *session, struct error *error)
     return error_set(error, ERROR_SERVER, "OpenOCD could not start: %s", words);
 }
 
-/* The first question is a sum. Whatever else speaks up is noticed at its first wrong byte; the line end
- * makes those speak up that wait for one. */
+/* The first question is a sum: another kind of server shows at its first wrong byte. The line end makes
+ * servers answer that wait for one. */
 static bool ask_sum(struct openocd_session *session, const struct deadline *deadline, struct error *error)
 {
     static const char question[] = "expr {6 * 7}\n\x1a", expected[] = "42";
@@ -298,7 +307,7 @@ static bool ask_version(struct openocd_session *session, const struct deadline *
     return true;
 }
 
-/* So that a pmu.tcl of another build of ours, or edited by hand, is noticed. */
+/* Tells our pmu.tcl from that of another build or one edited by hand. */
 static uint32_t text_hash(const char *text)
 {
     uint32_t hash = 2166136261U;
@@ -325,7 +334,7 @@ static bool load_pmu_tcl(struct openocd_session *session, const char *hash, cons
     return strcmp(answer, hash) == 0 || session_distrust(session, answer, length, error);
 }
 
-/* Is it ready for us, and has it our pmu.tcl already? Sends it if not. */
+/* Checks that OpenOCD has run `init`; sends pmu.tcl unless it has this version already. */
 static bool prepare(struct openocd_session *session, const struct deadline *deadline, struct error *error)
 {
     static const char question[] = "format {%s %s} [command mode] "
@@ -384,7 +393,7 @@ static void session_close(struct openocd_session *session)
 /* ---- the link */
 
 struct openocd {
-    struct link link; /* first: a struct link is one of these */
+    struct link link; /* first */
     struct openocd_session session;
     struct link_view targets[TARGETS];
     size_t n;
@@ -427,7 +436,7 @@ static enum why explain_fault(const struct openocd *openocd, const struct step *
     return wait ? TARGET_WAIT : TARGET_FAULT;
 }
 
-/* One request with as many of the steps as it holds; DONE if they are done, however many they are. */
+/* One request with as many steps as it holds; DONE if all of these are done. */
 static struct outcome execute_some(struct openocd *openocd, const struct step *steps, size_t n,
                                    uint64_t *results, int64_t slice_ms, int64_t budget_ms,
                                    const struct deadline *deadline, struct error *error)
@@ -514,7 +523,7 @@ static bool openocd_server_run(struct link *link, uint16_t unit, bool run, const
     if (unit >= openocd->n)
         return error_set(error, ERROR_NO_CORE, "OpenOCD has no target %u", unit);
     const char *name = openocd->targets[unit].name;
-    /* OpenOCD itself crashes when told to resume some of them */
+    /* OpenOCD crashes if it is told to resume some of them */
     if (!openocd->targets[unit].is_core)
         return error_set(error, ERROR_NO_CORE, "%s is not a core", name);
     for (;;) {
@@ -537,7 +546,7 @@ static bool openocd_server_run(struct link *link, uint16_t unit, bool run, const
     }
 }
 
-/* With the core as its current target; its errors are told in its own words. */
+/* Runs a command with the core as OpenOCD's current target; an error quotes OpenOCD. */
 static bool tell_target(struct openocd *openocd, uint16_t unit, const char *what,
                         const struct deadline *deadline, struct error *error)
 {
@@ -552,7 +561,8 @@ static bool tell_target(struct openocd *openocd, uint16_t unit, const char *what
 static bool openocd_server_forget(struct link *link, uint16_t unit, const struct deadline *deadline,
                                   struct error *error)
 {
-    /* It refuses where it has none; 0.12 knows no `rwp all`, and then only the registers are cleared. */
+    /* `rbp all` fails without breakpoints. OpenOCD 0.12 has no `rwp all`: then only the registers are
+     * cleared. */
     return tell_target(openocd_of(link), unit, "catch {rbp all}; catch {rwp all}", deadline, error);
 }
 
@@ -644,7 +654,7 @@ struct link *openocd_start(const char *const *options, size_t n, size_t named, c
     struct openocd *openocd = openocd_new(error);
     if (openocd == NULL)
         return NULL;
-    /* Named by what the user typed */
+    /* The link's name is what the user typed */
     size_t used = (size_t)snprintf(openocd->name, sizeof openocd->name, "openocd");
     for (size_t i = 0; i < named && used < sizeof openocd->name; i++)
         used += (size_t)snprintf(openocd->name + used, sizeof openocd->name - used, " %s", options[i]);

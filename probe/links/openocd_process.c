@@ -24,9 +24,9 @@ enum {
 struct openocd_process {
     pid_t pid; /* 0: ended and reaped */
     int log_fd;
-    uint16_t port; /* 0: not said yet */
+    uint16_t port; /* 0: not known yet */
     const struct log *to;
-    char line[LINE_ROOM]; /* for it: what has come of a line that has not ended */
+    char line[LINE_ROOM]; /* the beginning of a line that has not ended */
     size_t line_used;
     char log[LOG_ROOM + 1];
     size_t used;
@@ -34,7 +34,7 @@ struct openocd_process {
 
 /* ---- words of its log */
 
-/* What stands between two words, by its length: a line end weighs more than a blank. */
+/* The gap between two words; the value is its length in the output. */
 enum gap { GAP_NONE = 0, GAP_BLANK = 1, GAP_LINE = 2 };
 
 static size_t put_gap(enum gap gap, char *out, size_t used, size_t room)
@@ -119,7 +119,7 @@ static const char *const quiet_options[] = {
 };
 enum { QUIET_OPTIONS = sizeof quiet_options / sizeof quiet_options[0] };
 
-/* In the child: only what is safe between fork and exec. Does not return. */
+/* Runs in the child: only calls that are safe between fork and exec. */
 static _Noreturn void become_openocd(char *const *argv, int log_fd, int failure_fd, pid_t parent)
 {
     setpgid(0, 0);
@@ -143,7 +143,7 @@ static _Noreturn void become_openocd(char *const *argv, int log_fd, int failure_
 /* 0 when the child runs OpenOCD, else an errno. */
 static int fork_openocd(struct openocd_process *process, char *const *argv)
 {
-    /* Our OpenOCD must never wait for us to read its log: what does not fit into the pipe is lost */
+    /* OpenOCD must never block on its log: what does not fit into the pipe is lost */
     int log[2], failed[2];
     if (pipe2(log, O_CLOEXEC | O_NONBLOCK) != 0)
         return errno;
@@ -188,7 +188,7 @@ static void find_port(struct openocd_process *process)
     }
 }
 
-/* Line by line, as it comes; a long one in pieces. */
+/* Logs whole lines as they come; long ones in pieces. */
 static void pass_on(struct openocd_process *process, const char *text, size_t n)
 {
     for (size_t i = 0; process->to != NULL && i < n; i++) {
@@ -229,7 +229,7 @@ void openocd_process_read_log(struct openocd_process *process)
     }
 }
 
-/* Until there is something to read in the log, or it has ended. */
+/* Waits until the log has grown or ended, and reads it. */
 static void wait_for_log(struct openocd_process *process, const struct deadline *deadline)
 {
     struct pollfd fd = {.fd = process->log_fd, .events = POLLIN};
@@ -325,7 +325,7 @@ struct openocd_process *openocd_process_start(const char *const *options, size_t
     }
     process->log_fd = -1;
     process->to = log;
-    /* Ours come first: they are refused after an `init` of the user's */
+    /* Our options come first: OpenOCD refuses them after the user's `init` */
     size_t used = 0;
     argv[used++] = (char *)"openocd";
     for (size_t i = 0; i < QUIET_OPTIONS; i++)

@@ -17,7 +17,7 @@ static enum openocd_end deadline_end(const struct deadline *deadline)
     return deadline_cancelled(deadline) ? OPENOCD_CANCELLED : OPENOCD_SILENT;
 }
 
-/* Until the socket is ready for `events`, an error is pending on it, or the deadline passes. */
+/* As socket_wait; meanwhile the log of an OpenOCD of ours is read. */
 static enum openocd_end wait_for(struct openocd_rpc *rpc, short events, const struct deadline *deadline)
 {
     for (;;) {
@@ -53,7 +53,7 @@ void openocd_rpc_close(struct openocd_rpc *rpc)
     rpc->used = rpc->room = rpc->consumed = 0;
 }
 
-/* Asked and answered at once: the answer waits in the buffer as if it had come over a socket. */
+/* Sends through the transport; the answer then waits in the buffer as if it had come over a socket. */
 static enum openocd_end speak(struct openocd_rpc *rpc, const char *request, size_t length,
                               const struct deadline *deadline)
 {
@@ -80,7 +80,7 @@ enum openocd_end openocd_rpc_send(struct openocd_rpc *rpc, const char *request, 
 {
     log_text(rpc->log, '>', "tcl", request, length > 0 ? length - 1 : 0);
     if (rpc->transport != NULL)
-        return speak(rpc, request, length > 0 ? length - 1 : 0, deadline); /* its 0x1a is the socket's */
+        return speak(rpc, request, length > 0 ? length - 1 : 0, deadline); /* without the socket's 0x1a */
     while (length > 0) {
         if (rpc->fd < 0)
             return OPENOCD_CLOSED;
@@ -140,7 +140,7 @@ enum openocd_end openocd_rpc_receive(struct openocd_rpc *rpc, size_t largest, co
         if (got < 0)
             return OPENOCD_CLOSED;
         rpc->used += (size_t)got;
-        /* An endless answer in small pieces always finds the socket ready */
+        /* An endless answer in small pieces always leaves the socket ready */
         if (deadline_passed(deadline) &&
             (rpc->used == seen || memchr(rpc->buffer + seen, END_OF_TEXT, rpc->used - seen) == NULL))
             return deadline_end(deadline);
@@ -279,7 +279,7 @@ static int digit_value(char c)
     return -1;
 }
 
-/* A number of at most 64 bits, decimal or 0x..., and nothing else. */
+/* A number of at most 64 bits, decimal or 0x.... */
 static bool take_number(struct cursor *cursor, uint64_t *value)
 {
     uint64_t base = 10;
@@ -372,7 +372,7 @@ static bool take_result(struct cursor *cursor, const struct step *step, bool fir
     return step->op == OP_READ || is_met(step, *result);
 }
 
-/* Why the list ended where it did must be something that the step there can cause. */
+/* Whether the step at `done` can have ended the list in this way. */
 static bool is_plausible(const struct openocd_reply *reply, const struct step *steps, size_t n, size_t done)
 {
     if (reply->why == DONE)
@@ -406,7 +406,7 @@ bool openocd_reply_take(const struct openocd_reply *reply, const struct step *st
             taken++;
         }
     }
-    /* Part of a block may have been read before it failed or time was up */
+    /* A block may have been read in part before it failed or time was up */
     if ((reply->why == TARGET_FAULT || reply->why == NOT_YET) && done < n) {
         size_t length = openocd_item_length(steps + done, n - done);
         for (; length > 1 && taken < reply->count; length--, done++, taken++)
@@ -421,7 +421,7 @@ bool openocd_reply_take(const struct openocd_reply *reply, const struct step *st
 
 /* ---- the list of targets */
 
-/* "type,PORT,COREID,DBGBASE" where OpenOCD knows it. Numbers that are none leave the place unknown. */
+/* "type,PORT,COREID,DBGBASE" if OpenOCD knows these; nonsense in it counts as unknown. */
 static void take_place(struct link_view *view)
 {
     char *comma = strchr(view->type, ',');

@@ -1,4 +1,4 @@
-/* MSRs of another machine: the client of the agent that serves them, target-stub/knc. */
+/* MSRs of another machine: the client of target-stub/knc. */
 #include "base/socket.h"
 #include "links/msr/msr.h"
 
@@ -74,7 +74,7 @@ void frame_values(const uint8_t *bytes, size_t n, uint64_t *out)
 
 /* ---- the link */
 
-/* An answer that is under way is waited for even after Ctrl-C: without it nothing can be put back. */
+/* An answer under way is awaited even after Ctrl-C: without it nothing can be restored. */
 enum { ANSWER_MS = 5000 };
 
 struct msr_agent {

@@ -1,3 +1,4 @@
+/* Steps on MSRs as batches for a carrier, and how --probe names one. */
 #include "links/msr/msr.h"
 
 #include "base/socket.h"
@@ -28,7 +29,7 @@ static struct msr_op op_of(const struct step *step)
                            .value = step->op == OP_WRITE ? step->value : 0};
 }
 
-/* Nothing may follow a read that ends the list if it does not match. */
+/* A batch ends with a read that may end the list. */
 static size_t gather(const struct step *steps, size_t n, struct msr_op *out)
 {
     size_t count = 0;
@@ -105,7 +106,7 @@ void msr_link_init(struct msr_link *link, const struct msr_carrier_ops *carrier)
 static const char files_word[] = "msr", agent_word[] = "msr-agent";
 enum { MOST_CPU = 4095 };
 
-/* What follows the word; NULL: it is another one. */
+/* The text after the word, from one of the characters of `next` on; NULL: another word. */
 static const char *after(const char *probe, const char *word, const char *next)
 {
     size_t length = strlen(word);
