@@ -36,7 +36,6 @@ struct setting {
     uint64_t keep;          /* else (old & keep) | set | key is written */
     uint64_t set, key;
     struct restore restore;
-    /* The register's name, if the counts depend on the tested bits: they must not change meanwhile
-     */
+    /* The register's name, if the counts depend on the tested bits: they must not change meanwhile */
     const char *watched;
 };

@@ -90,7 +90,7 @@ bool link_server_run(struct link *link, uint16_t unit, bool run, const struct de
 /* Removes the server's own breakpoints and watchpoints. */
 bool link_server_forget(struct link *link, uint16_t unit, const struct deadline *deadline,
                         struct error *error);
-/* Resets the target in the server's way, which knows the board. True without a server. Not while it is held.
+/* Resets the target in the server's way, which knows the board. True without a server. Not while held.
  */
 bool link_server_reset(struct link *link, uint16_t unit, bool halt, const struct deadline *deadline,
                        struct error *error);
@@ -105,5 +105,6 @@ void link_close(struct link *link); /* NULL is allowed */
 /*
  * Two links used as one: `control` reaches the core, `counters` the model-specific registers of an x86
  * processor. A list of steps is cut where it changes from one to the other. Takes both links over, even if it
- * fails; NULL on error. The views of `counters` are marked `counts_only`. */
+ * fails; NULL on error. The views of `counters` are marked `counts_only`.
+ */
 struct link *link_combined_new(struct link *control, struct link *counters, struct error *error);

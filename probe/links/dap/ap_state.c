@@ -25,7 +25,7 @@ uint32_t ap_state_select(const struct access_port *port, uint32_t offset)
     return port->base + (at & 0xFF0);
 }
 
-/* ---- what lies ahead */
+/* ---- the steps ahead */
 
 static bool is_word(const struct step *step)
 {
@@ -46,7 +46,7 @@ static bool is_match(const struct step *step)
     return step->op == OP_UNTIL || step->op == OP_EXPECT;
 }
 
-/* How many accesses from `at` on go the same way to ascending addresses. */
+/* How many accesses from `at` on have the same direction and ascending addresses. */
 static unsigned run_ahead(const struct step *steps, size_t n, size_t at)
 {
     unsigned length = 1;
@@ -61,7 +61,7 @@ static unsigned run_ahead(const struct step *steps, size_t n, size_t at)
     return length;
 }
 
-/* How often the address changes, from TAR's on, before an access leaves the 16 bytes around it. */
+/* How often the address changes, starting with TAR's, before an access leaves the 16 bytes around TAR. */
 static unsigned moves_ahead(const struct access_port *port, const struct step *steps, size_t n, size_t at)
 {
     uint32_t last = port->tar;
@@ -159,7 +159,7 @@ static uint32_t csw_size(unsigned bytes)
     return bytes == 1 ? 0 : bytes == 2 ? 1 : CSW_SIZE_WORD;
 }
 
-/* A match re-reads, and posts one read beyond the one that matched: TAR must stand still under it. */
+/* A match re-reads, and posts one read more than the one that matched: TAR must not move. */
 static uint32_t csw_wanted(const struct access_port *port, const struct step *steps, size_t n, size_t at)
 {
     uint32_t plain = port->csw_base | csw_size(steps[at].at.size);
@@ -209,7 +209,7 @@ bool ap_state_step(struct ap_state *ap, struct packet *packet, const struct step
         *request = (uint8_t)(TRANSFER_AP | (offset & TRANSFER_REGISTER));
         return want_select(ap, packet, ap_state_select(ap_state_port(ap, address->unit), offset), at);
     }
-    /* A register of the debug port: its bank is in bits 7:4 */
+    /* A debug port register: bits 7:4 are the bank */
     uint32_t rest = ap->select_known ? ap->select & ~0xFU : 0;
     *request = (uint8_t)(offset & TRANSFER_REGISTER);
     return (offset & TRANSFER_REGISTER) >= DP_SELECT ||

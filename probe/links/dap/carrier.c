@@ -39,7 +39,7 @@ bool descriptors_read_interface(const struct interface_descriptor *from, struct 
 {
     const struct endpoint_descriptor *first = &from->endpoints[0], *second = &from->endpoints[1];
     size_t in = second->packet & PACKET_BYTES,
-           out_packet = first->packet & PACKET_BYTES; /* above it, what high bandwidth adds */
+           out_packet = first->packet & PACKET_BYTES; /* the bits above are for high bandwidth */
     if ((from->class != CLASS_VENDOR && from->class != CLASS_NONE) || from->n_endpoints < 2 ||
         !is_bulk(first, false) || !is_bulk(second, true) || in == 0 || out_packet == 0)
         return false;
@@ -124,11 +124,11 @@ size_t descriptors_report_size(const uint8_t *descriptor, size_t n)
 
 enum { IN_FLIGHT = 8, CLOSE_MS = 1000, STRING_ROOM = 128, DEPTH = 7 };
 
-/* One packet under way and the reply that it will bring. */
+/* One packet in flight and its reply. */
 struct exchange {
     struct libusb_transfer *out, *in;
     uint8_t request[CARRIER_ROOM], reply[DESCRIPTORS_REPLY];
-    int out_busy, in_busy; /* libusb clears them, in our own thread */
+    int out_busy, in_busy; /* cleared by libusb in our own thread */
 };
 
 struct usb {
@@ -138,7 +138,7 @@ struct usb {
     struct interface_place place;
     bool claimed;
     struct exchange exchanges[IN_FLIGHT];
-    unsigned sent, received; /* in flight are those between */
+    unsigned sent, received; /* those between are in flight */
 };
 
 static bool read_interface(const struct libusb_interface_descriptor *from, struct interface_place *out)
@@ -154,7 +154,7 @@ static bool read_interface(const struct libusb_interface_descriptor *from, struc
     return descriptors_read_interface(&plain, out);
 }
 
-/* Those of the right shape; *has_hid: there is one for reports, too. */
+/* Lists the interfaces of the right form; *has_hid: one for HID reports exists too. */
 static size_t find_interfaces(libusb_device *device, struct interface_place *out, size_t room, bool *has_hid)
 {
     struct libusb_config_descriptor *config;
@@ -181,8 +181,8 @@ static void read_string(libusb_device_handle *handle, int index, char *out, size
     (void)descriptors_text(text, n > 0 ? (size_t)n : 0, out, size);
 }
 
-/* Picks the interface whose string says what it is. Where only the device does, the first, unless it can be
- * spoken to by reports: then the other one may be for something else. */
+/* Picks the interface that is named as CMSIS-DAP. If only the device is, picks the first interface, unless
+ * there is one for HID reports: then the bulk interface may serve something else. */
 static bool choose_interface(libusb_device *device, libusb_device_handle *handle,
                              const struct dap_found *found, struct interface_place *out)
 {
@@ -202,7 +202,7 @@ static bool choose_interface(libusb_device *device, libusb_device_handle *handle
     return true;
 }
 
-/* What the kernel read when the device was plugged in, for a device that may not be opened. */
+/* Reads what the kernel keeps about a device, because we may not be allowed to open it. */
 static void read_attribute(libusb_device *device, const char *attribute, char *out, size_t size)
 {
     uint8_t ports[DEPTH];
@@ -227,7 +227,7 @@ static void name_place(libusb_device *device, char *out, size_t size)
     snprintf(out, size, "%u/%u", libusb_get_bus_number(device), libusb_get_device_address(device));
 }
 
-/* False when it is no probe. */
+/* False: not a probe. */
 static bool look_at(libusb_device *device, const struct libusb_device_descriptor *descriptor,
                     const struct probe_spec *spec, struct dap_found *out)
 {
@@ -254,7 +254,7 @@ static bool look_at(libusb_device *device, const struct libusb_device_descriptor
     return usb_choice_is_probe(out);
 }
 
-/* What is done with each device that is plugged in. */
+/* What to do with each device that is plugged in. */
 struct visit {
     void (*device)(struct visit *, libusb_device *, const struct libusb_device_descriptor *);
     const struct probe_spec *spec;
@@ -319,7 +319,7 @@ static void LIBUSB_CALL finished(struct libusb_transfer *transfer)
     *(int *)transfer->user_data = 0;
 }
 
-/* Lets libusb work until *busy is cleared. False when the deadline passes first. */
+/* Lets libusb work until *busy is cleared; false if the deadline passes first. */
 static bool work(struct usb *usb, const int *busy, const struct deadline *deadline)
 {
     while (*busy) {
@@ -380,7 +380,7 @@ static bool usb_send(struct carrier *carrier, const uint8_t *packet, size_t n,
                 failure == LIBUSB_ERROR_NO_DEVICE ? "it was unplugged" : libusb_strerror(failure), error);
 }
 
-/* A reply beyond those that were asked for: one that was left behind for an earlier program. */
+/* Asks for a reply without a packet: one that an earlier program left behind. */
 static bool ask_for_more(struct usb *usb, struct exchange *exchange, struct error *error)
 {
     libusb_fill_bulk_transfer(exchange->in, usb->handle, usb->place.in, exchange->reply, reply_room(usb),
@@ -429,7 +429,7 @@ static void usb_close(struct carrier *carrier)
         quiet =
             work(usb, &exchange->out_busy, &deadline) && work(usb, &exchange->in_busy, &deadline) && quiet;
     }
-    if (!quiet) /* libusb may still write into it: better leaked than freed */
+    if (!quiet) /* libusb may still write into it: leak it */
         return;
     for (size_t i = 0; i < IN_FLIGHT; i++) {
         libusb_free_transfer(usb->exchanges[i].out);
@@ -530,7 +530,7 @@ static size_t read_report_size(const char *path)
     return size >= REPORT ? size : REPORT;
 }
 
-/* NXP's probes have further interfaces, on further vendor's pages. */
+/* NXP's probes have more interfaces, on other vendor-defined pages. */
 static bool is_dap_page(const struct hid_device_info *one)
 {
     if (one->vendor_id == NXP)
@@ -568,13 +568,13 @@ static bool hid_send(struct carrier *carrier, const uint8_t *packet, size_t n,
                      const struct deadline *deadline, struct error *error)
 {
     struct hid *hid = (struct hid *)carrier;
-    uint8_t report[1 + CARRIER_ROOM] = {0}; /* reports are not numbered: 0 */
+    uint8_t report[1 + CARRIER_ROOM] = {0}; /* report number 0: reports are not numbered */
     (void)deadline;
     if (n > hid->report)
         return error_set(error, ERROR_SYSTEM, "a packet grew too long");
     memcpy(report + 1, packet, n);
     int put;
-    do { /* a signal that comes in between is no loss */
+    do { /* a signal may interrupt it */
         errno = 0;
         put = hid_write(hid->device, report, 1 + hid->report);
     } while (put < 0 && errno == EINTR);
@@ -709,12 +709,12 @@ struct carrier *tcp_connect(const char *host, uint16_t port, const struct deadli
     if (tcp == NULL) {
         if (fd >= 0)
             close(fd);
-        error_set(error, ERROR_SYSTEM, "out of memory"); /* unless there is an error already */
+        error_set(error, ERROR_SYSTEM, "out of memory"); /* keeps an earlier error */
         return NULL;
     }
     tcp->fd = fd;
     tcp->carrier.ops = &ops;
-    tcp->carrier.takes_several = true; /* each has its length in front: none can be taken for two */
+    tcp->carrier.takes_several = true; /* each starts with its length: firmware cannot merge two */
     snprintf(tcp->carrier.name, sizeof tcp->carrier.name, "cmsis-dap-tcp %.128s:%u", host, (unsigned)port);
     return &tcp->carrier;
 }

@@ -79,7 +79,7 @@ void predict_failed(struct predictor *predictor, uint8_t entry, uint32_t saw)
 
 /* ---- packets */
 
-/* Enough room that a byte more does not make a packet more. */
+/* Smaller packets have no room for guards: a byte more may cost a packet. */
 enum { GUARDS_FROM = 128 };
 
 struct compiling {
@@ -144,10 +144,10 @@ static bool put_check(struct compiling *c)
 }
 
 /*
- * Before a match, a write must be known to be finished: a failure of the match would otherwise not tell which
- * of the two failed. And some firmware loses its place when a match comes directly behind a posted read: over
- * SWD a read of RDBUFF fetches its word first; over JTAG, where each read is posted, only a write does, and
- * the mask again is one that stays inside the probe.
+ * A write must have finished before a match: otherwise a failure does not show which of the two failed. And
+ * some firmware mishandles a match directly after a posted read. Over SWD a read of RDBUFF fetches the word
+ * first. Over JTAG each read is posted, so only a write helps; a write of the same mask stays inside the
+ * probe.
  */
 static bool put_guard(struct compiling *c)
 {
@@ -163,7 +163,7 @@ static bool put_guard(struct compiling *c)
     return packet_put(c->packet, note, NULL);
 }
 
-/* What the step's number looks like on the bus: a narrow access has its own byte lanes. */
+/* A step's value on the bus: a narrow access uses its own byte lanes. */
 static uint32_t on_bus(const struct step *step, uint64_t number, unsigned lane)
 {
     if (step->at.size >= 4)
@@ -171,7 +171,7 @@ static uint32_t on_bus(const struct step *step, uint64_t number, unsigned lane)
     return (uint32_t)(number & ((1U << 8 * step->at.size) - 1)) << lane;
 }
 
-/* Bits that no access of that size can show never match. */
+/* False if the value has bits that an access of this size cannot show. */
 static bool can_match(const struct step *step)
 {
     uint64_t shown = (UINT64_C(1) << 8 * step->at.size) - 1;
@@ -203,12 +203,12 @@ static bool compile_match(struct compiling *c, uint8_t request, struct note note
     if (advice == PREDICT_LEARN) {
         note.kind = NOTE_LEARN;
         note.request = (uint8_t)(request | TRANSFER_READ);
-        packet_put(c->packet, note, NULL); /* or another time */
+        packet_put(c->packet, note, NULL); /* if it fits */
     }
     return true;
 }
 
-/* A wait or a proof that we decide ourselves. */
+/* A wait or proof that we decide ourselves. */
 static bool compile_look(struct compiling *c, uint8_t request, struct note note)
 {
     note.kind = NOTE_LOOK;
@@ -230,7 +230,7 @@ static bool compile_check(struct compiling *c, uint8_t request, struct note note
     return true;
 }
 
-/* A proof on the register whose whole word has just been matched: nothing needs to be read again. */
+/* A proof on the register whose whole word was just matched needs no read. */
 static bool is_implied(struct compiling *c)
 {
     const struct step *step = &c->steps[c->at];
@@ -289,7 +289,7 @@ static bool compile_access(struct compiling *c)
     return put;
 }
 
-/* Debug port of a step; that of SPACE_DP is numbered in the same bits. */
+/* A step's debug port; SPACE_DP has its number in the same bits. */
 static unsigned debug_port(const struct step *step)
 {
     return step->at.unit >> 8;
@@ -304,7 +304,7 @@ static void compile_steps(struct compiling *c)
         if (step->op == OP_TIME) {
             c->at++;
             if (step->value == TIME_AFTER)
-                packet->end = c->at; /* the times before it lie no later */
+                packet->end = c->at; /* the times before it are not later */
             continue;
         }
         if (compiler_refusal(c->compiler, step) != NULL)
@@ -328,7 +328,7 @@ static void compile_steps(struct compiling *c)
         packet->end++;
 }
 
-/* Trusts nothing that the packet before may not have done. */
+/* Assumes nothing that the previous packet may not have done. */
 static bool open_gate(struct compiling *c, const struct access_port *port, uint32_t token)
 {
     struct ap_state *ap = &c->compiler->ap;

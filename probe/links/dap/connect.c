@@ -2,8 +2,8 @@
 
 #include "links/dap/wires.h"
 
-/* TARGETSEL of chips with several debug ports on two wires, IHI 0031 B2.2.13. Never more than their cores:
- * the RP2040's number 15 resets the chip when it is powered up. */
+/* TARGETSEL of chips with several debug ports on two wires, IHI 0031 B2.2.13. Only the cores' ports: powering
+ * up the RP2040's number 15 resets the chip. */
 static const struct {
     uint32_t device;
     size_t n;
@@ -18,14 +18,15 @@ enum {
     TRIES = 2,
 };
 
-static const uint32_t TARGETID_NUMBER = 0xF0000000; /* differs between the ports of a chip */
+static const uint32_t TARGETID_NUMBER =
+    0xF0000000; /* the only bits that differ between the ports of a chip */
 
 static unsigned version_of(uint32_t dpidr)
 {
     return dpidr >> 12 & 0xF;
 }
 
-/* A first answer: several ports that speak at once give the same one. */
+/* Reads DPIDR. Several ports may answer at once: they give the same value. */
 static enum adi_end first_answer(struct adi *adi, struct error *error)
 {
     enum adi_end end = adi_read_dp(adi, DP_DPIDR, &adi->dpidr, error);
@@ -41,7 +42,7 @@ static enum adi_end try_target(struct adi *adi, uint32_t device, struct error *e
     return first_answer(adi, error);
 }
 
-/* Whether what answers is one of several ports of a chip that is known to have them. */
+/* Finds out whether the port is one of several of a chip in `multidrop`. */
 static enum adi_end look_for_more(struct adi *adi, struct error *error)
 {
     uint32_t id = 0;
@@ -63,7 +64,7 @@ static enum adi_end look_for_more(struct adi *adi, struct error *error)
     return ADI_OK;
 }
 
-/* *cannot says why a chip with several ports would not be seen. */
+/* *cannot: why this probe would not see a chip with several ports. */
 static enum adi_end connect_wires(struct adi *adi, struct error *cannot, struct error *error)
 {
     enum adi_end end = ADI_NO_ACK;
@@ -91,7 +92,7 @@ static enum adi_end connect_wires(struct adi *adi, struct error *cannot, struct 
     return end == ADI_OK ? look_for_more(adi, error) : end;
 }
 
-/* True when the wires carry the clock: the same register, many times, reads the same. */
+/* ADI_OK if the wires carry the clock: many reads of one register agree. */
 static enum adi_end check_clock(struct adi *adi, struct error *error)
 {
     struct adi_access list[CHECKS];
@@ -111,7 +112,7 @@ static bool choose_port(struct adi *adi, uint8_t port, struct error *error)
     return wires_connect(adi->probe, port, error);
 }
 
-/* At the clock that is set. */
+/* Tries SWD at the present clock. */
 static enum adi_end try_swd(struct adi *adi, struct error *cannot, struct error *error)
 {
     if (!adi_configure(adi, 1, error))
@@ -119,14 +120,14 @@ static enum adi_end try_swd(struct adi *adi, struct error *cannot, struct error 
     enum adi_end end = connect_wires(adi, cannot, error);
     if (end == ADI_OK)
         end = adi_select(adi, 0, error);
-    if (end == ADI_OK) /* firmware may fall back to a clock of its own with the sequences */
+    if (end == ADI_OK) /* firmware may change the clock with a sequence */
         end = wires_clock(adi->probe, adi->hz, error) ? check_clock(adi, error) : ADI_LOST;
     return end;
 }
 
 static bool connect_swd(struct adi *adi, struct error *error)
 {
-    static const char nobody[] =
+    static const char silence[] =
         "no target answers over SWD: is it powered, and are SWCLK, SWDIO and ground connected?";
     uint8_t packet[PROTOCOL_ROOM];
     if (!choose_port(adi, DAP_PORT_SWD, error))
@@ -144,12 +145,12 @@ static bool connect_swd(struct adi *adi, struct error *error)
         if (end == ADI_LOST || (adi->hz / 2 < HZ_LEAST && !clocked))
             return error_set(error, refused.kind, "%s", refused.text);
         if (adi->hz / 2 < HZ_LEAST)
-            return error_set(error, ERROR_NO_CORE, "%s%s%s", nobody,
+            return error_set(error, ERROR_NO_CORE, "%s%s%s", silence,
                              cannot.kind != ERROR_NONE ? " An RP2040 would not be seen: " : "", cannot.text);
     }
 }
 
-/* At the clock that is set. The error says why not; the probe may be lost. */
+/* Tries JTAG at the present clock. False with an error; the probe may be lost. */
 static bool try_chain(struct adi *adi, struct error *error)
 {
     struct chain chain;
@@ -178,7 +179,7 @@ static bool connect_jtag(struct adi *adi, struct error *error)
         bool takes = wires_clock(adi->probe, adi->hz, &refused);
         if (takes && try_chain(adi, &refused))
             return true;
-        if (takes || !clocked) /* a clock that is refused says the least */
+        if (takes || !clocked) /* a refused clock is the least informative reason */
             why = refused;
         clocked = clocked || takes;
         if (adi->probe->lost || adi->hz / 2 < HZ_LEAST)
@@ -187,13 +188,13 @@ static bool connect_jtag(struct adi *adi, struct error *error)
     }
 }
 
-/* A moment's noise is no port that is not there. */
+/* Retried, so that noise does not make a port seem absent. */
 static enum adi_end power_port(struct adi *adi, size_t number, struct error *error)
 {
     enum adi_end end = ADI_NO_ACK;
     for (int i = 0; i < TRIES && end != ADI_OK && end != ADI_LOST; i++) {
         struct deadline deadline = deadline_in_ms(patience_ms(POWER_MS), NULL);
-        adi->selected = i == 0 ? adi->selected : SIZE_MAX; /* from a line reset on */
+        adi->selected = i == 0 ? adi->selected : SIZE_MAX; /* select it afresh, from a line reset on */
         end = adi_select(adi, number, error);
         if (end == ADI_OK)
             end = power_up(adi, &deadline, error);
@@ -207,7 +208,7 @@ static bool power_ports(struct adi *adi, struct error *error)
         enum adi_end end = power_port(adi, i, error);
         if (end == ADI_LOST)
             return false;
-        if (end == ADI_NO_ACK && i > 0) { /* one of several need not be there */
+        if (end == ADI_NO_ACK && i > 0) { /* the further ports are optional */
             adi->n_ports = i;
             break;
         }
@@ -253,11 +254,10 @@ bool connect_target(struct adi *adi, enum dap_wires wires, uint32_t hz, const st
 enum { IDR_CLASS = 0xF << 13, IDR_CLASS_MEMORY = 8 << 13, IDR_TYPE = 0xF };
 enum { TYPE_AHB3 = 1, TYPE_APB = 2, TYPE_AHB5 = 5, TYPE_APB4 = 6, TYPE_AHB5_HPROT = 8 };
 
-/* CSW, IHI 0031 C2.6.3 and E1: what a debugger's accesses look like on the bus. */
+/* CSW, IHI 0031 C2.6.3 and E1: the attributes of a debugger's accesses on the bus. */
 enum { CSW_READ_ONLY = 1 << 6 | 1 << 7, CSW_KEPT_OUT = CSW_SIZE | CSW_INCREMENT | CSW_READ_ONLY };
 static const uint32_t CSW_AHB_DEBUGGER = 0x22000000, CSW_APB_DEBUGGER = 0x80000000;
-/* Of an AHB: Non-secure transfers, and whether Secure ones are allowed. Chips come out of reset with either.
- */
+/* AHB: Non-secure transfers; Secure ones are allowed. Chips differ in their reset values. */
 static const uint32_t CSW_HNONSEC = 1U << 30, CSW_SPIDEN = 1U << 23;
 
 /* CoreSight identification, IHI 0029 B2; ROM tables of class 9, D7. */
@@ -274,11 +274,11 @@ enum {
 };
 
 /*
- * So many absent numbers in a row end the search. Some microcontrollers do not come back from an access to
- * a port that is not there; they have nothing but AHB-APs, one behind the other.
+ * How many absent numbers in a row end the search. Some microcontrollers hang on an access to a port that
+ * does not exist; these have only AHB-APs, with consecutive numbers.
  */
 enum { ABSENT_IN_A_ROW = 8, ABSENT_ON_A_MICROCONTROLLER = 3 };
-/* Ports that come again: those of number 0 as often in a row, and groups of them up to that number. */
+/* Aliases: port 0 repeated this often, or repeated groups of ports, end the search. */
 enum { ALIASES_IN_A_ROW = 4, ALIAS_GROUP = 8, ALIAS_NUMBERS = 16 };
 enum { CFG_LARGE_ADDRESS = 1 << 1 };
 enum { PORTS_V5 = 256, BASEPTR_BANK = 2, DPIDR1_BANK = 1, SELECT1_BANK = 5, ADDRESS_SIZE = 0x7F };
@@ -286,13 +286,13 @@ enum { PORTS_V5 = 256, BASEPTR_BANK = 2, DPIDR1_BANK = 1, SELECT1_BANK = 5, ADDR
 struct finding {
     struct adi *adi;
     struct ap_state *ap;
-    uint16_t number; /* debug port's, in bits 15:8 */
-    unsigned found;  /* on it */
+    uint16_t number; /* debug port in bits 15:8 */
+    unsigned found;  /* access ports of this debug port */
     struct error *error;
 };
 
-/* One access in the space of access ports. A failure is tried once more: were it only noise, an access port
- * would seem absent, and the second core the first. False only when the probe is lost. */
+/* One access to an access port's register. A failure is tried again: after noise an access port would seem
+ * absent, and the second core would be taken for the first. False only if the probe is lost. */
 static bool access_ap(struct finding *f, uint32_t select, struct adi_access *access, bool *worked)
 {
     *worked = false;
@@ -300,7 +300,7 @@ static bool access_ap(struct finding *f, uint32_t select, struct adi_access *acc
         struct adi_access list[] = {{.request = DP_SELECT, .value = select & ~0xFU},
                                     *access,
                                     {.request = TRANSFER_READ | DP_CTRL_STAT}};
-        size_t done, n = f->adi->jtag ? 3 : 2; /* which alone tells of a fault over JTAG */
+        size_t done, n = f->adi->jtag ? 3 : 2; /* over JTAG only CTRL/STAT shows a fault */
         enum adi_end end = adi_transfer(f->adi, list, n, &done, f->error);
         if (end == ADI_OK && n == 3 && (list[2].value & (STAT_STICKY_ERR | STAT_STICKY_ORUN)))
             end = ADI_FAULT;
@@ -312,7 +312,7 @@ static bool access_ap(struct finding *f, uint32_t select, struct adi_access *acc
     return true;
 }
 
-/* An address whose access fails reads as 0. */
+/* Reads 0 if the access fails. */
 static bool read_ap(struct finding *f, uint32_t select, uint8_t reg, uint32_t *value)
 {
     struct adi_access access = {.request = TRANSFER_AP | TRANSFER_READ | (reg & TRANSFER_REGISTER)};
@@ -343,7 +343,7 @@ static uint32_t debugger_bits(uint32_t idr)
     }
 }
 
-/* What has been written of CSW, as it reads back. */
+/* CSW's value with the security bit that the port accepted. */
 static uint32_t with_security(uint32_t idr, uint32_t written, uint32_t back)
 {
     if (debugger_bits(idr) != CSW_AHB_DEBUGGER)
@@ -351,8 +351,7 @@ static uint32_t with_security(uint32_t idr, uint32_t written, uint32_t back)
     return (written & ~CSW_HNONSEC) | (back & CSW_SPIDEN ? 0 : CSW_HNONSEC);
 }
 
-/* Accesses go to the lowest 4 GB: what an earlier debugger has left in the upper word would lead elsewhere.
- */
+/* Clears TAR[63:32]: all our addresses have 32 bits, and an earlier debugger may have left a value there. */
 static bool clear_upper_address(struct finding *f, struct access_port *port)
 {
     uint32_t cfg, select = ap_state_select(port, AP_TAR_HIGH);
@@ -388,7 +387,7 @@ static bool add_port(struct finding *f, bool v6, uint32_t base, uint8_t number, 
         if (!write_ap(f, select, AP_CSW, port->csw_base) || !read_ap(f, select, AP_CSW, &back))
             return false;
         port->csw_base = with_security(idr, port->csw_base, back);
-        port->narrow = (back & CSW_SIZE) == 0; /* a size that is not implemented does not stay */
+        port->narrow = (back & CSW_SIZE) == 0; /* a size that is not implemented reads back as another */
         if (!clear_upper_address(f, port))
             return false;
     }
@@ -407,12 +406,12 @@ static bool is_microcontroller(const struct finding *f, size_t first)
     return f->ap->n > first;
 }
 
-/* What tells one port from another. */
+/* What distinguishes ports. */
 struct identity {
     uint32_t idr, base;
 };
 
-/* How many ports there are in truth, where APSEL is decoded in part only; 0: no sign of that. */
+/* How many ports exist if APSEL is decoded only in part; 0: no sign of that. */
 static unsigned count_before_aliases(const struct identity *ports, unsigned n)
 {
     for (unsigned group = 1; group <= ALIAS_GROUP; group *= 2) {
@@ -491,8 +490,8 @@ static bool find_in_rom(struct finding *f, uint32_t base, unsigned depth)
     return true;
 }
 
-/* IHI 0074 B2.2: an address of more than 32 bits has its upper word in SELECT1, where an
- * earlier debugger may have left something. */
+/* IHI 0074 B2.2: SELECT1 holds the upper word of longer addresses; an earlier debugger may have left a value
+ * there. */
 static enum adi_end clear_select1(struct finding *f)
 {
     uint32_t dpidr1 = 0;
@@ -505,7 +504,7 @@ static enum adi_end clear_select1(struct finding *f)
     return end == ADI_OK ? adi_write_dp(f->adi, DP_CTRL_STAT, 0, f->error) : end;
 }
 
-/* IHI 0074 B2.2.2: where the first component is. */
+/* ADIv6: BASEPTR (IHI 0074 B2.2.2) has the address of the first component. */
 static bool find_by_address(struct finding *f)
 {
     uint32_t pointer = 0;
@@ -550,17 +549,17 @@ enum {
     PAIRS = ADI_BATCH / 2,
 };
 
-/* A port that only transfers whole words has no bits 1:0 there (IHI 0031, the MEM-AP's TAR). */
+/* A port that transfers only whole words has no bits 1:0 in TAR (IHI 0031). */
 static const uint32_t KEPT = ~UINT32_C(3);
 
-/* Bits that all change, that never do, and each alone. */
+/* Alternating bits, all zeros, all ones, and each bit alone. */
 static uint32_t pattern(unsigned number)
 {
     static const uint32_t first[] = {0x55555555, 0xAAAAAAAA, 0x00000000, 0xFFFFFFFF};
     return number < 4 ? first[number] : UINT32_C(1) << (number - 4);
 }
 
-/* What TAR is given it gives back; if not, it ends as a match that fails does. */
+/* Writes patterns to TAR and reads them back; ADI_MISMATCH if one differs. */
 static enum adi_end carry_patterns(struct adi *adi, const struct access_port *port, struct error *error)
 {
     size_t done;
@@ -581,7 +580,7 @@ static enum adi_end carry_patterns(struct adi *adi, const struct access_port *po
     return end;
 }
 
-/* A moment's trouble does not speak against a clock; damaged data does. */
+/* Other failures are retried; damaged data at once means that the clock is too fast. */
 static enum adi_end try_clock(struct adi *adi, const struct access_port *port, struct error *error)
 {
     enum adi_end end = ADI_NO_ACK;
@@ -593,7 +592,7 @@ static enum adi_end try_clock(struct adi *adi, const struct access_port *port, s
     return end;
 }
 
-/* Slower until all patterns come back. If no clock helps, the clock is not the cause. */
+/* Slows down until all patterns come back. If no clock helps, restores the first one. */
 static bool find_clock(struct adi *adi, const struct access_port *port, struct error *error)
 {
     for (uint32_t first = adi->hz;;) {

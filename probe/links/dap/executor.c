@@ -13,19 +13,19 @@ struct call {
     const struct step *steps;
     size_t n, done;
     uint64_t *results;
-    bool look;      /* the match of the step at `done` failed */
-    bool predicted; /* and was on a predicted word */
+    bool look;      /* the match at `done` failed: read it once ourselves */
+    bool predicted; /* that match was on a predicted word */
     uint8_t entry;
     unsigned noise;
     unsigned sent, received; /* packets; those between are in flight */
-    size_t ahead;            /* the first step that no packet holds yet */
-    size_t alone;            /* `done` when nothing was in flight last */
-    bool token_left;         /* the last packet sent ended with one */
-    size_t row_end;          /* of a row of reads that goes out in many packets at a time */
+    size_t ahead;            /* the first step in no packet yet */
+    size_t alone;            /* `done` when the last packet with nothing in flight was sent */
+    bool token_left;         /* the last packet sent ended with a token */
+    size_t row_end;          /* of a row of reads sent in overlapping packets */
     struct deadline slice;   /* for a wait */
     struct deadline budget;  /* no packet is sent after this */
     struct error *error;
-    struct outcome out; /* when a function below returns false */
+    struct outcome out; /* valid once a function below returned false */
 };
 
 void executor_begin(struct executor *executor)
@@ -78,8 +78,7 @@ static bool noise(struct call *call, size_t step)
 static const char never_ends[] =
     "the access goes on even after an abort: the target's bus hangs, or has no clock while the target sleeps";
 
-/* IHI 0031 C2.6.3: once an access was aborted, TRINPROG says whether the bus behind the port goes on with it.
- */
+/* IHI 0031 C2.6.3: after an abort, TRINPROG shows whether the bus still works on the access. */
 static bool bus_hangs(struct call *call, size_t step)
 {
     struct adi *adi = &call->executor->adi;
@@ -108,7 +107,7 @@ static bool mend(struct call *call, const struct decoded *decoded)
     compiler_forget(&call->executor->compiler);
     call->done = decoded->step;
     enum adi_health health = adi_mend(adi, end, call->error);
-    if (health != ADI_GONE && adi->jtag) /* only now is it known that there was a fault, and where at most */
+    if (health != ADI_GONE && adi->jtag) /* over JTAG the fault may be at an earlier step */
         refused = decoded->unchecked < decoded->step ? decoded->unchecked : decoded->step;
     switch (health) {
     case ADI_FINE:
@@ -118,11 +117,11 @@ static bool mend(struct call *call, const struct decoded *decoded)
     case ADI_REFUSED:
         return call_end(call, TARGET_FAULT, refused, ERROR_FAULT, "the target refuses it (FAULT)");
     case ADI_GARBLED:
-        /* If the write behind it was not acknowledged either, it is that one's data that never came */
+        /* If a later write was not acknowledged, that one's data was damaged */
         return noise(call, decoded->write && end == ADI_FAULT ? decoded->written : decoded->step);
     case ADI_LATE:
         call->look = false;
-        if (write) { /* and carried out */
+        if (write) { /* the write was carried out */
             call->results[decoded->written] = 0;
             call->done = decoded->written + 1;
         }
@@ -149,7 +148,7 @@ static bool mend(struct call *call, const struct decoded *decoded)
     return call_lost(call);
 }
 
-/* JTAG does not tell a fault from a register that holds something else. */
+/* Over JTAG a fault looks like a mismatch: asks which it was. */
 static bool faulted_instead(struct call *call, const struct decoded *decoded, bool *go_on)
 {
     if (!call->executor->adi.jtag)
@@ -162,7 +161,7 @@ static bool faulted_instead(struct call *call, const struct decoded *decoded, bo
     *go_on = mend(call, &fault);
     if (!*go_on)
         return true;
-    call->noise = noise_before; /* it was none */
+    call->noise = noise_before; /* no noise */
     return false;
 }
 
@@ -237,7 +236,7 @@ static void set_times(const struct call *call, size_t first, size_t end, int64_t
             call->results[i] = (uint64_t)(call->steps[i].value == TIME_AFTER ? after : before);
 }
 
-/* Selects the debug port of the next step. */
+/* Selects the debug port of step `at`. */
 static bool select_port(struct call *call, size_t at)
 {
     struct adi *adi = &call->executor->adi;
@@ -249,7 +248,7 @@ static bool select_port(struct call *call, size_t at)
     compiler_forget(&call->executor->compiler);
     enum adi_end end = adi_select(adi, number, call->error);
     for (int i = 0; end != ADI_OK && end != ADI_LOST && i < 2; i++) {
-        adi->selected = number; /* the one to come back to */
+        adi->selected = number; /* adi_resume selects it */
         end = adi_resume(adi, call->error);
     }
     if (end == ADI_LOST)
@@ -257,7 +256,7 @@ static bool select_port(struct call *call, size_t at)
     return end == ADI_OK || call_end(call, TARGET_WAIT, at, ERROR_ASLEEP, "nothing answers on the wires");
 }
 
-/* What was learnt from a look at a step whose predicted word was not found. */
+/* A look at a step whose predicted word did not match teaches the predictor. */
 static void settle_prediction(struct call *call, const struct decoded *decoded)
 {
     if (call->look && call->predicted && decoded->step > call->done)
@@ -266,14 +265,14 @@ static void settle_prediction(struct call *call, const struct decoded *decoded)
 
 /* ---- rows of reads */
 
-static const uint32_t TOKENS = 0xFFFFFF00; /* addresses that no row may read */
+static const uint32_t TOKENS = 0xFFFFFF00; /* no row reads these addresses */
 
 static uint32_t token(unsigned packet)
 {
     return TOKENS + 4 * (packet % 32);
 }
 
-/* How far it goes on like the next step: memory read through one access port. */
+/* The end of the row of memory reads through one access port that begins at the next step. */
 static size_t find_row_end(const struct call *call)
 {
     size_t at = call->done, first = next_access(call);
@@ -292,7 +291,7 @@ static size_t find_row_end(const struct call *call)
     return at;
 }
 
-/* Whether the reads from `at` on are more than one packet can hold. */
+/* Whether the reads from `at` on exceed one packet. */
 static bool row_is_long(const struct call *call, size_t at)
 {
     size_t room = (call->executor->compiler.packet_size - TRANSFER_HEAD) / 4, reads = 0;
@@ -306,7 +305,7 @@ static struct executor_flight *flight(const struct call *call, unsigned number)
     return &call->executor->flights[number % EXECUTOR_FLIGHTS];
 }
 
-/* What was sent behind a packet that failed must have stopped at its gate. */
+/* Takes the replies to the packets after a failed one: each must have stopped at its gate. */
 static bool recall(struct call *call)
 {
     uint8_t reply[CARRIER_ROOM];
@@ -330,7 +329,7 @@ static bool recall(struct call *call)
 
 /* ---- packets */
 
-/* Each access of a packet may take as long as the firmware waits for one. */
+/* While `patient`, each access may take long: small packets keep the whole one short. */
 static size_t packet_size(const struct adi *adi)
 {
     enum { SMALL = 64 };
@@ -349,7 +348,7 @@ static bool send_packet(struct call *call)
                                    .ahead_token = token(call->sent)};
     bool in_row = call->row_end > call->ahead;
     call->token_left = in_row && gates.ahead;
-    /* Behind another one there is nothing but reads, which may be done again should a reply never come */
+    /* Overlapping packets hold only reads, which can be repeated if a reply never comes */
     bool only_reads = call->token_left || (in_row && gates.behind);
     compiler_packet(&executor->compiler, call->steps, only_reads ? call->row_end : call->n, call->ahead,
                     call->look, in_row ? &gates : NULL, &out->packet);
@@ -361,7 +360,7 @@ static bool send_packet(struct call *call)
            call_lost(call);
 }
 
-/* The next packet, and behind it what may be sent before it is answered. */
+/* Sends the next packet, and those that may overlap with it. */
 static bool send_packets(struct call *call)
 {
     unsigned window = call->executor->adi.probe->window;
@@ -381,7 +380,7 @@ static bool send_packets(struct call *call)
     return true;
 }
 
-/* Something was carried out: what took long is behind us. */
+/* A step was carried out, so a slow access has ended. */
 static bool wait_is_over(struct call *call)
 {
     struct adi *adi = &call->executor->adi;
@@ -432,7 +431,8 @@ static bool run_packet(struct call *call)
                           call->error))
         return call_lost(call);
     if (decoded.step >= packet->end && call->received < call->sent) {
-        /* All but what closes the packet was done, so the next one may have passed its gate: ask it */
+        /* Only the packet's closing transfers failed, so the next one may have passed its gate: read its
+         * reply */
         call->done = decoded.step;
         call->token_left = false;
         return true;
@@ -442,7 +442,7 @@ static bool run_packet(struct call *call)
     return call_ended_early(call, &decoded);
 }
 
-/* A step that no packet can hold. */
+/* Ends the call at a step that is impossible. */
 static bool refuse(struct call *call, size_t at)
 {
     const char *words = at < call->n ? compiler_refusal(&call->executor->compiler, &call->steps[at]) : NULL;
@@ -473,7 +473,7 @@ struct outcome executor_run(struct executor *executor, const struct step *steps,
             return (struct outcome){.why = NOT_YET, .done = call.done};
         begun = true;
         if (!run_packet(&call)) {
-            /* A reply that was lost among others may have been taken for that of the packet before */
+            /* A lost reply may have been confused with that of the packet before */
             if (probe_lost_overlapped(executor->adi.probe))
                 call.out.done = call.alone;
             return call.out;

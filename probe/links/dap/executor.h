@@ -14,7 +14,7 @@ enum { EXECUTOR_FLIGHTS = 4 };
 struct executor {
     struct adi adi;
     struct compiler compiler;
-    struct executor_flight { /* a packet that is under way */
+    struct executor_flight { /* a packet in flight */
         struct packet packet;
         int64_t sent_us;
     } flights[EXECUTOR_FLIGHTS];

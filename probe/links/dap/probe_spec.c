@@ -11,7 +11,7 @@
 
 static const char usb_word[] = "cmsis-dap", tcp_word[] = "cmsis-dap-tcp";
 
-/* What follows the word and its colon; NULL when the text begins with another word. */
+/* The text after the word and its colon; NULL if the text begins with another word. */
 static const char *after(const char *text, const char *word)
 {
     size_t n = strlen(word);
@@ -77,9 +77,9 @@ void usb_choice_name(const struct dap_found *found, char *out, size_t size)
 
 bool usb_choice_is_probe(const struct dap_found *found)
 {
-    /* Each unit of these is a CMSIS-DAP probe and nothing else, however it calls itself: EDBG, Atmel-ICE;
-     * KitProg1 and 2, MiniProg4, KitProg3; DAPLink; Orbtrace; WCH-Link, which has another number where it
-     * speaks something else; LPC-Link2, MCU-Link; Debug Probe; ULINKplus */
+    /* These IDs belong to CMSIS-DAP probes only, whatever name the device has: EDBG, Atmel-ICE; KitProg1 and
+     * 2, MiniProg4, KitProg3; DAPLink; Orbtrace; WCH-Link in its CMSIS-DAP mode; LPC-Link2, MCU-Link; Debug
+     * Probe; ULINKplus */
     static const struct {
         uint16_t vendor, product;
     } known[] = {
@@ -97,7 +97,7 @@ bool usb_choice_is_probe(const struct dap_found *found)
 bool usb_choice_takes_several(const struct dap_found *found, const char **words)
 {
     enum { DAPLINK = 0x0204, DEBUG_PROBE = 0x000C, PICOPROBE = 0x0004 };
-    /* Until 2.3.1, whichever number they announced: packets merged into one, replies with another's length */
+    /* Before 2.3.1, whatever packet count they announce: they merge packets and mix up lengths of replies */
     static const char old_debugprobe[] = "its firmware loses others before 2.3.1";
     const uint16_t first_good = 0x0231;
     *words = NULL;
@@ -125,7 +125,7 @@ static bool is_same(const struct dap_found *a, const struct dap_found *b)
            a->kind != b->kind;
 }
 
-/* Whether an earlier one is the same probe. */
+/* Whether an earlier entry is the same probe. */
 static bool is_again(const struct dap_found *list, size_t i)
 {
     for (size_t k = 0; k < i; k++)

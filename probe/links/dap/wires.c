@@ -38,7 +38,7 @@ bool wires_connect(struct dap_probe *probe, uint8_t port, struct error *error)
 {
     uint8_t packet[PROTOCOL_ROOM], reply[CARRIER_ROOM], got = 0;
     size_t length;
-    /* Some do not connect anew before that. What they answer to it says nothing */
+    /* Some probes do not connect again without a disconnect. Its answer does not matter */
     if (!probe_ask(probe, packet, protocol_disconnect(packet), reply, &length, error) ||
         !probe_ask(probe, packet, protocol_connect(packet, port), reply, &length, error))
         return false;
@@ -47,13 +47,12 @@ bool wires_connect(struct dap_probe *probe, uint8_t port, struct error *error)
                          port == DAP_PORT_JTAG ? "JTAG" : "SWD");
     probe->port = port;
     probe->unanswered = false;
-    /* Not every probe drives nTRST high by itself; one that has no such pin, or command, need not */
+    /* Not every probe drives nTRST high by itself. A probe without this pin or command may refuse */
     return port != DAP_PORT_JTAG ||
            probe_ask(probe, packet, protocol_pins(packet, DAP_PIN_TRST, DAP_PIN_TRST), reply, &length, error);
 }
 
-/* Behind an acknowledge that never came, some firmware leaves SWDIO an input, and drives no sequence on it.
- */
+/* After a missing acknowledge, some firmware leaves SWDIO an input and does not drive sequences on it. */
 static bool take_line(struct dap_probe *probe, struct error *error)
 {
     uint8_t packet[PROTOCOL_ROOM], reply[CARRIER_ROOM];
@@ -120,7 +119,7 @@ bool chain_read_ids(struct chain *chain, const uint8_t *bits, size_t n_bits)
         uint32_t id = 0;
         for (size_t i = 0; i < 32; i++)
             id |= (uint32_t)bit_at(bits, at + i) << i;
-        if (id == UINT32_MAX) /* our own ones: the chain is over */
+        if (id == UINT32_MAX) /* our own ones: the chain has ended */
             return chain->n > 0;
         if (chain->n == CHAIN_DEVICES)
             return false;
@@ -137,7 +136,7 @@ static bool is_arm_port(uint32_t id)
 
 bool chain_read_lengths(struct chain *chain, const uint8_t *bits, size_t length)
 {
-    /* Every instruction register captures ...01, so one may begin wherever a one is followed by a zero */
+    /* Every instruction register captures ...01, so one can begin at each one that a zero follows */
     size_t starts[CHAIN_IR_BITS], n = 0, unknown = chain->n, left = length;
     for (size_t i = 0; i + 1 < length && n < CHAIN_IR_BITS; i++)
         if (bit_at(bits, i) && !bit_at(bits, i + 1))
@@ -149,7 +148,7 @@ bool chain_read_lengths(struct chain *chain, const uint8_t *bits, size_t length)
     }
     if (clear)
         return true;
-    /* Ambiguous: the debug ports' are known, and one other can have what is left */
+    /* Ambiguous: the debug ports' lengths are known, and one other device can have the rest */
     for (size_t i = 0; i < chain->n; i++)
         if (is_arm_port(chain->id[i]) && left >= ARM_PORT_IR) {
             chain->ir[i] = ARM_PORT_IR;
@@ -163,8 +162,8 @@ bool chain_read_lengths(struct chain *chain, const uint8_t *bits, size_t length)
 }
 
 /*
- * A JTAG-DP of protocol 1 tells OK from FAULT by two acknowledges (IHI 0074, JTAG-DP; the IDCODEs are those
- * of CoreSight SoC-600, with four and eight bits of instructions). CMSIS-DAP knows those of protocol 0 only.
+ * A JTAG-DP of protocol 1 has different acknowledges for OK and FAULT (IHI 0074, JTAG-DP; IDCODEs of
+ * CoreSight SoC-600 with four and eight bits of instructions). CMSIS-DAP knows protocol 0 only.
  */
 static bool is_newer_port(uint32_t id)
 {
@@ -218,7 +217,8 @@ static bool shift(struct dap_probe *probe, uint8_t fill, uint8_t *out, size_t n,
 static bool measure_ir(struct dap_probe *probe, struct chain *chain, struct error *error)
 {
     uint8_t captured[CHAIN_IR_BITS / 8], after[CHAIN_IR_BITS / 8];
-    /* From Run-Test/Idle: 1, 1, 0, 0 to Shift-IR. Ones make every device bypass; then zeros show the length
+    /* TMS 1, 1, 0, 0 leads from Run-Test/Idle to Shift-IR. Ones select bypass everywhere; then zeros show the
+     * length
      */
     if (!clocks(probe, true, 2, error) || !clocks(probe, false, 2, error) ||
         !shift(probe, 0xFF, captured, CHAIN_IR_BITS, error) ||
@@ -230,7 +230,7 @@ static bool measure_ir(struct dap_probe *probe, struct chain *chain, struct erro
     if (!wires_send(probe, WIRES_TAP_RESET, error))
         return false;
     if (length < 2 || length >= CHAIN_IR_BITS || !chain_read_lengths(chain, captured, length))
-        return error_set(error, ERROR_NO_CORE, "the JTAG chain's instruction registers cannot be told apart");
+        return error_set(error, ERROR_NO_CORE, "the JTAG chain's instruction registers have unknown lengths");
     return true;
 }
 

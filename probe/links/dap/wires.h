@@ -20,37 +20,38 @@ enum wires_sequence {
     WIRES_SEQUENCES,
 };
 
-/* Takes the wires for SWD or JTAG, whoever has had them before. */
+/* Connects the probe to the wires as SWD or JTAG, whatever it was connected as before. */
 bool wires_connect(struct dap_probe *probe, uint8_t port, struct error *error);
-/* The bits, least significant first. Pure. */
+/* The sequence's bits, least significant first. Pure. */
 const uint8_t *wires_bits(enum wires_sequence sequence, unsigned *n);
 bool wires_send(struct dap_probe *probe, enum wires_sequence sequence, struct error *error);
 /* Line reset, then a write to TARGETSEL. */
 bool wires_target_select(struct dap_probe *probe, uint32_t device, struct error *error);
-/* False also when the probe does not have this clock. */
+/* False also if the probe does not have this clock. */
 bool wires_clock(struct dap_probe *probe, uint32_t hz, struct error *error);
 
 /*
- * A JTAG scan chain: which devices are on it, how long their instruction registers are, which of them is the
- * debug port. The shifting is done here; what the bits say is found by pure functions.
+ * A JTAG scan chain: its devices, the lengths of their instruction registers, which one is the debug port.
+ * All functions but chain_scan are pure.
  */
 enum { CHAIN_DEVICES = 8, CHAIN_IR_BITS = 128, CHAIN_ID_BITS = 32 * (CHAIN_DEVICES + 1) };
 
 struct chain {
-    size_t n;                   /* the first one is the nearest to TDO */
-    uint32_t id[CHAIN_DEVICES]; /* 0: it has none */
+    size_t n;                   /* the first is nearest to TDO */
+    uint32_t id[CHAIN_DEVICES]; /* 0: the device has none */
     uint8_t ir[CHAIN_DEVICES];
-    size_t port; /* which is the debug port */
+    size_t port; /* index of the debug port */
 };
 
-/* `bits` came out of the data registers after a reset while ones went in. False: no chain, or too long. */
+/* `bits` came out of the data registers after a reset while ones went in. False: no chain, or too many
+ * devices. */
 bool chain_read_ids(struct chain *chain, const uint8_t *bits, size_t n_bits);
-/* `bits` came out of the instruction registers, `length` of them before what had been shifted in. */
+/* `bits` came out of the instruction registers, whose lengths add up to `length`. */
 bool chain_read_lengths(struct chain *chain, const uint8_t *bits, size_t length);
-/* False: no debug port of Arm's on it that a probe can talk to. */
+/* False: no Arm debug port that a CMSIS-DAP probe can use. */
 bool chain_find_port(struct chain *chain);
-/* IDCODE of one that no CMSIS-DAP probe can talk to; 0: there is none. */
+/* IDCODE of a debug port that no CMSIS-DAP probe can use; 0: none. */
 uint32_t chain_newer_port(const struct chain *chain);
 
-/* All of it, and tells the probe. */
+/* Reads the chain and configures the probe for it. */
 bool chain_scan(struct dap_probe *probe, struct chain *chain, struct error *error);

@@ -43,8 +43,7 @@ struct msr_link {
     size_t n_cpus;
 };
 
-/* Accesses in order up to the first that fails; *done counts them. DONE, TARGET_FAULT or LINK_LOST.
- */
+/* Accesses in order up to the first that fails; *done counts them. DONE, TARGET_FAULT or LINK_LOST. */
 struct msr_carrier_ops {
     enum why (*run)(struct msr_link *, const struct msr_op *ops, size_t n, uint64_t *results, size_t *done,
                     struct error *error);
