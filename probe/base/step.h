@@ -73,13 +73,11 @@ struct step step_until(struct address at, uint64_t mask, uint64_t value);
 struct step step_expect(struct address at, uint64_t mask, uint64_t value);
 struct step step_copy(struct address at, size_t back);
 struct step step_check(size_t back, uint64_t mask, uint64_t value);
-/* A copy of an older result; what it restores is borrowed only `borrowed` steps before the copy.
- */
+/* A copy of an older result; what it restores is borrowed only `borrowed` steps before the copy. */
 struct step step_copy_since(struct address at, size_t back, size_t borrowed);
 struct step step_time(unsigned which);
 
-/* A list under construction. Adding to a full list sets `overflow`: check that before the list runs.
- */
+/* A list under construction. Adding to a full list sets `overflow`: check that before the list runs. */
 struct steps {
     struct step *items;
     size_t n, room;

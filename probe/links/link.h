@@ -90,8 +90,7 @@ bool link_server_run(struct link *link, uint16_t unit, bool run, const struct de
 /* Removes the server's own breakpoints and watchpoints. */
 bool link_server_forget(struct link *link, uint16_t unit, const struct deadline *deadline,
                         struct error *error);
-/* Resets the target in the server's way, which knows the board. True without a server. Not while held.
- */
+/* Resets the target in the server's way, which knows the board. True without a server. Not while held. */
 bool link_server_reset(struct link *link, uint16_t unit, bool halt, const struct deadline *deadline,
                        struct error *error);
 struct debugger *link_debugger(struct link *link); /* NULL: there is none */
