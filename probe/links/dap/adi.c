@@ -309,7 +309,8 @@ enum adi_end power_up(struct adi *adi, const struct deadline *deadline, struct e
     return end == ADI_WAIT ? ADI_OK : end;
 }
 
-bool power_is_up(const struct adi *adi, uint32_t stat)
+/* Whether CTRL/STAT still shows the acknowledges that the selected port had. */
+static bool power_is_up(const struct adi *adi, uint32_t stat)
 {
     uint32_t up = power_of(adi)->up;
     return up != 0 && (stat & up) == up;

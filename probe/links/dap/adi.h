@@ -111,8 +111,6 @@ bool adi_adjust_match(struct adi *adi, bool proof, int64_t us, struct error *err
  * chips never acknowledge system power; that is no error.
  */
 enum adi_end power_up(struct adi *adi, const struct deadline *deadline, struct error *error);
-/* Whether CTRL/STAT still shows the acknowledges that the selected port had. */
-bool power_is_up(const struct adi *adi, uint32_t stat);
 /* Whether the port never acknowledged system power. */
 bool power_lacks_system(const struct adi *adi, size_t port);
 /* Whether any port was powered up. */

@@ -4,6 +4,12 @@
 
 enum { STRIKES = 3 };
 
+enum predict_advice {
+    PREDICT_NOTHING, /* match with the step's own mask */
+    PREDICT_LEARN,   /* the same, then read the word for predict_learn */
+    PREDICT_WORD,    /* match all bits of *word */
+};
+
 static const struct predicted_write *last_write(const struct predictor *predictor, const struct step *step)
 {
     for (size_t i = 0; i < PREDICT_WRITES; i++) {
@@ -14,7 +20,7 @@ static const struct predicted_write *last_write(const struct predictor *predicto
     return NULL;
 }
 
-void predict_note_write(struct predictor *predictor, const struct step *step)
+static void predict_note_write(struct predictor *predictor, const struct step *step)
 {
     struct predicted_write *write = (struct predicted_write *)last_write(predictor, step);
     if (write == NULL)
@@ -25,8 +31,9 @@ void predict_note_write(struct predictor *predictor, const struct step *step)
                                       .value = (uint32_t)step->value};
 }
 
-enum predict_advice predict_ask(struct predictor *predictor, const struct step *step, uint8_t *entry,
-                                uint32_t *word)
+/* *entry identifies the question in later calls. */
+static enum predict_advice predict_ask(struct predictor *predictor, const struct step *step, uint8_t *entry,
+                                       uint32_t *word)
 {
     const struct predicted_write *write = last_write(predictor, step);
     struct prediction wanted = {.unit = step->at.unit,

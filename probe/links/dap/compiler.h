@@ -37,20 +37,12 @@ struct predictor {
     unsigned next_write;
 };
 
-enum predict_advice {
-    PREDICT_NOTHING, /* match with the step's own mask */
-    PREDICT_LEARN,   /* the same, then read the word for predict_learn */
-    PREDICT_WORD,    /* match all bits of *word */
-};
-
-/* *entry identifies the question in the calls below. */
-enum predict_advice predict_ask(struct predictor *predictor, const struct step *step, uint8_t *entry,
-                                uint32_t *word);
+/* What a question's word was, after the match on the step's own mask. `entry`: NOTE_LEARN's. */
 void predict_learn(struct predictor *predictor, uint8_t entry, uint32_t word);
+/* The match on the predicted word succeeded. */
 void predict_came_true(struct predictor *predictor, uint8_t entry);
 /* A match on the predicted word failed, and the step was then satisfied by `saw`. */
 void predict_failed(struct predictor *predictor, uint8_t entry, uint32_t saw);
-void predict_note_write(struct predictor *predictor, const struct step *step);
 
 /*
  * The compiler: a list of steps becomes DAP_Transfer packets, one at a time. OP_UNTIL and OP_EXPECT become

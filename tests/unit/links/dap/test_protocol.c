@@ -1,6 +1,6 @@
 /* Requests by bytes, replies with every length wrong. */
-#include "links/dap/wires.h"
 #include "links/dap/protocol.h"
+#include "links/dap/wires.h"
 #include "test.h"
 
 #include <string.h>
