@@ -283,7 +283,7 @@ static void note_found(struct adi_power *power, uint32_t stat)
     power->known = true;
 }
 
-enum adi_end power_up(struct adi *adi, const struct deadline *deadline, struct error *error)
+enum adi_end adi_power_up(struct adi *adi, const struct deadline *deadline, struct error *error)
 {
     uint32_t stat = 0;
     struct adi_power *power = power_of(adi);
@@ -310,18 +310,18 @@ enum adi_end power_up(struct adi *adi, const struct deadline *deadline, struct e
 }
 
 /* Whether CTRL/STAT still shows the acknowledges that the selected port had. */
-static bool power_is_up(const struct adi *adi, uint32_t stat)
+static bool adi_power_is_up(const struct adi *adi, uint32_t stat)
 {
     uint32_t up = power_of(adi)->up;
     return up != 0 && (stat & up) == up;
 }
 
-bool power_lacks_system(const struct adi *adi, size_t port)
+bool adi_power_lacks_system(const struct adi *adi, size_t port)
 {
     return adi->power[port].up == CDBGPWRUPACK;
 }
 
-bool power_is_ours(const struct adi *adi)
+bool adi_power_is_ours(const struct adi *adi)
 {
     bool ours = false;
     for (size_t i = 0; i < ADI_PORTS; i++)
@@ -356,7 +356,7 @@ static enum adi_end leave_port(struct adi *adi, const struct adi_power *power, e
     return end;
 }
 
-void power_leave(struct adi *adi, enum link_power leave, struct error *error)
+void adi_power_leave(struct adi *adi, enum link_power leave, struct error *error)
 {
     for (size_t i = 0; i < adi->n_ports && i < ADI_PORTS; i++)
         for (int try = 0; adi->power[i].known && !adi->probe->lost && try < POWER_TRIES; try++) {
@@ -374,9 +374,9 @@ void power_leave(struct adi *adi, enum link_power leave, struct error *error)
 
 static enum adi_health health_of(struct adi *adi, uint32_t stat, struct error *error)
 {
-    if (!power_is_up(adi, stat)) {
+    if (!adi_power_is_up(adi, stat)) {
         struct deadline soon = deadline_in_ms(patience_ms(100), NULL);
-        enum adi_end end = power_up(adi, &soon, error);
+        enum adi_end end = adi_power_up(adi, &soon, error);
         return end == ADI_LOST ? ADI_GONE : end == ADI_OK ? ADI_POWERLESS : ADI_SILENT;
     }
     if (stat & (STAT_STICKY_ERR | STAT_STICKY_ORUN | STAT_STICKY_CMP))

@@ -110,10 +110,10 @@ bool adi_adjust_match(struct adi *adi, bool proof, int64_t us, struct error *err
 /* Requests debug and system power for the selected port and waits for it; clears sticky flags first. Some
  * chips never acknowledge system power; that is no error.
  */
-enum adi_end power_up(struct adi *adi, const struct deadline *deadline, struct error *error);
+enum adi_end adi_power_up(struct adi *adi, const struct deadline *deadline, struct error *error);
 /* Whether the port never acknowledged system power. */
-bool power_lacks_system(const struct adi *adi, size_t port);
+bool adi_power_lacks_system(const struct adi *adi, size_t port);
 /* Whether any port was powered up. */
-bool power_is_ours(const struct adi *adi);
+bool adi_power_is_ours(const struct adi *adi);
 /* Restores the power of every port that we powered up and that still answers. */
-void power_leave(struct adi *adi, enum link_power leave, struct error *error);
+void adi_power_leave(struct adi *adi, enum link_power leave, struct error *error);

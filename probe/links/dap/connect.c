@@ -18,8 +18,10 @@ enum {
     TRIES = 2,
 };
 
-static const uint32_t TARGETID_NUMBER =
-    0xF0000000; /* the only bits that differ between the ports of a chip */
+/* The only bits of TARGETID that differ between the ports of a chip. */
+static const uint32_t TARGETID_NUMBER = 0xF0000000;
+
+/* ---- SWD and JTAG */
 
 static unsigned version_of(uint32_t dpidr)
 {
@@ -197,7 +199,7 @@ static enum adi_end power_port(struct adi *adi, size_t number, struct error *err
         adi->selected = i == 0 ? adi->selected : SIZE_MAX; /* select it afresh, from a line reset on */
         end = adi_select(adi, number, error);
         if (end == ADI_OK)
-            end = power_up(adi, &deadline, error);
+            end = adi_power_up(adi, &deadline, error);
     }
     return end;
 }

@@ -184,11 +184,11 @@ static void leave_target(struct dap *dap)
     for (int i = 0; i < CLOSE_TRIES && dap->probe.carrier != NULL; i++) {
         struct deadline deadline = deadline_in_ms(patience_ms(REOPEN_MS), NULL);
         bool back =
-            !dap->probe.lost || (power_is_ours(&dap->executor.adi) && reopen(dap, &deadline, &ignored));
+            !dap->probe.lost || (adi_power_is_ours(&dap->executor.adi) && reopen(dap, &deadline, &ignored));
         if (!back)
             return;
         restore_ports(dap);
-        power_leave(&dap->executor.adi, dap->leave_power, &ignored);
+        adi_power_leave(&dap->executor.adi, dap->leave_power, &ignored);
         if (!dap->probe.lost)
             return;
     }
@@ -219,7 +219,7 @@ static void log_ports(const struct dap *dap)
         log_line(dap->spec.log, "DP %d AP %d: IDR 0x%08" PRIx32 ", CSW 0x%08" PRIx32, ap->ports[i].unit >> 8,
                  ap->ports[i].unit & 0xFF, ap->ports[i].idr, ap->ports[i].csw_found);
     for (size_t i = 0; i < adi->n_ports; i++)
-        if (power_lacks_system(adi, i))
+        if (adi_power_lacks_system(adi, i))
             log_line(dap->spec.log, "DP %zu: system power is not acknowledged (CSYSPWRUPACK)", i);
 }
 

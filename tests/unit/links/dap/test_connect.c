@@ -205,7 +205,7 @@ TEST(test_system_power_that_never_comes)
         assert_true(bench_connect(&bench));
         assert_int_equal(bench.executor.adi.n_ports, ports);
         for (size_t i = 0; i < ports; i++)
-            assert_true(power_lacks_system(&bench.executor.adi, i));
+            assert_true(adi_power_lacks_system(&bench.executor.adi, i));
         /* and is no sign of a loss of power either */
         assert_int_equal(adi_mend(&bench.executor.adi, ADI_NO_ACK, &bench.error), ADI_FINE);
     }
@@ -234,7 +234,7 @@ TEST(test_power_is_left_as_it_was_found)
             bench.model.ports[0].control = cases[i].found;
             assert_true(bench_connect(&bench));
             bench.model.ports[0].sticky = true; /* whatever the last thing was that happened */
-            power_leave(&bench.executor.adi, cases[i].leave, &bench.error);
+            adi_power_leave(&bench.executor.adi, cases[i].leave, &bench.error);
             assert_int_equal(bench.model.ports[0].control & 0x5000000F, cases[i].left);
             if (ports > 1 && cases[i].leave != LINK_POWER_UP)
                 assert_int_equal(bench.model.ports[1].control, 0);
@@ -249,7 +249,7 @@ TEST(test_power_that_was_lost_is_nobodys)
     bench.model.ports[0].control = 0;
     assert_int_equal(adi_mend(&bench.executor.adi, ADI_NO_ACK, &bench.error), ADI_POWERLESS);
     assert_int_equal(bench.model.ports[0].control, 0x50000000);
-    power_leave(&bench.executor.adi, LINK_POWER_AS_FOUND, &bench.error);
+    adi_power_leave(&bench.executor.adi, LINK_POWER_AS_FOUND, &bench.error);
     assert_int_equal(bench.model.ports[0].control, 0);
 }
 
@@ -263,7 +263,7 @@ TEST(test_trouble_while_power_is_taken_down)
             assert_true(bench_connect(&bench));
             bench.model.trouble = (enum model_trouble)trouble;
             bench.model.trouble_at = bench.model.transactions + at;
-            power_leave(&bench.executor.adi, LINK_POWER_AS_FOUND, &bench.error);
+            adi_power_leave(&bench.executor.adi, LINK_POWER_AS_FOUND, &bench.error);
             assert_int_equal(bench.model.ports[0].control | bench.model.ports[1].control, 0);
         }
 }
