@@ -87,7 +87,7 @@ def test_nothing_on_the_port():
     ([], "usage: pmu-probe"), (["frobnicate"], "unknown command"), (["delta"], "needs a FUNCTION"),
     (["delta", "a", "b", "c", "--elf", ELF], 'unexpected argument "c"'), (["info", "x"], 'unexpected argument "x"'),
     (["info", "-x", ","], "text or JSON, not CSV"), (["-p", "jtag:9", "info"], 'unknown probe "jtag:9": openocd'),
-    (["-p", "openocd:h:0", "info"], "not a port"), (["-p", "openocd:h:99999", "info"], "no port"), (["-p", "openocd:h:+6666", "info"], "no port"),
+    (["-p", "openocd:h:0", "info"], "not a port"), (["-p", "openocd:h:99999", "info"], "not a port"), (["-p", "openocd:h:+6666", "info"], "not a port"),
     (["-p", "gdb:h: 1", "info"], "not a port"), (["-p", "openocd", "--speed", "1M", "info"], "belongs to a CMSIS-DAP probe"),
     (["-c", "init", "--transport", "swd", "info"], "belongs to a CMSIS-DAP probe"), (["--elf", "/nonexistent", "delta", "x"], "nonexistent"),
     (["--elf", "/dev/null", "delta", "x"], "/dev/null"), (["--elf", __file__, "delta", "x"], "test_bad_input"),
