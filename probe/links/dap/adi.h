@@ -25,9 +25,7 @@ struct adi {
     struct dap_probe *probe;
     bool jtag;
     uint8_t index; /* in the JTAG chain */
-    uint8_t tap_ir[8];
-    size_t taps;
-    bool dormant; /* the target was woken from the dormant state */
+    bool dormant;  /* the target was woken from the dormant state */
     uint32_t hz;
     uint32_t dpidr;
     size_t n_ports;              /* debug ports on the wires */

@@ -65,10 +65,7 @@ struct link *msr_agent_open(const char *host, uint16_t port, const struct deadli
  *     reply      "PMRa"  u16 done  u8 why  u8 serial   each that is done: u64 value
  */
 enum { FRAME_HEADER = 8, FRAME_CPU = 4, FRAME_OP = 16, FRAME_VALUE = 8 };
-enum {
-    FRAME_REQUEST = FRAME_HEADER + MSR_BATCH * FRAME_OP,
-    FRAME_REPLY = FRAME_HEADER + MSR_BATCH * FRAME_VALUE
-};
+enum { FRAME_REQUEST = FRAME_HEADER + MSR_BATCH * FRAME_OP };
 
 enum frame_why { FRAME_DONE, FRAME_REFUSED, FRAME_FAULT, FRAME_NONSENSE };
 
