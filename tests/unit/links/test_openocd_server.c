@@ -115,7 +115,7 @@ CLEAN_TEST(test_hold_leaves_polling_as_it_was)
     assert_true(link_hold(fake.link, true, &fake.error));
     assert_true(link_hold(fake.link, false, &fake.error));
     assert_string_equal(fake_eval(&fake, "set polling"), "on");
-    /* The target that the question is put to is one that has nothing to be disturbed */
+    /* The question goes to a target where it disturbs nothing */
     assert_string_equal(fake_eval(&fake, "join $asked ,"),
                         "select two.mem,poll,select one.cpu,poll off,poll off,poll on");
     fake_eval(&fake, "set polling off");

@@ -1,4 +1,4 @@
-/* The way to a target: what is on the wires, and what becomes of it when something is missing. */
+/* Connecting to a target: what goes over the wires, and what happens if something is missing. */
 #include "model_carrier.h"
 
 #include "links/dap/ap_state.h"
@@ -38,7 +38,7 @@ TEST(test_one_port)
     assert_int_equal(bench.model.n_log, 0); /* nothing of the target was touched */
 }
 
-/* CSW.HNONSEC, however it was found: Secure transfers where they are allowed. */
+/* CSW.HNONSEC, whatever its value before: Secure transfers if they are allowed. */
 TEST(test_transfers_are_as_secure_as_they_may_be)
 {
     for (int row = 0; row < 4; row++) {
@@ -169,7 +169,7 @@ TEST(test_probe_lost_anywhere)
     }
 }
 
-/* Whatever is wrong on the wires once while we look around: all is found, and as fast as without it. */
+/* One disturbance during the search: all ports are found, and the clock stays. */
 TEST(test_trouble_while_connecting)
 {
     for (unsigned ports = 1; ports <= 2; ports++)

@@ -1,4 +1,4 @@
-/* Several packets in flight with a probe that may not bear them. Time passes only while nothing comes. */
+/* Several packets in flight with a probe that may lose some. Time passes only while no reply comes. */
 #include "model_carrier.h"
 
 static int64_t now_us;
@@ -41,7 +41,7 @@ TEST(test_a_reply_of_a_row_never_comes)
     }
 }
 
-/* Of bulk endpoints a full packet does not end a transfer that could be longer; a report always has one size.
+/* On bulk endpoints a full packet does not end a longer transfer; a report always has the same size.
  */
 TEST(packets_fit_the_endpoints)
 {

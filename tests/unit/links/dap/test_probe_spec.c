@@ -1,4 +1,4 @@
-/* The words behind --probe, and which of the probes that are plugged in they mean. */
+/* The argument of --probe, and which of the probes plugged in it selects. */
 #include "links/dap/probe_spec.h"
 #include "test.h"
 

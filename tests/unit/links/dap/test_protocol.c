@@ -1,4 +1,4 @@
-/* Requests by bytes, replies with every length wrong. */
+/* Requests by their bytes, replies of every wrong length. */
 #include "links/dap/protocol.h"
 #include "links/dap/wires.h"
 #include "test.h"

@@ -1,4 +1,4 @@
-/* The client of the agent, against one that sends prepared bytes; and what is typed to reach it. */
+/* The agent's client against an agent that sends prepared bytes, and the forms of --probe msr. */
 #include "../../test.h"
 
 #include "links/msr/msr.h"
