@@ -369,7 +369,7 @@ static bool tell_server(struct debugger *debugger, const struct deadline *deadli
     if (facts->is_emulator)
         return true;
     if (!monitor(debugger, "version", text, sizeof text, deadline, &none))
-        return none.kind == ERROR_FAULT || error_set(error, none.kind, "%s", none.text);
+        return none.kind == ERROR_FAULT || error_copy(error, &none);
     snprintf(facts->server, sizeof facts->server, "%s", debugger_server_of(text));
     return true;
 }
@@ -387,8 +387,7 @@ static bool tell_profile(struct debugger *debugger, const struct deadline *deadl
         facts->profile = PROFILE_M;
     else
         facts->profile = PROFILE_ARM;
-    return none.kind == ERROR_NONE || none.kind == ERROR_FAULT ||
-           error_set(error, none.kind, "%s", none.text);
+    return none.kind == ERROR_NONE || none.kind == ERROR_FAULT || error_copy(error, &none);
 }
 
 static bool greet(struct debugger *debugger, const struct deadline *deadline, struct error *error)

@@ -315,7 +315,7 @@ static bool check_reset(struct device *device, const struct deadline *deadline, 
     struct steps list = {.items = items, .room = 4};
     struct error reset = {0}, ignored = {0};
     if (!leave_core(device, deadline, &reset) && reset.kind == ERROR_RESET)
-        return error_set(error, reset.kind, "%s", reset.text);
+        return error_copy(error, &reset);
     if (device->debugger != NULL || !core_has_run_control(&counted->core))
         return true;
     size_t at = core_add_reset_since(&counted->core, &list);

@@ -61,7 +61,7 @@ static bool read_status(struct device *device, const struct core *core, uint64_t
     if (refused && core->family != CORE_M && core_has_run_control(core) &&
         ledger_read(device->ledger, core_reset_register(core), &ignored, deadline, &unseen))
         return ledger_read(device->ledger, core_status_register(core), status, deadline, error);
-    return error_set(error, unread.kind, "%s", unread.text);
+    return error_copy(error, &unread);
 }
 
 static bool look_by_registers(struct device *device, struct device_core *core,
@@ -72,7 +72,7 @@ static bool look_by_registers(struct device *device, struct device_core *core,
     core->state = CORE_HIDDEN;
     if (!read_status(device, &core->core, &status, deadline, &unread)) {
         bool refused = unread.kind == ERROR_FAULT || unread.kind == ERROR_ASLEEP;
-        return (refused && core->core.family != CORE_M) || error_set(error, unread.kind, "%s", unread.text);
+        return (refused && core->core.family != CORE_M) || error_copy(error, &unread);
     }
     core->status = status;
     core->state = core_state_of(&core->core, status);
@@ -260,8 +260,7 @@ static bool look_at_security(struct device *device, struct core *core, const str
         cortex_m_take_authentication(core, status);
         return true;
     }
-    return unread.kind == ERROR_FAULT || unread.kind == ERROR_ASLEEP ||
-           error_set(error, unread.kind, "%s", unread.text);
+    return unread.kind == ERROR_FAULT || unread.kind == ERROR_ASLEEP || error_copy(error, &unread);
 }
 
 /* A block that refuses to be read is listed all the same, and doctor tells why. */
@@ -288,7 +287,7 @@ static bool identify_blocks(struct device *device, struct device_core *core, con
             continue;
         }
         if (unread.kind != ERROR_FAULT && unread.kind != ERROR_ASLEEP)
-            return error_set(error, unread.kind, "%s", unread.text);
+            return error_copy(error, &unread);
         *block = (struct counter_block){.kind = kinds[i]};
         snprintf(block->text, sizeof block->text, "not identified");
         snprintf(block->unusable, sizeof block->unusable, "registers not readable");

@@ -99,7 +99,7 @@ static bool run_to(struct halted_access *self, size_t end, const struct deadline
         if (outcome.why == UNEXPECTED || (waits && deadline_passed(deadline)))
             return refuse(self, outcome.why, deadline, error);
         if (!waits)
-            return error_set(error, why.kind, "%s", why.text);
+            return error_copy(error, &why);
         if (outcome.why == TARGET_WAIT)
             usleep(NAP_US);
     }

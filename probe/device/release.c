@@ -367,7 +367,7 @@ static bool wait_for_reset(struct device *device, const struct deadline *deadlin
         bool read = ledger_read(device->ledger, core_reset_register(core), &cause, &soon, &unread) &&
                     ledger_read(device->ledger, core_status_register(core), &status, &soon, &unread);
         if (!read && unread.kind != ERROR_FAULT && unread.kind != ERROR_ASLEEP)
-            return error_set(error, unread.kind, "%s", unread.text);
+            return error_copy(error, &unread);
         seen = seen || (read && core_reset_seen(core, cause));
         if (seen && read && core_state_of(core, status) == CORE_HALTED)
             return true;
@@ -417,7 +417,7 @@ bool reset_and_halt(struct device *device, const struct deadline *deadline, stru
     /* The reset may cut off the access that asks for it. */
     if (!ledger_run(device->ledger, &list, results, deadline, &refused) && refused.kind != ERROR_FAULT &&
         refused.kind != ERROR_ASLEEP)
-        return error_set(error, refused.kind, "%s", refused.text);
+        return error_copy(error, &refused);
     if (wait_for_reset(device, deadline, error))
         return apply_settings(device, deadline, error);
     let_go_again(device, error);

@@ -352,7 +352,7 @@ bool breakpoints_resume_neighbours(struct breakpoints *breakpoints, const struct
             usleep(NAP_US);
         }
         if (why.kind != ERROR_NONE && !is_away(&why))
-            return error_set(error, why.kind, "%s", why.text);
+            return error_copy(error, &why);
     }
     breakpoints->guarded = false;
     breakpoints->n_places = 0;

@@ -397,7 +397,7 @@ static bool try_rehit(struct debugger_engine *self, uint64_t here, bool *moved,
         return true;
     if (!set_breakpoint(self, guard, true, deadline, &refused))
         return refused.kind == ERROR_ADDRESS || refused.kind == ERROR_NO_COMPARATOR ||
-               error_set(error, refused.kind, "%s", refused.text);
+               error_copy(error, &refused);
     self->guard = guard;
     if (!run_to_stop(self, WAIT_END, deadline, error) || !read_register(self, CORE_PC, &pc, deadline, error))
         return false; /* disarm removes the guard */
@@ -742,7 +742,7 @@ static bool try_second(struct debugger_engine *self, const struct deadline *dead
     if (self->can_watch)
         return set_breakpoint(self, second, false, deadline, error);
     if (refused.kind != ERROR_ADDRESS && refused.kind != ERROR_NO_COMPARATOR)
-        return error_set(error, refused.kind, "%s", refused.text);
+        return error_copy(error, &refused);
     snprintf(self->engine.limit, sizeof self->engine.limit,
              "the server has no second breakpoint: a call that is left without returning and made again "
              "counts as one call");

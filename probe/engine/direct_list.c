@@ -172,8 +172,7 @@ static bool check_breakpoints(struct direct_engine *self, size_t at, bool late,
     self->breakpoints_checked_us = now;
     if (breakpoints_check(&self->breakpoints, &soon, &cleared))
         return true;
-    return was_reset_meanwhile(self) ? direct_tell_reset(self, error)
-                                     : error_set(error, cleared.kind, "%s", cleared.text);
+    return was_reset_meanwhile(self) ? direct_tell_reset(self, error) : error_copy(error, &cleared);
 }
 
 /* Unless the link checks each write, a write's fault may show only at the step after it. To go on from there
@@ -198,7 +197,7 @@ static bool poll_counters(struct direct_engine *self, const struct deadline *dea
         return true;
     }
     bool over = unread.kind != ERROR_FAULT && unread.kind != ERROR_ASLEEP && unread.kind != ERROR_CANCELLED;
-    return !over || error_set(error, unread.kind, "%s", unread.text);
+    return !over || error_copy(error, &unread);
 }
 
 bool direct_check_neighbours(struct direct_engine *self, bool now, struct error *error)
@@ -208,7 +207,7 @@ bool direct_check_neighbours(struct direct_engine *self, bool now, struct error 
     if (breakpoints_check_neighbours(&self->breakpoints, now, &soon, &why))
         return true;
     bool later = why.kind == ERROR_ASLEEP || why.kind == ERROR_FAULT;
-    return later || error_set(error, why.kind, "%s", why.text);
+    return later || error_copy(error, &why);
 }
 
 /* --- hits that are held until a reset is ruled out ------------------------------------------------------ */
@@ -262,7 +261,7 @@ static bool confirm_held(struct direct_engine *self, int tries, struct error *er
             release_held(self, core_reset_seen(self->core, cause), &unread))
             continue;
         if (tries <= 1)
-            return error_set(error, unread.kind, "%s", unread.text);
+            return error_copy(error, &unread);
         usleep(NAP_US);
     }
     return is_sound(self, error);
@@ -294,7 +293,7 @@ static bool may_go_on(struct direct_engine *self, const struct outcome *outcome,
     }
     if (outcome->why == LINK_LOST || refused->kind == ERROR_SYSTEM || late ||
         write_may_be_lost(self, self->done, outcome->why))
-        return error_set(error, refused->kind, "%s", refused->text);
+        return error_copy(error, refused);
     usleep(NAP_US);
     return true;
 }

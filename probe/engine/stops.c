@@ -113,7 +113,7 @@ bool entry_call(struct device *device, uint64_t lr, uint64_t *call, const struct
     for (unsigned i = 0; i < (place % 4 == 0 ? 1 : 2); i++)
         if (!ledger_read(device->ledger, core_word(core, first + UINT64_C(4) * i), &words[i], deadline,
                          &unread))
-            return unread.kind == ERROR_FAULT || error_set(error, unread.kind, "%s", unread.text);
+            return unread.kind == ERROR_FAULT || error_copy(error, &unread);
     uint64_t both = (words[0] & UINT32_MAX) | words[1] << 32;
     uint32_t before = (uint32_t)(both >> 8 * (place - 4 - first));
     unsigned size = thumb                        ? thumb_call_size((uint16_t)before, (uint16_t)(before >> 16))
@@ -134,7 +134,7 @@ bool entry_check(struct device *device, uint64_t status, uint64_t lr, uint64_t f
     if (mode == NULL)
         return true;
     if ((lr & 3) == 0 && !ledger_read(device->ledger, core_word(core, lr - 4), &before, deadline, &unread))
-        return unread.kind == ERROR_FAULT || error_set(error, unread.kind, "%s", unread.text);
+        return unread.kind == ERROR_FAULT || error_copy(error, &unread);
     return core_called_from(core, lr, (uint32_t)before, function) ||
            error_set(error, ERROR_STATE,
                      "0x%08" PRIX64
@@ -233,8 +233,7 @@ bool handler_stop_check(struct ledger *ledger, const struct core *core, uint64_t
         return true;
     if (!find_breakpoint(ledger, core, pc, &found, deadline, &unread)) {
         *is = false; /* an unseen breakpoint may be another debugger's */
-        return unread.kind == ERROR_FAULT || unread.kind == ERROR_ASLEEP ||
-               error_set(error, unread.kind, "%s", unread.text);
+        return unread.kind == ERROR_FAULT || unread.kind == ERROR_ASLEEP || error_copy(error, &unread);
     }
     *is = !found;
     return true;

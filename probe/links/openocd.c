@@ -362,8 +362,7 @@ static bool session_open(struct openocd_session *session, const char *host, uint
     } else {
         struct error refused = {0};
         if (!openocd_rpc_open(&session->rpc, host, port, deadline, &refused))
-            return refused.kind == ERROR_CANCELLED ? error_set(error, refused.kind, "%s", refused.text)
-                                                   : has_ended(session, error);
+            return refused.kind == ERROR_CANCELLED ? error_copy(error, &refused) : has_ended(session, error);
     }
     return ask_sum(session, deadline, error) && ask_version(session, deadline, error) &&
            prepare(session, deadline, error);

@@ -1,6 +1,5 @@
 #include "measure/wrap_evidence.h"
 
-
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

@@ -70,7 +70,7 @@ static bool list_try(struct injected_list *self, const struct deadline *deadline
             return error_set(error, ERROR_PLACE,
                              "the core refuses an instruction in Debug state (0x%08" PRIX64 ")", outcome.saw);
         if (!waits)
-            return error_set(error, why.kind, "%s", why.text);
+            return error_copy(error, &why);
         if (deadline_passed(deadline))
             return error_set(error, deadline_cancelled(deadline) ? ERROR_CANCELLED : ERROR_ASLEEP,
                              "the core does not execute instructions in time");
@@ -92,7 +92,7 @@ static bool list_run(struct injected_list *self, const struct deadline *deadline
         if (list_try(self, deadline, &last))
             return true;
     }
-    return error_set(error, last.kind, "%s", last.text);
+    return error_copy(error, &last);
 }
 
 static uint64_t list_shown(const struct injected_list *self, size_t n)
@@ -601,7 +601,7 @@ bool injected_run(struct injected_code *self, size_t entry, const uint64_t *argu
         if (deadline_passed(deadline))
             break;
     }
-    return error_set(error, last.kind, "%s", last.text);
+    return error_copy(error, &last);
 }
 
 /* --- creation ------------------------------------------------------------------------------------------- */

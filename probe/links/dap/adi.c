@@ -186,7 +186,7 @@ bool adi_slow_down(struct adi *adi, struct error *error)
     if (wires_clock(adi->probe, adi->hz / 2, &refused))
         adi->hz /= 2;
     else if (adi->probe->lost)
-        return error_set(error, refused.kind, "%s", refused.text);
+        return error_copy(error, &refused);
     return true; /* at the present clock if the probe takes no slower one */
 }
 
@@ -195,7 +195,7 @@ static enum adi_end keep_clock(struct adi *adi, struct error *error)
 {
     struct error refused = {0};
     if (!wires_clock(adi->probe, adi->hz, &refused) && adi->probe->lost) {
-        error_set(error, refused.kind, "%s", refused.text);
+        error_copy(error, &refused);
         return ADI_LOST;
     }
     return ADI_OK;

@@ -84,7 +84,7 @@ static enum adi_end connect_wires(struct adi *adi, struct error *cannot, struct 
              i++) {
             end = try_target(adi, multidrop[i].device, cannot);
             if (end == ADI_LOST)
-                error_set(error, cannot->kind, "%s", cannot->text);
+                error_copy(error, cannot);
         }
         if (end == ADI_LOST)
             return end;
@@ -145,7 +145,7 @@ static bool connect_swd(struct adi *adi, struct error *error)
         if (end == ADI_OK)
             return true;
         if (end == ADI_LOST || (adi->hz / 2 < HZ_LEAST && !clocked))
-            return error_set(error, refused.kind, "%s", refused.text);
+            return error_copy(error, &refused);
         if (adi->hz / 2 < HZ_LEAST)
             return error_set(error, ERROR_NO_TARGET, "%s%s%s", silence,
                              cannot.kind != ERROR_NONE ? " An RP2040 would not be seen: " : "", cannot.text);
@@ -244,7 +244,7 @@ bool connect_target(struct adi *adi, enum dap_wires wires, uint32_t hz, const st
     if (!connected) {
         error_set(&refused, ERROR_LINK_PROTOCOL, "%s: it cannot speak %s", adi->probe->carrier->name,
                   wires == DAP_WIRES_JTAG ? "JTAG" : "SWD");
-        return error_set(error, refused.kind, "%s", refused.text);
+        return error_copy(error, &refused);
     }
     (void)probe_tell(adi->probe, packet, protocol_host_status(packet, true), "light its lamp", &refused);
     return power_ports(adi, error) && adi_measure_match(adi, error);

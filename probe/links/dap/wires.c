@@ -230,7 +230,8 @@ static bool measure_ir(struct dap_probe *probe, struct chain *chain, struct erro
     if (!wires_send(probe, WIRES_TAP_RESET, error))
         return false;
     if (length < 2 || length >= CHAIN_IR_BITS || !chain_read_lengths(chain, captured, length))
-        return error_set(error, ERROR_NO_TARGET, "the JTAG chain's instruction registers have unknown lengths");
+        return error_set(error, ERROR_NO_TARGET,
+                         "the JTAG chain's instruction registers have unknown lengths");
     return true;
 }
 
